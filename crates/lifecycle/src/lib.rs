@@ -2,8 +2,11 @@
 //!
 //! Pure: no IO, no clock, no async, no randomness.
 
+pub mod compile;
 pub mod guard;
+pub mod model;
 pub mod name;
 pub mod source;
+pub mod syntax;
 pub mod time;
 pub mod value;

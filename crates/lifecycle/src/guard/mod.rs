@@ -1,84 +1,40 @@
 //! Expressions: CEL, compiled once against declared names and types, cheap to run.
+//!
+//! [`Guard`] is one expression, [`Template`] a text with expressions in it. The `cel` crate reads
+//! the grammar; everything after that is ours, so that a misspelt field is an error when the file is
+//! loaded, and no expression can run away when a command is decided.
+//!
+//! Where it differs from CEL, on purpose:
+//! * a missing map key is null, and so is any member or entry of null; `has(x)` asks for "not null"
+//!   and takes any name;
+//! * whole numbers and numbers mix in arithmetic, since a field of type number may hold either;
+//! * a number is always finite: what would be infinite or not a number is a fault;
+//! * map keys are text; there are no unsigned numbers and no bytes;
+//! * every function may be called as `f(x, y)` and as `x.f(y)`.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod check;
+#[cfg(test)]
+mod differential;
+mod error;
+mod eval;
+mod expression;
+mod functions;
+#[cfg(test)]
+mod hostile;
+mod ir;
+mod limits;
+pub mod nearest;
+mod parse;
+mod scope;
+mod template;
+#[cfg(test)]
+mod testing;
+mod tokens;
+mod ty;
 
-use crate::name::Name;
-use crate::value::Value;
-
-/// What an expression may yield, known when the file is loaded.
-///
-/// Every type admits null: a missing optional field is null.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Type {
-    /// Not known before it runs.
-    Any,
-    Null,
-    Bool,
-    Int,
-    Float,
-    Text,
-    /// Text out of a closed list, as a state or an enumeration.
-    Choice(Arc<Vec<Name>>),
-    Time,
-    Span,
-    List(Box<Type>),
-    /// Text keys, values of one type.
-    Map(Box<Type>),
-    /// Known members only.
-    Record(Arc<BTreeMap<Name, Type>>),
-}
-
-/// Where the runtime finds a name's value. Its number means something to the [`Names`] that gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub u32);
-
-/// A name found: its slot, its type, and how many segments of the dotted path it used up.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    pub slot: Slot,
-    pub ty: Type,
-    pub used: usize,
-}
-
-/// A name not found, with the names that would have been.
-#[derive(Clone, Debug)]
-pub struct Unknown {
-    pub name: String,
-    pub known: Vec<String>,
-}
-
-/// A function the host provides beyond the built-in ones.
-#[derive(Clone, Debug)]
-pub struct HostFunction {
-    pub id: u16,
-    pub params: Vec<Type>,
-    pub result: Type,
-}
-
-/// What names mean, at load time.
-pub trait Names {
-    /// Finds the longest meaningful prefix of a dotted path (`agent.state.x` arrives as three segments).
-    fn resolve(&mut self, path: &[&str]) -> Result<Resolved, Unknown>;
-    /// The map behind `name[index]`, where a bare `name` means one entry of it (a counter kept per state).
-    fn indexed(&mut self, name: &str) -> Option<Resolved>;
-    fn function(&self, name: &str) -> Option<HostFunction>;
-}
-
-/// What names hold, at run time.
-pub trait Scope {
-    fn read(&self, slot: Slot) -> Result<Value, Fault>;
-    fn call(&self, function: u16, arguments: &[Value]) -> Result<Value, Fault>;
-}
-
-/// Why an evaluation has no result.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
-    #[error("{0}")]
-    Failed(String),
-    #[error("the expression took too many steps")]
-    TooExpensive,
-    /// The scope must load something first; what, it has noted itself.
-    #[error("something it needs is not loaded")]
-    NotLoaded,
-}
+pub use error::GuardError;
+pub use expression::{Guard, Read};
+pub use nearest::nearest;
+pub use scope::{Fault, HostFunction, Names, Resolved, Scope, Slot, Unknown};
+pub use template::Template;
+pub use ty::Type;

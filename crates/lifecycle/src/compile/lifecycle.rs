@@ -1,0 +1,423 @@
+//! One lifecycle: its outline first, then all of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::names::Table;
+use super::rules::clash;
+use super::settings::Draft;
+use super::shape::{PackShape, RefShape, Shape};
+use super::types::Types;
+use super::workbench::Workbench;
+use crate::guard::Type;
+use crate::model::{
+    Consequences, Field, Gate, Inverse, Invariant, Lifecycle, Policy, Read, Ref, Relation, Severity, State, Transition,
+};
+use crate::name::Name;
+use crate::source::{Named, Problems};
+use crate::syntax::{Arms, ArmDecl, Expr, LifecycleFile, StateDecl, Take, Takes, TypeDecl};
+use crate::value::Value;
+
+pub(super) fn arms(from: &Arms) -> Vec<&ArmDecl> {
+    match from {
+        Arms::One(arm) => vec![arm],
+        Arms::Many(arms) => arms.iter().collect(),
+    }
+}
+
+fn taken_names(takes: &Takes) -> Vec<Name> {
+    match takes {
+        Takes::Optional(names) => names.iter().map(|it| it.it.clone()).collect(),
+        Takes::Map(named) => named.iter().map(|(name, _)| name.it.clone()).collect(),
+    }
+}
+
+/// What others, and its own expressions, may know of it.
+pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, problems: &mut Problems) -> Shape {
+    let states: Arc<Vec<Name>> = Arc::new(file.states.iter().map(|(name, _)| name.it.clone()).collect());
+    let is_final = |decl: &Option<StateDecl>| decl.as_ref().is_some_and(|it| it.r#final.unwrap_or(false));
+    let types = Types::new(states.clone(), &[pack_types, &file.types]);
+    let mut fields = BTreeMap::new();
+    let mut owned = Vec::new();
+    let mut computed = Vec::new();
+    for (name, decl) in file.fields.iter() {
+        if decl.is.is_some() {
+            computed.push(name.it.clone());
+            continue;
+        }
+        fields.insert(name.it.clone(), types.build(&decl.type_decl(), name.at, problems));
+        if decl.by.is_some() {
+            owned.push(name.it.clone());
+        }
+    }
+    let mut sets: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+    for (name, members) in file.sets.iter() {
+        let mut chosen: Vec<Name> = Vec::new();
+        for member in members.iter() {
+            if states.contains(&member.it) {
+                chosen.push(member.it.clone());
+            } else if let Some(set) = sets.get(&member.it) {
+                chosen.extend(set.iter().cloned());
+            } else {
+                problems.error("unknown-state", member.at, format!("there is no state `{}`", member.it));
+            }
+        }
+        sets.insert(name.it.clone(), chosen);
+    }
+    let create_takes = match file.create.as_ref().and_then(|it| it.takes.as_ref()) {
+        Some(takes) => taken_names(takes),
+        None => fields.keys().filter(|it| !owned.contains(it)).cloned().collect(),
+    };
+    Shape {
+        name: file.lifecycle.it.clone(),
+        one: file.one.unwrap_or(false),
+        finals: file.states.iter().filter(|(_, decl)| is_final(decl)).map(|(name, _)| name.it.clone()).collect(),
+        sets,
+        path: file.path.iter().flatten().map(|it| it.it.clone()).collect(),
+        refs: file
+            .refs
+            .iter()
+            .map(|(name, it)| (name.it.clone(), RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false) }))
+            .collect(),
+        inverses: BTreeMap::new(),
+        counters: file
+            .counters
+            .iter()
+            .map(|(name, it)| {
+                let ty = if it.add.is_some() { Type::Float } else { Type::Int };
+                (name.it.clone(), (ty, it.per.is_some() || it.key.is_some()))
+            })
+            .collect(),
+        slots: file.slots.iter().map(|(name, _)| name.it.clone()).collect(),
+        me: file.me.as_ref().map(|it| it.it.clone()),
+        effects: file.effects.iter().map(|(name, _)| name.it.clone()).collect(),
+        transitions: file
+            .transitions
+            .iter()
+            .map(|(name, it)| {
+                let takes = arms(it).into_iter().filter_map(|arm| arm.takes.as_ref()).flat_map(taken_names).collect();
+                (name.it.clone(), takes)
+            })
+            .collect(),
+        create_takes,
+        states,
+        fields,
+        owned,
+        computed,
+    }
+}
+
+/// Everything about it, compiled. Also tells which of the pack's settings could not be compiled here.
+pub(super) fn compile(
+    file: &LifecycleFile,
+    pack: &PackShape,
+    version: u32,
+    pack_types: &Named<TypeDecl>,
+    drafts: &[Draft],
+    policy: Option<Arc<Policy>>,
+    problems: &mut Problems,
+) -> Option<(Lifecycle, Vec<(usize, Expr)>)> {
+    let shape = pack.lifecycles.get(&file.lifecycle.it)?;
+    let types = Types::new(shape.states.clone(), &[pack_types, &file.types]);
+    let mut bench = Workbench {
+        pack,
+        shape,
+        table: Table::default(),
+        settings: drafts.iter().map(|it| it.setting.clone()).collect(),
+        relations: Vec::new(),
+        computed: Vec::new(),
+        taken: BTreeMap::new(),
+        ask: None,
+        problems,
+    };
+    names_are_free(&mut bench, file);
+    let strangers = bench.settings_from(drafts);
+    let fields = fields(&mut bench, file);
+    for (name, source) in file.relations.iter() {
+        if let Some(guard) = bench.guard(source, &Type::Bool) {
+            bench.relations.push((name.it.clone(), guard));
+        }
+    }
+    let refs = refs(&mut bench, file);
+    let gates = gates(&mut bench, file);
+    let path: Vec<Name> = file.path.iter().flatten().map(|it| bench.state(it)).collect();
+    let transitions: Vec<Transition> = file
+        .transitions
+        .iter()
+        .map(|(name, decl)| Transition {
+            name: name.it.clone(),
+            arms: arms(decl).into_iter().enumerate().filter_map(|(n, arm)| bench.arm(name, n, arm, &types)).collect(),
+        })
+        .collect();
+    if file.create.is_none() && !shape.one {
+        bench.problems.error("missing-key", file.lifecycle.at, "it does not say how one comes to be")
+                .hint("add `create: { by: human }`, with who may create one");
+    }
+    let create = bench.create(file.create.as_ref(), &types);
+    let mut timers = Vec::new();
+    let mut invariants = Vec::new();
+    let mut states = Vec::new();
+    for (name, decl) in file.states.iter() {
+        states.push(state(&mut bench, &name.it, decl.as_ref()));
+        let Some(decl) = decl else { continue };
+        timers.extend(decl.deadline.as_ref().and_then(|it| bench.deadline(&name.it, it)));
+        timers.extend(decl.retain.as_ref().and_then(|it| bench.retain(&name.it, it)));
+        if let Some(source) = &decl.holds
+            && let Some(holds) = bench.guard(source, &Type::Bool)
+        {
+            bench.timeless(&holds, source, "`holds`");
+            invariants.push(Invariant {
+                name: Name::from(format!("{}.holds", name.it)),
+                holds,
+                within: Some(super::arms::state_set(vec![name.it.clone()])),
+                severity: Severity::Error,
+                says: crate::guard::Template::text(&format!("While {} it must hold that {}", name.it, source.text)),
+                repair: None,
+                needs_now: false,
+            });
+        }
+    }
+    timers.extend(file.timers.iter().filter_map(|(name, it)| bench.timer(name, it)));
+    let mut counters = Vec::new();
+    for (name, it) in file.counters.iter() {
+        bench.taken = counted_values(&transitions, &create, &name.it);
+        counters.extend(bench.tally(name, it));
+        bench.taken.clear();
+    }
+    invariants.extend(file.invariants.iter().filter_map(|(name, it)| bench.invariant(name, it)));
+    let (kind, own_pack) = match file.lifecycle.it.split_once('.') {
+        Some((pack, kind)) => (Name::new(kind), Name::new(pack)),
+        None => (file.lifecycle.it.clone(), Name::new(&pack.pack)),
+    };
+    if *own_pack != *pack.pack {
+        bench.error("wrong-pack", file.lifecycle.at, format!("its name must start with `{}.`", pack.pack));
+    }
+    let lifecycle = Lifecycle {
+        name: file.lifecycle.it.clone(),
+        pack: own_pack,
+        kind,
+        version,
+        about: file.about.clone().unwrap_or_default(),
+        one: shape.one,
+        face: file.face.as_ref().map(|it| it.it.clone()),
+        assignee: file.assignee.as_ref().map(|it| bench.field(it)),
+        me: me(&mut bench, file),
+        read: file.read.as_ref().and_then(|it| bench.guard(it, &Type::Bool)),
+        initial: initial(&mut bench, file)?,
+        slots: file.slots.iter().filter_map(|(name, it)| bench.lease_slot(name, it)).collect(),
+        reactions: file.reactions.iter().filter_map(|(name, it)| bench.reaction(name, it)).collect(),
+        notify: file.notify.iter().flatten().filter_map(|it| bench.notify_rule(it)).collect(),
+        effects: file.effects.iter().map(|(name, it)| bench.effect(name, it)).collect(),
+        indexes: file.indexes.iter().flatten().map(|it| bench.field(it)).collect(),
+        relations: bench.relations.iter().map(|(name, it)| Relation { name: name.clone(), guard: it.clone() }).collect(),
+        inverses: inverses(pack, &file.lifecycle.it),
+        fields,
+        gates,
+        refs,
+        path,
+        create,
+        states,
+        transitions,
+        timers,
+        counters,
+        invariants,
+        reads: std::mem::take(&mut bench.table.reads),
+        settings: std::mem::take(&mut bench.settings),
+        policy,
+    };
+    Some((lifecycle, strangers))
+}
+
+/// Values that the requests counting it bring.
+fn counted_values(
+    transitions: &[Transition],
+    create: &crate::model::Create,
+    counter: &Name,
+) -> BTreeMap<Name, Type> {
+    let arms = transitions.iter().flat_map(|it| &it.arms).filter(|it| it.count.contains(counter));
+    let takes = arms.flat_map(|it| &it.takes).chain(create.takes.iter().filter(|_| create.count.contains(counter)));
+    takes.filter(|it| !it.stored).map(|it| (it.name.clone(), it.fits.ty())).collect()
+}
+
+fn names_are_free(bench: &mut Workbench<'_>, file: &LifecycleFile) {
+    let mut taken: Vec<(Name, &'static str)> = bench.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
+    clash(bench, "field", &file.fields, &mut taken, "field", &[]);
+    clash(bench, "relation", &file.relations, &mut taken, "relation", &[]);
+    clash(bench, "counter", &file.counters, &mut taken, "counter", &[]);
+    clash(bench, "slot", &file.slots, &mut taken, "slot", &[]);
+    clash(bench, "ref", &file.refs, &mut taken, "ref", &["agent"]);
+}
+
+fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Field> {
+    let mut fields = BTreeMap::new();
+    for (name, decl) in file.fields.iter() {
+        let about = decl.about.clone().unwrap_or_default();
+        if let Some(by) = &decl.by
+            && by.it != "engine"
+        {
+            bench.unknown("unknown-word", "owner of a field called", by, &["engine"]);
+        }
+        if let Some(source) = &decl.is {
+            if let Some(guard) = bench.guard(source, &Type::Any) {
+                bench.computed.push((name.it.clone(), guard.clone()));
+                let fits = crate::model::FieldType::ANY;
+                fields.insert(
+                    name.it.clone(),
+                    Field { name: name.it.clone(), fits, default: Value::Null, engine: true, is: Some(guard), about },
+                );
+            }
+            continue;
+        }
+        let Some(fits) = bench.shape.fields.get(&name.it).cloned() else { continue };
+        let default = match &decl.default {
+            None => Value::Null,
+            Some(json) => match fits.accept(&name.it, &json.it.0) {
+                Ok(value) => value,
+                Err(misfits) => {
+                    for misfit in misfits {
+                        bench.error("bad-default", json.at, misfit.message);
+                    }
+                    Value::Null
+                }
+            },
+        };
+        let engine = decl.by.is_some();
+        fields.insert(name.it.clone(), Field { name: name.it.clone(), fits, default, engine, is: None, about });
+    }
+    fields
+}
+
+fn refs(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Ref> {
+    let mut refs = Vec::new();
+    for (name, decl) in file.refs.iter() {
+        let other = bench.pack.lifecycles.get(&decl.to.it);
+        if other.is_none() {
+            let known: Vec<&str> = bench.pack.lifecycles.keys().map(Name::as_str).collect();
+            bench.unknown("unknown-lifecycle", "lifecycle", &decl.to, &known);
+        }
+        let one = other.is_some_and(|it| it.one);
+        if decl.by.is_none() && !one {
+            bench.problems.error("missing-key", name.at, format!("ref `{}` does not say which field holds the id", name.it))
+                    .hint("add `by: FIELD`; only a lifecycle with `one: true` needs none");
+        }
+        refs.push(Ref {
+            name: name.it.clone(),
+            to: decl.to.it.clone(),
+            by: decl.by.as_ref().map(|it| bench.field(it)),
+            many: decl.many.unwrap_or(false),
+            inverse: decl.inverse.as_ref().map(|it| it.it.clone()),
+        });
+    }
+    refs
+}
+
+fn inverses(pack: &PackShape, name: &Name) -> Vec<Inverse> {
+    let mut inverses = Vec::new();
+    if let Some(shape) = pack.lifecycles.get(name) {
+        for (inverse, from) in &shape.inverses {
+            inverses.push(Inverse { name: inverse.clone(), from: from.clone(), by_ref: inverse.clone() });
+        }
+    }
+    inverses
+}
+
+fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Gate> {
+    // A gate may read what any request brings: the union of all values taken.
+    let mut gates = Vec::new();
+    bench.taken = every_taken_value(file);
+    for (name, decl) in file.gates.iter() {
+        let applies = bench.when(&decl.r#for);
+        let Some(open) = bench.guard(&decl.open, &Type::Bool) else { continue };
+        let Some(says) = bench.template(&decl.says) else { continue };
+        let mut list = |names: &Option<crate::source::OneOrMany<crate::source::At<Name>>>| -> Vec<Name> {
+            let names = super::arms::syntax_list(names);
+            names
+                .iter()
+                .map(|it| if it.it == "create" { it.it.clone() } else { bench.transition(it) })
+                .collect()
+        };
+        let (only, except) = (list(&decl.only), list(&decl.except));
+        let reads_request = open
+            .reads()
+            .iter()
+            .any(|it| matches!(bench.table.reads.get(it.slot.0 as usize), Some(Read::Taken(_) | Read::Reason)));
+        gates.push(Gate { name: name.it.clone(), applies, open, says, only, except, reads_request });
+    }
+    bench.taken.clear();
+    gates
+}
+
+/// Values that some arm takes without storing, by name; of any type where they differ.
+fn every_taken_value(file: &LifecycleFile) -> BTreeMap<Name, Type> {
+    let mut taken = BTreeMap::new();
+    for (_, decl) in file.transitions.iter() {
+        for arm in arms(decl) {
+            if let Some(Takes::Map(named)) = &arm.takes {
+                for (name, take) in named.iter() {
+                    if matches!(take, Take::Value(_)) {
+                        taken.insert(name.it.clone(), Type::Any);
+                    }
+                }
+            }
+        }
+    }
+    taken
+}
+
+fn state(bench: &mut Workbench<'_>, name: &Name, decl: Option<&StateDecl>) -> State {
+    let Some(decl) = decl else {
+        return State {
+            name: name.clone(),
+            about: String::new(),
+            last: false,
+            outcome: None,
+            require: Vec::new(),
+            checks: Vec::new(),
+            always: Vec::new(),
+            frozen: Vec::new(),
+            enter: Consequences::default(),
+        };
+    };
+    if let Some(outcome) = &decl.outcome
+        && !["success", "failure", "cancelled"].contains(&outcome.it.as_str())
+    {
+        bench.unknown("unknown-outcome", "outcome", outcome, &["success", "failure", "cancelled"]);
+    }
+    State {
+        name: name.clone(),
+        about: decl.about.clone().unwrap_or_default(),
+        last: decl.r#final.unwrap_or(false),
+        outcome: decl.outcome.as_ref().map(|it| it.it.clone()),
+        require: bench.require(&decl.require),
+        checks: bench.checks(decl.when.as_ref()),
+        always: decl.always.as_ref().and_then(|it| bench.choices(it)).unwrap_or_default(),
+        frozen: decl.frozen.iter().flatten().map(|it| bench.field(it)).collect(),
+        enter: decl.enter.as_ref().map(|it| bench.consequences(&it.consequences())).unwrap_or_default(),
+    }
+}
+
+fn initial(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Option<Name> {
+    let mut found = file
+        .states
+        .iter()
+        .filter(|(_, decl)| decl.as_ref().is_some_and(|it| it.initial.unwrap_or(false)))
+        .map(|(name, _)| name);
+    let Some(first) = found.next() else {
+        bench.problems.error("no-initial-state", file.lifecycle.at, "no state is the initial one")
+                .hint("give the state where new ones start `initial: true`");
+        return None;
+    };
+    if let Some(second) = found.next() {
+        bench.error("two-initial-states", second.at, format!("`{}` is already the initial state", first.it));
+    }
+    Some(first.it.clone())
+}
+
+fn me(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Option<Name> {
+    let me = file.me.as_ref()?;
+    if !bench.pack.lifecycles.contains_key(&me.it) {
+        let known: Vec<&str> = bench.pack.lifecycles.keys().map(Name::as_str).collect();
+        bench.unknown("unknown-lifecycle", "lifecycle", me, &known);
+    }
+    Some(me.it.clone())
+}

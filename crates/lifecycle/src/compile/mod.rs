@@ -1,0 +1,42 @@
+//! From syntax to model: names resolved, types checked, expressions compiled, every problem collected.
+
+mod arms;
+mod consequences;
+mod lifecycle;
+mod names;
+mod pack;
+mod policy;
+mod rules;
+mod settings;
+mod shape;
+mod types;
+mod workbench;
+
+use crate::model::Pack;
+use crate::source::{FileId, FromNode, Problems, Sources, read};
+use crate::syntax::{LifecycleFile, PackFile};
+
+/// The files of one pack.
+#[derive(Clone, Debug)]
+pub struct PackFiles {
+    pub pack: FileId,
+    pub lifecycles: Vec<FileId>,
+}
+
+/// Reads, checks and compiles a pack. Problems that are only warnings come back beside it.
+pub fn compile(sources: &Sources, files: &PackFiles) -> Result<(Pack, Problems), Problems> {
+    let mut problems = Problems::default();
+    let pack: Option<PackFile> = parsed(sources, files.pack, &mut problems);
+    let lifecycles: Vec<LifecycleFile> =
+        files.lifecycles.iter().filter_map(|file| parsed(sources, *file, &mut problems)).collect();
+    let pack = pack.and_then(|pack| pack::compile(&pack, &lifecycles, &mut problems));
+    match pack {
+        Some(pack) if !problems.has_errors() => Ok((pack, problems)),
+        _ => Err(problems),
+    }
+}
+
+fn parsed<T: FromNode>(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<T> {
+    let node = read(sources, file, problems)?;
+    T::from_node(&node, problems)
+}

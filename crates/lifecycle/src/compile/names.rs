@@ -1,0 +1,289 @@
+//! What a name in an expression means.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::shape::{PackShape, Shape};
+use crate::guard::{Guard, HostFunction, Names, Resolved, Slot, Type, Unknown};
+use crate::model::{Count, Look, Read, Setting, SlotLook};
+use crate::name::Name;
+
+/// The slots of one lifecycle's expressions, grown as they are compiled.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub reads: Vec<Read>,
+    known: BTreeMap<String, Slot>,
+}
+
+impl Table {
+    fn slot(&mut self, key: &str, read: impl FnOnce() -> Read) -> Slot {
+        if let Some(slot) = self.known.get(key) {
+            return *slot;
+        }
+        let slot = Slot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
+        self.reads.push(read());
+        self.known.insert(key.to_owned(), slot);
+        slot
+    }
+}
+
+/// Names as one expression sees them.
+pub(super) struct Vocabulary<'a> {
+    pub pack: &'a PackShape,
+    pub shape: &'a Shape,
+    pub table: &'a mut Table,
+    pub settings: &'a [Setting],
+    /// Compiled already, in order.
+    pub relations: &'a [(Name, Guard)],
+    pub computed: &'a [(Name, Guard)],
+    /// Values this request takes but does not store.
+    pub taken: &'a BTreeMap<Name, Type>,
+    /// Parameters of a query.
+    pub ask: Option<&'a BTreeMap<Name, Type>>,
+}
+
+/// The function by which expressions ask the risk policy.
+pub(crate) const POLICY: u16 = 0;
+
+const PLAIN: &[&str] = &[
+    "id", "state", "previousState", "version", "createdAt", "updatedAt", "stateEnteredAt", "timeInState", "timeByState",
+    "totalTime", "visits", "overdue", "reason", "fence", "human", "agent", "system", "engine", "admin", "now",
+];
+const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask", "action", "arguments"];
+
+/// Words that no field, role, relation, counter, slot, ref or state set may take.
+pub(super) fn is_reserved(name: &str) -> bool {
+    PLAIN.contains(&name) || DOTTED.contains(&name)
+}
+
+impl Names for Vocabulary<'_> {
+    fn resolve(&mut self, path: &[&str]) -> Result<Resolved, Unknown> {
+        let Some((&root, rest)) = path.split_first() else {
+            return Err(Unknown { name: String::new(), known: Vec::new() });
+        };
+        if let Some(ty) = self.taken.get(root) {
+            return self.found(&format!("taken {root}"), ty.clone(), 1, || Read::Taken(root.into()));
+        }
+        if let Some((_, guard)) = self.computed.iter().find(|(name, _)| name == root) {
+            return self.found(root, guard.ty().clone(), 1, || Read::Computed(guard.clone()));
+        }
+        if let Some(field) = self.shape.fields.get(root) {
+            return self.found(root, field.ty(), 1, || Read::Field(root.into()));
+        }
+        if let Some(plain) = self.plain(root) {
+            let (ty, read) = plain;
+            return self.found(root, ty, 1, || read);
+        }
+        if let Some((_, guard)) = self.relations.iter().find(|(name, _)| name == root) {
+            return self.found(root, Type::Bool, 1, || Read::Relation(guard.clone()));
+        }
+        if self.pack.roles.contains_key(root) {
+            let holders = holders(self.pack, root);
+            return self.found(root, Type::Bool, 1, || Read::Role(holders));
+        }
+        if let Some((ty, _)) = self.shape.counters.get(root) {
+            return self.found(root, ty.clone(), 1, || Read::Counter(root.into()));
+        }
+        self.dotted(root, rest)
+    }
+
+    fn indexed(&mut self, name: &str) -> Option<Resolved> {
+        let (ty, several) = self.shape.counters.get(name)?;
+        if !several {
+            return None;
+        }
+        let ty = Type::Map(Box::new(ty.clone()));
+        self.found(&format!("{name}[]"), ty, 1, || Read::Counters(name.into())).ok()
+    }
+
+    fn function(&self, name: &str) -> Option<HostFunction> {
+        let levels = self.pack.levels.as_ref()?;
+        if name != "policy" {
+            return None;
+        }
+        let result = BTreeMap::from([
+            (Name::new("level"), Type::Choice(levels.clone())),
+            (Name::new("outcome"), choice(&["allow", "approve", "deny"])),
+            (Name::new("why"), Type::Text),
+        ]);
+        let params = vec![Type::Text, Type::Any, Type::Text];
+        Some(HostFunction { id: POLICY, params, result: Type::Record(Arc::new(result)) })
+    }
+}
+
+impl Vocabulary<'_> {
+    fn found(&mut self, key: &str, ty: Type, used: usize, read: impl FnOnce() -> Read) -> Result<Resolved, Unknown> {
+        Ok(Resolved { slot: self.table.slot(key, read), ty, used })
+    }
+
+    fn plain(&self, root: &str) -> Option<(Type, Read)> {
+        let states = || Type::Choice(self.shape.states.clone());
+        Some(match root {
+            "id" => (Type::Text, Read::Id),
+            "state" => (states(), Read::State),
+            "previousState" => (states(), Read::PreviousState),
+            "version" => (Type::Int, Read::Version),
+            "createdAt" => (Type::Time, Read::CreatedAt),
+            "updatedAt" => (Type::Time, Read::UpdatedAt),
+            "stateEnteredAt" => (Type::Time, Read::StateEnteredAt),
+            "timeInState" => (Type::Span, Read::TimeInState),
+            "timeByState" => (Type::Map(Box::new(Type::Span)), Read::TimeByState),
+            "totalTime" => (Type::Span, Read::TotalTime),
+            "visits" => (Type::Map(Box::new(Type::Int)), Read::Visits),
+            "overdue" => (Type::Bool, Read::Overdue),
+            "reason" => (Type::Text, Read::Reason),
+            "fence" => (Type::Int, Read::Fence),
+            "human" => (Type::Bool, Read::Human),
+            "agent" if !self.shape.refs.contains_key("agent") => (Type::Bool, Read::Agent),
+            "system" => (Type::Bool, Read::System),
+            "engine" => (Type::Bool, Read::Engine),
+            "admin" => (Type::Bool, Read::Admin),
+            "now" => (Type::Time, Read::Now),
+            _ => return None,
+        })
+    }
+
+    fn dotted(&mut self, root: &str, rest: &[&str]) -> Result<Resolved, Unknown> {
+        let member = rest.first().copied();
+        let key = member.map_or_else(|| root.to_owned(), |it| format!("{root}.{it}"));
+        match (root, member) {
+            ("was", Some(field)) => match self.shape.fields.get(field) {
+                Some(it) => self.found(&key, it.ty(), 2, || Read::Was(field.into())),
+                None => Err(unknown(&key, self.shape.fields.keys().map(|it| format!("was.{it}")))),
+            },
+            ("actor", Some("id")) => self.found(&key, Type::Text, 2, || Read::ActorId),
+            ("actor", Some("kind")) => {
+                self.found(&key, choice(&["human", "agent", "system", "timeout"]), 2, || Read::ActorKind)
+            }
+            ("actor", Some("roles")) => self.found(&key, Type::List(Box::new(Type::Text)), 2, || Read::ActorRoles),
+            ("subject", Some("id")) => self.found(&key, Type::Text, 2, || Read::SubjectId),
+            ("project", Some("people")) => self.found(&key, Type::List(Box::new(Type::Text)), 2, || Read::People),
+            ("settings", Some(name)) => {
+                match self.settings.iter().position(|it| it.name == *name) {
+                    Some(place) => {
+                        let ty = self.settings.get(place).map_or(Type::Any, |it| it.ty.clone());
+                        self.found(&key, ty, 2, || Read::Setting(place))
+                    }
+                    None => Err(unknown(&key, self.settings.iter().map(|it| format!("settings.{}", it.name)))),
+                }
+            }
+            ("ask", Some(name)) if self.ask.is_some() => match self.ask.and_then(|it| it.get(name)) {
+                Some(ty) => {
+                    let ty = ty.clone();
+                    self.found(&key, ty, 2, || Read::Ask(name.into()))
+                }
+                None => Err(unknown(&key, self.ask.into_iter().flatten().map(|(it, _)| format!("ask.{it}")))),
+            },
+            ("me", member) if self.shape.me.is_some() => {
+                let to = self.shape.me.clone();
+                self.look(&key, to.as_ref(), member, Read::Me)
+            }
+            (name, member) if self.shape.slots.iter().any(|it| it == name) => match member {
+                Some("held") => self.found(&key, Type::Bool, 2, || Read::Slot(name.into(), SlotLook::Held)),
+                Some("holder") => self.found(&key, Type::Text, 2, || Read::Slot(name.into(), SlotLook::Holder)),
+                Some("fence") => self.found(&key, Type::Int, 2, || Read::Slot(name.into(), SlotLook::Fence)),
+                Some("until") => self.found(&key, Type::Time, 2, || Read::Slot(name.into(), SlotLook::Until)),
+                _ => Err(unknown(&key, ["held", "holder", "fence", "until"].iter().map(|it| format!("{name}.{it}")))),
+            },
+            (name, member) => {
+                if let Some(it) = self.shape.refs.get(name).cloned() {
+                    return if it.many {
+                        self.group(&key, name, &it.to, member)
+                    } else {
+                        let name = Name::new(name);
+                        self.look(&key, Some(&it.to), member, |look| Read::Ref(name, look))
+                    };
+                }
+                if let Some(from) = self.shape.inverses.get(name).cloned() {
+                    return self.group(&key, name, &from, member);
+                }
+                Err(unknown(name, self.every()))
+            }
+        }
+    }
+
+    /// A member of another entity.
+    fn look(
+        &mut self,
+        key: &str,
+        to: Option<&Name>,
+        member: Option<&str>,
+        read: impl FnOnce(Look) -> Read,
+    ) -> Result<Resolved, Unknown> {
+        let Some(member) = member else {
+            return self.found(key, Type::Text, 1, || read(Look::Id));
+        };
+        let Some(other) = to.and_then(|it| self.pack.lifecycles.get(it)) else {
+            return self.found(key, Type::Any, 2, || read(Look::Field(member.into())));
+        };
+        let states = Type::Choice(other.states.clone());
+        let (ty, look) = match member {
+            "id" => (Type::Text, Look::Id),
+            "state" => (states, Look::State),
+            "previousState" => (states, Look::PreviousState),
+            "version" => (Type::Int, Look::Version),
+            "createdAt" => (Type::Time, Look::CreatedAt),
+            "stateEnteredAt" => (Type::Time, Look::StateEnteredAt),
+            "final" => (Type::Bool, Look::Final),
+            _ => {
+                if let Some(field) = other.fields.get(member) {
+                    (field.ty(), Look::Field(member.into()))
+                } else if let Some((ty, _)) = other.counters.get(member) {
+                    (ty.clone(), Look::Counter(member.into()))
+                } else {
+                    let root = key.split('.').next().unwrap_or(key).to_owned();
+                    let known = other.fields.keys().chain(other.counters.keys()).map(Name::as_str);
+                    let known = known.chain(["id", "state", "previousState", "version", "createdAt", "final"]);
+                    return Err(unknown(key, known.map(|it| format!("{root}.{it}"))));
+                }
+            }
+        };
+        self.found(key, ty, 2, || read(look))
+    }
+
+    fn group(&mut self, key: &str, name: &str, of: &Name, member: Option<&str>) -> Result<Resolved, Unknown> {
+        let states = self.pack.lifecycles.get(of).map(|it| it.states.clone()).unwrap_or_default();
+        let count = match member {
+            Some("count") => Count::All,
+            Some("closed") => Count::Closed,
+            Some("open") => Count::Open,
+            Some(outcome @ ("success" | "failure" | "cancelled")) => Count::Outcome(outcome.into()),
+            Some(state) if states.iter().any(|it| it == state) => Count::State(state.into()),
+            _ => {
+                let known = ["count", "closed", "open", "success", "failure", "cancelled"].into_iter();
+                let known = known.chain(states.iter().map(Name::as_str));
+                return Err(unknown(key, known.map(|it| format!("{name}.{it}"))));
+            }
+        };
+        self.found(key, Type::Int, 2, || Read::Group(name.into(), count))
+    }
+
+    fn every(&self) -> Vec<String> {
+        let shape = self.shape;
+        let names = shape.fields.keys().chain(self.taken.keys()).chain(shape.counters.keys()).chain(shape.refs.keys());
+        let names = names.chain(shape.inverses.keys()).chain(shape.slots.iter()).chain(self.pack.roles.keys());
+        let names = names.chain(self.relations.iter().map(|(it, _)| it)).chain(self.computed.iter().map(|(it, _)| it));
+        names.map(Name::to_string).chain(PLAIN.iter().chain(DOTTED).map(|it| (*it).to_owned())).collect()
+    }
+}
+
+/// The role itself and every role that includes it, bare and with the pack before it.
+fn holders(pack: &PackShape, role: &str) -> Vec<Name> {
+    let including = pack.roles.iter().filter(|(_, includes)| includes.iter().any(|it| it == role));
+    including.flat_map(|(name, _)| [name.clone(), Name::from(format!("{}:{name}", pack.pack))]).collect()
+}
+
+fn unknown(name: &str, known: impl IntoIterator<Item = String>) -> Unknown {
+    Unknown { name: name.to_owned(), known: known.into_iter().collect() }
+}
+
+fn choice(names: &[&str]) -> Type {
+    Type::Choice(Arc::new(names.iter().map(|it| Name::new(it)).collect()))
+}
+
+impl Table {
+    /// Goes on with a table whose lifecycle is already compiled.
+    pub(super) fn resume(reads: Vec<Read>) -> Self {
+        Self { reads, known: BTreeMap::new() }
+    }
+}

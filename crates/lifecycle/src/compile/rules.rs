@@ -1,0 +1,295 @@
+//! Clocks, tallies, leases, reactions, invariants, notices and effects.
+
+use super::arms::syntax_list;
+use super::workbench::{Workbench, needs_now};
+use crate::guard::Type;
+use crate::model::{
+    Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Severity, Slot, Starts, StateSet,
+    Tally, Timer, TimerKind, Warn,
+};
+use crate::name::Name;
+use crate::source::{At, Named, OneOrMany, Percent};
+use crate::syntax::{self, CounterDecl, Deadline, Retain, SlotDecl, TimerDecl};
+use crate::time::Span;
+
+impl Workbench<'_> {
+    /// The timer behind a state's deadline: named after the state, started on every entry.
+    pub fn deadline(&mut self, state: &Name, from: &Deadline) -> Option<Timer> {
+        Some(Timer {
+            name: state.clone(),
+            kind: TimerKind::After(self.span(&from.after)?),
+            runs: StateSet(vec![state.clone()]),
+            starts: Starts::Entry,
+            restarts: Vec::new(),
+            warn: self.warn(from.warn.as_ref()),
+            then: from.then.as_ref().and_then(|it| self.follow(it)),
+        })
+    }
+
+    /// The timer behind a state's retention.
+    pub fn retain(&mut self, state: &Name, from: &Retain) -> Option<Timer> {
+        Some(Timer {
+            name: Name::from(format!("{state}.retain")),
+            kind: TimerKind::After(self.span(&from.r#for)?),
+            runs: StateSet(vec![state.clone()]),
+            starts: Starts::Entry,
+            restarts: Vec::new(),
+            warn: Vec::new(),
+            then: self.follow(&from.then),
+        })
+    }
+
+    pub fn timer(&mut self, name: &At<Name>, from: &TimerDecl) -> Option<Timer> {
+        let kind = match (&from.after, &from.at, &from.every) {
+            (Some(after), None, None) => TimerKind::After(self.span(after)?),
+            (None, Some(field), None) => {
+                if self.shape.fields.get(&field.it).is_some_and(|it| it.ty() != Type::Time) {
+                    self.error("not-a-time", field.at, format!("field `{}` is not of type time", field.it));
+                }
+                TimerKind::At(self.field(field))
+            }
+            (None, None, Some(every)) => match parse_every(&every.text) {
+                Some(it) => TimerKind::Every(it),
+                None => {
+                    self.problems.error("bad-every", every.at, format!("`{}` is not a rhythm", every.text))
+                            .hint("write `daily 09:00` or a span such as `60s`");
+                    return None;
+                }
+            },
+            _ => {
+                self.error("timer-kind", name.at, "a timer has exactly one of `after`, `at` and `every`");
+                return None;
+            }
+        };
+        let runs = match &from.runs {
+            Some(names) => self.states(names),
+            None => {
+                let shape = self.shape;
+                StateSet(shape.states.iter().filter(|it| !shape.finals.contains(it)).cloned().collect())
+            }
+        };
+        let starts = match from.starts.as_ref().map(|it| it.iter().cloned().collect::<Vec<_>>()) {
+            None => Starts::Once,
+            Some(words) => match words.as_slice() {
+                [word] if word.it == "once" => Starts::Once,
+                [word] if word.it == "entry" => Starts::Entry,
+                words => Starts::On(words.iter().map(|it| self.transition(it)).collect()),
+            },
+        };
+        let timed = Timer {
+            name: name.it.clone(),
+            kind,
+            runs,
+            starts,
+            restarts: syntax_list(&from.restarts).iter().map(|it| self.transition(it)).collect(),
+            warn: self.warn(from.warn.as_ref()),
+            then: from.then.as_ref().and_then(|it| self.follow(it)),
+        };
+        if !matches!(timed.kind, TimerKind::After(_)) && !timed.warn.is_empty() {
+            self.error("warn-without-after", name.at, "percentages need a span: use `after`");
+        }
+        Some(timed)
+    }
+
+    fn warn(&mut self, from: Option<&syntax::Warn>) -> Vec<Warn> {
+        let mut steps = match from {
+            None => Vec::new(),
+            Some(syntax::Warn::List(list)) => list
+                .iter()
+                .map(|it| Warn {
+                    percent: it.it.0,
+                    severity: Some(usual_severity(it.it.0)),
+                    then: Consequences::default(),
+                })
+                .collect(),
+            Some(syntax::Warn::Steps(steps)) => steps
+                .iter()
+                .filter_map(|(name, step)| {
+                    let Some(Percent(percent)) = Percent::parse(&name.it) else {
+                        self.error("bad-percentage", name.at, format!("`{}` is not a percentage such as 80%", name.it));
+                        return None;
+                    };
+                    let severity = match &step.severity {
+                        None => Some(usual_severity(percent)),
+                        Some(word) if word.it == "none" => None,
+                        Some(word) => self.severity(word),
+                    };
+                    Some(Warn { percent, severity, then: self.consequences(&step.consequences()) })
+                })
+                .collect(),
+        };
+        steps.sort_by_key(|it| it.percent);
+        steps
+    }
+
+    pub fn tally(&mut self, name: &At<Name>, from: &CounterDecl) -> Option<Counter> {
+        let tally = match (&from.per, &from.key) {
+            (Some(_), Some(keys)) => {
+                let at = keys.iter().next().map_or(name.at, |it| it.at);
+                self.error("per-and-key", at, "a counter has `per` or `key`, not both");
+                return None;
+            }
+            (Some(per), None) if per.it == "state" => Tally::PerState,
+            (Some(per), None) => {
+                self.unknown("unknown-word", "way to keep tallies called", per, &["state"]);
+                return None;
+            }
+            (None, Some(keys)) => {
+                Tally::ByKey(keys.iter().filter_map(|it| self.counted_guard(it, &Type::Any)).collect())
+            }
+            (None, None) => Tally::One,
+        };
+        if let Some(on) = &from.on
+            && on.it != "moves"
+        {
+            self.unknown("unknown-word", "moment called", on, &["moves"]);
+        }
+        let mut counter = Counter {
+            name: name.it.clone(),
+            about: from.about.clone().unwrap_or_default(),
+            tally,
+            add: from.add.as_ref().and_then(|it| self.counted_guard(it, &Type::Float)),
+            only_if: from.r#if.as_ref().and_then(|it| self.counted_guard(it, &Type::Bool)),
+            within: from.within.as_ref().and_then(|it| self.span(it)),
+            last: from.last.as_ref().and_then(|it| self.guard(it, &Type::Int)),
+            on_moves: from.on.is_some(),
+            failure: from.failure.unwrap_or(false),
+            limit: from.limit.as_ref().and_then(|it| self.guard(it, &Type::Float)),
+            warn: self.warn(from.warn.as_ref()),
+            then: from.then.as_ref().and_then(|it| self.follow(it)),
+            reset_forward: false,
+            reset_on: Vec::new(),
+            reset_every: None,
+        };
+        for word in syntax_list(&from.reset) {
+            if word.it == "forward" {
+                if self.shape.path.is_empty() || !matches!(counter.tally, Tally::PerState) {
+                    self.error("no-path", word.at, "`forward` needs `per: state` and a `path`");
+                }
+                counter.reset_forward = true;
+            } else if let Some(every) = parse_every(&word.it) {
+                counter.reset_every = Some(every);
+            } else {
+                let transition = self.transition(&word);
+                counter.reset_on.push(transition);
+            }
+        }
+        if counter.limit.is_none() && (counter.then.is_some() || !counter.warn.is_empty()) {
+            self.error("no-limit", name.at, format!("counter `{}` has a consequence but no `limit`", name.it));
+        }
+        if counter.within.is_some() && counter.last.is_some() {
+            self.error("within-and-last", name.at, "a counter has `within` or `last`, not both");
+        }
+        Some(counter)
+    }
+
+    /// A counter's own expressions see what the request that counts it takes.
+    fn counted_guard(&mut self, source: &syntax::Expr, expected: &Type) -> Option<crate::guard::Guard> {
+        self.guard(source, expected)
+    }
+
+    pub fn lease_slot(&mut self, name: &At<Name>, from: &SlotDecl) -> Option<Slot> {
+        Some(Slot {
+            name: name.it.clone(),
+            lasts: self.span(&from.r#for)?,
+            grace: match &from.grace {
+                Some(it) => Some(self.span(it)?),
+                None => None,
+            },
+            holder: from.holder.as_ref().map(|it| self.field(it)),
+            until: from.until.as_ref().map(|it| self.field(it)),
+            lost: from.lost.as_ref().map(|it| self.transition(it)),
+        })
+    }
+
+    pub fn reaction(&mut self, name: &At<Name>, from: &syntax::Reaction) -> Option<Reaction> {
+        let when = self.guard(&from.when, &Type::Bool)?;
+        self.timeless(&when, &from.when, "a reaction");
+        let own = self.shape.name.clone();
+        Some(Reaction {
+            name: name.it.clone(),
+            when,
+            fire: self.transition(&from.fire),
+            with: self.with(&from.with, &own, &from.fire),
+            within: self.maybe_states(&from.r#in),
+        })
+    }
+
+    pub fn invariant(&mut self, name: &At<Name>, from: &syntax::InvariantDecl) -> Option<Invariant> {
+        let holds = self.guard(&from.holds, &Type::Bool)?;
+        let severity = match from.severity.as_ref().map(|it| it.it.as_str()) {
+            None | Some("error") => Severity::Error,
+            Some("warning") => Severity::Warning,
+            Some(_) => {
+                if let Some(word) = &from.severity {
+                    self.unknown("unknown-severity", "severity", word, &["error", "warning"]);
+                }
+                return None;
+            }
+        };
+        let needs_now = needs_now(&holds, &self.table.reads);
+        Some(Invariant {
+            name: name.it.clone(),
+            holds,
+            within: self.maybe_states(&from.r#in),
+            severity,
+            says: self.template(&from.says)?,
+            repair: from.repair.as_ref().map(|it| self.transition(it)),
+            needs_now,
+        })
+    }
+
+    pub fn notify_rule(&mut self, from: &syntax::NotifyRule) -> Option<NotifyRule> {
+        let words: Vec<At<Name>> = from.on.iter().cloned().collect();
+        let on = match words.as_slice() {
+            [word] if word.it == "moves" => NotifyOn::Moves,
+            words => NotifyOn::Transitions(words.iter().map(|it| self.transition(it)).collect()),
+        };
+        let within = self.maybe_states(&from.r#in);
+        Some(NotifyRule { on, within, tell: self.tell(&from.audience, &from.to, &from.message, &from.when)? })
+    }
+
+    pub fn effect(&mut self, name: &At<Name>, from: &syntax::EffectDecl) -> Effect {
+        Effect {
+            name: name.it.clone(),
+            about: from.about.clone().unwrap_or_default(),
+            with: self.expressions(&from.with),
+            ok: self.transition(&from.ok),
+            failed: self.transition(&from.failed),
+        }
+    }
+
+    fn maybe_states(&mut self, from: &Option<OneOrMany<At<Name>>>) -> Option<StateSet> {
+        from.as_ref().map(|it| self.states(it))
+    }
+}
+
+pub(super) fn parse_every(text: &str) -> Option<Every> {
+    if let Some(clock) = text.strip_prefix("daily ") {
+        let (hour, minute) = clock.trim().split_once(':')?;
+        let (hour, minute): (i8, i8) = (hour.parse().ok()?, minute.parse().ok()?);
+        return ((0..24).contains(&hour) && (0..60).contains(&minute)).then_some(Every::Daily { hour, minute });
+    }
+    Span::parse(text).filter(|it| it.0 > 0).map(Every::Span)
+}
+
+fn usual_severity(percent: u32) -> Severity {
+    match percent {
+        0..100 => Severity::Warning,
+        100 => Severity::Error,
+        _ => Severity::Critical,
+    }
+}
+
+/// Names declared twice under different keys would hide each other in expressions.
+pub(super) fn clash<T>(bench: &mut Workbench<'_>, what: &str, named: &Named<T>, taken: &mut Vec<(Name, &'static str)>, kind: &'static str, allow: &[&str]) {
+    for (name, _) in named.iter() {
+        if super::names::is_reserved(&name.it) && !allow.contains(&name.it.as_str()) {
+            bench.error("reserved-name", name.at, format!("`{}` has a meaning of its own; choose another name for this {what}", name.it));
+        } else if let Some((_, other)) = taken.iter().find(|(it, _)| *it == name.it) {
+            bench.error("name-taken", name.at, format!("`{}` is already the name of a {other}", name.it));
+        } else {
+            taken.push((name.it.clone(), kind));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Settings: their defaults give their types.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::workbench::Workbench;
+use crate::guard::Type;
+use crate::model::{Read, Setting};
+use crate::name::Name;
+use crate::source::{At, Json, Named, Problems};
+use crate::syntax::{Expr, SettingDecl};
+use crate::time::Span;
+use crate::value::Value;
+
+/// A setting before its `from` expressions are compiled for a lifecycle.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub setting: Setting,
+    pub from: Vec<Expr>,
+}
+
+pub(super) fn drafts(from: &Named<SettingDecl>, problems: &mut Problems) -> Vec<Draft> {
+    from.iter().map(|(name, decl)| draft(name, decl, problems)).collect()
+}
+
+fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Draft {
+    let (default, ty, min, max, about, from) = match decl {
+        SettingDecl::Bare(value) | SettingDecl::BareList(value) | SettingDecl::BareMap(value) => (value, None, None, None, None, Vec::new()),
+        SettingDecl::Full(map) => {
+            let from = map.from.as_ref().map(|it| it.iter().cloned().collect()).unwrap_or_default();
+            (&map.default, map.r#type.as_ref(), map.min, map.max, map.about.clone(), from)
+        }
+    };
+    let Json(raw) = &default.it;
+    let value = match ty.map(|it| it.it.as_str()) {
+        Some("string") => raw.clone(),
+        Some("number") => raw.as_float().map_or_else(|| raw.clone(), Value::Float),
+        _ => with_spans(raw),
+    };
+    let ty = match ty.map(|it| it.it.as_str()) {
+        None => type_of(&value),
+        Some("string") => Type::Text,
+        Some("number") => Type::Float,
+        Some("integer") => Type::Int,
+        Some("boolean") => Type::Bool,
+        Some("span") => Type::Span,
+        Some("any") => Type::Any,
+        Some(_) => {
+            if let Some(word) = ty {
+                problems.error("unknown-type", word.at, format!("a setting cannot be of type `{}`", word.it))
+                        .hint("string, number, integer, boolean, span or any; lists and maps need no type");
+            }
+            Type::Any
+        }
+    };
+    if let Some(number) = value.as_float()
+        && (min.is_some_and(|it| number < it) || max.is_some_and(|it| number > it))
+    {
+        problems.error("out-of-range", default.at, "the default is outside its own bounds");
+    }
+    let setting = Setting {
+        name: name.it.clone(),
+        about: about.unwrap_or_default(),
+        ty,
+        default: value,
+        min,
+        max,
+        from: Vec::new(),
+    };
+    Draft { setting, from }
+}
+
+/// Text that reads as a span is one, also inside lists and maps.
+fn with_spans(value: &Value) -> Value {
+    match value {
+        Value::Text(text) => Span::parse(text).map_or_else(|| value.clone(), Value::Span),
+        Value::List(list) => Value::list(list.iter().map(with_spans).collect()),
+        Value::Map(map) => Value::map(map.iter().map(|(name, it)| (name.clone(), with_spans(it))).collect()),
+        other => other.clone(),
+    }
+}
+
+fn type_of(value: &Value) -> Type {
+    match value {
+        Value::Null => Type::Any,
+        Value::Bool(_) => Type::Bool,
+        Value::Int(_) => Type::Int,
+        Value::Float(_) => Type::Float,
+        Value::Text(_) => Type::Text,
+        Value::Time(_) => Type::Time,
+        Value::Span(_) => Type::Span,
+        Value::List(list) => Type::List(Box::new(common(list.iter()))),
+        Value::Map(map) => match common(map.values()) {
+            Type::Any if !map.is_empty() => {
+                let members: BTreeMap<Name, Type> = map.iter().map(|(name, it)| (name.clone(), type_of(it))).collect();
+                Type::Record(Arc::new(members))
+            }
+            one => Type::Map(Box::new(one)),
+        },
+    }
+}
+
+/// The type they all have, or any.
+fn common<'v>(values: impl Iterator<Item = &'v Value>) -> Type {
+    let mut common: Option<Type> = None;
+    for value in values {
+        let ty = type_of(value);
+        common = Some(match common {
+            None => ty,
+            Some(seen) if seen == ty => seen,
+            Some(Type::Int | Type::Float) if matches!(ty, Type::Int | Type::Float) => Type::Float,
+            Some(_) => return Type::Any,
+        });
+    }
+    common.unwrap_or(Type::Any)
+}
+
+impl Workbench<'_> {
+    /// Compiles the `from` of each setting for this lifecycle; returns which could not be.
+    ///
+    /// A setting of the pack may speak of a field that only one lifecycle has.
+    pub fn settings_from(&mut self, drafts: &[Draft]) -> Vec<(usize, Expr)> {
+        let mut strangers = Vec::new();
+        for (n, draft) in drafts.iter().enumerate() {
+            for source in &draft.from {
+                match self.try_guard(source) {
+                    Ok(guard) => {
+                        let plain = guard.reads().iter().all(|it| {
+                            matches!(self.table.reads.get(it.slot.0 as usize), Some(Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State))
+                        });
+                        if !plain {
+                            self.error("setting-from", source.at, "`from` may only read stored fields, refs and `me`");
+                        }
+                        if let Some(setting) = self.settings.get_mut(n) {
+                            setting.from.push(guard);
+                        }
+                    }
+                    Err(_) => strangers.push((n, source.clone())),
+                }
+            }
+        }
+        strangers
+    }
+}

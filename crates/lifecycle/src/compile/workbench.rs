@@ -1,0 +1,203 @@
+//! What every compiling step needs: the shapes, the names, and a place for problems.
+
+use std::collections::BTreeMap;
+
+use super::names::{Table, Vocabulary};
+use super::shape::{PackShape, Shape};
+use crate::guard::nearest::nearest;
+use crate::guard::{Guard, GuardError, Template, Type};
+use crate::model::{Read, Setting, StateSet};
+use crate::name::Name;
+use crate::source::{At, OneOrMany, Place, Problems};
+use crate::syntax::Expr;
+
+/// One lifecycle being compiled.
+pub(super) struct Workbench<'a> {
+    pub pack: &'a PackShape,
+    pub shape: &'a Shape,
+    pub table: Table,
+    pub settings: Vec<Setting>,
+    pub relations: Vec<(Name, Guard)>,
+    pub computed: Vec<(Name, Guard)>,
+    pub taken: BTreeMap<Name, Type>,
+    pub ask: Option<BTreeMap<Name, Type>>,
+    pub problems: &'a mut Problems,
+}
+
+impl Workbench<'_> {
+    /// Compiles an expression that must give `expected`; a problem at its column if it does not.
+    pub fn guard(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
+        let mut names = Vocabulary {
+            pack: self.pack,
+            shape: self.shape,
+            table: &mut self.table,
+            settings: &self.settings,
+            relations: &self.relations,
+            computed: &self.computed,
+            taken: &self.taken,
+            ask: self.ask.as_ref(),
+        };
+        match Guard::compile_as(&source.text, &mut names, expected) {
+            Ok(guard) => Some(guard),
+            Err(errors) => {
+                self.report(source, errors);
+                None
+            }
+        }
+    }
+
+    /// The same without reporting: whether these names mean something here.
+    pub fn try_guard(&mut self, source: &Expr) -> Result<Guard, Vec<GuardError>> {
+        let mut names = Vocabulary {
+            pack: self.pack,
+            shape: self.shape,
+            table: &mut self.table,
+            settings: &self.settings,
+            relations: &self.relations,
+            computed: &self.computed,
+            taken: &self.taken,
+            ask: self.ask.as_ref(),
+        };
+        Guard::compile(&source.text, &mut names)
+    }
+
+    pub fn template(&mut self, source: &Expr) -> Option<Template> {
+        let mut names = Vocabulary {
+            pack: self.pack,
+            shape: self.shape,
+            table: &mut self.table,
+            settings: &self.settings,
+            relations: &self.relations,
+            computed: &self.computed,
+            taken: &self.taken,
+            ask: self.ask.as_ref(),
+        };
+        match Template::compile(&source.text, &mut names) {
+            Ok(it) => Some(it),
+            Err(errors) => {
+                self.report(source, errors);
+                None
+            }
+        }
+    }
+
+    /// A span written plainly (`15m`) or an expression that gives one.
+    pub fn span(&mut self, source: &Expr) -> Option<Guard> {
+        match crate::time::Span::parse(&source.text) {
+            Some(span) => Some(Guard::literal(&source.text, crate::value::Value::Span(span))),
+            None => self.guard(source, &Type::Span),
+        }
+    }
+
+    pub fn report(&mut self, source: &Expr, errors: Vec<GuardError>) {
+        for error in errors {
+            let problem = self.problems.error("expression", source.place_of(error.at), error.message);
+            if let Some(hint) = error.hint {
+                problem.hint(hint);
+            }
+        }
+    }
+
+    /// Refuses an expression that depends on the time.
+    pub fn timeless(&mut self, guard: &Guard, source: &Expr, what: &str) {
+        if needs_now(guard, &self.table.reads) {
+            self.problems.error("now", source.at, format!("{what} cannot depend on the time"))
+                    .hint("let a timer move it: each move is then journalled");
+        }
+    }
+
+    /// States, sets and `any`, in declared order.
+    pub fn states(&mut self, names: &OneOrMany<At<Name>>) -> StateSet {
+        let mut chosen: Vec<Name> = Vec::new();
+        for name in names.iter() {
+            if self.shape.is_state(name) {
+                chosen.push(name.it.clone());
+            } else if let Some(set) = self.shape.sets.get(&name.it) {
+                chosen.extend(set.iter().cloned());
+            } else if name.it == "any" {
+                chosen.extend(self.shape.states.iter().filter(|it| !self.shape.finals.contains(it)).cloned());
+            } else {
+                self.unknown_state(name);
+            }
+        }
+        StateSet(self.shape.states.iter().filter(|it| chosen.contains(it)).cloned().collect())
+    }
+
+    pub fn state(&mut self, name: &At<Name>) -> Name {
+        if !self.shape.is_state(name) {
+            self.unknown_state(name);
+        }
+        name.it.clone()
+    }
+
+    fn unknown_state(&mut self, name: &At<Name>) {
+        let known: Vec<&str> =
+            self.shape.states.iter().chain(self.shape.sets.keys()).map(Name::as_str).chain(["any"]).collect();
+        self.unknown("unknown-state", "state or set of states", name, &known);
+    }
+
+    pub fn unknown(&mut self, code: &'static str, what: &str, name: &At<Name>, known: &[&str]) {
+        let problem = self.problems.error(code, name.at, format!("there is no {what} `{}`", name.it));
+        if let Some(near) = nearest(&name.it, known.iter().copied()) {
+            problem.hint(format!("did you mean `{near}`?"));
+        } else if !known.is_empty() && known.len() <= 12 {
+            problem.hint(format!("there is {}", known.join(", ")));
+        }
+    }
+
+    /// A stored field of this lifecycle.
+    pub fn field(&mut self, name: &At<Name>) -> Name {
+        if !self.shape.fields.contains_key(&name.it) {
+            let known: Vec<&str> = self.shape.fields.keys().map(Name::as_str).collect();
+            let known = known.as_slice();
+            self.unknown("unknown-field", "field", name, known);
+        }
+        name.it.clone()
+    }
+
+    pub fn counter(&mut self, name: &At<Name>) -> Name {
+        if !self.shape.counters.contains_key(&name.it) {
+            let known: Vec<&str> = self.shape.counters.keys().map(Name::as_str).collect();
+            self.unknown("unknown-counter", "counter", name, &known);
+        }
+        name.it.clone()
+    }
+
+    pub fn slot(&mut self, name: &At<Name>) -> Name {
+        if !self.shape.slots.contains(&name.it) {
+            let known: Vec<&str> = self.shape.slots.iter().map(Name::as_str).collect();
+            self.unknown("unknown-slot", "slot", name, &known);
+        }
+        name.it.clone()
+    }
+
+    /// A transition of this lifecycle, or of another.
+    pub fn transition_of(&mut self, lifecycle: &Name, name: &At<Name>) -> Name {
+        let pack = self.pack;
+        if let Some(shape) = pack.lifecycles.get(lifecycle)
+            && !shape.transitions.contains_key(&name.it)
+        {
+            let known: Vec<&str> = shape.transitions.keys().map(Name::as_str).collect();
+            self.unknown("unknown-transition", &format!("transition of {lifecycle} called"), name, &known);
+        }
+        name.it.clone()
+    }
+
+    pub fn transition(&mut self, name: &At<Name>) -> Name {
+        let own = self.shape.name.clone();
+        self.transition_of(&own, name)
+    }
+
+    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) {
+        self.problems.error(code, at, message);
+    }
+}
+
+/// Whether an expression's value can change without any event.
+pub(super) fn needs_now(guard: &Guard, reads: &[Read]) -> bool {
+    guard.reads().iter().any(|it| match reads.get(it.slot.0 as usize) {
+        Some(Read::Now | Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue) => true,
+        Some(Read::Computed(inner) | Read::Relation(inner)) => needs_now(inner, reads),
+        _ => false,
+    })
+}

@@ -1,0 +1,38 @@
+//! What is wrong with an expression, and where.
+
+use std::ops::Range;
+
+/// One mistake in the source of an expression or a template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GuardError {
+    pub message: String,
+    /// Bytes in the source.
+    pub at: Range<usize>,
+    pub hint: Option<String>,
+}
+
+impl GuardError {
+    pub(super) fn new(message: impl Into<String>, at: Range<usize>) -> Self {
+        Self { message: message.into(), at, hint: None }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A hint that names the likely intent, if there is one.
+    pub(super) fn did_you_mean(self, nearest: Option<&str>) -> Self {
+        match nearest {
+            Some(it) => self.hint(format!("did you mean `{it}`?")),
+            None => self,
+        }
+    }
+
+    /// The same mistake in a text that holds the source from `offset` on.
+    pub(super) fn shifted(mut self, offset: usize) -> Self {
+        self.at = self.at.start.saturating_add(offset)..self.at.end.saturating_add(offset);
+        self
+    }
+}

@@ -1,0 +1,98 @@
+//! Functions over text.
+
+use std::sync::Arc;
+
+use super::needs;
+use crate::guard::Fault;
+use crate::guard::limits::Budget;
+use crate::guard::template::show;
+use crate::value::Value;
+
+pub(super) fn of(it: &Value) -> Result<&str, Fault> {
+    it.as_str().ok_or_else(|| Fault::failed(format!("text is needed here, not {}", it.kind())))
+}
+
+pub(super) fn contains(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let (it, part) = (of(it)?, of(part)?);
+    budget.text(it.len())?;
+    Ok(Value::Bool(it.contains(part)))
+}
+
+pub(super) fn starts_with(it: &Value, part: &Value) -> Result<Value, Fault> {
+    Ok(Value::Bool(of(it)?.starts_with(of(part)?)))
+}
+
+pub(super) fn ends_with(it: &Value, part: &Value) -> Result<Value, Fault> {
+    Ok(Value::Bool(of(it)?.ends_with(of(part)?)))
+}
+
+pub(super) fn lower_ascii(it: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let it = of(it)?;
+    budget.text(it.len())?;
+    Ok(Value::Text(Arc::from(it.to_ascii_lowercase())))
+}
+
+pub(super) fn upper_ascii(it: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let it = of(it)?;
+    budget.text(it.len())?;
+    Ok(Value::Text(Arc::from(it.to_ascii_uppercase())))
+}
+
+pub(super) fn trim(it: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let it = of(it)?;
+    budget.text(it.len())?;
+    Ok(Value::text(it.trim()))
+}
+
+pub(super) fn split(it: &Value, separator: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let (it, separator) = (of(it)?, of(separator)?);
+    budget.text(it.len())?;
+    let mut parts = Vec::new();
+    let mut push = |part: &str| {
+        budget.step()?;
+        parts.push(Value::text(part));
+        Ok(())
+    };
+    if separator.is_empty() {
+        // Between empty separators there are the characters.
+        it.char_indices().try_for_each(|(at, c)| push(it.get(at..at + c.len_utf8()).unwrap_or_default()))?;
+    } else {
+        it.split(separator).try_for_each(push)?;
+    }
+    Ok(Value::list(parts))
+}
+
+pub(super) fn join(list: &Value, separator: &str, budget: &Budget) -> Result<Value, Fault> {
+    let Some(items) = list.as_list() else { return Err(needs("join", "a list", list)) };
+    let mut joined = String::new();
+    for (at, item) in items.iter().enumerate() {
+        let item = of(item)?;
+        budget.items(1)?;
+        budget.text(item.len() + separator.len())?;
+        if at > 0 {
+            joined.push_str(separator);
+        }
+        joined.push_str(item);
+    }
+    Ok(Value::Text(Arc::from(joined)))
+}
+
+pub(super) fn string(it: &Value, budget: &Budget) -> Result<Value, Fault> {
+    match it {
+        Value::Text(_) => Ok(it.clone()),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Time(_) | Value::Span(_) => {
+            let mut text = String::new();
+            show(it, &mut text, budget)?;
+            Ok(Value::Text(Arc::from(text)))
+        }
+        Value::Null | Value::List(_) | Value::Map(_) => Err(needs("string", "a single value", it)),
+    }
+}
+
+/// The same key for the same two, in whichever order they come.
+pub(super) fn pair(a: &Value, b: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let (a, b) = (of(a)?, of(b)?);
+    budget.text(a.len() + b.len())?;
+    let (first, second) = if a <= b { (a, b) } else { (b, a) };
+    Ok(Value::Text(Arc::from(format!("{first}|{second}"))))
+}

@@ -1,0 +1,88 @@
+//! The name that was probably meant.
+
+/// The candidate closest to `word`, if it is close enough to be a slip of the fingers.
+///
+/// Letter case counts for little: `Reviewcycles` finds `reviewCycles`.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = letters(word)?;
+    let allowed = (letters.len() / 3).max(1);
+    candidates
+        .into_iter()
+        .filter(|it| *it != word)
+        .filter_map(|it| Some((distance(&letters, &self::letters(it)?), it)))
+        .filter(|(distance, it)| *distance <= allowed && *distance < it.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, it)| it)
+}
+
+/// Longer names are no slips; leaving them out bounds the work.
+const LONGEST: usize = 64;
+
+fn letters(word: &str) -> Option<Vec<char>> {
+    let letters: Vec<char> = word.chars().take(LONGEST + 1).map(|it| it.to_ascii_lowercase()).collect();
+    (letters.len() <= LONGEST).then_some(letters)
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours that lead from one to the other.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    let mut previous = None;
+    for (row, &x) in a.iter().enumerate() {
+        let mut current = vec![row + 1];
+        let mut left = row + 1;
+        let mut behind = None;
+        for (column, &y) in b.iter().enumerate() {
+            let cell = |line: &[usize], at: usize| line.get(at).copied().unwrap_or(usize::MAX - 1);
+            let mut best = (cell(&above, column) + usize::from(x != y)).min(cell(&above, column + 1) + 1);
+            best = best.min(left + 1);
+            if previous == Some(y) && behind == Some(x) {
+                best = best.min(cell(&before, column.wrapping_sub(1)) + 1);
+            }
+            current.push(best);
+            left = best;
+            behind = Some(y);
+        }
+        before = std::mem::replace(&mut above, current);
+        previous = Some(x);
+    }
+    above.last().copied().unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_the_name_that_was_meant() {
+        let known = ["reviewCycles", "reviewerId", "assigneeIds", "title", "id"];
+        for (slip, meant) in [
+            ("revewCycles", Some("reviewCycles")),
+            ("reviewcycles", Some("reviewCycles")),
+            ("titel", Some("title")),
+            ("assigneeId", Some("assigneeIds")),
+            ("di", Some("id")),
+            ("x", None),
+            ("somethingElse", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(slip, known), meant, "{slip}");
+        }
+    }
+
+    #[test]
+    fn very_long_names_are_not_measured() {
+        let long = "a".repeat(1000);
+        assert_eq!(nearest(&long, [long.as_str(), "a"]), None);
+    }
+
+    #[test]
+    fn swapped_neighbours_are_one_slip() {
+        let letters = |it: &str| it.chars().collect::<Vec<_>>();
+        for (a, b, expected) in
+            [("ab", "ba", 1), ("", "abc", 3), ("kitten", "sitting", 3), ("same", "same", 0), ("abc", "", 3)]
+        {
+            assert_eq!(distance(&letters(a), &letters(b)), expected, "{a} {b}");
+        }
+    }
+}

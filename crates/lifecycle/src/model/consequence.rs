@@ -1,0 +1,127 @@
+//! What follows from a move.
+
+use super::lifecycle::StateSet;
+use crate::guard::{Guard, Template};
+use crate::name::Name;
+
+#[derive(Clone, Debug, Default)]
+pub struct Consequences {
+    pub set: Vec<Assign>,
+    pub clear: Vec<Name>,
+    pub reset: Vec<Name>,
+    pub lease: Option<Grant>,
+    pub release: Vec<Name>,
+    pub then: Vec<Follow>,
+    pub also: Vec<Also>,
+    pub create: Vec<Birth>,
+    pub post: Vec<Post>,
+    pub notify: Vec<Tell>,
+    pub alert: Vec<Raise>,
+    pub effects: Vec<Call>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Assign {
+    pub spot: Spot,
+    pub value: Guard,
+}
+
+/// Where a value is put.
+#[derive(Clone, Debug)]
+pub enum Spot {
+    Field(Name),
+    Counter(Name),
+    /// One tally of a counter, under this key.
+    CounterAt(Name, Guard),
+}
+
+/// Fields of a further move, as expressions over the entity it follows from.
+pub type With = Vec<(Name, Guard)>;
+
+/// A further move of the same entity.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    pub fire: Name,
+    pub with: With,
+    pub when: Option<Guard>,
+}
+
+/// A move of others.
+#[derive(Clone, Debug)]
+pub struct Also {
+    pub on: Name,
+    /// `on` names many.
+    pub each: bool,
+    /// The lifecycle moved.
+    pub to: Name,
+    pub within: Option<StateSet>,
+    pub fire: Name,
+    pub with: With,
+    pub when: Option<Guard>,
+    pub soft: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Birth {
+    pub lifecycle: Name,
+    pub id: Guard,
+    pub fields: With,
+    pub when: Option<Guard>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Grant {
+    pub slot: Name,
+    pub to: Option<Guard>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Post {
+    pub kind: Name,
+    pub text: Template,
+    pub when: Option<Guard>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tell {
+    pub audience: Name,
+    pub to: Option<Guard>,
+    pub message: Template,
+    pub when: Option<Guard>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+    Critical,
+}
+
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Raise {
+    pub kind: Name,
+    pub severity: Severity,
+    pub message: Template,
+    pub when: Option<Guard>,
+}
+
+/// An effect asked for.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub effect: Name,
+    pub with: With,
+    pub when: Option<Guard>,
+}

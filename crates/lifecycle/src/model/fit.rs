@@ -1,0 +1,288 @@
+//! Types of fields: which values fit, and what to say of those that do not.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use regex::Regex;
+
+use crate::guard::Type;
+use crate::name::Name;
+use crate::time::{Span, Timestamp};
+use crate::value::Value;
+
+/// What values a field holds.
+#[derive(Clone, Debug)]
+pub struct FieldType {
+    pub fit: Fit,
+    /// Said instead of the particulars when a value does not fit.
+    pub says: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Fit {
+    Any,
+    Bool,
+    Int { min: Option<f64>, max: Option<f64> },
+    Number { min: Option<f64>, max: Option<f64> },
+    Text { min: Option<u32>, max: Option<u32>, pattern: Option<Regex> },
+    Choice(Arc<Vec<Name>>),
+    Time,
+    Span,
+    List { items: Box<FieldType>, min: Option<u32>, max: Option<u32>, unique: bool },
+    Object { properties: BTreeMap<Name, FieldType>, required: Vec<Name> },
+    Map(Box<FieldType>),
+}
+
+/// A value that does not fit, and where inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    pub path: String,
+    pub code: &'static str,
+    pub message: String,
+}
+
+/// Most levels of a value that comes from outside.
+const DEPTH: u32 = 32;
+
+impl FieldType {
+    pub const ANY: Self = Self { fit: Fit::Any, says: None };
+
+    /// The value as it is kept, or every way in which it does not fit.
+    ///
+    /// Null always fits: it means that the field is not set.
+    pub fn accept(&self, field: &str, value: &Value) -> Result<Value, Vec<Misfit>> {
+        let mut misfits = Vec::new();
+        let kept = self.keep(field, value, 0, &mut misfits);
+        if misfits.is_empty() { Ok(kept) } else { Err(misfits) }
+    }
+
+    fn keep(&self, path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
+        let before = out.len();
+        let kept = self.keep_inner(path, value, depth, out);
+        if let (Some(says), true) = (&self.says, out.len() > before) {
+            let code = out.get(before).map_or("invalid", |it| it.code);
+            out.truncate(before);
+            out.push(Misfit { path: path.to_owned(), code, message: says.clone() });
+        }
+        kept
+    }
+
+    fn keep_inner(&self, path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
+        if value.is_null() {
+            return Value::Null;
+        }
+        if depth > DEPTH {
+            out.push(misfit(path, "too-deep", format!("{path} is nested more than {DEPTH} levels deep")));
+            return Value::Null;
+        }
+        match (&self.fit, value) {
+            (Fit::Any, value) => plain(path, value, depth, out),
+            (Fit::Bool, Value::Bool(_)) => value.clone(),
+            (Fit::Int { min, max }, Value::Int(it)) => {
+                bounds(path, *it as f64, *min, *max, out);
+                value.clone()
+            }
+            (Fit::Number { min, max }, Value::Int(_) | Value::Float(_)) => {
+                let number = value.as_float().unwrap_or_default();
+                bounds(path, number, *min, *max, out);
+                Value::Float(six_decimals(number))
+            }
+            (Fit::Text { min, max, pattern }, Value::Text(text)) => {
+                lengths(path, text, *min, *max, out);
+                if let Some(pattern) = pattern
+                    && !pattern.is_match(text)
+                {
+                    out.push(misfit(path, "pattern", format!("{path} has not the form it must have")));
+                }
+                value.clone()
+            }
+            (Fit::Choice(names), Value::Text(text)) => {
+                if !names.iter().any(|it| **it == **text) {
+                    let known: Vec<&str> = names.iter().map(Name::as_str).collect();
+                    out.push(misfit(path, "not-one-of", format!("{path} must be one of {}", known.join(", "))));
+                }
+                value.clone()
+            }
+            (Fit::Time, Value::Time(_)) | (Fit::Span, Value::Span(_)) => value.clone(),
+            (Fit::Time, Value::Text(text)) => Timestamp::parse(text).map_or_else(
+                || {
+                    out.push(misfit(path, "not-a-time", format!("{path} must be a moment like 2026-01-31T12:00:00Z")));
+                    Value::Null
+                },
+                Value::Time,
+            ),
+            (Fit::Span, Value::Text(text)) => Span::parse(text).map_or_else(
+                || {
+                    out.push(misfit(path, "not-a-span", format!("{path} must be a span like 90s, 15m, 24h or 7d")));
+                    Value::Null
+                },
+                Value::Span,
+            ),
+            (Fit::List { items, min, max, unique }, Value::List(list)) => {
+                let count = list.len() as u64;
+                if min.is_some_and(|it| count < u64::from(it)) || max.is_some_and(|it| count > u64::from(it)) {
+                    let code = if min.is_some_and(|it| count < u64::from(it)) { "too-few" } else { "too-many" };
+                    out.push(misfit(path, code, format!("{path} must have {}", amount(*min, *max, "item"))));
+                }
+                let kept: Vec<Value> = list
+                    .iter()
+                    .enumerate()
+                    .map(|(n, item)| items.keep(&format!("{path}[{n}]"), item, depth + 1, out))
+                    .collect();
+                if *unique && kept.iter().enumerate().any(|(n, it)| kept.iter().take(n).any(|other| other == it)) {
+                    out.push(misfit(path, "repeated", format!("{path} must not name anything twice")));
+                }
+                Value::list(kept)
+            }
+            (Fit::Object { properties, required }, Value::Map(map)) => {
+                let mut kept = BTreeMap::new();
+                for (name, item) in map.iter() {
+                    match properties.get(name) {
+                        Some(ty) => {
+                            let item = ty.keep(&format!("{path}.{name}"), item, depth + 1, out);
+                            if !item.is_null() {
+                                kept.insert(name.clone(), item);
+                            }
+                        }
+                        None => {
+                            let known: Vec<&str> = properties.keys().map(Name::as_str).collect();
+                            out.push(misfit(
+                                &format!("{path}.{name}"),
+                                "unexpected-field",
+                                format!("{path} has no member {name}; it has {}", known.join(", ")),
+                            ));
+                        }
+                    }
+                }
+                for name in required {
+                    if map.get(name).is_none_or(Value::is_null) {
+                        out.push(misfit(&format!("{path}.{name}"), "missing", format!("{path}.{name} is required")));
+                    }
+                }
+                Value::map(kept)
+            }
+            (Fit::Map(values), Value::Map(map)) => {
+                let mut kept = BTreeMap::new();
+                for (name, item) in map.iter() {
+                    reserved(path, name, out);
+                    kept.insert(name.clone(), values.keep(&format!("{path}.{name}"), item, depth + 1, out));
+                }
+                Value::map(kept)
+            }
+            (fit, value) => {
+                out.push(misfit(
+                    path,
+                    "wrong-type",
+                    format!("{path} must be {}, this is {}", fit.expected(), value.kind()),
+                ));
+                Value::Null
+            }
+        }
+    }
+
+    /// Its type in expressions.
+    pub fn ty(&self) -> Type {
+        match &self.fit {
+            Fit::Any => Type::Any,
+            Fit::Bool => Type::Bool,
+            Fit::Int { .. } => Type::Int,
+            Fit::Number { .. } => Type::Float,
+            Fit::Text { .. } => Type::Text,
+            Fit::Choice(names) => Type::Choice(names.clone()),
+            Fit::Time => Type::Time,
+            Fit::Span => Type::Span,
+            Fit::List { items, .. } => Type::List(Box::new(items.ty())),
+            Fit::Object { properties, .. } => Type::Record(Arc::new(
+                properties.iter().map(|(name, it)| (name.clone(), it.ty())).collect(),
+            )),
+            Fit::Map(values) => Type::Map(Box::new(values.ty())),
+        }
+    }
+}
+
+impl Fit {
+    fn expected(&self) -> &'static str {
+        match self {
+            Self::Any => "a value",
+            Self::Bool => "true or false",
+            Self::Int { .. } => "a whole number",
+            Self::Number { .. } => "a number",
+            Self::Text { .. } | Self::Choice(_) => "text",
+            Self::Time => "a moment like 2026-01-31T12:00:00Z",
+            Self::Span => "a span like 15m",
+            Self::List { .. } => "a list",
+            Self::Object { .. } | Self::Map(_) => "a map",
+        }
+    }
+}
+
+/// Money and ratings are kept to six decimals, so that sums are the same everywhere.
+pub(crate) fn six_decimals(number: f64) -> f64 {
+    let scaled = number * 1e6;
+    if scaled.is_finite() && scaled.abs() < 9e15 { scaled.round() / 1e6 } else { number }
+}
+
+/// A value of no declared type: kept as it is, but for names that only we may use.
+fn plain(path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
+    if depth > DEPTH {
+        out.push(misfit(path, "too-deep", format!("{path} is nested more than {DEPTH} levels deep")));
+        return Value::Null;
+    }
+    match value {
+        Value::List(list) => {
+            for item in list.iter() {
+                plain(path, item, depth + 1, out);
+            }
+        }
+        Value::Map(map) => {
+            for (name, item) in map.iter() {
+                reserved(path, name, out);
+                plain(path, item, depth + 1, out);
+            }
+        }
+        _ => {}
+    }
+    value.clone()
+}
+
+fn reserved(path: &str, name: &Name, out: &mut Vec<Misfit>) {
+    if name.starts_with('$') {
+        out.push(misfit(path, "reserved-name", format!("{path}: names starting with $ are reserved")));
+    }
+}
+
+fn bounds(path: &str, it: f64, min: Option<f64>, max: Option<f64>, out: &mut Vec<Misfit>) {
+    if min.is_some_and(|min| it < min) || max.is_some_and(|max| it > max) {
+        let message = match (min, max) {
+            (Some(min), Some(max)) => format!("{path} must be between {min} and {max}"),
+            (Some(min), None) => format!("{path} must be at least {min}"),
+            (_, Some(max)) => format!("{path} must be at most {max}"),
+            (None, None) => return,
+        };
+        out.push(misfit(path, "out-of-range", message));
+    }
+}
+
+fn lengths(path: &str, text: &str, min: Option<u32>, max: Option<u32>, out: &mut Vec<Misfit>) {
+    let length = if text.trim().is_empty() { 0 } else { text.chars().count() as u64 };
+    if min.is_some_and(|min| length < u64::from(min)) {
+        out.push(misfit(path, "too-short", format!("{path} must have {}", amount(min, max, "character"))));
+    } else if max.is_some_and(|max| length > u64::from(max)) {
+        out.push(misfit(path, "too-long", format!("{path} must have {}", amount(min, max, "character"))));
+    }
+}
+
+fn amount(min: Option<u32>, max: Option<u32>, what: &str) -> String {
+    let plural = |n: u32| if n == 1 { what.to_owned() } else { format!("{what}s") };
+    match (min, max) {
+        (Some(min), Some(max)) if min == max => format!("{min} {}", plural(min)),
+        (Some(min), Some(max)) => format!("{min} to {max} {}", plural(max)),
+        (Some(min), None) => format!("at least {min} {}", plural(min)),
+        (None, Some(max)) => format!("at most {max} {}", plural(max)),
+        (None, None) => format!("{what}s"),
+    }
+}
+
+fn misfit(path: &str, code: &'static str, message: String) -> Misfit {
+    Misfit { path: path.to_owned(), code, message }
+}

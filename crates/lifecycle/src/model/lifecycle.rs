@@ -1,0 +1,174 @@
+//! The lifecycle itself: fields, states, who, and what it reaches.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::consequence::Consequences;
+use super::fit::FieldType;
+use super::pack::{Policy, Setting};
+use super::read::Read;
+use super::rule::{Counter, Effect, Invariant, NotifyRule, Reaction, Slot, Timer};
+use super::transition::{Check, Choice, Create, Transition};
+use crate::guard::{Guard, Template};
+use crate::name::Name;
+use crate::value::Value;
+
+/// The declared state machine of one kind of thing.
+#[derive(Debug)]
+pub struct Lifecycle {
+    pub name: Name,
+    pub pack: Name,
+    pub kind: Name,
+    pub version: u32,
+    pub about: String,
+    /// There is a single entity of it, whose id is `kind`.
+    pub one: bool,
+    pub face: Option<Name>,
+    pub fields: BTreeMap<Name, Field>,
+    pub assignee: Option<Name>,
+    pub relations: Vec<Relation>,
+    pub me: Option<Name>,
+    pub gates: Vec<Gate>,
+    /// Who may see it; none means everyone.
+    pub read: Option<Guard>,
+    pub refs: Vec<Ref>,
+    pub inverses: Vec<Inverse>,
+    pub path: Vec<Name>,
+    pub create: Create,
+    pub states: Vec<State>,
+    pub initial: Name,
+    pub transitions: Vec<Transition>,
+    pub timers: Vec<Timer>,
+    pub counters: Vec<Counter>,
+    pub slots: Vec<Slot>,
+    pub reactions: Vec<Reaction>,
+    pub invariants: Vec<Invariant>,
+    pub notify: Vec<NotifyRule>,
+    pub effects: Vec<Effect>,
+    pub indexes: Vec<Name>,
+    /// What each slot of its expressions reads.
+    pub reads: Vec<Read>,
+    /// The pack's settings and its own.
+    pub settings: Vec<Setting>,
+    /// The pack's risk policy, for `policy(…)` in expressions.
+    pub policy: Option<Arc<Policy>>,
+}
+
+impl Lifecycle {
+    pub fn state(&self, name: &str) -> Option<&State> {
+        self.states.iter().find(|it| it.name == *name)
+    }
+
+    pub fn transition(&self, name: &str) -> Option<&Transition> {
+        self.transitions.iter().find(|it| it.name == *name)
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.get(name)
+    }
+
+    pub fn counter(&self, name: &str) -> Option<&Counter> {
+        self.counters.iter().find(|it| it.name == *name)
+    }
+
+    pub fn timer(&self, name: &str) -> Option<&Timer> {
+        self.timers.iter().find(|it| it.name == *name)
+    }
+
+    pub fn slot(&self, name: &str) -> Option<&Slot> {
+        self.slots.iter().find(|it| it.name == *name)
+    }
+
+    pub fn reference(&self, name: &str) -> Option<&Ref> {
+        self.refs.iter().find(|it| it.name == *name)
+    }
+
+    pub fn inverse(&self, name: &str) -> Option<&Inverse> {
+        self.inverses.iter().find(|it| it.name == *name)
+    }
+
+    pub fn effect(&self, name: &str) -> Option<&Effect> {
+        self.effects.iter().find(|it| it.name == *name)
+    }
+
+    /// Where a state stands in the declared order.
+    pub fn rank(&self, state: &str) -> Option<usize> {
+        self.path.iter().position(|it| it == state)
+    }
+}
+
+/// A field of the entity.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: Name,
+    pub fits: FieldType,
+    pub default: Value,
+    /// Nobody sends it.
+    pub engine: bool,
+    /// Computed when read.
+    pub is: Option<Guard>,
+    pub about: String,
+}
+
+/// What an actor is to an entity.
+#[derive(Clone, Debug)]
+pub struct Relation {
+    pub name: Name,
+    pub guard: Guard,
+}
+
+/// A condition on every request.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub name: Name,
+    pub applies: Option<Guard>,
+    pub open: Guard,
+    pub says: Template,
+    pub only: Vec<Name>,
+    pub except: Vec<Name>,
+    /// It reads a value that the request brings, so it says nothing before there is one.
+    pub reads_request: bool,
+}
+
+/// Another entity reached by a field.
+#[derive(Clone, Debug)]
+pub struct Ref {
+    pub name: Name,
+    pub to: Name,
+    /// The field with the id or ids; none for a lifecycle that has a single entity.
+    pub by: Option<Name>,
+    pub many: bool,
+    pub inverse: Option<Name>,
+}
+
+/// How another lifecycle's ref is seen from here.
+#[derive(Clone, Debug)]
+pub struct Inverse {
+    pub name: Name,
+    pub from: Name,
+    pub by_ref: Name,
+}
+
+/// A set of states, in declared order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateSet(pub Vec<Name>);
+
+impl StateSet {
+    pub fn has(&self, state: &str) -> bool {
+        self.0.iter().any(|it| it == state)
+    }
+}
+
+/// Where an entity can be.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub name: Name,
+    pub about: String,
+    pub last: bool,
+    pub outcome: Option<Name>,
+    pub require: Vec<(Name, String)>,
+    pub checks: Vec<Check>,
+    pub always: Vec<Choice>,
+    pub frozen: Vec<Name>,
+    pub enter: Consequences,
+}

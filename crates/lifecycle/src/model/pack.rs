@@ -1,0 +1,86 @@
+//! What lifecycles share, ready to run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fit::FieldType;
+use super::lifecycle::Lifecycle;
+use super::read::Read;
+use crate::guard::{Guard, Type};
+use crate::name::Name;
+use crate::value::Value;
+
+#[derive(Debug)]
+pub struct Pack {
+    pub name: Name,
+    pub version: u32,
+    pub about: String,
+    /// Role to every role it includes, itself first.
+    pub roles: BTreeMap<Name, Vec<Name>>,
+    pub audiences: BTreeMap<Name, String>,
+    pub lifecycles: Vec<Arc<Lifecycle>>,
+    pub policy: Option<Arc<Policy>>,
+    pub queries: Vec<Query>,
+    pub settings: Vec<Setting>,
+}
+
+/// A value that rules read.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub name: Name,
+    pub about: String,
+    pub ty: Type,
+    pub default: Value,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Over the entity; the first that is not null wins.
+    pub from: Vec<Guard>,
+}
+
+/// Risk levels of actions.
+#[derive(Debug)]
+pub struct Policy {
+    pub levels: Vec<Name>,
+    pub unknown: Name,
+    pub rules: Vec<PolicyRule>,
+    pub raise: Vec<PolicyRaise>,
+    pub roles: BTreeMap<Name, Name>,
+    /// What each slot of its expressions reads.
+    pub reads: Vec<Read>,
+    pub settings: Vec<Setting>,
+    pub pack: Name,
+}
+
+#[derive(Clone, Debug)]
+pub struct PolicyRule {
+    pub actions: Vec<Name>,
+    pub when: Option<Guard>,
+    pub level: Option<Name>,
+    pub deny: Option<String>,
+    pub why: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct PolicyRaise {
+    pub when: Guard,
+    pub level: Name,
+    pub why: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub name: Name,
+    pub about: String,
+    pub of: Name,
+    pub takes: Vec<(Name, FieldType)>,
+    pub filter: Option<Guard>,
+    pub order: Vec<Order>,
+    /// Instead of a list: the journal of this entity.
+    pub history: Option<Guard>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub by: Guard,
+    pub descending: bool,
+}

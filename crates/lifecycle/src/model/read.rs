@@ -1,0 +1,96 @@
+//! What a name in an expression reads when it runs.
+
+use crate::guard::Guard;
+use crate::name::Name;
+
+/// The meaning of one slot of a lifecycle's table.
+#[derive(Clone, Debug)]
+pub enum Read {
+    /// A field, with what was sent laid over it.
+    Field(Name),
+    /// A value taken by this request but not stored.
+    Taken(Name),
+    /// A field before this command.
+    Was(Name),
+    /// A field that is computed: evaluate this.
+    Computed(Guard),
+    Id,
+    State,
+    PreviousState,
+    Version,
+    CreatedAt,
+    UpdatedAt,
+    StateEnteredAt,
+    TimeInState,
+    TimeByState,
+    TotalTime,
+    Visits,
+    Overdue,
+    Reason,
+    Fence,
+    ActorId,
+    ActorKind,
+    ActorRoles,
+    SubjectId,
+    Human,
+    Agent,
+    System,
+    Engine,
+    Admin,
+    /// True if the actor holds one of these (the role, and those that include it).
+    Role(Vec<Name>),
+    Relation(Guard),
+    /// A setting, by its place in the lifecycle's list.
+    Setting(usize),
+    /// A counter's value now.
+    Counter(Name),
+    /// All of a counter's tallies by key.
+    Counters(Name),
+    Slot(Name, SlotLook),
+    /// The entity a ref names.
+    Ref(Name, Look),
+    /// The caller's own record.
+    Me(Look),
+    /// How many of a many-ref or an inverse.
+    Group(Name, Count),
+    People,
+    Now,
+    /// A query's parameter.
+    Ask(Name),
+    /// What the risk policy is asked about.
+    Action,
+    Arguments,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlotLook {
+    Held,
+    Holder,
+    Fence,
+    Until,
+}
+
+/// What is read of another entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Its id, or null if there is none.
+    Id,
+    State,
+    PreviousState,
+    Version,
+    CreatedAt,
+    StateEnteredAt,
+    Final,
+    Field(Name),
+    Counter(Name),
+}
+
+/// What is counted of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Count {
+    All,
+    State(Name),
+    Closed,
+    Open,
+    Outcome(Name),
+}

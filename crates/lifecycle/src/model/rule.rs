@@ -1,0 +1,128 @@
+//! Clocks, tallies, leases, reactions, invariants, notices, effects.
+
+use super::consequence::{Consequences, Follow, Severity, Tell, With};
+use super::lifecycle::StateSet;
+use crate::guard::{Guard, Template};
+use crate::name::Name;
+use crate::time::Span;
+
+#[derive(Clone, Debug)]
+pub struct Timer {
+    pub name: Name,
+    pub kind: TimerKind,
+    pub runs: StateSet,
+    pub starts: Starts,
+    pub restarts: Vec<Name>,
+    /// Ascending.
+    pub warn: Vec<Warn>,
+    pub then: Option<Follow>,
+}
+
+#[derive(Clone, Debug)]
+pub enum TimerKind {
+    After(Guard),
+    At(Name),
+    Every(Every),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    Daily { hour: i8, minute: i8 },
+    Span(Span),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Starts {
+    Once,
+    Entry,
+    On(Vec<Name>),
+}
+
+/// What happens at a percentage of a time or a limit.
+#[derive(Clone, Debug)]
+pub struct Warn {
+    pub percent: u32,
+    /// None raises no alert.
+    pub severity: Option<Severity>,
+    pub then: Consequences,
+}
+
+#[derive(Clone, Debug)]
+pub struct Counter {
+    pub name: Name,
+    pub about: String,
+    pub tally: Tally,
+    pub add: Option<Guard>,
+    pub only_if: Option<Guard>,
+    pub within: Option<Guard>,
+    pub last: Option<Guard>,
+    pub on_moves: bool,
+    pub failure: bool,
+    pub limit: Option<Guard>,
+    pub warn: Vec<Warn>,
+    pub then: Option<Follow>,
+    pub reset_forward: bool,
+    pub reset_on: Vec<Name>,
+    pub reset_every: Option<Every>,
+}
+
+/// How a counter's tallies are kept apart.
+#[derive(Clone, Debug)]
+pub enum Tally {
+    One,
+    PerState,
+    ByKey(Vec<Guard>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub name: Name,
+    pub lasts: Guard,
+    pub grace: Option<Guard>,
+    pub holder: Option<Name>,
+    pub until: Option<Name>,
+    pub lost: Option<Name>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Reaction {
+    pub name: Name,
+    pub when: Guard,
+    pub fire: Name,
+    pub with: With,
+    pub within: Option<StateSet>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Invariant {
+    pub name: Name,
+    pub holds: Guard,
+    pub within: Option<StateSet>,
+    pub severity: Severity,
+    pub says: Template,
+    pub repair: Option<Name>,
+    /// Only the sweep looks at it.
+    pub needs_now: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct NotifyRule {
+    pub on: NotifyOn,
+    pub within: Option<StateSet>,
+    pub tell: Tell,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotifyOn {
+    Moves,
+    Transitions(Vec<Name>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Effect {
+    pub name: Name,
+    pub about: String,
+    pub with: With,
+    pub ok: Name,
+    pub failed: Name,
+}

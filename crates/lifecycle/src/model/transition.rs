@@ -1,0 +1,108 @@
+//! Transitions: the declared arrows.
+
+use std::collections::BTreeMap;
+
+use super::consequence::Consequences;
+use super::fit::FieldType;
+use super::lifecycle::StateSet;
+use crate::guard::{Guard, Template};
+use crate::name::Name;
+
+/// A named arrow: one rule or several.
+#[derive(Clone, Debug)]
+pub struct Transition {
+    pub name: Name,
+    pub arms: Vec<Arm>,
+}
+
+pub type From = StateSet;
+
+/// One rule of a transition.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    pub transition: Name,
+    pub index: usize,
+    pub about: String,
+    pub from: From,
+    pub target: Target,
+    pub by: Guard,
+    pub takes: Vec<Take>,
+    /// Why there must be a reason.
+    pub reason: Option<String>,
+    pub checks: Vec<Check>,
+    pub count: Vec<Name>,
+    pub keep: Vec<Name>,
+    pub holding: Option<Name>,
+    pub then: Consequences,
+}
+
+/// How an entity comes to be.
+#[derive(Clone, Debug)]
+pub struct Create {
+    pub by: Guard,
+    pub takes: Vec<Take>,
+    pub require: Vec<(Name, String)>,
+    pub reason: Option<String>,
+    pub checks: Vec<Check>,
+    pub count: Vec<Name>,
+    pub again: Option<Name>,
+    pub then: Consequences,
+}
+
+/// A field that a request may bring.
+#[derive(Clone, Debug)]
+pub struct Take {
+    pub name: Name,
+    pub fits: FieldType,
+    /// Kept in the field of the same name.
+    pub stored: bool,
+    /// The message when it is missing.
+    pub required: Option<String>,
+}
+
+/// A condition with its message.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub guard: Guard,
+    pub says: Template,
+    pub field: Option<Name>,
+}
+
+/// Where a move goes.
+#[derive(Clone, Debug)]
+pub enum Target {
+    One(Aim),
+    /// The first whose condition is true; the last has none.
+    Choices(Vec<Choice>),
+}
+
+impl Target {
+    /// What `to` in a request and the list of allowed targets speak of.
+    pub fn main(&self) -> &Aim {
+        const STAY: &Aim = &Aim::Stay;
+        match self {
+            Self::One(aim) => aim,
+            Self::Choices(choices) => choices.last().map_or(STAY, |it| &it.aim),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub when: Option<Guard>,
+    pub aim: Aim,
+    pub then: Consequences,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aim {
+    Stay,
+    State(Name),
+    /// The state held by a field.
+    Field(Name),
+    /// The caller names it in `to`.
+    Ask { among: StateSet, earlier: bool, of: Option<Name> },
+    /// The one after the current one in the path.
+    Next { of: Option<Name> },
+    Table(BTreeMap<Name, Name>),
+}

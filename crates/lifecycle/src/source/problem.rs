@@ -1,0 +1,160 @@
+//! What is wrong with a definition, gathered while it is read and checked.
+
+use super::place::Place;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+impl Severity {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One thing that is wrong, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    pub severity: Severity,
+    /// A stable short name, for instance `unknown-key`.
+    pub code: &'static str,
+    pub message: String,
+    pub at: Place,
+    pub hint: Option<String>,
+    /// The way to it, for instance `transitions.start.by`; may be empty.
+    pub path: String,
+}
+
+impl Problem {
+    /// Says what to do about it.
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// The problems found so far.
+///
+/// Shown in the order of the text, each once. Remembers the keys that lead to where the reader
+/// is, so that a problem can say its path.
+#[derive(Clone, Debug, Default)]
+pub struct Problems {
+    found: Vec<Problem>,
+    path: Vec<String>,
+}
+
+impl Problems {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+        self.add(Severity::Error, code, at, message.into())
+    }
+
+    pub fn warning(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+        self.add(Severity::Warning, code, at, message.into())
+    }
+
+    fn add(&mut self, severity: Severity, code: &'static str, at: Place, message: String) -> &mut Problem {
+        let path = self.path();
+        self.found.push_mut(Problem { severity, code, message, at, hint: None, path })
+    }
+
+    /// Takes over the problems of another reader.
+    pub fn extend(&mut self, other: Problems) {
+        self.found.extend(other.found);
+    }
+
+    /// Does `work` one key further in.
+    pub fn within<T>(&mut self, key: &str, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.inside(key.to_owned(), work)
+    }
+
+    /// Does `work` in one item of a list, counted from 0.
+    pub fn within_item<T>(&mut self, index: usize, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.inside(format!("[{index}]"), work)
+    }
+
+    fn inside<T>(&mut self, step: String, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(step);
+        let result = work(self);
+        self.path.pop();
+        result
+    }
+
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for step in &self.path {
+            if !path.is_empty() && !step.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(step);
+        }
+        path
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.found.iter().any(|it| it.severity == Severity::Error)
+    }
+
+    /// In the order of the text, each once.
+    pub fn sorted(&self) -> Vec<&Problem> {
+        let mut sorted: Vec<&Problem> = self.found.iter().collect();
+        sorted.sort_by(|a, b| order(a).cmp(&order(b)));
+        sorted.dedup_by(|a, b| order(a) == order(b));
+        sorted
+    }
+}
+
+fn order(problem: &Problem) -> (Place, Severity, &str, &str) {
+    (problem.at, problem.severity, problem.code, &problem.message)
+}
+
+/// A word of the text in a message: in backticks, without line breaks, never very long.
+pub fn quoted(word: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String = word.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if shown.len() < word.len() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::FileId;
+
+    #[test]
+    fn problems_come_in_reading_order_and_once() {
+        let at = |line, start| Place { line, start, end: start, ..Place::top(FileId(0)) };
+        let mut problems = Problems::new();
+        problems.error("b", at(2, 9), "second");
+        problems.within("transitions", |problems| {
+            problems.within_item(1, |problems| {
+                problems.within("by", |problems| problems.warning("a", at(1, 0), "first").hint("do it").clone())
+            })
+        });
+        problems.error("b", at(2, 9), "second");
+        let sorted = problems.sorted();
+        assert_eq!(sorted.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), ["first", "second"]);
+        assert_eq!(sorted[0].path, "transitions[1].by");
+        assert!(problems.has_errors());
+    }
+
+    #[test]
+    fn a_quoted_word_stays_on_its_line() {
+        assert_eq!(quoted("a\nb\u{1b}[31m"), "`a b [31m`");
+        assert_eq!(quoted(&"é".repeat(100)).chars().count(), 63);
+    }
+}

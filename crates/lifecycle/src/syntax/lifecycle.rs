@@ -1,0 +1,201 @@
+//! A lifecycle file and its states.
+
+use crate::name::Name;
+use crate::source::{At, Named, OneOrMany, keys, shapes};
+
+use super::Expr;
+use super::consequence::{Follow, with_consequences};
+use super::field::{FieldDecl, TypeDecl};
+use super::pack::SettingDecl;
+use super::rule::{
+    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, Reaction, SlotDecl, TimerDecl, Warn,
+};
+use super::transition::{Arms, Choice, Takes};
+
+keys! {
+    /// A lifecycle: the declared state machine of one kind of thing.
+    pub struct LifecycleFile {
+        /// Its full name, `pack.kind`.
+        pub lifecycle: At<Name>,
+        /// One sentence for people.
+        pub about: Option<String>,
+        /// There is a single entity of it, made by the system; its id is the kind.
+        pub one: Option<bool>,
+        /// Settings of this lifecycle.
+        pub settings: Named<SettingDecl>,
+        /// Named types for fields.
+        pub types: Named<TypeDecl>,
+        /// Its data.
+        pub fields: Named<FieldDecl>,
+        /// The field that says who works on it.
+        pub assignee: Option<At<Name>>,
+        /// What an actor is to this entity: name and expression.
+        pub relations: Named<Expr>,
+        /// The lifecycle of the caller's own record.
+        pub me: Option<At<Name>>,
+        /// Conditions on every request.
+        pub gates: Named<Gate>,
+        /// Who may see it.
+        pub read: Option<Expr>,
+        /// Other entities it reaches.
+        pub refs: Named<Ref>,
+        /// Named sets of states.
+        pub sets: Named<OneOrMany<At<Name>>>,
+        /// The declared order of states.
+        pub path: Option<Vec<At<Name>>>,
+        /// How one comes to be.
+        pub create: Option<Create>,
+        /// Where it can be.
+        pub states: Named<Option<StateDecl>>,
+        /// How it moves.
+        pub transitions: Named<Arms>,
+        /// Clocks beyond the states' deadlines.
+        pub timers: Named<TimerDecl>,
+        /// Tallies with a limit and a consequence.
+        pub counters: Named<CounterDecl>,
+        /// Leases that one holder at a time may have.
+        pub slots: Named<SlotDecl>,
+        /// Moves the engine makes when something becomes true.
+        pub reactions: Named<Reaction>,
+        /// What must always hold.
+        pub invariants: Named<InvariantDecl>,
+        /// Who is told of every move.
+        pub notify: Option<Vec<NotifyRule>>,
+        /// Work for the outside.
+        pub effects: Named<EffectDecl>,
+        /// Lets general screens and routes speak to it.
+        pub face: Option<At<Name>>,
+        /// Fields the store indexes.
+        pub indexes: Option<Vec<At<Name>>>,
+    }
+}
+
+keys! {
+    /// A state.
+    pub struct StateDecl {
+        /// One sentence for people.
+        pub about: Option<String>,
+        /// Where new ones start.
+        pub initial: Option<bool>,
+        /// No way out.
+        pub r#final: Option<bool>,
+        /// `success`, `failure` or `cancelled`.
+        pub outcome: Option<At<Name>>,
+        /// Fields that must be there on every way in, each with its message.
+        pub require: Named<String>,
+        /// Checks on every way in.
+        pub when: Option<Checks>,
+        /// True as long as it is here.
+        pub holds: Option<Expr>,
+        /// How long it may last.
+        pub deadline: Option<Deadline>,
+        /// Moves on by itself: the first choice that matches.
+        pub always: Option<Vec<Choice>>,
+        /// Fields that cannot change while here.
+        pub frozen: Option<Vec<At<Name>>>,
+        /// What follows from every way in.
+        pub enter: Option<Enter>,
+        /// How long it stays, and what then follows.
+        pub retain: Option<Retain>,
+    }
+}
+
+with_consequences! {
+    /// Consequences of entering a state.
+    pub struct Enter {
+    }
+}
+
+keys! {
+    /// How long a state may last.
+    pub struct Deadline {
+        /// Span, or expression giving one.
+        pub after: Expr,
+        /// Percentages, each once per entry.
+        pub warn: Option<Warn>,
+        /// The transition fired when due.
+        pub then: Option<Follow>,
+    }
+}
+
+keys! {
+    /// How long it stays in a state at the end of its life.
+    pub struct Retain {
+        /// Span, or expression giving one.
+        pub r#for: Expr,
+        /// The transition that follows.
+        pub then: Follow,
+    }
+}
+
+shapes! {
+    /// One expression, or a list of checks with their messages.
+    pub enum Checks {
+        One(Expr) if scalar,
+        Many(Vec<CheckRule>) if list,
+    }
+}
+
+keys! {
+    /// A condition with its message.
+    pub struct CheckRule {
+        /// Must be true.
+        pub check: Expr,
+        /// The message when it is not.
+        pub says: Option<Expr>,
+        /// What it is about.
+        pub field: Option<At<Name>>,
+    }
+}
+
+keys! {
+    /// A condition on every request.
+    pub struct Gate {
+        /// To whom it applies.
+        pub r#for: Option<Expr>,
+        /// Must be true.
+        pub open: Expr,
+        /// The message when it is closed.
+        pub says: Expr,
+        /// Only these transitions.
+        pub only: Option<OneOrMany<At<Name>>>,
+        /// All but these transitions.
+        pub except: Option<OneOrMany<At<Name>>>,
+    }
+}
+
+keys! {
+    /// Other entities reached by a field.
+    pub struct Ref {
+        /// Their lifecycle.
+        pub to: At<Name>,
+        /// The field that holds the id, or ids.
+        pub by: Option<At<Name>>,
+        /// The field holds a list of ids.
+        pub many: Option<bool>,
+        /// The name by which the other side sees us.
+        pub inverse: Option<At<Name>>,
+    }
+}
+
+with_consequences! {
+    /// How one comes to be.
+    pub struct Create {
+        /// Who may.
+        pub by: Option<Expr>,
+        /// The fields a caller may send.
+        pub takes: Option<Takes>,
+        /// Fields that must be there, each with its message.
+        pub require: Named<String>,
+        /// The request's reason is required.
+        pub reason: Option<String>,
+        /// Checks.
+        pub when: Option<Checks>,
+        /// Creating an id that exists fires this transition instead.
+        pub again: Option<At<Name>>,
+        /// Counters that this counts.
+        pub count: Option<OneOrMany<At<Name>>>,
+        /// One sentence for people.
+        pub about: Option<String>,
+    }
+}

@@ -1,0 +1,125 @@
+//! Transitions, their arms and targets.
+
+use crate::name::Name;
+use crate::source::{At, Named, OneOrMany, shapes};
+
+use super::Expr;
+use super::consequence::with_consequences;
+use super::field::TypeDecl;
+use super::lifecycle::Checks;
+
+shapes! {
+    /// One arm, or several tried in order.
+    pub enum Arms {
+        Many(Vec<ArmDecl>) if list,
+        One(Box<ArmDecl>) if map,
+    }
+}
+
+with_consequences! {
+    /// One rule of a transition.
+    pub struct ArmDecl {
+        /// The states it leaves: states, sets, or `any`.
+        pub from: OneOrMany<At<Name>>,
+        /// Where it goes. Without it: an event that changes fields only.
+        pub to: Option<TargetDecl>,
+        /// Who may: one expression.
+        pub by: Option<Expr>,
+        /// The only fields a caller may send.
+        pub takes: Option<Takes>,
+        /// The message when the request gives no reason: makes one required.
+        pub reason: Option<String>,
+        /// Checks.
+        pub when: Option<Checks>,
+        /// Counters that this counts, before the target is chosen.
+        pub count: Option<OneOrMany<At<Name>>>,
+        /// Fields that the decision must not change.
+        pub keep: Option<Vec<At<Name>>>,
+        /// The caller must hold this lease.
+        pub holding: Option<At<Name>>,
+        /// One sentence for people.
+        pub about: Option<String>,
+    }
+}
+
+shapes! {
+    /// The fields a caller may send: a list of optional ones, or a map.
+    pub enum Takes {
+        Optional(Vec<At<Name>>) if list,
+        Map(Named<Take>) if map,
+    }
+}
+
+shapes! {
+    /// A field taken: the message when it is missing, or the type of a value that is not stored.
+    pub enum Take {
+        Required(At<String>) if scalar,
+        Value(Box<TypeDecl>) if map,
+    }
+}
+
+shapes! {
+    /// Where a move goes: a state, a list of choices, or one of the map forms.
+    pub enum TargetDecl {
+        State(At<Name>) if scalar,
+        Choices(Vec<Choice>) if list,
+        Field(Box<ByField>) if map with "field",
+        Ask(Box<ByAsking>) if map with "ask",
+        Next(Box<ByPath>) if map with "next",
+        Table(Named<At<Name>>) if map,
+    }
+}
+
+crate::source::keys! {
+    /// The state held by a field.
+    pub struct ByField {
+        /// A field of type `state`.
+        pub field: At<Name>,
+    }
+}
+
+crate::source::keys! {
+    /// A target the caller names in `fields.to`.
+    pub struct ByAsking {
+        /// The states it may name.
+        pub ask: OneOrMany<At<Name>>,
+        /// Only those before the current one in `path`.
+        pub earlier: Option<bool>,
+        /// Count from the state in this field instead of the current one.
+        pub of: Option<At<Name>>,
+    }
+}
+
+crate::source::keys! {
+    /// The next state of the path.
+    pub struct ByPath {
+        /// Always `true`.
+        pub next: At<bool>,
+        /// Count from the state in this field instead of the current one.
+        pub of: Option<At<Name>>,
+    }
+}
+
+with_consequences! {
+    /// One of several targets: the first whose `when` is true.
+    pub struct Choice {
+        /// Only when true; the last choice has none.
+        pub when: Option<Expr>,
+        /// The target state.
+        pub state: Option<At<Name>>,
+        /// Instead: the state held by a field.
+        pub field: Option<At<Name>>,
+        /// Instead: the caller names it, within these states.
+        pub ask: Option<OneOrMany<At<Name>>>,
+        /// With `ask`: only those before the current one in `path`.
+        pub earlier: Option<bool>,
+        /// Instead: the next state of the path.
+        pub next: Option<At<bool>>,
+        /// With `ask` and `next`: count from the state in this field.
+        pub of: Option<At<Name>>,
+        /// Instead: a table by current state.
+        pub table: Option<Named<At<Name>>>,
+        /// Instead: no move.
+        pub stay: Option<At<bool>>,
+    }
+}
