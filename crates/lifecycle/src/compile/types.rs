@@ -56,8 +56,8 @@ impl<'a> Types<'a> {
             "string" => match &decl.r#enum {
                 Some(names) => Fit::Choice(Arc::new(names.iter().map(|it| it.it.clone()).collect())),
                 None => Fit::Text {
-                    min: decl.minLength,
-                    max: decl.maxLength,
+                    min: decl.min_length,
+                    max: decl.max_length,
                     pattern: decl.pattern.as_ref().and_then(|it| pattern(it, problems)),
                 },
             },
@@ -66,8 +66,8 @@ impl<'a> Types<'a> {
                     Some(items) => self.build_at(items, at, depth + 1, problems),
                     None => FieldType::ANY,
                 }),
-                min: decl.minItems,
-                max: decl.maxItems,
+                min: decl.min_items,
+                max: decl.max_items,
                 unique: decl.unique.unwrap_or(false),
             },
             "object" => match (&decl.properties, &decl.values) {
@@ -125,9 +125,9 @@ impl<'a> Types<'a> {
 fn implied(decl: &TypeDecl) -> &'static str {
     if decl.properties.is_some() || decl.values.is_some() {
         "object"
-    } else if decl.items.is_some() || decl.minItems.is_some() || decl.maxItems.is_some() {
+    } else if decl.items.is_some() || decl.min_items.is_some() || decl.max_items.is_some() {
         "array"
-    } else if decl.r#enum.is_some() || decl.pattern.is_some() || decl.minLength.is_some() || decl.maxLength.is_some() {
+    } else if decl.r#enum.is_some() || decl.pattern.is_some() || decl.min_length.is_some() || decl.max_length.is_some() {
         "string"
     } else if decl.minimum.is_some() || decl.maximum.is_some() {
         "number"

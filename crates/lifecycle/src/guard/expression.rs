@@ -81,10 +81,7 @@ impl Guard {
 
     /// The answer of a condition. Anything but true or false is a fault.
     pub fn test(&self, scope: &dyn Scope) -> Result<bool, Fault> {
-        match self.eval(scope)? {
-            Value::Bool(it) => Ok(it),
-            it => Err(Fault::failed(format!("the condition gives {}, not true or false", it.kind()))),
-        }
+        Run::new(scope, limits::STEPS).truth(&self.0.ir)
     }
 }
 

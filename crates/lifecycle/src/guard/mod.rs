@@ -10,7 +10,8 @@
 //! * whole numbers and numbers mix in arithmetic, since a field of type number may hold either;
 //! * a number is always finite: what would be infinite or not a number is a fault;
 //! * map keys are text; there are no unsigned numbers and no bytes;
-//! * every function may be called as `f(x, y)` and as `x.f(y)`.
+//! * every function may be called as `f(x, y)` and as `x.f(y)`, and those over lists that are ours
+//!   (`add`, `first`, `sum`, …) take null for an empty list.
 
 mod check;
 #[cfg(test)]

@@ -11,7 +11,9 @@ use crate::name::Name;
 impl<T: FromNode> FromNode for Vec<T> {
     fn from_node(node: &Node, problems: &mut Problems) -> Option<Self> {
         let Some(items) = node.items() else {
-            let hint = node.as_written().map(|it| format!("for a list of one, write {}", quoted(&format!("[{it}]"))));
+            let hint = node
+                .as_written()
+                .map(|it| format!("for a list of one, write {}", quoted(&format!("[{it}]"))));
             problems.expected_with("a list", node, hint);
             return None;
         };

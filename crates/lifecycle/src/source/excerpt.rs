@@ -1,6 +1,6 @@
 //! The piece of a line that a problem is shown with.
 
-use super::place::Place;
+use super::place::{BYTE_ORDER_MARK, Place};
 
 /// A line, or the part of a very long one around the place.
 #[derive(Debug, PartialEq)]
@@ -28,7 +28,7 @@ impl Excerpt {
         let start = text.floor_char_boundary(at.start);
         let (head, tail) = text.split_at_checked(start).unwrap_or((text, ""));
         let head = head.get(head.rfind('\n').map_or(0, |it| it + 1)..).unwrap_or_default();
-        let head = head.trim_start_matches('\u{feff}');
+        let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
         let tail = tail.split('\n').next().unwrap_or_default();
         let tail = tail.strip_suffix('\r').unwrap_or(tail);
 

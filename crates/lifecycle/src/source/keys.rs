@@ -1,9 +1,9 @@
 //! Mappings with known keys.
 
 use super::from_node::FromNode;
-use super::nearest::nearest;
 use super::node::{At, Node};
 use super::problem::{Problems, quoted};
+use crate::guard::nearest::nearest;
 use crate::name::Name;
 
 /// Declares a mapping with known keys, once: the struct, its reader, its keys, its JSON Schema.
@@ -52,7 +52,7 @@ macro_rules! keys {
 
         impl $name {
             /// Every key, in declared order.
-            #[allow(dead_code, unreachable_pub)]
+            #[allow(dead_code)]
             pub const KEYS: &'static [&'static str] = &[$($crate::keys!(@key $field $($key)?)),*];
         }
 
@@ -122,12 +122,25 @@ impl<'a> Keys<'a> {
             problems.expected_with("a mapping", node, hint);
             return None;
         };
+        // A key that is given already was probably not meant again.
+        let left_out: Vec<&str> = known.iter().copied().filter(|it| node.get(it).is_none()).collect();
         let mut meant = Vec::new();
         for (key, value) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
-            let left_out = known.iter().copied().filter(|it| node.get(it).is_none());
-            let guess = nearest(key, left_out).or_else(|| nearest(key, known.iter().copied()));
-            meant.extend(guess);
-            unknown(key, value, known, guess, problems);
+            let shown = quoted(key);
+            let nearest =
+                || nearest(key, left_out.iter().copied()).or_else(|| nearest(key, known.iter().copied()));
+            if let Some(hint) = slip(key, value) {
+                problems.error("unknown-key", key.at, format!("{shown} is not a key here")).hint(hint);
+            } else if let Some(guess) = nearest() {
+                let message = format!("{shown} is not a key here. Did you mean `{guess}`?");
+                problems.error("unknown-key", key.at, message);
+                if !meant.contains(&guess) {
+                    meant.push(guess);
+                }
+            } else {
+                let hint = format!("the keys are {}", listed(known));
+                problems.error("unknown-key", key.at, format!("{shown} is not a key here")).hint(hint);
+            }
         }
         Some(Self { node, entries, meant, problems })
     }
@@ -153,19 +166,15 @@ impl<'a> Keys<'a> {
     }
 }
 
-fn unknown(key: &At<Name>, value: &Node, known: &[&str], guess: Option<&str>, problems: &mut Problems) {
-    let shown = quoted(key);
+/// What an unknown key without a value looks like: a piece of something else.
+fn slip(key: &str, value: &Node) -> Option<&'static str> {
+    let alone = value.is_null() && value.at.start == value.at.end;
+    if alone && key.contains(':') {
+        return Some("put a space after the `:`");
+    }
     // `{ when: f(a, b) }` is read as two entries.
-    let torn = value.is_null() && value.at.start == value.at.end && key.contains([')', ']', '"', '\'']);
-    let (message, hint) = match guess {
-        Some(guess) => (format!("{shown} is not a key here. Did you mean `{guess}`?"), None),
-        None if torn => (
-            format!("{shown} is not a key here"),
-            Some("a comma ends a value inside `{ }`: put a value that contains one in quotes".to_owned()),
-        ),
-        None => (format!("{shown} is not a key here"), Some(format!("the keys are {}", listed(known)))),
-    };
-    problems.error("unknown-key", key.at, message).hint = hint;
+    let torn = alone && key.contains([')', ']', '"', '\'']);
+    torn.then_some("a comma ends a value inside `{ }`: put a value that contains one in quotes")
 }
 
 /// `a`, `b` and `c`.
@@ -181,7 +190,7 @@ pub(super) fn listed(words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Json, Named, OneOrMany, Percent, Scalar, Sources, SpanText, keys, read};
+    use crate::source::{Json, Named, OneOrMany, Percent, Scalar, Sources, SpanText, read};
 
     keys! {
         struct Lifecycle {
@@ -259,7 +268,10 @@ about:
         assert_eq!(read.reference.unwrap().it, "x");
         assert_eq!(read.transitions.names().map(|it| it.as_str()).collect::<Vec<_>>(), ["start", "stop"]);
         let start = read.transitions.get("start").unwrap();
-        assert_eq!(start.from.as_ref().unwrap().iter().map(|it| it.as_str()).collect::<Vec<_>>(), ["ready", "on"]);
+        assert_eq!(
+            start.from.as_ref().unwrap().iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+            ["ready", "on"]
+        );
         assert_eq!((start.to.as_str(), start.to.at.line, start.to.at.column), ("yes", 3, 35));
         assert_eq!(start.by.as_ref().unwrap().text, "1.10");
         assert_eq!(start.warn, [Percent(80), Percent(150)]);
@@ -283,7 +295,7 @@ transitions:
     too: done
     hidden: yes
   stop: { from: [a, 7], to: b, warn: 80, after: 15 }
-  wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b) }
+  wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b), by:x }
   go:
 ",
         );
@@ -358,13 +370,13 @@ transitions:
         error[type]: a name is expected here, this is a mapping
           --> task.yaml:10:17
            |
-        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b) }
+        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b), by:x }
            |                 ^^^^^^^^
 
         error[type]: a percentage such as `80%` is expected here, this is a number
           --> task.yaml:10:41
            |
-        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b) }
+        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b), by:x }
            |                                         ^^
            |
            = help: write `80%`
@@ -372,7 +384,7 @@ transitions:
         error[type]: a length of time such as `15m` is expected here, this is text
           --> task.yaml:10:53
            |
-        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b) }
+        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b), by:x }
            |                                                     ^^^^
            |
            = help: the units are `ms`, `s`, `m`, `h` and `d`, as in `1h30m`
@@ -380,10 +392,18 @@ transitions:
         error[unknown-key]: `b)` is not a key here
           --> task.yaml:10:68
            |
-        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b) }
+        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b), by:x }
            |                                                                    ^^
            |
            = help: a comma ends a value inside `{ }`: put a value that contains one in quotes
+
+        error[unknown-key]: `by:x` is not a key here
+          --> task.yaml:10:72
+           |
+        10 |   wait: { from: { a: b }, to: c, warn: [80], after: soon, by: f(a, b), by:x }
+           |                                                                        ^^^^
+           |
+           = help: put a space after the `:`
 
         error[type]: a mapping is expected here, this is empty
           --> task.yaml:11:5

@@ -12,7 +12,6 @@ mod excerpt;
 mod from_node;
 mod keys;
 mod layout;
-mod nearest;
 mod node;
 mod place;
 mod plain;
@@ -25,10 +24,13 @@ mod shapes;
 mod syntax;
 mod words;
 
+#[cfg(test)]
+#[expect(dead_code, reason = "declared to be read, not used")]
+mod survives;
 
 pub use collections::{Named, OneOrMany};
 pub use from_node::FromNode;
-pub use nearest::nearest;
+pub use keys::Keys;
 pub use node::{At, Node, NodeValue};
 pub use place::{FileId, Place, Sources};
 pub use problem::{Problem, Problems, Severity, quoted};

@@ -1,5 +1,6 @@
 //! What a text says, with the position of every part.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Deref, Range};
 
@@ -104,8 +105,8 @@ impl Node {
     }
 }
 
-/// Something and where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Something and where it stands. Equal things are equal wherever they stand.
+#[derive(Clone, Copy, Debug)]
 pub struct At<T> {
     pub it: T,
     pub at: Place,
@@ -121,6 +122,26 @@ impl<T> Deref for At<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.it
+    }
+}
+
+impl<T: PartialEq> PartialEq for At<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.it == other.it
+    }
+}
+
+impl<T: Eq> Eq for At<T> {}
+
+impl<T: PartialOrd> PartialOrd for At<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.it.partial_cmp(&other.it)
+    }
+}
+
+impl<T: Ord> Ord for At<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.it.cmp(&other.it)
     }
 }
 

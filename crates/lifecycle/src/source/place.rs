@@ -60,11 +60,6 @@ impl Place {
     pub const fn top(file: FileId) -> Self {
         Self { file, line: 1, column: 1, start: 0, end: 0 }
     }
-
-    /// From the beginning of this to the end of `other`.
-    pub fn to(self, other: Self) -> Self {
-        Self { end: other.end.max(self.start), ..self }
-    }
 }
 
 /// Finds line and column of byte offsets.
@@ -106,8 +101,10 @@ impl<'a> Cursor<'a> {
             let crossed = self.text.get(to..self.offset).unwrap_or_default().matches('\n').count();
             let line_start = before.rfind('\n').map_or(0, |it| it + 1);
             let head = before.get(line_start..).unwrap_or_default();
+            let head =
+                if line_start == 0 { head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head) } else { head };
             self.line = self.line.saturating_sub(small(crossed)).max(1);
-            self.column = 1 + small(head.trim_start_matches(BYTE_ORDER_MARK).chars().count());
+            self.column = 1 + small(head.chars().count());
         } else {
             for char in self.text.get(self.offset..to).unwrap_or_default().chars() {
                 if char == '\n' {
@@ -147,7 +144,10 @@ mod tests {
         assert_eq!(at(&mut cursor, "end"), (3, 1));
         assert_eq!(at(&mut cursor, "本"), (2, 2));
         assert_eq!(at(&mut cursor, "ñ"), (1, 2));
-        assert_eq!(cursor.place(usize::MAX, 0), Place { file: FileId(0), line: 3, column: 4, start: text.len(), end: text.len() });
+        assert_eq!(
+            cursor.place(usize::MAX, 0),
+            Place { file: FileId(0), line: 3, column: 4, start: text.len(), end: text.len() }
+        );
     }
 
     #[test]

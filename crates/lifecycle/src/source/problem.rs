@@ -142,7 +142,8 @@ mod tests {
         problems.error("b", at(2, 9), "second");
         problems.within("transitions", |problems| {
             problems.within_item(1, |problems| {
-                problems.within("by", |problems| problems.warning("a", at(1, 0), "first").hint("do it").clone())
+                problems
+                    .within("by", |problems| problems.warning("a", at(1, 0), "first").hint("do it").clone())
             })
         });
         problems.error("b", at(2, 9), "second");

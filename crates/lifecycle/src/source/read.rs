@@ -130,7 +130,11 @@ impl<'a> Reader<'a> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let at = self.place(span);
                 self.problems
-                    .error("alias", at, format!("{} would repeat another part, which is not supported", self.slice(at)))
+                    .error(
+                        "alias",
+                        at,
+                        format!("{} would repeat another part, which is not supported", self.slice(at)),
+                    )
                     .hint("write it out, or put the value in quotes if it is text");
                 let mut node = Node::new(at, NodeValue::Null);
                 node.broken = true;
@@ -147,10 +151,14 @@ impl<'a> Reader<'a> {
             return self.plain(value, at, whole);
         }
         let mut node = Node::new(at, NodeValue::Text(value.to_owned()));
+        if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+            node.at.end = at.start + whole.trim_end().len();
+        }
         let inner = match style {
             ScalarStyle::SingleQuoted if !whole.contains("''") => inside(whole, '\''),
             ScalarStyle::DoubleQuoted if !whole.contains('\\') => inside(whole, '"'),
-            ScalarStyle::Literal | ScalarStyle::Folded => whole.find('\n').map(|it| (it + 1, whole.len())),
+            // The place begins with the first line of the text, after `|` or `>`.
+            ScalarStyle::Literal | ScalarStyle::Folded => Some((0, whole.len())),
             _ => None,
         };
         node.layout = match inner {
@@ -164,6 +172,8 @@ impl<'a> Reader<'a> {
     }
 
     fn plain(&mut self, value: &str, at: Place, whole: &str) -> Node {
+        // The parser spells nothing at all as `~`.
+        let value = if whole.is_empty() { "" } else { value };
         let (found, broken) = match plain(value) {
             Ok(found) => (found, false),
             Err(_) => {
@@ -175,8 +185,7 @@ impl<'a> Reader<'a> {
         };
         let mut node = Node::new(at, found);
         node.broken = broken;
-        node.layout =
-            if whole == value { Layout::Straight(0) } else { self.layout(at.start, at.end, value) };
+        node.layout = if whole == value { Layout::Straight(0) } else { self.layout(at.start, at.end, value) };
         if !matches!(node.value, NodeValue::Text(_)) {
             node.written = Some(value.into());
         }
@@ -233,8 +242,8 @@ impl<'a> Reader<'a> {
             Holds::Map { entries, .. } => (entries.last().map(|it| it.1.at.end), NodeValue::Map(entries)),
         };
         // A block ends with its last part; the parser notices only at the next line.
-        let end = if flow { span.end.byte_offset().map(|it| it + self.shift) } else { last };
-        let at = Place { end: end.unwrap_or(at.end).max(at.end), ..at };
+        let closed = span.end.byte_offset().filter(|_| flow).map(|it| it + self.shift);
+        let at = Place { end: at.end.max(last.unwrap_or(0)).max(closed.unwrap_or(0)), ..at };
         self.put(Node::new(at, value))
     }
 
@@ -326,4 +335,323 @@ fn make_key(node: Node, seen: &mut BTreeMap<Name, Place>, problems: &mut Problem
 fn inside(whole: &str, quote: char) -> Option<(usize, usize)> {
     let inner = whole.strip_prefix(quote)?.strip_suffix(quote)?;
     Some((1, 1 + inner.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> (Option<Node>, Problems, Sources) {
+        let mut sources = Sources::new();
+        let file = sources.add("a.yaml", text);
+        let mut problems = Problems::new();
+        let node = read(&sources, file, &mut problems);
+        (node, problems, sources)
+    }
+
+    fn good(text: &str) -> Node {
+        let (node, problems, sources) = check(text);
+        assert!(problems.is_empty(), "{}", problems.render(&sources, false));
+        node.unwrap()
+    }
+
+    /// Every key and value as `line:column text`, the text being what the place covers.
+    fn places(text: &str) -> String {
+        fn walk(node: &Node, text: &str, lines: &mut Vec<String>) {
+            let show = |at: Place| format!("{}:{} {:?}", at.line, at.column, &text[at.start..at.end]);
+            lines.push(show(node.at));
+            for (key, node) in node.entries().unwrap_or_default() {
+                lines.push(format!("key {}", show(key.at)));
+                walk(node, text, lines);
+            }
+            for node in node.items().unwrap_or_default() {
+                walk(node, text, lines);
+            }
+        }
+        let mut lines = Vec::new();
+        walk(&good(text), text, &mut lines);
+        lines.join("\n")
+    }
+
+    fn errors(text: &str) -> String {
+        let (_, problems, sources) = check(text);
+        problems.render(&sources, false)
+    }
+
+    fn codes(text: &str) -> Vec<&'static str> {
+        check(text).1.sorted().iter().map(|it| it.code).collect()
+    }
+
+    #[test]
+    fn flow_mappings_have_exact_places() {
+        insta::assert_snapshot!(places("x: { a: 1, b: [x, y] , \"c\": {} , d }"), @r#"
+        1:1 "x: { a: 1, b: [x, y] , \"c\": {} , d }"
+        key 1:1 "x"
+        1:4 "{ a: 1, b: [x, y] , \"c\": {} , d }"
+        key 1:6 "a"
+        1:9 "1"
+        key 1:12 "b"
+        1:15 "[x, y]"
+        1:16 "x"
+        1:19 "y"
+        key 1:24 "\"c\""
+        1:29 "{}"
+        key 1:34 "d"
+        1:36 ""
+        "#);
+    }
+
+    #[test]
+    fn characters_before_do_not_shift_columns() {
+        insta::assert_snapshot!(places("日本: é # ü\n\"ñ\": [ö, 'ß ß', {👩‍👩‍👧: x}]"), @r#"
+        1:1 "日本: é # ü\n\"ñ\": [ö, 'ß ß', {👩\u{200d}👩\u{200d}👧: x}]"
+        key 1:1 "日本"
+        1:5 "é"
+        key 2:1 "\"ñ\""
+        2:6 "[ö, 'ß ß', {👩\u{200d}👩\u{200d}👧: x}]"
+        2:7 "ö"
+        2:10 "'ß ß'"
+        2:17 "{👩\u{200d}👩\u{200d}👧: x}"
+        key 2:18 "👩\u{200d}👩\u{200d}👧"
+        2:25 "x"
+        "#);
+    }
+
+    #[test]
+    fn quoted_and_block_scalars_have_exact_places() {
+        insta::assert_snapshot!(
+            places("a: \"q \\\" r\"\nb: 'it''s'\nc: |\n  one\n    two\n\nd: >- # why\n  three\n  four\ne:\n  - five\n    six\n  -   - 7\n"),
+            @r#"
+        1:1 "a: \"q \\\" r\"\nb: 'it''s'\nc: |\n  one\n    two\n\nd: >- # why\n  three\n  four\ne:\n  - five\n    six\n  -   - 7"
+        key 1:1 "a"
+        1:4 "\"q \\\" r\""
+        key 2:1 "b"
+        2:4 "'it''s'"
+        key 3:1 "c"
+        4:3 "one\n    two"
+        key 7:1 "d"
+        8:3 "three\n  four"
+        key 10:1 "e"
+        11:3 "- five\n    six\n  -   - 7"
+        11:5 "five\n    six"
+        13:7 "- 7"
+        13:9 "7"
+        "#
+        );
+    }
+
+    #[test]
+    fn windows_lines_and_a_byte_order_mark_are_fine() {
+        insta::assert_snapshot!(places("\u{feff}a: b\r\nc:\r\n  - d\r\n"), @r#"
+        1:1 "a: b\r\nc:\r\n  - d"
+        key 1:1 "a"
+        1:4 "b"
+        key 2:1 "c"
+        3:3 "- d"
+        3:5 "d"
+        "#);
+    }
+
+    #[test]
+    fn yaml_1_1_traps_stay_text() {
+        let text = "on: off\nyes: no\ny: n\n80: 12:30\ntrue: 1h\n80%: 80%\nnull: 010\n1.50: ~\n";
+        let node = good(text);
+        let keys: Vec<&str> = node.entries().unwrap().iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["on", "yes", "y", "80", "true", "80%", "null", "1.50"]);
+        let values: Vec<_> = node.entries().unwrap().iter().map(|(_, it)| it.text().unwrap_or("-")).collect();
+        assert_eq!(values, ["off", "no", "n", "12:30", "1h", "80%", "010", "-"]);
+    }
+
+    #[test]
+    fn quoted_words_are_text_and_plain_ones_are_values() {
+        let node = good("['1', \"true\", 'null', '', 1, true, null, 1.5, ]");
+        use NodeValue::{Bool, Float, Int, Null, Text};
+        let values: Vec<_> = node.items().unwrap().iter().map(|it| it.value.clone()).collect();
+        let texts = ["1", "true", "null", ""].map(|it| Text(it.into()));
+        assert_eq!(values, [texts.to_vec(), vec![Int(1), Bool(true), Null, Float(1.5)]].concat());
+    }
+
+    /// Finds `word` in the value of the first key and shows what its place covers.
+    fn inside_of(text: &str, word: &str) -> String {
+        let node = good(text);
+        let node = &node.entries().unwrap()[0].1;
+        let start = node.text().unwrap().find(word).unwrap();
+        let at = node.place_of(start..start + word.len());
+        let line: usize = text[..at.start].matches('\n').count() + 1;
+        let column = text[..at.start].rsplit('\n').next().unwrap().chars().count() + 1;
+        assert_eq!((at.line as usize, at.column as usize), (line, column), "{text}");
+        text[at.start..at.end].to_owned()
+    }
+
+    #[test]
+    fn a_range_inside_a_value_has_a_place() {
+        for text in [
+            "by: human && wrng",
+            "by: 'é human && wrng'",
+            "by: \"é && wrng\" # x",
+            "{ by: é wrng , x: 1}",
+            "by: |\n   human\n     && wrng\n",
+            "by: >-\n   é human\n   && (a ||\n\n   é wrng)\n",
+            "by: human\n  && é wrng\n",
+            "by:\n  human   &&\n  wrng",
+            "by: 'human\n\n  && wrng'",
+            "by: |\r\n  human\r\n  wrng\r\n",
+            "by:   |2\n     wrng",
+        ] {
+            assert_eq!(inside_of(text, "wrng"), "wrng", "{text}");
+        }
+        // With escapes it is the whole value.
+        assert_eq!(inside_of("by: \"a\\t wrng\"", "wrng"), "\"a\\t wrng\"");
+        assert_eq!(inside_of("by: 'it''s wrng'", "wrng"), "'it''s wrng'");
+        let node = good("a é b");
+        for odd in [0..99, 3..4, 99..100] {
+            assert_eq!(node.place_of(odd), node.at);
+        }
+        assert_eq!(node.place_of(0..0).column, 1);
+        assert_eq!(node.place_of(6..6).column, 6);
+    }
+
+    #[test]
+    fn what_a_definition_never_needs_is_refused() {
+        assert_eq!(codes("a: &x 1\nb: *x\nc: *y\n"), ["anchor", "alias", "alias"]);
+        assert_eq!(codes("a: !!str 1\nb: !thing {}\n"), ["tag", "tag"]);
+        assert_eq!(codes("a: 1\n---\nb: 2\n"), ["several-documents"]);
+        assert_eq!(codes("%YAML 1.2\n---\na: 1\n"), ["yaml"]);
+        assert_eq!(codes("{a: 1}: 2\n[b]: 3\n: 4\n"), ["key", "key", "key"]);
+        assert_eq!(codes("a: 1\nb: 2\na: 3\n\"b\": 4\n"), ["duplicate-key", "duplicate-key"]);
+        assert_eq!(codes("a: 99999999999999999999\nb: 1e999"), ["number-too-large", "number-too-large"]);
+        assert_eq!(codes("---\na: 1\n...\n"), [""; 0]);
+    }
+
+    #[test]
+    fn limits_hold() {
+        assert_eq!(codes(&"#".repeat(BYTES + 1)), ["too-large"]);
+        assert_eq!(codes(&format!("[{}]", "1,".repeat(NODES))), ["too-large"]);
+        assert_eq!(codes(&format!("{}{}", "[".repeat(32), "]".repeat(32))), [""; 0]);
+        for deep in ["[", "{a: ", "- ", "? ", "[{a: "] {
+            let text = deep.repeat(50_000);
+            assert!(check(&text).1.has_errors(), "{deep}");
+        }
+        let blocks: String = (0..40).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
+        assert_eq!(codes(&blocks), ["too-deep"]);
+    }
+
+    #[test]
+    fn mistakes_in_yaml_are_explained() {
+        insta::assert_snapshot!(errors("a: { b: 1\nc: 2\n"), @r#"
+        error[yaml]: a `,` or `}` is expected here
+         --> a.yaml:2:2
+          |
+        2 | c: 2
+          |  ^
+          |
+          = help: separate the entries of `{ }` with commas, and close it
+        "#);
+        insta::assert_snapshot!(errors("a:\n\t- b\n"), @r#"
+        error[yaml]: a tab is used for indentation
+         --> a.yaml:2:2
+          |
+        2 |     - b
+          |     ^
+          |
+          = help: use spaces; YAML does not allow tabs here
+        "#);
+        insta::assert_snapshot!(errors("when: a ? b : c\nby: x: y\n"), @r#"
+        error[yaml]: a `:` is not expected here
+         --> a.yaml:1:13
+          |
+        1 | when: a ? b : c
+          |             ^
+          |
+          = help: put a value that contains `: ` in quotes; if this is a key, check its indentation
+        "#);
+        insta::assert_snapshot!(errors("a: \"b\" || c\n"), @r#"
+        error[yaml]: there is something after the closing quote
+         --> a.yaml:1:8
+          |
+        1 | a: "b" || c
+          |        ^
+          |
+          = help: a value that begins with a quote ends with it: put the whole value in the other kind of quotes
+        "#);
+        insta::assert_snapshot!(errors("a: \"b\n"), @r#"
+        error[yaml]: a quote that was opened before is not closed
+         --> a.yaml:1:6
+          |
+        1 | a: "b
+          |      ^
+          |
+          = help: close it on the line where it is opened
+        "#);
+        insta::assert_snapshot!(errors("a: [1, 2\n"), @r#"
+        error[yaml]: this `[` is not closed
+         --> a.yaml:1:4
+          |
+        1 | a: [1, 2
+          |    ^
+          |
+          = help: close it with `]`
+        "#);
+        insta::assert_snapshot!(errors("a: 1\n  b: 2\n"), @r#"
+        error[yaml]: a `:` is not expected here
+         --> a.yaml:2:4
+          |
+        2 |   b: 2
+          |    ^
+          |
+          = help: put a value that contains `: ` in quotes; if this is a key, check its indentation
+        "#);
+        insta::assert_snapshot!(errors("a:\n  b: 1\n c: 2\n"), @r#"
+        error[yaml]: a key is expected here
+         --> a.yaml:3:2
+          |
+        3 |  c: 2
+          |  ^
+          |
+          = help: lines of one list or mapping begin in the same column
+        "#);
+        insta::assert_snapshot!(errors("by: !assignee && human\nor: @x\n"), @r#"
+        error[tag]: `!assignee` is read as a YAML tag, which is not supported
+         --> a.yaml:1:5
+          |
+        1 | by: !assignee && human
+          |     ^^^^^^^^^
+          |
+          = help: put the whole value in quotes if it begins with `!`, for instance `"!assignee && human"`
+
+        error[yaml]: a value cannot begin with `@`
+         --> a.yaml:2:5
+          |
+        2 | or: @x
+          |     ^
+          |
+          = help: put the value in quotes
+        "#);
+        insta::assert_snapshot!(errors("a: 1\na: 2\nb: 123456789012345678901234567890\n"), @r#"
+        error[duplicate-key]: `a` is given twice
+         --> a.yaml:2:1
+          |
+        2 | a: 2
+          | ^
+          |
+          = help: it is given first in line 1; remove one of them
+
+        error[number-too-large]: the number `123456789012345678901234567890` is too large
+         --> a.yaml:3:4
+          |
+        3 | b: 123456789012345678901234567890
+          |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: put it in quotes if it is text
+        "#);
+        insta::assert_snapshot!(errors("a: 1\nword\nc: 2\n"), @r#"
+        error[yaml]: a `:` is missing after this
+         --> a.yaml:2:1
+          |
+        2 | word
+          | ^
+          |
+          = help: every line of a mapping is `key: value`
+        "#);
+    }
 }

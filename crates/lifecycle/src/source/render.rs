@@ -39,8 +39,7 @@ fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
     let Excerpt { text, start, end, cut } = Excerpt::of(sources.text(at.file), at);
     let path = normalize_untrusted_str(sources.path(at.file));
     let line = usize::try_from(at.line).unwrap_or(usize::MAX);
-    let snippet =
-        Snippet::source(text).line_start(line).annotation(AnnotationKind::Primary.span(start..end));
+    let snippet = Snippet::source(text).line_start(line).annotation(AnnotationKind::Primary.span(start..end));
     let title = level.primary_title(normalize_untrusted_str(&problem.message)).id(problem.code);
     let mut group = if cut {
         // The column would be counted from the cut.
@@ -106,7 +105,10 @@ mod tests {
         ] {
             let shown = show("odd\u{1b}.yaml", text, &[place]);
             assert!(shown.contains("error[odd]: this is ␛[31modd"), "{shown}");
-            assert!(shown.contains("odd␛.yaml") && !shown.contains('\u{1b}') && shown.len() < 2000, "{shown}");
+            assert!(
+                shown.contains("odd␛.yaml") && !shown.contains('\u{1b}') && shown.len() < 2000,
+                "{shown}"
+            );
         }
     }
 

@@ -96,7 +96,11 @@ impl FromNode for SpanText {
     fn from_node(node: &Node, problems: &mut Problems) -> Option<Self> {
         const WHAT: &str = "a length of time such as `15m`";
         if let NodeValue::Int(it) = node.value {
-            problems.expected_with(WHAT, node, Some(format!("give it a unit: `{it}s`, `{it}m`, `{it}h` or `{it}d`")));
+            problems.expected_with(
+                WHAT,
+                node,
+                Some(format!("give it a unit: `{it}s`, `{it}m`, `{it}h` or `{it}d`")),
+            );
             return None;
         }
         let span = Span::parse(text(node, WHAT, problems)?);

@@ -163,6 +163,7 @@ inline!(Json, _generator => json_schema!(true));
 inline!(Node, _generator => json_schema!(true));
 
 #[cfg(test)]
+#[expect(dead_code, reason = "declared for their schema only")]
 mod tests {
     use super::*;
     use crate::source::{keys, shapes, words};

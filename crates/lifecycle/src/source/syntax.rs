@@ -6,8 +6,9 @@ use serde_saphyr::granit_parser::ErrorKind;
 pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
     const INDENT: &str = "lines of one list or mapping begin in the same column";
     const QUOTE: &str =
-        "put the whole value in quotes if it contains `: `, ` #`, or begins with a sign such as `!`, `*`, `&`, `%`, `@`, `{` or `[`";
-    const WHOLE: &str = "a value that begins with a quote ends with it: put the whole value in the other kind of quotes";
+        "put the value in quotes if it begins with a sign such as `!`, `*`, `&`, `?`, `{` or `[`";
+    const WHOLE: &str =
+        "a value that begins with a quote ends with it: put the whole value in the other kind of quotes";
     let (message, hint) = match kind {
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
@@ -18,11 +19,14 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
         | ErrorKind::InvalidMappingValueWhitespace => {
             ("a tab is used for indentation", Some("use spaces; YAML does not allow tabs here"))
         }
-        ErrorKind::UnclosedFlowCollection { open: '[' }
-        | ErrorKind::UnexpectedEofFlowSequence => ("this `[` is not closed", Some("close it with `]`")),
+        ErrorKind::UnclosedFlowCollection { open: '[' } | ErrorKind::UnexpectedEofFlowSequence => {
+            ("this `[` is not closed", Some("close it with `]`"))
+        }
         ErrorKind::UnclosedFlowCollection { .. }
         | ErrorKind::UnexpectedEofFlowMapping
-        | ErrorKind::UnexpectedEofImplicitFlowMapping => ("this `{` is not closed", Some("close it with `}`")),
+        | ErrorKind::UnexpectedEofImplicitFlowMapping => {
+            ("this `{` is not closed", Some("close it with `}`"))
+        }
         ErrorKind::ExpectedFlowMappingSeparator => {
             ("a `,` or `}` is expected here", Some("separate the entries of `{ }` with commas, and close it"))
         }
@@ -32,7 +36,9 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
             return (format!("`{open}` is closed with `{close}` here"), None);
         }
-        ErrorKind::MisplacedFlowCollectionEnd => ("this closes nothing", Some("remove it, or quote the value")),
+        ErrorKind::MisplacedFlowCollectionEnd => {
+            ("this closes nothing", Some("remove it, or quote the value"))
+        }
         ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => {
             ("a quote is opened here and never closed", Some("close it on the same line"))
         }
@@ -49,9 +55,18 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
             "a `\\` in double quotes begins an escape, and this is not one",
             Some("write `\\\\`, or use single quotes"),
         ),
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            ("a `:` is not expected here", Some(QUOTE))
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => (
+            "a `:` is not expected here",
+            Some("put a value that contains `: ` in quotes; if this is a key, check its indentation"),
+        ),
+        ErrorKind::MappingKeyNotAllowed => ("a `?` is not expected here", Some(QUOTE)),
+        ErrorKind::InvalidQuotedScalarIndent => {
+            ("a quote that was opened before is not closed", Some("close it on the line where it is opened"))
         }
+        ErrorKind::CommentInterceptedScalar => (
+            "this goes on after a comment has ended the value",
+            Some("put the comment on a line of its own, above"),
+        ),
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
             ("a `:` is missing after this", Some("every line of a mapping is `key: value`"))
         }
@@ -64,10 +79,8 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
             ("a `-` item is not expected inside `[ ]` or `{ }`", Some("separate items with commas"))
         }
         ErrorKind::InvalidIndentation
-        | ErrorKind::InvalidQuotedScalarIndent
         | ErrorKind::InvalidFlowScalarIndent
-        | ErrorKind::InvalidBlockScalarIndent
-        | ErrorKind::MappingKeyNotAllowed => ("this line is indented wrongly", Some(INDENT)),
+        | ErrorKind::InvalidBlockScalarIndent => ("this line is indented wrongly", Some(INDENT)),
         ErrorKind::UnexpectedCharacter { character } => {
             return (
                 format!("a value cannot begin with `{}`", character.escape_debug()),
@@ -87,9 +100,10 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
         }
         ErrorKind::CommentNotSeparated => ("a space is missing before this `#`", None),
         ErrorKind::BomInsideDocument => ("there is an invisible byte order mark here", Some("delete it")),
-        ErrorKind::InvalidBlockScalarHeader => {
-            ("the text of `|` or `>` begins on the next line", Some("put a value that begins with `|` or `>` in quotes"))
-        }
+        ErrorKind::InvalidBlockScalarHeader => (
+            "the text of `|` or `>` begins on the next line",
+            Some("put a value that begins with `|` or `>` in quotes"),
+        ),
         other => return (format!("this is not YAML: {other}"), None),
     };
     (message.to_owned(), hint)

@@ -2,9 +2,9 @@
 
 use super::from_node::text;
 use super::keys::listed;
-use super::nearest::nearest;
 use super::node::Node;
 use super::problem::{Problems, quoted};
+use crate::guard::nearest::nearest;
 
 /// Declares an enum of words, with its reader and its JSON Schema.
 ///
@@ -35,10 +35,10 @@ macro_rules! words {
         }
 
         impl $name {
-            #[allow(dead_code, unreachable_pub)]
+            #[allow(dead_code)]
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            #[allow(dead_code, unreachable_pub)]
+            #[allow(dead_code)]
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+

@@ -14,9 +14,11 @@ macro_rules! with_type_keys {
                 /// The values allowed.
                 pub r#enum: Option<Vec<At<Name>>>,
                 /// Fewest characters.
-                pub minLength: Option<u32>,
+                #[key("minLength")]
+                pub min_length: Option<u32>,
                 /// Most characters.
-                pub maxLength: Option<u32>,
+                #[key("maxLength")]
+                pub max_length: Option<u32>,
                 /// A regular expression for the whole text.
                 pub pattern: Option<At<String>>,
                 /// Smallest number.
@@ -26,9 +28,11 @@ macro_rules! with_type_keys {
                 /// Type of each element.
                 pub items: Option<Box<TypeDecl>>,
                 /// Fewest elements.
-                pub minItems: Option<u32>,
+                #[key("minItems")]
+                pub min_items: Option<u32>,
                 /// Most elements.
-                pub maxItems: Option<u32>,
+                #[key("maxItems")]
+                pub max_items: Option<u32>,
                 /// No element twice.
                 pub unique: Option<bool>,
                 /// The members an object may have.
@@ -70,14 +74,14 @@ impl FieldDecl {
         TypeDecl {
             r#type: self.r#type.clone(),
             r#enum: self.r#enum.clone(),
-            minLength: self.minLength,
-            maxLength: self.maxLength,
+            min_length: self.min_length,
+            max_length: self.max_length,
             pattern: self.pattern.clone(),
             minimum: self.minimum,
             maximum: self.maximum,
             items: self.items.clone(),
-            minItems: self.minItems,
-            maxItems: self.maxItems,
+            min_items: self.min_items,
+            max_items: self.max_items,
             unique: self.unique,
             properties: self.properties.clone(),
             required: self.required.clone(),

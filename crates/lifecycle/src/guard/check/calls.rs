@@ -86,7 +86,10 @@ impl<'c> Checker<'c, '_> {
                 Self::folded(Ir::Matches(Box::new(it.ir), Box::new(pattern)), Type::Bool, constant)
             }
             Err(regex::Error::CompiledTooBig(_)) => {
-                self.report(GuardError::new("the pattern is too large", at))
+                let error = GuardError::new("the pattern is too large", at);
+                self.report(
+                    error.hint("`\\w` and `\\d` cover all scripts; `[a-z]` and `[0-9]` are much smaller"),
+                )
             }
             Err(_) => self.report(GuardError::new("the pattern is not a regular expression", at)),
         }

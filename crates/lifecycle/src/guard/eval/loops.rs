@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::{Frame, Run, Verdict};
+use super::{Frame, Outcome, Run, Verdict};
 use crate::guard::Fault;
 use crate::guard::ir::{Ir, Loop, LoopKind};
 use crate::value::Value;
 
 impl Run<'_> {
-    pub(super) fn run_loop<'e>(&self, it: &'e Loop, outer: Option<&'e Frame<'e>>) -> Result<Value, Fault> {
+    pub(super) fn run_loop<'e>(&self, it: &'e Loop, outer: Option<&'e Frame<'e>>) -> Outcome<Value> {
         let range = self.eval(&it.range, outer)?;
         match &it.kind {
             LoopKind::All(test) => self.decide(&range, false, test, outer),
@@ -26,13 +26,7 @@ impl Run<'_> {
         }
     }
 
-    fn decide(
-        &self,
-        range: &Value,
-        decisive: bool,
-        test: &Ir,
-        outer: Option<&Frame<'_>>,
-    ) -> Result<Value, Fault> {
+    fn decide(&self, range: &Value, decisive: bool, test: &Ir, outer: Option<&Frame<'_>>) -> Outcome<Value> {
         let mut verdict = Verdict::new(decisive);
         let mut decided = false;
         self.each(range, |item| {
@@ -48,7 +42,7 @@ impl Run<'_> {
         when: Option<&Ir>,
         yields: Option<&Ir>,
         outer: Option<&Frame<'_>>,
-    ) -> Result<Value, Fault> {
+    ) -> Outcome<Value> {
         let mut collected = Vec::new();
         self.each(range, |item| {
             let frame = Frame { value: item, outer };
@@ -68,11 +62,7 @@ impl Run<'_> {
     }
 
     /// Hands out the items of a list, or the keys of a map.
-    fn each(
-        &self,
-        range: &Value,
-        mut visit: impl FnMut(&Value) -> Result<ControlFlow<()>, Fault>,
-    ) -> Result<(), Fault> {
+    fn each(&self, range: &Value, mut visit: impl FnMut(&Value) -> Outcome<ControlFlow<()>>) -> Outcome<()> {
         match range {
             Value::List(items) => {
                 for item in items.iter() {
@@ -92,7 +82,7 @@ impl Run<'_> {
                 }
                 Ok(())
             }
-            _ => Err(Fault::failed(format!("cannot go through {}", range.kind()))),
+            _ => Err(Fault::failed(format!("cannot go through {}", range.kind())).into()),
         }
     }
 }

@@ -29,7 +29,9 @@ pub(super) struct Frame<'a> {
     outer: Option<&'a Frame<'a>>,
 }
 
-type Yield<'a> = Result<Cow<'a, Value>, Fault>;
+/// Boxed, so that what almost never happens takes no room in what always does.
+type Outcome<T> = Result<T, Box<Fault>>;
+type Yield<'e> = Outcome<Cow<'e, Value>>;
 
 static NULL: Value = Value::Null;
 
@@ -39,80 +41,101 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn value(&self, ir: &Ir) -> Result<Value, Fault> {
-        self.eval(ir, None).map(Cow::into_owned)
+        self.eval(ir, None).map(Cow::into_owned).map_err(|it| *it)
     }
 
+    pub(super) fn truth(&self, ir: &Ir) -> Result<bool, Fault> {
+        self.condition(ir, None).map_err(|it| *it)
+    }
+
+    /// The leaves of the tree, which are most of it, without a call.
+    #[inline(always)]
     fn eval<'e>(&self, ir: &'e Ir, frame: Option<&'e Frame<'e>>) -> Yield<'e> {
         self.budget.step()?;
         match ir {
             Ir::Constant(it) => Ok(Cow::Borrowed(it)),
-            Ir::Slot(slot) => self.scope.read(*slot).map(Cow::Owned),
+            Ir::Slot(slot) => Ok(Cow::Owned(self.scope.read(*slot)?)),
+            Ir::Local(outwards) => Ok(Cow::Borrowed(local(frame, *outwards))),
+            _ => self.branch(ir, frame),
+        }
+    }
+
+    fn branch<'e>(&self, ir: &'e Ir, frame: Option<&'e Frame<'e>>) -> Yield<'e> {
+        match ir {
             Ir::Path(slot, members) => {
                 let root = self.scope.read(*slot)?;
-                members.iter().try_fold(&root, |it, name| member(it, name)).cloned().map(Cow::Owned)
+                Ok(Cow::Owned(walk(&root, members)?.clone()))
             }
-            Ir::Local(outwards) => Ok(Cow::Borrowed(local(frame, *outwards))),
-            Ir::Member(of, name) => match self.eval(of, frame)? {
-                Cow::Borrowed(it) => member(it, name).map(Cow::Borrowed),
-                Cow::Owned(it) => member(&it, name).cloned().map(Cow::Owned),
-            },
+            Ir::Member(of, name) => Ok(match self.eval(of, frame)? {
+                Cow::Borrowed(it) => Cow::Borrowed(member(it, name)?),
+                Cow::Owned(it) => Cow::Owned(member(&it, name)?.clone()),
+            }),
             Ir::Index(pair) => self.index(pair, frame),
-            Ir::Has(it) => self.eval(it, frame).map(|it| truth(!it.is_null())),
-            Ir::Not(it) => self.condition(it, frame).map(|it| truth(!it)),
-            Ir::Negate(it) => negate(&*self.eval(it, frame)?).map(Cow::Owned),
-            Ir::Junction(decisive, parts) => self.junction(*decisive, parts, frame).map(truth),
             Ir::If(parts) => {
                 let [condition, then, otherwise] = &**parts;
-                let branch = if self.condition(condition, frame)? { then } else { otherwise };
-                self.eval(branch, frame)
+                let chosen = if self.condition(condition, frame)? { then } else { otherwise };
+                self.eval(chosen, frame)
             }
-            Ir::Equal(wanted, pair) => {
-                let [left, right] = &**pair;
-                let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
-                equal(&left, &right, &self.budget).map(|it| truth(it == *wanted))
-            }
-            Ir::Order(asked, pair) => {
-                let [left, right] = &**pair;
-                let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
-                order(&left, &right, &self.budget).map(|it| truth(asked.holds(it)))
-            }
+            Ir::Negate(it) => Ok(Cow::Owned(negate(&*self.eval(it, frame)?)?)),
             Ir::Arithmetic(operation, pair) => {
                 let [left, right] = &**pair;
                 let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
-                arithmetic(*operation, &left, &right, &self.budget).map(Cow::Owned)
-            }
-            Ir::In(pair) => {
-                let [item, container] = &**pair;
-                let (item, container) = (self.eval(item, frame)?, self.eval(container, frame)?);
-                self.contains(&container, &item).map(truth)
+                Ok(Cow::Owned(arithmetic(*operation, &left, &right, &self.budget)?))
             }
             Ir::List(items) => self.list(items, frame).map(Cow::Owned),
             Ir::Map(entries) => self.map(entries, frame).map(Cow::Owned),
             Ir::Loop(it) => self.run_loop(it, frame).map(Cow::Owned),
-            Ir::Matches(it, pattern) => self.matches(&*self.eval(it, frame)?, pattern).map(truth),
             Ir::Call(builtin, arguments) => self.call(*builtin, arguments, frame).map(Cow::Owned),
             Ir::Host(function, arguments) => {
                 let arguments = arguments
                     .iter()
                     .map(|it| self.eval(it, frame).map(Cow::into_owned))
                     .collect::<Result<Vec<_>, _>>()?;
-                self.scope.call(*function, &arguments).map(Cow::Owned)
+                Ok(Cow::Owned(self.scope.call(*function, &arguments)?))
+            }
+            Ir::Constant(_) | Ir::Slot(_) | Ir::Local(_) => self.eval(ir, frame),
+            Ir::Has(_)
+            | Ir::Not(_)
+            | Ir::Junction(..)
+            | Ir::Equal(..)
+            | Ir::Order(..)
+            | Ir::In(_)
+            | Ir::Matches(..) => Ok(Cow::Owned(Value::Bool(self.condition(ir, frame)?))),
+        }
+    }
+
+    /// What is true or false stays a plain bool all the way up.
+    fn condition<'e>(&self, ir: &'e Ir, frame: Option<&'e Frame<'e>>) -> Outcome<bool> {
+        self.budget.step()?;
+        match ir {
+            Ir::Junction(decisive, parts) => self.junction(*decisive, parts, frame),
+            Ir::Not(it) => self.condition(it, frame).map(|it| !it),
+            Ir::Has(it) => self.eval(it, frame).map(|it| !it.is_null()),
+            Ir::Equal(wanted, pair) => {
+                let [left, right] = &**pair;
+                let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
+                Ok(equal(&left, &right, &self.budget)? == *wanted)
+            }
+            Ir::Order(asked, pair) => {
+                let [left, right] = &**pair;
+                let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
+                Ok(asked.holds(order(&left, &right, &self.budget)?))
+            }
+            Ir::In(pair) => {
+                let [item, container] = &**pair;
+                let (item, container) = (self.eval(item, frame)?, self.eval(container, frame)?);
+                self.contains(&container, &item)
+            }
+            Ir::Matches(it, pattern) => self.matches(&*self.eval(it, frame)?, pattern),
+            _ => {
+                let it = self.eval(ir, frame)?;
+                Ok(it.as_bool().ok_or_else(|| not_a_truth(&it))?)
             }
         }
     }
 
-    fn condition<'e>(&self, ir: &'e Ir, frame: Option<&'e Frame<'e>>) -> Result<bool, Fault> {
-        let it = self.eval(ir, frame)?;
-        it.as_bool().ok_or_else(|| Fault::failed(format!("{} is not true or false", it.kind())))
-    }
-
     /// `&&` and `||`: a part that decides overrules a part that failed, whichever comes first.
-    fn junction<'e>(
-        &self,
-        decisive: bool,
-        parts: &'e [Ir],
-        frame: Option<&'e Frame<'e>>,
-    ) -> Result<bool, Fault> {
+    fn junction<'e>(&self, decisive: bool, parts: &'e [Ir], frame: Option<&'e Frame<'e>>) -> Outcome<bool> {
         let mut verdict = Verdict::new(decisive);
         for part in parts {
             if verdict.decided_by(self.condition(part, frame))? {
@@ -126,68 +149,74 @@ impl<'a> Run<'a> {
         let [container, key] = pair;
         let container = self.eval(container, frame)?;
         let key = self.eval(key, frame)?;
-        match container {
-            Cow::Borrowed(it) => entry(it, &key).map(Cow::Borrowed),
-            Cow::Owned(it) => entry(&it, &key).cloned().map(Cow::Owned),
+        Ok(match container {
+            Cow::Borrowed(it) => Cow::Borrowed(entry(it, &key)?),
+            Cow::Owned(it) => Cow::Owned(entry(&it, &key)?.clone()),
+        })
+    }
+
+    fn contains(&self, container: &Value, item: &Value) -> Outcome<bool> {
+        match (container, item) {
+            (Value::List(items), _) => Ok(functions::position(items, item, &self.budget)?.is_some()),
+            (Value::Map(entries), Value::Text(key)) => {
+                self.budget.text(key.len())?;
+                Ok(entries.contains_key(&**key))
+            }
+            (Value::Map(_), _) => Ok(false),
+            _ => Err(Fault::failed(format!("cannot look for something in {}", container.kind())).into()),
         }
     }
 
-    fn contains(&self, container: &Value, item: &Value) -> Result<bool, Fault> {
-        match container {
-            Value::List(items) => functions::position(items, item, &self.budget).map(|it| it.is_some()),
-            Value::Map(entries) => Ok(item.as_str().is_some_and(|it| entries.contains_key(it))),
-            _ => Err(Fault::failed(format!("cannot look for something in {}", container.kind()))),
-        }
-    }
-
-    fn list<'e>(&self, items: &'e [Ir], frame: Option<&'e Frame<'e>>) -> Result<Value, Fault> {
+    fn list<'e>(&self, items: &'e [Ir], frame: Option<&'e Frame<'e>>) -> Outcome<Value> {
         let items = items.iter().map(|it| self.eval(it, frame).map(Cow::into_owned));
         items.collect::<Result<Vec<_>, _>>().map(Value::list)
     }
 
-    fn map<'e>(&self, entries: &'e [(Ir, Ir)], frame: Option<&'e Frame<'e>>) -> Result<Value, Fault> {
+    fn map<'e>(&self, entries: &'e [(Ir, Ir)], frame: Option<&'e Frame<'e>>) -> Outcome<Value> {
         let mut map = BTreeMap::new();
         for (key, value) in entries {
             let key = self.eval(key, frame)?;
             let Some(name) = key.as_str().map(Name::new) else {
-                return Err(Fault::failed(format!("a key of a map is text, not {}", key.kind())));
+                return Err(Fault::failed(format!("a key of a map is text, not {}", key.kind())).into());
             };
             let value = self.eval(value, frame)?.into_owned();
             if let Some(twice) = map.insert(name, value).and(key.as_str()) {
-                return Err(Fault::failed(format!("the map has the key `{twice}` twice")));
+                return Err(Fault::failed(format!("the map has the key `{twice}` twice")).into());
             }
         }
         Ok(Value::map(map))
     }
 
-    fn matches(&self, it: &Value, pattern: &regex::Regex) -> Result<bool, Fault> {
+    fn matches(&self, it: &Value, pattern: &regex::Regex) -> Outcome<bool> {
         let Some(text) = it.as_str() else {
-            return Err(Fault::failed(format!("`matches` needs text, not {}", it.kind())));
+            return Err(Fault::failed(format!("`matches` needs text, not {}", it.kind())).into());
         };
-        self.budget.text(text.len())?;
+        // A pattern may cost many times more per byte than anything else does.
+        self.budget.items(text.len())?;
         Ok(pattern.is_match(text))
     }
 
-    /// Up to three arguments are kept on the stack; more are rare.
+    /// One or two arguments are kept on the stack; more are rare.
     fn call<'e>(
         &self,
         builtin: functions::Builtin,
         arguments: &'e [Ir],
         frame: Option<&'e Frame<'e>>,
-    ) -> Result<Value, Fault> {
-        match arguments {
-            [a] => functions::call(builtin, &[self.eval(a, frame)?], &self.budget),
-            [a, b] => functions::call(builtin, &[self.eval(a, frame)?, self.eval(b, frame)?], &self.budget),
+    ) -> Outcome<Value> {
+        Ok(match arguments {
+            [a] => functions::call(builtin, &[self.eval(a, frame)?], &self.budget)?,
+            [a, b] => functions::call(builtin, &[self.eval(a, frame)?, self.eval(b, frame)?], &self.budget)?,
             _ => {
                 let all = arguments.iter().map(|it| self.eval(it, frame)).collect::<Result<Vec<_>, _>>()?;
-                functions::call(builtin, &all, &self.budget)
+                functions::call(builtin, &all, &self.budget)?
             }
-        }
+        })
     }
 }
 
-fn truth<'e>(it: bool) -> Cow<'e, Value> {
-    Cow::Owned(Value::Bool(it))
+#[cold]
+fn not_a_truth(it: &Value) -> Fault {
+    Fault::failed(format!("the condition gives {}, not true or false", it.kind()))
 }
 
 fn local<'e>(frame: Option<&'e Frame<'e>>, outwards: usize) -> &'e Value {
@@ -205,6 +234,10 @@ fn member<'v>(of: &'v Value, name: &Name) -> Result<&'v Value, Fault> {
         Value::Null => Ok(&NULL),
         _ => Err(Fault::failed(format!("{} has no member `{name}`", of.kind()))),
     }
+}
+
+fn walk<'v>(root: &'v Value, members: &[Name]) -> Result<&'v Value, Fault> {
+    members.iter().try_fold(root, member)
 }
 
 fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
@@ -238,7 +271,7 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
 /// The running result of `&&`, `||`, `all` and `exists`.
 struct Verdict {
     decisive: bool,
-    trouble: Option<Fault>,
+    trouble: Option<Box<Fault>>,
 }
 
 impl Verdict {
@@ -246,13 +279,13 @@ impl Verdict {
         Self { decisive, trouble: None }
     }
 
-    fn decided_by(&mut self, part: Result<bool, Fault>) -> Result<bool, Fault> {
+    fn decided_by(&mut self, part: Outcome<bool>) -> Outcome<bool> {
         match part {
             Ok(it) => Ok(it == self.decisive),
-            Err(Fault::TooExpensive) => Err(Fault::TooExpensive),
+            Err(fault) if *fault == Fault::TooExpensive => Err(fault),
             Err(fault) => {
                 // What is not loaded yet may still decide, so it outlives any other trouble.
-                if self.trouble.is_none() || fault == Fault::NotLoaded {
+                if self.trouble.is_none() || *fault == Fault::NotLoaded {
                     self.trouble = Some(fault);
                 }
                 Ok(false)
@@ -260,7 +293,7 @@ impl Verdict {
         }
     }
 
-    fn undecided(self) -> Result<bool, Fault> {
+    fn undecided(self) -> Outcome<bool> {
         self.trouble.map_or(Ok(!self.decisive), Err)
     }
 }

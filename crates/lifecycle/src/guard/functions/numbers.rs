@@ -10,20 +10,24 @@ use crate::guard::limits::Budget;
 use crate::time::Span;
 use crate::value::Value;
 
-pub(super) fn int(it: &Value) -> Result<Value, Fault> {
+pub(super) fn int(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     match it {
         Value::Int(_) => Ok(it.clone()),
         Value::Float(_) => to_whole(it, f64::trunc),
-        Value::Text(text) => text.parse().map(Value::Int).map_err(|_| not_a_number(text, "a whole number")),
+        Value::Text(text) => {
+            budget.text(text.len())?;
+            text.parse().map(Value::Int).map_err(|_| not_a_number(text, "a whole number"))
+        }
         // As in CEL: seconds since 1970.
         Value::Time(at) => Ok(Value::Int(at.0.div_euclid(1000))),
         _ => Err(needs("int", "a number or text", it)),
     }
 }
 
-pub(super) fn double(it: &Value) -> Result<Value, Fault> {
+pub(super) fn double(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     match it {
         Value::Text(text) => {
+            budget.text(text.len())?;
             let number = text.parse::<f64>().ok().filter(|it| it.is_finite());
             number.map(Value::Float).ok_or_else(|| not_a_number(text, "a number"))
         }

@@ -18,12 +18,16 @@ pub(super) fn contains(it: &Value, part: &Value, budget: &Budget) -> Result<Valu
     Ok(Value::Bool(it.contains(part)))
 }
 
-pub(super) fn starts_with(it: &Value, part: &Value) -> Result<Value, Fault> {
-    Ok(Value::Bool(of(it)?.starts_with(of(part)?)))
+pub(super) fn starts_with(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let (it, part) = (of(it)?, of(part)?);
+    budget.text(part.len())?;
+    Ok(Value::Bool(it.starts_with(part)))
 }
 
-pub(super) fn ends_with(it: &Value, part: &Value) -> Result<Value, Fault> {
-    Ok(Value::Bool(of(it)?.ends_with(of(part)?)))
+pub(super) fn ends_with(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let (it, part) = (of(it)?, of(part)?);
+    budget.text(part.len())?;
+    Ok(Value::Bool(it.ends_with(part)))
 }
 
 pub(super) fn lower_ascii(it: &Value, budget: &Budget) -> Result<Value, Fault> {

@@ -1,0 +1,49 @@
+//! Who asks.
+
+use serde::{Deserialize, Serialize};
+use trackside_lifecycle::name::Name;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActorKind {
+    Human,
+    Agent,
+    System,
+    /// A timer that was due.
+    Timeout,
+}
+
+impl ActorKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Agent => "agent",
+            Self::System => "system",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+/// Somebody, with the roles they hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    pub id: Name,
+    pub kind: ActorKind,
+    /// Bare, or with the pack before them: `lead`, `mission:lead`.
+    pub roles: Vec<Name>,
+}
+
+impl Actor {
+    pub fn new(id: impl Into<Name>, kind: ActorKind) -> Self {
+        Self { id: id.into(), kind, roles: Vec::new() }
+    }
+
+    pub fn with_roles(mut self, roles: impl IntoIterator<Item = impl Into<Name>>) -> Self {
+        self.roles = roles.into_iter().map(Into::into).collect();
+        self
+    }
+
+    pub fn has_role(&self, role: &str) -> bool {
+        self.roles.iter().any(|it| it == role)
+    }
+}

@@ -1,0 +1,214 @@
+//! What an event does. Evaluates nothing, reads no definition: events carry what changed.
+
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use crate::entity::{Entity, Lease, OpenEffect, Stay, Tallies, TimerState};
+use crate::event::{Changes, Entry, Event, TallyChange};
+use crate::fields::Fields;
+use crate::view::{Ledger, View};
+
+/// Makes a view what it is after an entry.
+pub fn apply(view: &mut View, entry: &Entry) {
+    apply_to(view, entry);
+    view.seq = entry.seq;
+    if let Some(record) = &entry.key {
+        view.remember(&entry.actor, entry.seq, record);
+    }
+}
+
+pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
+    if let Some(changes) = entry.event.changes() {
+        for shift in &changes.shifts {
+            ledger.shift(&entry.entity, shift);
+        }
+    }
+    match ledger.entity_mut(&entry.entity) {
+        Some(entity) => evolve(entity, &entry.event, entry.at, entry.version),
+        None => {
+            if let Some(mut entity) = born(entry) {
+                evolve(&mut entity, &entry.event, entry.at, entry.version);
+                ledger.put(entity);
+            }
+        }
+    }
+}
+
+/// The entity that an event brings into the world, before its changes.
+fn born(entry: &Entry) -> Option<Entity> {
+    let (definition, state) = match &entry.event {
+        Event::Created { definition, state, .. } => (*definition, state),
+        Event::Corrected { from: None, to, .. } => (1, to),
+        _ => return None,
+    };
+    Some(Entity {
+        key: entry.entity.clone(),
+        definition,
+        state: state.clone(),
+        previous_state: None,
+        version: 0,
+        fields: Fields::default(),
+        created_at: entry.at,
+        updated_at: entry.at,
+        state_entered_at: entry.at,
+        stays: Vec::new(),
+        timers: Vec::new(),
+        tallies: Vec::new(),
+        leases: Vec::new(),
+        effects: Vec::new(),
+        broken: Vec::new(),
+    })
+}
+
+/// What one event makes of its entity.
+pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version: u64) {
+    match event {
+        Event::Created { definition, state, changes } => {
+            entity.definition = *definition;
+            enter(entity, state, at);
+            entity.previous_state = None;
+            change(entity, changes, at);
+        }
+        Event::Transitioned { to, changes, .. } => {
+            leave(entity, at);
+            enter(entity, to, at);
+            change(entity, changes, at);
+        }
+        Event::Corrected { from, to, changes } => {
+            if from.is_none() {
+                enter(entity, to, at);
+                entity.previous_state = None;
+            } else if entity.state != *to {
+                leave(entity, at);
+                enter(entity, to, at);
+            }
+            change(entity, changes, at);
+        }
+        Event::FieldsChanged { changes }
+        | Event::TimeoutWarned { changes, .. }
+        | Event::TimerFired { changes, .. }
+        | Event::LimitWarned { changes, .. } => change(entity, changes, at),
+        Event::FailureCounted { counter, key, tally } => {
+            set_tally(entity, &TallyChange { counter: counter.clone(), key: key.clone(), tally: Some(tally.clone()) });
+        }
+        Event::LeaseGranted { slot, lease, timer } => {
+            set_lease(entity, slot, lease);
+            set_timer(entity, &lease_timer(slot), Some(*timer));
+        }
+        Event::LeaseRenewed { slot, lease, timer, changes } => {
+            set_lease(entity, slot, lease);
+            set_timer(entity, &lease_timer(slot), Some(*timer));
+            for (name, value) in &changes.fields {
+                entity.fields.set(name, value.clone());
+            }
+        }
+        Event::LeaseReleased { slot, lease } => {
+            set_lease(entity, slot, lease);
+            set_timer(entity, &lease_timer(slot), None);
+        }
+        Event::LeaseLost { slot, lease, changes, .. } => {
+            set_lease(entity, slot, lease);
+            set_timer(entity, &lease_timer(slot), None);
+            change(entity, changes, at);
+        }
+        Event::EffectRequested { id, effect, .. } => {
+            entity.effects.push(OpenEffect { id: *id, effect: effect.clone() });
+        }
+        Event::EffectSettled { id, .. } => entity.effects.retain(|it| it.id != *id),
+        Event::Assigned { .. }
+        | Event::MessagePosted { .. }
+        | Event::Notified { .. }
+        | Event::AlertRaised { .. } => {}
+        Event::ViolationFound { rule, .. } => {
+            if !entity.broken.contains(rule) {
+                entity.broken.push(rule.clone());
+            }
+        }
+        Event::ViolationCleared { rule } => entity.broken.retain(|it| it != rule),
+    }
+    entity.version = version;
+}
+
+/// The timer behind a lease.
+pub(crate) fn lease_timer(slot: &Name) -> Name {
+    Name::from(format!("lease.{slot}"))
+}
+
+fn leave(entity: &mut Entity, at: Timestamp) {
+    let spent = at.since(entity.state_entered_at);
+    if let Some(stay) = entity.stays.iter_mut().find(|it| it.state == entity.state) {
+        stay.spent.0 = stay.spent.0.saturating_add(spent.0);
+    }
+    entity.previous_state = Some(entity.state.clone());
+}
+
+fn enter(entity: &mut Entity, state: &Name, at: Timestamp) {
+    entity.state = state.clone();
+    entity.state_entered_at = at;
+    match entity.stays.iter_mut().find(|it| it.state == *state) {
+        Some(stay) => stay.visits = stay.visits.saturating_add(1),
+        None => entity.stays.push(Stay { state: state.clone(), visits: 1, spent: Default::default() }),
+    }
+}
+
+fn change(entity: &mut Entity, changes: &Changes, at: Timestamp) {
+    for (name, value) in &changes.fields {
+        entity.fields.set(name, value.clone());
+    }
+    for tally in &changes.tallies {
+        set_tally(entity, tally);
+    }
+    for (name, timer) in &changes.timers {
+        set_timer(entity, name, *timer);
+    }
+    entity.updated_at = at;
+}
+
+fn set_timer(entity: &mut Entity, name: &Name, timer: Option<TimerState>) {
+    match (entity.timers.iter().position(|(it, _)| it == name), timer) {
+        (Some(place), Some(timer)) => {
+            if let Some(slot) = entity.timers.get_mut(place) {
+                slot.1 = timer;
+            }
+        }
+        (Some(place), None) => {
+            entity.timers.remove(place);
+        }
+        (None, Some(timer)) => entity.timers.push((name.clone(), timer)),
+        (None, None) => {}
+    }
+}
+
+fn set_lease(entity: &mut Entity, slot: &Name, lease: &Lease) {
+    match entity.leases.iter_mut().find(|(it, _)| it == slot) {
+        Some((_, held)) => *held = lease.clone(),
+        None => entity.leases.push((slot.clone(), lease.clone())),
+    }
+}
+
+/// Most keys a counter remembers; beyond it the one counted longest ago goes.
+const KEYS: usize = 256;
+
+fn set_tally(entity: &mut Entity, change: &TallyChange) {
+    let place = entity.tallies.iter().position(|it| it.counter == *change.counter);
+    let Some(tally) = &change.tally else {
+        if let Some(place) = place {
+            if change.key.is_empty() {
+                entity.tallies.remove(place);
+            } else if let Some(tallies) = entity.tallies.get_mut(place) {
+                tallies.by_key.retain(|(key, _)| *key != change.key);
+            }
+        }
+        return;
+    };
+    if place.is_none() {
+        entity.tallies.push(Tallies { counter: change.counter.to_string(), by_key: Vec::new() });
+    }
+    if let Some(tallies) = entity.tallies.iter_mut().find(|it| it.counter == *change.counter) {
+        tallies.by_key.retain(|(key, _)| *key != change.key);
+        tallies.by_key.push((change.key.clone(), tally.clone()));
+        if tallies.by_key.len() > KEYS {
+            tallies.by_key.remove(0);
+        }
+    }
+}

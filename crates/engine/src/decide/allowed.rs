@@ -1,0 +1,83 @@
+//! Where an actor may move an entity from here, before requirements are asked for.
+
+use trackside_lifecycle::model::{Aim, Arm, Lifecycle};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use super::assess::{askable, target};
+use super::draft::Draft;
+use super::fire::plain_scope;
+use super::request::Request;
+use super::scope::Scope;
+use super::{Decider, Stop};
+use crate::actor::Actor;
+use crate::entity::Entity;
+use crate::fields::Fields;
+use crate::law::Law;
+use crate::view::View;
+
+/// The targets that the rules permit this actor, in declared order.
+pub fn allowed(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<Name> {
+    let decider = Decider {
+        law,
+        now,
+        draft: Draft::new(view),
+        misses: Default::default(),
+        trace: None,
+        moves: 0,
+        root: None,
+        touched: Vec::new(),
+        ignored: Vec::new(),
+    };
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
+    let request = Request::by(actor.clone(), None, Fields::default(), None);
+    allowed_here(&decider, life, entity, &request).unwrap_or_default()
+}
+
+pub(super) fn allowed_here(
+    decider: &Decider<'_>,
+    life: &Lifecycle,
+    entity: &Entity,
+    request: &Request,
+) -> Result<Vec<Name>, Stop> {
+    let around = decider.around();
+    let scope = plain_scope(&around, life, entity, request);
+    let mut allowed: Vec<Name> = Vec::new();
+    for transition in &life.transitions {
+        let mut open = None;
+        for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {
+            let aims: Vec<Name> = targets(&scope, arm).into_iter().filter(|it| !allowed.contains(it)).collect();
+            if aims.is_empty() || !decider.met(&scope, Some(&arm.by))? {
+                continue;
+            }
+            let open = match open {
+                Some(it) => it,
+                None => *open.insert(gates_open(decider, life, &scope, &transition.name)?),
+            };
+            if open {
+                allowed.extend(aims);
+            }
+        }
+    }
+    Ok(allowed)
+}
+
+/// Gates that the request itself cannot open.
+fn gates_open(decider: &Decider<'_>, life: &Lifecycle, scope: &Scope<'_>, trigger: &Name) -> Result<bool, Stop> {
+    for gate in life.gates.iter().filter(|it| !it.reads_request) {
+        let concerned = (gate.only.is_empty() || gate.only.contains(trigger)) && !gate.except.contains(trigger);
+        if concerned && decider.met(scope, gate.applies.as_ref())? && !decider.met(scope, Some(&gate.open))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The states an arm is asked for by.
+pub(super) fn targets(scope: &Scope<'_>, arm: &Arm) -> Vec<Name> {
+    match arm.target.main() {
+        Aim::Stay => Vec::new(),
+        Aim::Ask { among, earlier, of } => askable(scope, among, *earlier, of.as_ref()),
+        aim => target(scope, aim).ok().flatten().into_iter().collect(),
+    }
+}

@@ -1,0 +1,389 @@
+//! Whether a rule may be taken, with every unmet condition at once.
+
+use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, StateSet, Take};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::plan::{Aims, Plan, Rule};
+use super::request::Request;
+use super::scope::{NO_FIELDS, SINGLE, Scope};
+use super::{Decider, Stop};
+use crate::entity::{Entity, Tally};
+use crate::event::TallyChange;
+use crate::fields::Fields;
+use crate::refusal::Unmet;
+use crate::trace::PointKind;
+
+impl Decider<'_> {
+    /// The plan of a rule for this entity and request, or everything that speaks against it.
+    pub fn assess<'l>(
+        &self,
+        life: &'l Lifecycle,
+        entity: &Entity,
+        rule: &Rule<'_>,
+        request: &Request,
+    ) -> Result<Result<Plan<'l>, Vec<Unmet>>, Stop> {
+        let mut unmet = Vec::new();
+        let mut plan = self.accept(life, rule, request, &mut unmet);
+        self.holding(life, entity, rule, request, &mut unmet);
+        if let (Some(message), None) = (rule.reason, request.reason.as_ref().filter(|it| !it.trim().is_empty())) {
+            self.hit(life, PointKind::Refusal, || format!("{}.reason", rule.label));
+            unmet.push(Unmet::new("missing", message).of("reason"));
+        }
+        let around = self.around();
+        let mut scope = Scope {
+            around: &around,
+            life,
+            entity,
+            taken: &plan.taken,
+            changed: &[],
+            counted: &[],
+            was: if rule.creating { NO_FIELDS.get() } else { &entity.fields },
+            request,
+            ask: None,
+        };
+        self.checks(&scope, rule.checks, &rule.label, &mut unmet)?;
+        let clear = unmet.is_empty();
+        plan.counted = self.count(life, &scope, rule.count)?;
+        let counted: Vec<TallyChange> = plan.counted.iter().map(|it| it.change.clone()).collect();
+        scope.counted = &counted;
+        let (choice, to) = match self.aim(&scope, rule)? {
+            Ok(it) => it,
+            Err(reason) => {
+                if clear || reason.field.is_some() {
+                    unmet.push(reason);
+                }
+                return Ok(Err(unmet));
+            }
+        };
+        let mut fields: Vec<(Name, Value)> = taken_fields(rule, entity, &plan.taken);
+        let mut tallies = Vec::new();
+        let chosen = match rule.aims {
+            Aims::Choices(choices) => choice.and_then(|it| choices.get(it)).map(|it| &it.then),
+            Aims::One(_) => None,
+        };
+        let mut grants = Vec::new();
+        let mut faults = Vec::new();
+        for consequences in [Some(rule.then), chosen].into_iter().flatten() {
+            self.sets(&scope, consequences, &mut fields, &mut tallies, &mut faults)?;
+            self.grants(&scope, consequences, &mut fields, &mut grants, &mut faults)?;
+        }
+        let target = if rule.creating { Some(&entity.state) } else { to.as_ref() };
+        if let Some(state) = target.and_then(|it| life.state(it)) {
+            let mut there = entity.clone();
+            if !rule.creating {
+                there.previous_state = Some(entity.state.clone());
+                there.state = state.name.clone();
+            }
+            let before = fields.clone();
+            let inside = Scope { entity: &there, changed: &before, ..scope };
+            self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
+            self.grants(&inside, &state.enter, &mut fields, &mut grants, &mut faults)?;
+        }
+        // What could not be computed is only news if nothing else is wrong: a missing field
+        // spoils the expressions that read it.
+        if clear {
+            unmet.append(&mut faults);
+        }
+        self.frozen(life, entity, rule, &fields, &mut unmet);
+        self.kept(entity, rule, &fields, &mut unmet);
+        let after = Scope { changed: &fields, ..scope };
+        self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
+        if let Some(state) = target.and_then(|it| life.state(it)) {
+            let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };
+            self.required(&after, &state.require, &label, &mut unmet);
+            self.checks(&after, &state.checks, &label, &mut unmet)?;
+        }
+        if !unmet.is_empty() {
+            return Ok(Err(unmet));
+        }
+        plan.to = to;
+        plan.choice = choice;
+        plan.fields = fields;
+        plan.tallies = tallies;
+        plan.grants = grants;
+        Ok(Ok(plan))
+    }
+
+    /// Sorts what was sent into what is taken, what is ignored and what is not expected.
+    fn accept<'l>(&self, life: &'l Lifecycle, rule: &Rule<'_>, request: &Request, unmet: &mut Vec<Unmet>) -> Plan<'l> {
+        let mut taken = Fields::default();
+        let mut ignored = Vec::new();
+        for (name, value) in request.fields.iter() {
+            if let Some(take) = rule.takes.iter().find(|it| it.name == *name) {
+                match take.fits.accept(name, value) {
+                    Ok(value) => taken.put(name, value),
+                    Err(misfits) => {
+                        for misfit in misfits {
+                            unmet.push(Unmet::new(misfit.code, misfit.message).of(&misfit.path));
+                        }
+                    }
+                }
+            } else if *name == *"to" && rule.asks() {
+                taken.put(name, value.clone());
+            } else if life.field(name).is_some_and(|it| it.engine) {
+                ignored.push(name.clone());
+            } else {
+                unmet.push(Unmet::new("unexpected-field", unexpected(name, rule)).of(name));
+            }
+        }
+        if let Some(state) = &request.asked
+            && rule.asks()
+            && taken.get("to").is_none()
+        {
+            taken.put(&Name::new("to"), Value::from(state));
+        }
+        for take in rule.takes {
+            let Some(message) = &take.required else { continue };
+            if taken.get(&take.name).is_none_or(Value::is_blank) && !complained(unmet, &take.name) {
+                self.hit(life, PointKind::Refusal, || format!("{}.takes.{}", rule.label, take.name));
+                unmet.push(blank(&take.name, taken.get(&take.name), message));
+            }
+        }
+        Plan {
+            to: None,
+            choice: None,
+            taken,
+            fields: Vec::new(),
+            counted: Vec::new(),
+            tallies: Vec::new(),
+            grants: Vec::new(),
+            ignored,
+        }
+    }
+
+    fn checks(&self, scope: &Scope<'_>, checks: &[Check], label: &str, unmet: &mut Vec<Unmet>) -> Result<(), Stop> {
+        let clear = unmet.is_empty();
+        for (n, check) in checks.iter().enumerate() {
+            let mut reason = match self.test(scope, &check.guard)? {
+                Ok(true) => continue,
+                Ok(false) => {
+                    let message = check.says.render(scope).unwrap_or_else(|_| check.says.source().to_owned());
+                    Unmet::new("guard-failed", message)
+                }
+                Err(_) if !clear => continue,
+                Err(fault) => {
+                    Unmet::new("evaluation-failed", format!("`{}` could not be answered: {fault}", check.guard.source()))
+                }
+            };
+            self.hit(scope.life, PointKind::Refusal, || format!("{label}.when[{n}]"));
+            reason.field.clone_from(&check.field);
+            reason.rule = Some(Name::new(check.guard.source()));
+            reason.saw = scope.saw(&check.guard);
+            unmet.push(reason);
+        }
+        Ok(())
+    }
+
+    fn required(&self, scope: &Scope<'_>, required: &[(Name, String)], label: &str, unmet: &mut Vec<Unmet>) {
+        for (name, message) in required {
+            let value = scope.field(name);
+            if value.is_blank() && !complained(unmet, name) {
+                self.hit(scope.life, PointKind::Refusal, || format!("{label}.require.{name}"));
+                unmet.push(blank(name, Some(&value), message));
+            }
+        }
+    }
+
+    /// Which choice, and which state; or why there is no target.
+    fn aim(&self, scope: &Scope<'_>, rule: &Rule<'_>) -> Result<Result<(Option<usize>, Option<Name>), Unmet>, Stop> {
+        let (choice, aim) = match rule.aims {
+            Aims::One(aim) => (None, aim),
+            Aims::Choices(choices) => {
+                let mut found = None;
+                for (n, choice) in choices.iter().enumerate() {
+                    match choice.when.as_ref().map_or(Ok(Ok(true)), |it| self.test(scope, it))? {
+                        Ok(true) => {
+                            found = Some((n, &choice.aim));
+                            break;
+                        }
+                        Ok(false) => {}
+                        Err(fault) => {
+                            let source = choice.when.as_ref().map(|it| it.source()).unwrap_or_default();
+                            let message = format!("`{source}` could not be answered: {fault}");
+                            return Ok(Err(Unmet::new("evaluation-failed", message)));
+                        }
+                    }
+                }
+                match found {
+                    Some((n, aim)) => (Some(n), aim),
+                    None => return Ok(Err(Unmet::new("no-target", "none of its choices fits"))),
+                }
+            }
+        };
+        Ok(target(scope, aim).map(|to| (choice, to)))
+    }
+
+    fn sets(
+        &self,
+        scope: &Scope<'_>,
+        from: &Consequences,
+        fields: &mut Vec<(Name, Value)>,
+        tallies: &mut Vec<TallyChange>,
+        faults: &mut Vec<Unmet>,
+    ) -> Result<(), Stop> {
+        for assign in &from.set {
+            let value = match self.eval(scope, &assign.value)? {
+                Ok(value) => value,
+                Err(fault) => {
+                    let message = format!("`{}` could not be computed: {fault}", assign.value.source());
+                    faults.push(Unmet::new("evaluation-failed", message));
+                    continue;
+                }
+            };
+            match &assign.spot {
+                Spot::Field(name) => {
+                    let fits = scope.life.field(name).map(|it| it.fits.accept(name, &value));
+                    match fits {
+                        Some(Ok(value)) => put(fields, name, value),
+                        Some(Err(misfits)) => {
+                            for misfit in misfits {
+                                faults.push(Unmet::new(misfit.code, misfit.message).of(&misfit.path));
+                            }
+                        }
+                        None => put(fields, name, value),
+                    }
+                }
+                Spot::Counter(name) => {
+                    let per_state = scope.life.counter(name).map(|it| &it.tally);
+                    let key = match per_state {
+                        Some(trackside_lifecycle::model::Tally::PerState) => scope.entity.state.clone(),
+                        _ => Name::new(SINGLE),
+                    };
+                    tallies.push(set_tally(name, key, &value));
+                }
+                Spot::CounterAt(name, key) => match self.eval(scope, key)? {
+                    Ok(Value::Text(key)) => tallies.push(set_tally(name, Name::from(key), &value)),
+                    _ => faults.push(Unmet::new("evaluation-failed", format!("`{}` gives no key", key.source()))),
+                },
+            }
+        }
+        for name in &from.clear {
+            put(fields, name, Value::Null);
+        }
+        for name in &from.reset {
+            tallies.push(TallyChange { counter: name.clone(), key: Name::new(""), tally: None });
+        }
+        Ok(())
+    }
+
+    fn frozen(&self, life: &Lifecycle, entity: &Entity, rule: &Rule<'_>, fields: &[(Name, Value)], unmet: &mut Vec<Unmet>) {
+        if rule.creating {
+            return;
+        }
+        let Some(state) = life.state(&entity.state) else { return };
+        for name in &state.frozen {
+            if fields.iter().any(|(it, value)| it == name && *value != entity.fields.value(name)) {
+                self.hit(life, PointKind::Refusal, || format!("states.{}.frozen.{name}", state.name));
+                unmet.push(Unmet::new("frozen", format!("{name} cannot change while {}", state.name)).of(name));
+            }
+        }
+    }
+
+    fn kept(&self, entity: &Entity, rule: &Rule<'_>, fields: &[(Name, Value)], unmet: &mut Vec<Unmet>) {
+        for name in rule.keep {
+            if fields.iter().any(|(it, value)| it == name && *value != entity.fields.value(name)) {
+                let message = format!("{} must keep {name}, but the rules would change it", rule.trigger);
+                unmet.push(Unmet::new("kept", message).of(name));
+            }
+        }
+    }
+}
+
+fn set_tally(counter: &Name, key: Name, value: &Value) -> TallyChange {
+    let value = value.as_float().unwrap_or_default();
+    TallyChange { counter: counter.clone(), key, tally: Some(Tally { value, ..Tally::default() }) }
+}
+
+fn put(fields: &mut Vec<(Name, Value)>, name: &Name, value: Value) {
+    match fields.iter_mut().find(|(it, _)| it == name) {
+        Some((_, old)) => *old = value,
+        None => fields.push((name.clone(), value)),
+    }
+}
+
+/// What the request changes by itself: fields that are stored and differ.
+fn taken_fields(rule: &Rule<'_>, entity: &Entity, taken: &Fields) -> Vec<(Name, Value)> {
+    let stored = |name: &Name| rule.takes.iter().any(|it: &Take| it.name == *name && it.stored);
+    let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
+    let changed = taken.iter().filter(|(name, value)| stored(name) && differs(name, value));
+    changed.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn complained(unmet: &[Unmet], field: &Name) -> bool {
+    unmet.iter().filter_map(|it| it.field.as_ref()).any(|it| {
+        it == field || it.strip_prefix(field.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
+    })
+}
+
+fn blank(name: &Name, value: Option<&Value>, message: &str) -> Unmet {
+    let code = if matches!(value, Some(Value::List(_))) { "too-few" } else { "missing" };
+    Unmet::new(code, message).of(name)
+}
+
+fn unexpected(name: &Name, rule: &Rule<'_>) -> String {
+    let known: Vec<&str> = rule.takes.iter().map(|it| it.name.as_str()).collect();
+    if known.is_empty() {
+        return format!("{} takes no fields; leave {name} out", rule.trigger);
+    }
+    match trackside_lifecycle::guard::nearest(name, known.iter().copied()) {
+        Some(near) => format!("{} does not take {name}; did you mean {near}?", rule.trigger),
+        None => format!("{} does not take {name}; it takes {}", rule.trigger, known.join(", ")),
+    }
+}
+
+/// The state an aim stands for here and now.
+pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet> {
+    let life = scope.life;
+    let state = |name: Name| match life.state(&name) {
+        Some(state) => Ok(Some(state.name.clone())),
+        None => Err(Unmet::new("no-target", format!("{} has no state {name}", life.name))),
+    };
+    match aim {
+        Aim::Stay => Ok(None),
+        Aim::State(name) => Ok(Some(name.clone())),
+        Aim::Field(field) => match scope.field(field) {
+            Value::Text(name) => state(Name::from(name)),
+            _ => Err(Unmet::new("no-target", format!("{field} does not say where to go")).of(field)),
+        },
+        Aim::Table(table) => match table.get(&scope.entity.state) {
+            Some(name) => Ok(Some(name.clone())),
+            None => Err(Unmet::new("no-target", format!("there is no way on from {}", scope.entity.state))),
+        },
+        Aim::Next { of } => {
+            let from = base(scope, of.as_ref());
+            let next = life.rank(&from).and_then(|it| life.path.get(it + 1));
+            match next {
+                Some(name) => Ok(Some(name.clone())),
+                None => Err(Unmet::new("no-target", format!("nothing comes after {from}"))),
+            }
+        }
+        Aim::Ask { among, earlier, of } => {
+            let legal = askable(scope, among, *earlier, of.as_ref());
+            let list = legal.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
+            match scope.taken.get("to") {
+                Some(Value::Text(name)) if legal.iter().any(|it| **it == **name) => Ok(Some(Name::from(name.clone()))),
+                Some(Value::Text(name)) => {
+                    let message = format!("{name} is no place to go from here; choose one of {list}");
+                    Err(Unmet::new("not-one-of", message).of("to"))
+                }
+                _ => Err(Unmet::new("missing", format!("Say where to: one of {list}")).of("to")),
+            }
+        }
+    }
+}
+
+/// The states a caller may name.
+pub(super) fn askable(scope: &Scope<'_>, among: &StateSet, earlier: bool, of: Option<&Name>) -> Vec<Name> {
+    let life = scope.life;
+    let limit = earlier.then(|| life.rank(&base(scope, of)).unwrap_or(0));
+    let fits = |name: &Name| limit.is_none_or(|limit| life.rank(name).is_some_and(|it| it < limit));
+    among.0.iter().filter(|it| fits(it)).cloned().collect()
+}
+
+fn base(scope: &Scope<'_>, of: Option<&Name>) -> Name {
+    match of.map(|it| scope.field(it)) {
+        Some(Value::Text(state)) => Name::from(state),
+        _ => scope.entity.state.clone(),
+    }
+}

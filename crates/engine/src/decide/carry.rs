@@ -1,0 +1,389 @@
+//! Writes what follows from a rule that was taken.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::model::{Consequences, Lifecycle, NotifyOn, Severity, Tell};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::count::counted;
+use super::plan::{Aims, Counted, Plan, Rule};
+use super::request::Request;
+use super::scope::Scope;
+use super::{Decider, Stop};
+use crate::apply::evolve;
+use crate::entity::{Entity, ids_in};
+use crate::event::{Changes, Event, Shift, TallyChange};
+use crate::fields::Fields;
+use crate::key::{EntityKey, GroupKey};
+use crate::trace::PointKind;
+
+/// What a move leaves behind for what follows from it.
+pub(super) struct Moved<'l> {
+    pub taken: Fields,
+    pub was: Fields,
+    pub counted: Vec<Counted<'l>>,
+    pub entered: bool,
+}
+
+impl Decider<'_> {
+    /// Writes the move itself and everything of its own entity that goes with it.
+    pub fn carry<'l>(
+        &mut self,
+        life: &'l Lifecycle,
+        key: &EntityKey,
+        born: Option<Entity>,
+        rule: &Rule<'l>,
+        plan: Plan<'l>,
+        request: &mut Request,
+    ) -> Result<Moved<'l>, Stop> {
+        self.moved()?;
+        let choice = rule.choice(&plan).map(|it| &it.then);
+        if request.reason.is_none() && !rule.about.is_empty() {
+            request.reason = Some(Arc::from(rule.about));
+        }
+        let (event, mut counted_all, was) = {
+            let before = match &born {
+                Some(_) => None,
+                None => Some(self.here(key)?.1),
+            };
+            let Some(present) = born.as_ref().or(before) else { return Err(Stop::NotLoaded) };
+            self.hit_edge(life, rule, &plan, &present.state);
+            self.move_event(life, rule, &plan, before, present, request)?
+        };
+        for name in plan.ignored {
+            if !self.ignored.contains(&name) {
+                self.ignored.push(name);
+            }
+        }
+        let trigger = &rule.trigger;
+        let mut counted_here = plan.counted;
+        let assigned = life.assignee.as_ref().and_then(|field| {
+            let changes = event.changes()?;
+            let (_, after) = changes.fields.iter().find(|(it, _)| it == field)?;
+            let before = was.value(field);
+            (before != *after).then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
+        });
+        let mut first = None;
+        for it in counted_here.iter().filter(|it| it.counter.failure) {
+            let event = Event::FailureCounted {
+                counter: it.change.counter.clone(),
+                key: it.change.key.clone(),
+                tally: it.change.tally.clone().unwrap_or_default(),
+            };
+            first.get_or_insert(self.record(key, request, trigger, event));
+        }
+        let entered = matches!(event, Event::Created { .. } | Event::Transitioned { .. });
+        let seq = self.record(key, request, trigger, event);
+        self.root.get_or_insert(seq);
+        if request.cause.is_none() {
+            request.cause = self.root;
+        }
+        if let Some(event) = assigned {
+            self.record(key, request, trigger, event);
+        }
+        let state = self.here(key)?.1.state.clone();
+        let enter = life.state(&state).filter(|_| entered).map(|it| &it.enter);
+        let parts: Vec<&Consequences> = [Some(rule.then), choice, enter].into_iter().flatten().collect();
+        let releases: Vec<Name> = parts.iter().flat_map(|it| it.release.iter().cloned()).collect();
+        self.lease_events(key, request, trigger, &plan.grants, &releases)?;
+        counted_here.append(&mut counted_all);
+        // What is stored is read from the entity from here on: rules may have changed it since.
+        let stored = |name: &Name| rule.takes.iter().any(|it| it.stored && it.name == *name);
+        let taken = plan.taken.iter().filter(|(name, _)| !stored(name));
+        let taken: Fields = taken.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let moved = Moved { taken, was, counted: counted_here, entered };
+        for part in &parts {
+            self.tell_people(life, key, trigger, part, request, &moved)?;
+        }
+        self.notify_rules(life, key, trigger, request, &moved)?;
+        Ok(moved)
+    }
+
+    /// The event of the move, complete with counts, clocks and shifts.
+    fn move_event<'l>(
+        &self,
+        life: &'l Lifecycle,
+        rule: &Rule<'_>,
+        plan: &Plan<'l>,
+        before: Option<&Entity>,
+        present: &Entity,
+        request: &Request,
+    ) -> Result<(Event, Vec<Counted<'l>>, Fields), Stop> {
+        let was = before.map(|it| it.fields.clone()).unwrap_or_default();
+        let mut fields = plan.fields.clone();
+        fields.retain(|(name, value)| was.value(name) != *value);
+        let plain = plan.counted.iter().filter(|it| !it.counter.failure).map(|it| it.change.clone());
+        let mut changes = Changes { fields, tallies: plain.collect(), ..Changes::default() };
+        changes.tallies.extend(self.resets(life, present, rule, plan));
+        changes.tallies.extend(plan.tallies.iter().cloned());
+        let make = |changes: Changes| match (&plan.to, rule.creating) {
+            (_, true) => Event::Created { definition: life.version, state: present.state.clone(), changes },
+            (Some(to), false) => Event::Transitioned { from: present.state.clone(), to: to.clone(), changes },
+            (None, false) => Event::FieldsChanged { changes },
+        };
+        let mut next = present.clone();
+        for it in plan.counted.iter().filter(|it| it.counter.failure) {
+            let event = Event::FailureCounted {
+                counter: it.change.counter.clone(),
+                key: it.change.key.clone(),
+                tally: it.change.tally.clone().unwrap_or_default(),
+            };
+            evolve(&mut next, &event, self.now, present.version);
+        }
+        evolve(&mut next, &make(changes.clone()), self.now, present.version + 1);
+        let around = self.around();
+        let mut moves = Vec::new();
+        if plan.to.is_some() || rule.creating {
+            let scope = Scope {
+                around: &around,
+                life,
+                entity: &next,
+                taken: &plan.taken,
+                changed: &[],
+                counted: &[],
+                was: &was,
+                request,
+                ask: None,
+            };
+            if !rule.creating {
+                for counter in life.counters.iter().filter(|it| it.on_moves) {
+                    moves.extend(counted(self, &scope, counter)?);
+                }
+            }
+        }
+        for it in &moves {
+            changes.tallies.push(it.change.clone());
+            let change = Changes { tallies: vec![it.change.clone()], ..Changes::default() };
+            let version = next.version;
+            evolve(&mut next, &Event::FieldsChanged { changes: change }, self.now, version);
+        }
+        let scope = Scope {
+            around: &around,
+            life,
+            entity: &next,
+            taken: &plan.taken,
+            changed: &[],
+            counted: &[],
+            was: &was,
+            request,
+            ask: None,
+        };
+        let entered = plan.to.is_some() || rule.creating;
+        changes.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
+        changes.shifts = shifts(life, before, &next);
+        Ok((make(changes), moves, was))
+    }
+
+    /// Counters that this move sets to zero.
+    fn resets(&self, life: &Lifecycle, present: &Entity, rule: &Rule<'_>, plan: &Plan<'_>) -> Vec<TallyChange> {
+        let mut resets = Vec::new();
+        for counter in &life.counters {
+            if present.tallies(&counter.name).is_none() {
+                continue;
+            }
+            if counter.reset_on.contains(&rule.trigger) {
+                resets.push(TallyChange { counter: counter.name.clone(), key: Name::new(""), tally: None });
+            }
+            if counter.reset_forward
+                && let Some(to) = &plan.to
+                && let (Some(from), Some(to)) = (life.rank(&present.state), life.rank(to))
+                && to > from
+                && !plan.counted.iter().any(|it| it.counter.name == counter.name)
+            {
+                let key = present.state.clone();
+                resets.push(TallyChange { counter: counter.name.clone(), key, tally: None });
+            }
+        }
+        resets
+    }
+
+    /// Messages, notices, alerts and effects of one set of consequences.
+    pub fn tell_people(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        trigger: &Name,
+        from: &Consequences,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<(), Stop> {
+        if from.post.is_empty() && from.notify.is_empty() && from.alert.is_empty() && from.effects.is_empty() {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        {
+            let (_, entity) = self.here(key)?;
+            let around = self.around();
+            let scope = moved.scope(&around, life, entity, request);
+            for post in &from.post {
+                if self.met(&scope, post.when.as_ref())? {
+                    let text = self.render(&scope, &post.text)?;
+                    events.push(Event::MessagePosted { kind: post.kind.clone(), text });
+                }
+            }
+            for tell in &from.notify {
+                events.extend(self.told(&scope, tell)?);
+            }
+            for alert in &from.alert {
+                if self.met(&scope, alert.when.as_ref())? {
+                    let message = self.render(&scope, &alert.message)?;
+                    events.push(Event::AlertRaised { kind: alert.kind.clone(), severity: alert.severity, message });
+                }
+            }
+            for call in &from.effects {
+                if !self.met(&scope, call.when.as_ref())? {
+                    continue;
+                }
+                let declared = life.effect(&call.effect).map(|it| it.with.as_slice()).unwrap_or_default();
+                let mut with = Fields::default();
+                for (name, guard) in declared.iter().chain(&call.with) {
+                    with.put(name, self.value(&scope, guard)?);
+                }
+                events.push(Event::EffectRequested { id: 0, effect: call.effect.clone(), with });
+            }
+        }
+        for mut event in events {
+            if let Event::EffectRequested { id, .. } = &mut event {
+                *id = self.draft.next_seq();
+            }
+            self.record(key, request, trigger, event);
+        }
+        Ok(())
+    }
+
+    /// The lifecycle's own rules on who hears of moves.
+    fn notify_rules(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        trigger: &Name,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<(), Stop> {
+        if life.notify.is_empty() {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        {
+            let (_, entity) = self.here(key)?;
+            let around = self.around();
+            let scope = moved.scope(&around, life, entity, request);
+            for rule in &life.notify {
+                let applies = match &rule.on {
+                    NotifyOn::Moves => moved.entered,
+                    NotifyOn::Transitions(names) => names.contains(trigger),
+                };
+                let here = rule.within.as_ref().is_none_or(|it| it.has(&entity.state));
+                if applies && here {
+                    events.extend(self.told(&scope, &rule.tell)?);
+                }
+            }
+        }
+        for event in events {
+            self.record(key, request, trigger, event);
+        }
+        Ok(())
+    }
+
+    fn told(&self, scope: &Scope<'_>, tell: &Tell) -> Result<Option<Event>, Stop> {
+        if !self.met(scope, tell.when.as_ref())? {
+            return Ok(None);
+        }
+        let to = match &tell.to {
+            Some(to) => ids_in(Some(&self.value(scope, to)?)),
+            None => Vec::new(),
+        };
+        Ok(Some(Event::Notified { audience: tell.audience.clone(), to, message: self.render(scope, &tell.message)? }))
+    }
+
+    /// A value in a consequence; one that cannot be computed is null.
+    pub fn value(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Value, Stop> {
+        Ok(self.eval(scope, guard)?.unwrap_or_default())
+    }
+
+    pub fn render(&self, scope: &Scope<'_>, text: &trackside_lifecycle::guard::Template) -> Result<Arc<str>, Stop> {
+        match text.render(scope) {
+            Ok(text) => Ok(Arc::from(text)),
+            Err(trackside_lifecycle::guard::Fault::NotLoaded) => Err(Stop::NotLoaded),
+            Err(_) => Ok(Arc::from(text.source())),
+        }
+    }
+
+    fn hit_edge(&self, life: &Lifecycle, rule: &Rule<'_>, plan: &Plan<'_>, from: &Name) {
+        if !self.is_traced() {
+            return;
+        }
+        if rule.creating {
+            self.hit(life, PointKind::Transition, || "create".to_owned());
+            return;
+        }
+        let kind = PointKind::Transition;
+        if let Aims::Choices(_) = rule.aims
+            && let Some(choice) = plan.choice
+        {
+            self.hit(life, kind, || format!("{}.to[{choice}]", rule.label));
+        }
+        if rule.trigger != "always" {
+            self.hit(life, kind, || format!("{} from {from}", rule.label));
+        }
+    }
+}
+
+impl Moved<'_> {
+    /// What consequences see: the entity after the move, with what the request brought.
+    pub fn scope<'s>(
+        &'s self,
+        around: &'s super::scope::Surroundings<'s>,
+        life: &'s Lifecycle,
+        entity: &'s Entity,
+        request: &'s Request,
+    ) -> Scope<'s> {
+        Scope {
+            around,
+            life,
+            entity,
+            taken: &self.taken,
+            changed: &[],
+            counted: &[],
+            was: &self.was,
+            request,
+            ask: None,
+        }
+    }
+}
+
+/// How the counts of those it refers to change.
+pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) -> Vec<Shift> {
+    let mut shifts = Vec::new();
+    for reference in &life.refs {
+        let (Some(name), Some(field)) = (&reference.inverse, &reference.by) else { continue };
+        let old = before.map(|it| it.ids(field)).unwrap_or_default();
+        let new = after.ids(field);
+        let was = before.map(|it| it.state.clone());
+        let group = |id: &Name| GroupKey {
+            of: EntityKey { lifecycle: reference.to.clone(), id: id.clone() },
+            name: name.clone(),
+        };
+        for id in &old {
+            if !new.contains(id) {
+                shifts.push(Shift { group: group(id), from: was.clone(), to: None });
+            }
+        }
+        for id in &new {
+            let stayed = old.contains(id);
+            if !stayed {
+                shifts.push(Shift { group: group(id), from: None, to: Some(after.state.clone()) });
+            } else if was.as_ref() != Some(&after.state) {
+                shifts.push(Shift { group: group(id), from: was.clone(), to: Some(after.state.clone()) });
+            }
+        }
+    }
+    shifts
+}
+
+/// An alert in plain words.
+pub(super) fn alert(kind: &str, severity: Severity, message: String) -> Event {
+    Event::AlertRaised { kind: Name::new(kind), severity, message: Arc::from(message) }
+}

@@ -1,0 +1,154 @@
+//! The loud override, and entities put in place as they are.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::model::{Lifecycle, Severity};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::carry::{alert, shifts};
+use super::request::Request;
+use super::scope::Scope;
+use super::{Decider, Stop, unknown_lifecycle};
+use crate::actor::ActorKind;
+use crate::apply::evolve;
+use crate::entity::{Entity, Tally};
+use crate::event::{Changes, Event, TallyChange};
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::refusal::{Refusal, Stage, Unmet};
+use crate::view::Found;
+
+impl Decider<'_> {
+    /// Sets an entity right outside its edges: only people with role admin, and always with a reason.
+    pub fn correct(&mut self, key: &EntityKey, to: Option<&Name>, request: Request) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        let mut refusal = Refusal::new(Stage::Who, "not-permitted", "Only a person with role admin may correct an entity");
+        let permitted = request.engine || (request.actor.kind == ActorKind::Human && request.actor.has_role("admin"));
+        if !permitted {
+            refusal.errors.push(Unmet::new("not-permitted", refusal.detail.clone()));
+            refusal.who = Some("human and admin".to_owned());
+        }
+        if request.reason.as_ref().is_none_or(|it| it.trim().is_empty()) {
+            refusal.errors.push(Unmet::new("missing", "A correction needs a reason").of("reason"));
+        }
+        let fields = fitting(&life, &request.fields, &mut refusal.errors);
+        if let Some(to) = to.filter(|it| life.state(it).is_none()) {
+            refusal.errors.push(Unmet::new("unknown-state", format!("{} has no state {to}", life.name)).of("to"));
+        }
+        if let Some(first) = refusal.errors.first() {
+            if permitted {
+                refusal.stage = Stage::Requirements;
+                refusal.code = "invalid-field";
+                refusal.detail = first.message.clone();
+            }
+            return Err(refusal.into());
+        }
+        let to = to.unwrap_or(&entity.state).clone();
+        let before = entity.clone();
+        self.put_right(&life, key, &before, Some(before.state.clone()), &to, fields, Vec::new(), &request)?;
+        let message = format!("{} corrected {key} to {to}: {}", request.actor.id, request.reason.as_deref().unwrap_or_default());
+        self.record(key, &request, &Name::new("correct"), alert("corrected", Severity::Critical, message));
+        Ok(())
+    }
+
+    /// Puts an entity into a state as it is, clocks started.
+    pub fn plant(
+        &mut self,
+        key: &EntityKey,
+        state: Option<&Name>,
+        request: Request,
+        tallies: &[(Name, Name, f64)],
+    ) -> Result<(), Stop> {
+        let Some(life) = self.law.newest(&key.lifecycle) else {
+            return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
+        };
+        let life: Arc<Lifecycle> = life.clone();
+        let mut unmet = Vec::new();
+        let sent = fitting(&life, &request.fields, &mut unmet);
+        if let Some(first) = unmet.first() {
+            let mut refusal = Refusal::new(Stage::Requirements, "invalid-field", first.message.clone());
+            refusal.errors = unmet;
+            return Err(refusal.into());
+        }
+        let (before, from) = match self.draft.entity(key) {
+            Found::Here(entity) => (entity.clone(), Some(entity.state.clone())),
+            _ => (self.blank(&life, key), None),
+        };
+        let mut fields: Vec<(Name, Value)> = Vec::new();
+        if from.is_none() {
+            fields.extend(before.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        for (name, value) in sent {
+            fields.retain(|(it, _)| *it != name);
+            fields.push((name, value));
+        }
+        let to = state.unwrap_or(&before.state).clone();
+        let tallies = tallies.iter().map(|(counter, key, value)| TallyChange {
+            counter: counter.clone(),
+            key: key.clone(),
+            tally: Some(Tally { value: *value, ..Tally::default() }),
+        });
+        self.put_right(&life, key, &before, from, &to, fields, tallies.collect(), &request)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn put_right(
+        &mut self,
+        life: &Arc<Lifecycle>,
+        key: &EntityKey,
+        before: &Entity,
+        from: Option<Name>,
+        to: &Name,
+        fields: Vec<(Name, Value)>,
+        tallies: Vec<TallyChange>,
+        request: &Request,
+    ) -> Result<(), Stop> {
+        let mut changes = Changes { fields, tallies, ..Changes::default() };
+        let make = |changes: Changes| Event::Corrected { from: from.clone(), to: to.clone(), changes };
+        let mut next = before.clone();
+        if from.is_none() {
+            next.fields = Fields::default();
+        }
+        evolve(&mut next, &make(changes.clone()), self.now, before.version + 1);
+        let entered = from.as_ref() != Some(to);
+        {
+            let around = self.around();
+            let scope = Scope {
+                around: &around,
+                life,
+                entity: &next,
+                taken: super::scope::NO_FIELDS.get(),
+                changed: &[],
+                counted: &[],
+                was: &before.fields,
+                request,
+                ask: None,
+            };
+            let known = from.as_ref().map(|_| before);
+            changes.timers = self.timer_changes(&scope, known, &Name::new("correct"), entered)?;
+            changes.shifts = shifts(life, known, &next);
+        }
+        let event = make(changes);
+        let seq = self.record(key, request, &Name::new("correct"), event);
+        self.root.get_or_insert(seq);
+        Ok(())
+    }
+}
+
+/// Fields of any owner, as long as they fit.
+fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name, Value)> {
+    let mut fields = Vec::new();
+    for (name, value) in sent.iter() {
+        match life.field(name).filter(|it| it.is.is_none()) {
+            None => unmet.push(Unmet::new("unknown-field", format!("{} has no field {name}", life.name)).of(name)),
+            Some(field) => match field.fits.accept(name, value) {
+                Ok(value) => fields.push((name.clone(), value)),
+                Err(misfits) => {
+                    unmet.extend(misfits.into_iter().map(|it| Unmet::new(it.code, it.message).of(&it.path)));
+                }
+            },
+        }
+    }
+    fields
+}

@@ -1,0 +1,101 @@
+//! Counting, and what a count sets off.
+
+use trackside_lifecycle::model::{Counter, Lifecycle, Tally as TallyKind};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::plan::Counted;
+use super::scope::{SINGLE, Scope};
+use super::{Decider, Stop};
+use crate::event::TallyChange;
+use crate::refusal::{Refusal, Stage};
+
+/// Most observations a window remembers.
+const MARKS: usize = 1_024;
+
+impl Decider<'_> {
+    /// Counts each of these, in order.
+    pub fn count<'l>(&self, life: &'l Lifecycle, scope: &Scope<'_>, names: &[Name]) -> Result<Vec<Counted<'l>>, Stop> {
+        let mut all = Vec::new();
+        for counter in names.iter().filter_map(|it| life.counter(it)) {
+            all.extend(counted(self, scope, counter)?);
+        }
+        Ok(all)
+    }
+}
+
+/// One count of one counter; none if its condition does not hold.
+pub(super) fn counted<'l>(decider: &Decider<'_>, scope: &Scope<'_>, counter: &'l Counter) -> Result<Option<Counted<'l>>, Stop> {
+    let counts = decider.met(scope, counter.only_if.as_ref())?;
+    if !counts && counter.last.is_none() {
+        return Ok(None);
+    }
+    let number = |guard: &trackside_lifecycle::guard::Guard| -> Result<f64, Stop> {
+        match decider.eval(scope, guard)? {
+            Ok(value) => Ok(value.as_float().unwrap_or_default()),
+            Err(fault) => {
+                let message = format!("`{}` could not be counted: {fault}", guard.source());
+                Err(Refusal::one(Stage::Requirements, "evaluation-failed", message).into())
+            }
+        }
+    };
+    let key = match &counter.tally {
+        TallyKind::One => Name::new(SINGLE),
+        TallyKind::PerState => scope.entity.state.clone(),
+        TallyKind::ByKey(keys) => {
+            let mut parts = Vec::new();
+            for guard in keys {
+                parts.push(match decider.eval(scope, guard)? {
+                    Ok(Value::Text(text)) => text.to_string(),
+                    Ok(value) => value.to_json().to_string(),
+                    Err(_) => String::new(),
+                });
+            }
+            Name::from(parts.join("|"))
+        }
+    };
+    let amount = match (&counter.add, counts) {
+        (_, false) => 0.0,
+        (Some(add), true) => number(add)?,
+        (None, true) => 1.0,
+    };
+    let now = scope.around.now;
+    let mut tally = scope.entity.tally(&counter.name, &key).cloned().unwrap_or_default();
+    if let Some(within) = &counter.within {
+        let within = scope.span(within).map_err(|fault| {
+            Stop::from(Refusal::one(Stage::Requirements, "evaluation-failed", fault.to_string()))
+        })?;
+        tally.marks.retain(|(at, _)| at.plus(within) > now);
+        tally.marks.push((now, amount));
+        tally.value = tally.marks.iter().map(|(_, it)| it).sum();
+    } else if let Some(last) = &counter.last {
+        let last = number(last)?.clamp(1.0, MARKS as f64) as usize;
+        tally.marks.push((now, amount));
+        let surplus = tally.marks.len().saturating_sub(last);
+        tally.marks.drain(..surplus);
+        tally.value = tally.marks.iter().map(|(_, it)| it).sum();
+    } else {
+        tally.value = six_decimals(tally.value + amount);
+    }
+    let surplus = tally.marks.len().saturating_sub(MARKS);
+    tally.marks.drain(..surplus);
+    let limit = match &counter.limit {
+        Some(limit) => Some(number(limit)?),
+        None => None,
+    };
+    let first = tally.warned as usize;
+    let passed = counter
+        .warn
+        .iter()
+        .take_while(|it| limit.is_some_and(|limit| tally.value * 100.0 >= limit * f64::from(it.percent)))
+        .count();
+    let warned = first..passed.max(first);
+    tally.warned = u32::try_from(warned.end).unwrap_or(u32::MAX);
+    let reached = counts && limit.is_some_and(|limit| tally.value >= limit);
+    let change = TallyChange { counter: counter.name.clone(), key, tally: Some(tally) };
+    Ok(Some(Counted { counter, change, warned, reached }))
+}
+
+fn six_decimals(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6
+}

@@ -1,0 +1,126 @@
+//! A new entity.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+
+use super::fire::{code_of, spoken};
+use super::plan::Rule;
+use super::request::Request;
+use super::{Decider, Stop, unknown_lifecycle};
+use crate::command::What;
+use crate::entity::Entity;
+use crate::fields::Fields;
+use crate::key::{EntityKey, is_valid_id};
+use crate::refusal::{Refusal, Stage, Unmet};
+use crate::trace::PointKind;
+use crate::view::Found;
+
+impl Decider<'_> {
+    pub fn create(&mut self, key: &EntityKey, mut request: Request) -> Result<(), Stop> {
+        let Some(life) = self.law.newest(&key.lifecycle) else {
+            return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
+        };
+        let life: Arc<Lifecycle> = life.clone();
+        if !is_valid_id(&key.id) || (life.one && key.id != life.kind) {
+            let message = if life.one {
+                format!("There is only one {}, and its id is {}", life.name, life.kind)
+            } else {
+                format!("`{}` is no id: use 1 to 128 of A-Z a-z 0-9 . _ @ - and :", key.id)
+            };
+            return Err(Refusal::one(Stage::Edge, "invalid-id", message).into());
+        }
+        match self.draft.entity(key) {
+            Found::Here(_) => return self.again(&life, key, request),
+            Found::Unknown => {
+                self.misses.borrow_mut().push(key.clone());
+                return Err(Stop::NotLoaded);
+            }
+            Found::Absent => {}
+        }
+        let blank = self.blank(&life, key);
+        let mut refusal: Option<Refusal> = None;
+        let closed = self.gates(&life, &blank, &Name::new("create"), &request)?;
+        if let Some(first) = closed.first() {
+            let refusal = refusal.get_or_insert(Refusal::new(Stage::Who, "gate-closed", first.message.clone()));
+            refusal.errors.extend(closed);
+        }
+        let rule = Rule::create(&life.create);
+        // Fields are laid over before `by` is asked: who may create it can depend on what it is.
+        let permitted = {
+            let around = self.around();
+            let plain = super::fire::plain_scope(&around, &life, &blank, &request);
+            let scope = super::scope::Scope { taken: &request.fields, ..plain };
+            // A lifecycle with a single entity is set up by the engine alone.
+            (life.one && request.engine) || self.met(&scope, Some(&life.create.by))?
+        };
+        if !permitted {
+            self.hit(&life, PointKind::Refusal, || "create.by".to_owned());
+            let who = spoken(life.create.by.source());
+            let message = format!("{} may not create a {}. Who may: {who}", request.subject_id(), life.name);
+            let refusal = refusal.get_or_insert(Refusal::new(Stage::Who, "not-permitted", message.clone()));
+            refusal.errors.push(Unmet::new("not-permitted", message));
+            refusal.who = Some(who);
+        }
+        let plan = match self.assess(&life, &blank, &rule, &request)? {
+            Ok(plan) => Some(plan),
+            Err(unmet) => {
+                let first = unmet.first().map(|it| it.message.clone()).unwrap_or_default();
+                let code = code_of(&unmet);
+                let refusal = refusal.get_or_insert(Refusal::new(Stage::Requirements, code, first));
+                refusal.errors.extend(unmet);
+                None
+            }
+        };
+        let plan = match (refusal, plan) {
+            (Some(refusal), _) => return Err(refusal.into()),
+            (None, Some(plan)) => plan,
+            (None, None) => return Err(Stop::NotLoaded),
+        };
+        let moved = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
+        let enter = life.state(&life.initial).map(|it| &it.enter);
+        let parts: Vec<_> = [Some(&life.create.then), enter].into_iter().flatten().collect();
+        self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
+    }
+
+    /// The id exists: some lifecycles say what that means, others refuse.
+    fn again(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
+        let (_, entity) = self.here(key)?;
+        if let Some(again) = &life.create.again {
+            let leaves = life.transition(again).is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
+            if leaves {
+                return self.fire(key, &What::Event(again.clone()), request);
+            }
+        }
+        let message = format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
+        Err(Refusal::one(Stage::Edge, "already-exists", message).into())
+    }
+
+    /// An entity as it is before anything is known of it but its defaults.
+    pub fn blank(&self, life: &Lifecycle, key: &EntityKey) -> Entity {
+        let mut fields = Fields::default();
+        for field in life.fields.values() {
+            if !field.default.is_null() {
+                fields.set(&field.name, field.default.clone());
+            }
+        }
+        Entity {
+            key: key.clone(),
+            definition: life.version,
+            state: life.initial.clone(),
+            previous_state: None,
+            version: 0,
+            fields,
+            created_at: self.now,
+            updated_at: self.now,
+            state_entered_at: self.now,
+            stays: Vec::new(),
+            timers: Vec::new(),
+            tallies: Vec::new(),
+            leases: Vec::new(),
+            effects: Vec::new(),
+            broken: Vec::new(),
+        }
+    }
+}

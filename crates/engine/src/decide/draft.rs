@@ -1,0 +1,102 @@
+//! What a decision has come to so far: the view, and what its own events make of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trackside_lifecycle::name::Name;
+
+use crate::apply::apply_to;
+use crate::entity::Entity;
+use crate::event::{Entry, Shift};
+use crate::key::{EntityKey, GroupKey};
+use crate::view::{Found, Ledger, View, shift_counts};
+
+#[derive(Clone)]
+pub(super) struct Draft<'a> {
+    base: &'a View,
+    entities: Vec<Entity>,
+    counts: BTreeMap<GroupKey, BTreeMap<Name, u64>>,
+    /// Who joined (true) or left (false) a group.
+    moved: BTreeMap<(GroupKey, EntityKey), bool>,
+    pub entries: Vec<Entry>,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(base: &'a View) -> Self {
+        Self { base, entities: Vec::new(), counts: BTreeMap::new(), moved: BTreeMap::new(), entries: Vec::new() }
+    }
+
+    pub fn base(&self) -> &'a View {
+        self.base
+    }
+
+    pub fn entity(&self, key: &EntityKey) -> Found<&Entity> {
+        match self.entities.iter().find(|it| it.key == *key) {
+            Some(entity) => Found::Here(entity),
+            None => self.base.entity(key),
+        }
+    }
+
+    pub fn counts(&self, group: &GroupKey) -> Option<&BTreeMap<Name, u64>> {
+        self.counts.get(group).or_else(|| self.base.group(group).map(|it| &it.counts))
+    }
+
+    pub fn members(&self, group: &GroupKey) -> BTreeSet<EntityKey> {
+        let mut members = self.base.group(group).map(|it| it.members.clone()).unwrap_or_default();
+        for ((moved, member), joined) in &self.moved {
+            if moved == group {
+                if *joined {
+                    members.insert(member.clone());
+                } else {
+                    members.remove(member);
+                }
+            }
+        }
+        members
+    }
+
+    pub fn next_seq(&self) -> u64 {
+        self.base.seq + self.entries.len() as u64 + 1
+    }
+
+    pub fn record(&mut self, entry: Entry) {
+        apply_to(self, &entry);
+        self.entries.push(entry);
+    }
+
+    /// Owners of the groups whose counts changed.
+    pub fn counted(&self) -> Vec<EntityKey> {
+        let mut owners: Vec<EntityKey> = self.counts.keys().map(|it| it.of.clone()).collect();
+        owners.dedup();
+        owners
+    }
+}
+
+impl Ledger for Draft<'_> {
+    fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity> {
+        if !self.entities.iter().any(|it| it.key == *key) {
+            let entity = self.base.get(key)?.clone();
+            self.entities.push(entity);
+        }
+        self.entities.iter_mut().find(|it| it.key == *key)
+    }
+
+    fn put(&mut self, entity: Entity) {
+        self.entities.push(entity);
+    }
+
+    fn shift(&mut self, member: &EntityKey, shift: &Shift) {
+        if !self.counts.contains_key(&shift.group) {
+            let counts = self.base.group(&shift.group).map(|it| it.counts.clone()).unwrap_or_default();
+            self.counts.insert(shift.group.clone(), counts);
+        }
+        if let Some(counts) = self.counts.get_mut(&shift.group) {
+            shift_counts(counts, shift);
+        }
+        let place = (shift.group.clone(), member.clone());
+        if shift.to.is_none() {
+            self.moved.insert(place, false);
+        } else if shift.from.is_none() {
+            self.moved.insert(place, true);
+        }
+    }
+}

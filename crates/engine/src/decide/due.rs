@@ -1,0 +1,124 @@
+//! A timer of an entity is due.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::model::{Lifecycle, Timer, TimerKind};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+
+use super::carry::{Moved, alert};
+use super::request::Request;
+use super::timers::{Step, advanced, fixed, next_occurrence, steps};
+use super::{Decider, Stop};
+use crate::actor::ActorKind;
+use crate::command::What;
+use crate::entity::{Lease, TimerState};
+use crate::event::{Changes, Event, TallyChange};
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::refusal::{Refusal, Stage};
+use crate::trace::PointKind;
+
+impl Decider<'_> {
+    pub fn due(&mut self, key: &EntityKey, name: &Name) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        let state = match entity.timer(name) {
+            Some(state) if state.due.is_some_and(|it| it <= self.now) => *state,
+            _ => {
+                let message = format!("Timer {name} of {key} is not due");
+                return Err(Refusal::one(Stage::Edge, "not-due", message).into());
+            }
+        };
+        let request = Request::engine(ActorKind::Timeout, Fields::default(), name.clone(), None);
+        if let Some(slot) = name.strip_prefix("lease.") {
+            return self.lose(&life, key, &Name::new(slot), request);
+        }
+        if let Some(counter) = name.strip_prefix("reset.") {
+            let tally = TallyChange { counter: Name::new(counter), key: Name::new(""), tally: None };
+            let changes = Changes { tallies: vec![tally], timers: vec![(name.clone(), None)], ..Changes::default() };
+            let seq = self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
+            self.root.get_or_insert(seq);
+            return Ok(());
+        }
+        match life.timer(name) {
+            Some(timer) => self.step(&life, key, timer, &state, request),
+            None => {
+                // The definition changed under it: the timer has no meaning any more.
+                let changes = Changes { timers: vec![(name.clone(), None)], ..Changes::default() };
+                self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
+                Ok(())
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        life: &Arc<Lifecycle>,
+        key: &EntityKey,
+        timer: &Timer,
+        state: &TimerState,
+        mut request: Request,
+    ) -> Result<(), Stop> {
+        let name = &timer.name;
+        let Some((percent, step)) = steps(timer).get(state.step as usize).copied() else { return Ok(()) };
+        let next = match &timer.kind {
+            TimerKind::Every(every) => {
+                let zone = self.draft.base().project.zone.clone();
+                Some(fixed(next_occurrence(*every, self.now, &zone), self.now))
+            }
+            TimerKind::At(_) => None,
+            TimerKind::After(_) => Some(advanced(state, timer)),
+        };
+        let timers = vec![(name.clone(), next)];
+        match step {
+            Step::Warn(n) => {
+                let Some(warn) = timer.warn.get(n) else { return Ok(()) };
+                self.hit(life, PointKind::Deadline, || format!("timers.{name}.warn.{percent}%"));
+                let moved = Moved::nothing(self.here(key)?.1);
+                let fields = self.warned_fields(life, key, warn, &request, &moved)?;
+                let changes = Changes { fields, timers, ..Changes::default() };
+                let seq = self.record(key, &request, name, Event::TimeoutWarned { timer: name.clone(), percent, changes });
+                self.root.get_or_insert(seq);
+                request.cause = self.root;
+                if let Some(severity) = warn.severity {
+                    let (_, entity) = self.here(key)?;
+                    let passed = Span(self.now.since(state.started_at).0);
+                    let message = format!("{key} has been {} for {passed}: {percent}% of {}", entity.state, state.length);
+                    self.record(key, &request, name, alert("timeout", severity, message));
+                }
+                self.tell_people(life, key, name, &warn.then, &request, &moved)?;
+                self.follow_up(life, key, &[&warn.then], name, &request, &moved)
+            }
+            Step::Then => {
+                self.hit(life, PointKind::Deadline, || format!("timers.{name}.then"));
+                let changes = Changes { timers, ..Changes::default() };
+                let seq = self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
+                self.root.get_or_insert(seq);
+                request.cause = self.root;
+                let Some(then) = &timer.then else { return Ok(()) };
+                let moved = Moved::nothing(self.here(key)?.1);
+                self.softly(key, name, |it| {
+                    it.then(life, key, then, name, &request, &moved, ActorKind::Timeout).map(|_| ())
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    /// A lease was not renewed in time.
+    fn lose(&mut self, life: &Lifecycle, key: &EntityKey, slot: &Name, mut request: Request) -> Result<(), Stop> {
+        let (_, entity) = self.here(key)?;
+        let Some(lease) = entity.lease(slot).cloned() else { return Ok(()) };
+        let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at };
+        let event = Event::LeaseLost { slot: slot.clone(), lease: lost, holder: lease.holder, changes: Changes::default() };
+        self.hit(life, PointKind::Deadline, || format!("slots.{slot}.lost"));
+        let seq = self.record(key, &request, &Name::from(format!("lease.{slot}")), event);
+        self.root.get_or_insert(seq);
+        request.cause = self.root;
+        if let Some(fire) = life.slot(slot).and_then(|it| it.lost.clone()) {
+            let condition = Name::from(format!("slots.{slot}.lost"));
+            self.softly(key, &condition, |it| it.fire(key, &What::Event(fire), request))?;
+        }
+        Ok(())
+    }
+}

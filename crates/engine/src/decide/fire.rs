@@ -1,0 +1,291 @@
+//! A transition or event asked for, by name or by target.
+
+use trackside_lifecycle::guard::{Guard, nearest};
+use trackside_lifecycle::model::{Arm, Lifecycle};
+use trackside_lifecycle::name::Name;
+
+use super::allowed::{allowed_here, targets};
+use super::plan::{Plan, Rule, arm_label};
+use super::request::Request;
+use super::scope::Scope;
+use super::{Decider, Stop, unknown_entity};
+use crate::command::What;
+use crate::entity::Entity;
+use crate::key::EntityKey;
+use crate::refusal::{Refusal, Stage, Unmet};
+use crate::trace::PointKind;
+
+impl Decider<'_> {
+    pub fn fire(&mut self, key: &EntityKey, what: &What, mut request: Request) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        if !self.may_read(&life, entity, &request)? {
+            return Err(unknown_entity(key).into());
+        }
+        if let What::To(state) = what {
+            request.asked = Some(state.clone());
+        }
+        let (arm, plan) = self.choose(&life, entity, what, &request)?;
+        let traced = self.is_traced();
+        let rule = Rule::arm(arm, traced);
+        self.take(&life, key, &rule, plan, request)
+    }
+
+    /// Carries a rule out, with everything it entails.
+    pub fn take(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        rule: &Rule<'_>,
+        plan: Plan<'_>,
+        mut request: Request,
+    ) -> Result<(), Stop> {
+        let choice = rule.choice(&plan).map(|it| &it.then);
+        let moved = self.carry(life, key, None, rule, plan, &mut request)?;
+        let state = self.here(key)?.1.state.clone();
+        let enter = life.state(&state).filter(|_| moved.entered).map(|it| &it.enter);
+        let parts: Vec<_> = [Some(rule.then), choice, enter].into_iter().flatten().collect();
+        self.follow_up(life, key, &parts, &rule.trigger, &request, &moved)
+    }
+
+    fn may_read(&self, life: &Lifecycle, entity: &Entity, request: &Request) -> Result<bool, Stop> {
+        if request.engine {
+            return Ok(true);
+        }
+        let around = self.around();
+        self.met(&plain_scope(&around, life, entity, request), life.read.as_ref())
+    }
+
+    /// The arm to take and its plan; or a refusal that lists everything.
+    fn choose<'l>(
+        &self,
+        life: &'l Lifecycle,
+        entity: &Entity,
+        what: &What,
+        request: &Request,
+    ) -> Result<(&'l Arm, Plan<'l>), Stop> {
+        let candidates = self.candidates(life, entity, what, request)?;
+        if candidates.is_empty() {
+            return Err(self.no_edge(life, entity, what, request)?.into());
+        }
+        let mut refusal: Option<Refusal> = None;
+        let mut add = |stage: Stage, code: &'static str, reasons: Vec<Unmet>| {
+            let first = reasons.first().map(|it| it.message.clone()).unwrap_or_default();
+            let refusal = refusal.get_or_insert_with(|| Refusal::new(stage, code, first));
+            refusal.errors.extend(reasons);
+        };
+        let trigger = candidates.first().map(|it| it.transition.clone()).unwrap_or_else(|| Name::new(""));
+        let closed = self.gates(life, entity, &trigger, request)?;
+        if !closed.is_empty() {
+            add(Stage::Who, "gate-closed", closed);
+        }
+        let mut permitted = Vec::new();
+        for arm in &candidates {
+            if self.permits(life, entity, &arm.by, request)? {
+                permitted.push(*arm);
+            } else {
+                self.hit(life, PointKind::Refusal, || format!("{}.by", arm_label(&arm.transition, arm.index)));
+            }
+        }
+        let who = who(&candidates);
+        if permitted.is_empty() {
+            let message = format!("{} may not {}. Who may: {who}", request.subject_id(), words_for(what));
+            add(Stage::Who, "not-permitted", vec![Unmet::new("not-permitted", message)]);
+        }
+        if let Some(expected) = request.if_version
+            && expected != entity.version
+        {
+            let message = format!("{} is at version {}, not {expected}: read it again", entity.key, entity.version);
+            add(Stage::Version, "version-mismatch", vec![Unmet::new("version-mismatch", message)]);
+        }
+        // Of several arms the first that passes is taken; if none does, the one that is nearest is told of.
+        let mut nearest: Option<Vec<Unmet>> = None;
+        let judged: &[&'l Arm] = if permitted.is_empty() { candidates.get(..1).unwrap_or_default() } else { &permitted };
+        for arm in judged {
+            let rule = Rule::arm(arm, self.is_traced());
+            match self.assess(life, entity, &rule, request)? {
+                Ok(plan) if refusal.is_none() => return Ok((arm, plan)),
+                Ok(_) => {
+                    nearest = None;
+                    break;
+                }
+                Err(unmet) => {
+                    if nearest.as_ref().is_none_or(|it| unmet.len() < it.len()) {
+                        nearest = Some(unmet);
+                    }
+                }
+            }
+        }
+        let mut refusal = refusal;
+        if let Some(unmet) = nearest {
+            let code = code_of(&unmet);
+            let stage = if code == "stale-fence" { Stage::Version } else { Stage::Requirements };
+            let first = unmet.first().map(|it| it.message.clone()).unwrap_or_default();
+            refusal.get_or_insert_with(|| Refusal::new(stage, code, first)).errors.extend(unmet);
+        }
+        let mut refusal = refusal.unwrap_or_else(|| Refusal::new(Stage::Edge, "no-such-edge", "Nothing fits"));
+        refusal.allowed = allowed_here(self, life, entity, request)?;
+        refusal.who = Some(who);
+        Err(refusal.into())
+    }
+
+    fn candidates<'l>(
+        &self,
+        life: &'l Lifecycle,
+        entity: &Entity,
+        what: &What,
+        request: &Request,
+    ) -> Result<Vec<&'l Arm>, Stop> {
+        let leaving = |arm: &&'l Arm| arm.from.has(&entity.state);
+        match what {
+            What::Event(name) => Ok(life.transition(name).into_iter().flat_map(|it| &it.arms).filter(leaving).collect()),
+            What::To(state) => {
+                let around = self.around();
+                let scope = plain_scope(&around, life, entity, request);
+                let arms = life.transitions.iter().flat_map(|it| &it.arms).filter(leaving);
+                let there = arms.filter(|arm| targets(&scope, arm).contains(state));
+                let all: Vec<&Arm> = there.collect();
+                // The first that this actor may take, with its sisters of the same name.
+                for arm in &all {
+                    if self.permits(life, entity, &arm.by, request)? {
+                        let name = &arm.transition;
+                        return Ok(all.iter().filter(|it| it.transition == *name).copied().collect());
+                    }
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    pub fn permits(&self, life: &Lifecycle, entity: &Entity, by: &Guard, request: &Request) -> Result<bool, Stop> {
+        let around = self.around();
+        self.met(&plain_scope(&around, life, entity, request), Some(by))
+    }
+
+    /// Gates that are closed to this request.
+    pub fn gates(&self, life: &Lifecycle, entity: &Entity, trigger: &Name, request: &Request) -> Result<Vec<Unmet>, Stop> {
+        let mut closed = Vec::new();
+        if request.engine {
+            return Ok(closed);
+        }
+        let around = self.around();
+        let scope = Scope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
+        for gate in &life.gates {
+            let concerned = (gate.only.is_empty() || gate.only.contains(trigger)) && !gate.except.contains(trigger);
+            if !concerned || !self.met(&scope, gate.applies.as_ref())? || self.met(&scope, Some(&gate.open))? {
+                continue;
+            }
+            self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
+            let mut reason = Unmet::new("gate-closed", self.render(&scope, &gate.says)?.to_string());
+            reason.rule = Some(Name::new(gate.open.source()));
+            reason.saw = scope.saw(&gate.open);
+            closed.push(reason);
+        }
+        Ok(closed)
+    }
+
+    /// Nothing of that name, or towards that state, leaves from here.
+    fn no_edge(&self, life: &Lifecycle, entity: &Entity, what: &What, request: &Request) -> Result<Refusal, Stop> {
+        let state = &entity.state;
+        let ended = life.state(state).is_some_and(|it| it.last);
+        let (code, message) = match what {
+            What::Event(name) if life.transition(name).is_none() => {
+                let known: Vec<&str> = life.transitions.iter().map(|it| it.name.as_str()).collect();
+                let hint = match nearest(name, known.iter().copied()) {
+                    Some(near) => format!("Did you mean {near}?"),
+                    None => format!("There is {}.", known.join(", ")),
+                };
+                ("unknown-event", format!("{} knows no event {name}. {hint}", life.name))
+            }
+            What::To(to) if life.state(to).is_none() => {
+                let known: Vec<&str> = life.states.iter().map(|it| it.name.as_str()).collect();
+                let hint = match nearest(to, known.iter().copied()) {
+                    Some(near) => format!("Did you mean {near}?"),
+                    None => format!("There is {}.", known.join(", ")),
+                };
+                ("unknown-state", format!("{} has no state {to}. {hint}", life.name))
+            }
+            _ if ended => ("final-state", format!("{} is {state}, which is final", entity.key)),
+            What::To(to) if to == state => ("no-such-edge", format!("{} is already {state}", entity.key)),
+            What::Event(name) => ("no-such-edge", format!("{name} does not leave {state}, where {} is", entity.key)),
+            What::To(to) => ("no-such-edge", format!("No transition leads from {state} to {to}")),
+        };
+        let mut refusal = Refusal::one(Stage::Edge, code, message);
+        refusal.allowed = allowed_here(self, life, entity, request)?;
+        Ok(refusal)
+    }
+}
+
+pub(super) fn plain_scope<'s>(
+    around: &'s super::scope::Surroundings<'s>,
+    life: &'s Lifecycle,
+    entity: &'s Entity,
+    request: &'s Request,
+) -> Scope<'s> {
+    Scope {
+        around,
+        life,
+        entity,
+        taken: super::scope::NO_FIELDS.get(),
+        changed: &[],
+        counted: &[],
+        was: &entity.fields,
+        request,
+        ask: None,
+    }
+}
+
+/// The most telling code of several unmet conditions.
+pub(super) fn code_of(unmet: &[Unmet]) -> &'static str {
+    let has = |codes: &[&str]| unmet.iter().any(|it| codes.contains(&it.code));
+    if has(&["stale-fence"]) {
+        "stale-fence"
+    } else if has(&["lease-held"]) {
+        "lease-held"
+    } else if has(&["unexpected-field"]) {
+        "unexpected-field"
+    } else if has(&["missing", "too-few"]) {
+        "requirement-missing"
+    } else if has(&["guard-failed"]) {
+        "guard-failed"
+    } else if has(&["frozen", "kept"]) {
+        "frozen"
+    } else if has(&["evaluation-failed"]) {
+        "evaluation-failed"
+    } else {
+        "invalid-field"
+    }
+}
+
+fn words_for(what: &What) -> String {
+    match what {
+        What::Event(name) => name.to_string(),
+        What::To(state) => format!("move it to {state}"),
+    }
+}
+
+/// Who may take one of these arms, in words.
+fn who(arms: &[&Arm]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for arm in arms {
+        let text = spoken(arm.by.source());
+        if !words.contains(&text) {
+            words.push(text);
+        }
+    }
+    words.join("; or ")
+}
+
+/// An expression about people, nearly as one would say it.
+pub(super) fn spoken(source: &str) -> String {
+    let text = source.replace("||", "or").replace("&&", "and");
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '!' && chars.peek() != Some(&'=') {
+            out.push_str("not ");
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,370 @@
+//! What a move entails: further moves of its own entity, of others, new entities, limits, reactions.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::model::{Also, Birth, Consequences, Follow, Lifecycle, Warn};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::carry::{Moved, alert};
+use super::plan::Rule;
+use super::request::Request;
+use super::scope::kind_of;
+use super::{Decider, EACH, Stop};
+use crate::actor::ActorKind;
+use crate::command::What;
+use crate::entity::ids_in;
+use crate::event::{Changes, Event};
+use crate::fields::Fields;
+use crate::key::{EntityKey, GroupKey, is_valid_id};
+use crate::refusal::{Refusal, Stage};
+use crate::trace::PointKind;
+use crate::view::Found;
+
+impl Decider<'_> {
+    /// Everything that follows from a rule that was carried out, in declared order.
+    pub fn follow_up(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        parts: &[&Consequences],
+        trigger: &Name,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<(), Stop> {
+        for part in parts {
+            for then in &part.then {
+                self.then(life, key, then, trigger, request, moved, ActorKind::System)?;
+            }
+        }
+        if moved.entered {
+            self.always(life, key, request)?;
+        }
+        for part in parts {
+            for also in &part.also {
+                self.also(life, key, also, trigger, request, moved)?;
+            }
+            for birth in &part.create {
+                self.birth(life, key, birth, trigger, request, moved)?;
+            }
+        }
+        self.limits(life, key, trigger, request, moved)
+    }
+
+    /// A further move of the same entity.
+    #[allow(clippy::too_many_arguments)]
+    pub fn then(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        then: &Follow,
+        condition: &Name,
+        request: &Request,
+        moved: &Moved<'_>,
+        kind: ActorKind,
+    ) -> Result<bool, Stop> {
+        let fields = {
+            let (_, entity) = self.here(key)?;
+            let around = self.around();
+            let scope = moved.scope(&around, life, entity, request);
+            if !self.met(&scope, then.when.as_ref())? {
+                return Ok(false);
+            }
+            self.fields_from(&scope, &then.with)?
+        };
+        let mut next = Request::engine(kind, fields, condition.clone(), self.root);
+        next.reason.clone_from(&request.reason);
+        self.fire(key, &What::Event(then.fire.clone()), next)?;
+        Ok(true)
+    }
+
+    fn fields_from(&self, scope: &super::scope::Scope<'_>, with: &[(Name, trackside_lifecycle::guard::Guard)]) -> Result<Fields, Stop> {
+        let mut fields = Fields::default();
+        for (name, guard) in with {
+            let value = self.value(scope, guard)?;
+            if !value.is_null() {
+                fields.put(name, value);
+            }
+        }
+        Ok(fields)
+    }
+
+    /// A state that moves on by itself.
+    fn always(&mut self, life: &Lifecycle, key: &EntityKey, request: &Request) -> Result<(), Stop> {
+        let (_, entity) = self.here(key)?;
+        let Some(state) = life.state(&entity.state).filter(|it| !it.always.is_empty()) else { return Ok(()) };
+        let none = Consequences::default();
+        let rule = Rule::always(state, &none);
+        let mut next = Request::engine(ActorKind::System, Fields::default(), state.name.clone(), self.root);
+        next.reason.clone_from(&request.reason);
+        let plan = match self.assess(life, entity, &rule, &next)? {
+            Ok(plan) => plan,
+            Err(unmet) => {
+                let mut refusal = Refusal::new(Stage::Follow, "always-refused", format!("{key} cannot move on from {}", state.name));
+                refusal.errors = unmet;
+                return Err(refusal.into());
+            }
+        };
+        if plan.to.is_none() && plan.fields.is_empty() {
+            return Ok(());
+        }
+        self.take(life, key, &rule, plan, next)
+    }
+
+    /// Moves of others.
+    fn also(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        also: &Also,
+        trigger: &Name,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<(), Stop> {
+        let (targets, fields) = {
+            let (_, entity) = self.here(key)?;
+            let around = self.around();
+            let scope = moved.scope(&around, life, entity, request);
+            if !self.met(&scope, also.when.as_ref())? {
+                return Ok(());
+            }
+            let targets: Vec<EntityKey> = match life.reference(&also.on) {
+                Some(reference) => {
+                    let ids = match &reference.by {
+                        Some(field) => ids_in(Some(&scope.field(field))),
+                        None => vec![kind_of(&reference.to)],
+                    };
+                    ids.into_iter().map(|id| EntityKey { lifecycle: reference.to.clone(), id }).collect()
+                }
+                None => {
+                    let group = GroupKey { of: key.clone(), name: also.on.clone() };
+                    self.draft.members(&group).into_iter().collect()
+                }
+            };
+            (targets, self.fields_from(&scope, &also.with)?)
+        };
+        if targets.len() > EACH {
+            let message = format!("{trigger} would move {} entities at once; {EACH} is the most", targets.len());
+            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+        }
+        for target in targets {
+            let state = match self.draft.entity(&target) {
+                Found::Here(it) => it.state.clone(),
+                Found::Absent => continue,
+                Found::Unknown => {
+                    self.misses.borrow_mut().push(target);
+                    return Err(Stop::NotLoaded);
+                }
+            };
+            if also.within.as_ref().is_some_and(|it| !it.has(&state)) {
+                continue;
+            }
+            let mut next = Request::engine(ActorKind::System, fields.clone(), trigger.clone(), self.root);
+            next.reason.clone_from(&request.reason);
+            let what = What::Event(also.fire.clone());
+            if also.soft {
+                self.softly(&target, trigger, |it| it.fire(&target, &what, next))?;
+            } else {
+                self.fire(&target, &what, next).map_err(|stop| because_of(stop, &target, &also.fire))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a move that may fail: if it is refused, nothing of it stays but an alert.
+    pub fn softly(
+        &mut self,
+        key: &EntityKey,
+        condition: &Name,
+        work: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<bool, Stop> {
+        let before = self.draft.clone();
+        let (root, touched) = (self.root, self.touched.clone());
+        match work(self) {
+            Ok(()) => Ok(true),
+            Err(Stop::Refused(refusal)) if refusal.code != "too-many-moves" => {
+                self.draft = before;
+                self.root = root;
+                self.touched = touched;
+                self.drop_with_alert(key, condition, &refusal);
+                Ok(false)
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
+    fn birth(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        birth: &Birth,
+        trigger: &Name,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<(), Stop> {
+        let (id, fields) = {
+            let (_, entity) = self.here(key)?;
+            let around = self.around();
+            let scope = moved.scope(&around, life, entity, request);
+            if !self.met(&scope, birth.when.as_ref())? {
+                return Ok(());
+            }
+            (self.value(&scope, &birth.id)?, self.fields_from(&scope, &birth.fields)?)
+        };
+        let Some(id) = id.as_str().map(clean_id).filter(|it| is_valid_id(it)) else {
+            let message = format!("`{}` gives no id for a new {}", birth.id.source(), birth.lifecycle);
+            return Err(Refusal::one(Stage::Follow, "invalid-id", message).into());
+        };
+        let mut next = Request::engine(ActorKind::System, fields, trigger.clone(), self.root);
+        next.reason.clone_from(&request.reason);
+        let target = EntityKey { lifecycle: birth.lifecycle.clone(), id: Name::from(id) };
+        self.create(&target, next).map_err(|stop| because_of(stop, &target, &Name::new("create")))
+    }
+
+    /// Warnings and consequences of counters that were counted.
+    fn limits(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        trigger: &Name,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<(), Stop> {
+        for it in &moved.counted {
+            let name = &it.counter.name;
+            for warn in it.counter.warn.get(it.warned.clone()).unwrap_or_default() {
+                self.hit(life, PointKind::Counter, || format!("counters.{name}.warn.{}%", warn.percent));
+                let fields = self.warned_fields(life, key, warn, request, moved)?;
+                let engine = Request::engine(ActorKind::System, Fields::default(), name.clone(), self.root);
+                let changes = Changes { fields, ..Changes::default() };
+                let event = Event::LimitWarned { counter: name.clone(), percent: warn.percent, changes };
+                self.record(key, &engine, name, event);
+                if let Some(severity) = warn.severity {
+                    let message = format!("{key}: {name} has reached {}% of its limit", warn.percent);
+                    self.record(key, &engine, name, alert("limit", severity, message));
+                }
+                self.tell_people(life, key, name, &warn.then, request, moved)?;
+                self.follow_up(life, key, &[&warn.then], name, request, &moved.calm())?;
+            }
+            if it.reached {
+                self.hit(life, PointKind::Counter, || format!("counters.{name}.limit"));
+                if let Some(then) = &it.counter.then {
+                    self.then(life, key, then, name, request, moved, ActorKind::System)?;
+                }
+            }
+        }
+        let _ = trigger;
+        Ok(())
+    }
+
+    /// What the steps of a `warn` set.
+    pub fn warned_fields(
+        &self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        warn: &Warn,
+        request: &Request,
+        moved: &Moved<'_>,
+    ) -> Result<Vec<(Name, Value)>, Stop> {
+        let (_, entity) = self.here(key)?;
+        let around = self.around();
+        let scope = moved.scope(&around, life, entity, request);
+        let mut fields = Vec::new();
+        for assign in &warn.then.set {
+            if let trackside_lifecycle::model::Spot::Field(name) = &assign.spot {
+                let value = self.value(&scope, &assign.value)?;
+                let value = life.field(name).and_then(|it| it.fits.accept(name, &value).ok()).unwrap_or_default();
+                fields.push((name.clone(), value));
+            }
+        }
+        fields.extend(warn.then.clear.iter().map(|it| (it.clone(), Value::Null)));
+        Ok(fields)
+    }
+
+    /// Reactions of everything touched, to a fixed point.
+    pub fn react(&mut self) -> Result<(), Stop> {
+        let mut dropped: Vec<(EntityKey, Name)> = Vec::new();
+        loop {
+            let mut quiet = true;
+            let mut keys = self.touched.clone();
+            for owner in self.draft.counted() {
+                if !keys.contains(&owner) {
+                    keys.push(owner);
+                }
+            }
+            for key in keys {
+                let Found::Here(entity) = self.draft.entity(&key) else { continue };
+                let Some(life) = self.law.definition(&key.lifecycle, entity.definition) else { continue };
+                let life: Arc<Lifecycle> = life.clone();
+                for reaction in &life.reactions {
+                    if dropped.iter().any(|(it, name)| *it == key && *name == reaction.name) {
+                        continue;
+                    }
+                    let condition = Name::from(format!("reactions.{}", reaction.name));
+                    let ready = {
+                        let (_, entity) = self.here(&key)?;
+                        let leaves = life
+                            .transition(&reaction.fire)
+                            .is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
+                        if !leaves || reaction.within.as_ref().is_some_and(|it| !it.has(&entity.state)) {
+                            None
+                        } else {
+                            let around = self.around();
+                            let request =
+                                Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+                            let moved = Moved::nothing(entity);
+                            let scope = moved.scope(&around, &life, entity, &request);
+                            if self.met(&scope, Some(&reaction.when))? {
+                                Some(self.fields_from(&scope, &reaction.with)?)
+                            } else {
+                                None
+                            }
+                        }
+                    };
+                    let Some(fields) = ready else { continue };
+                    self.hit(&life, PointKind::Reaction, || format!("reactions.{}", reaction.name));
+                    let request = Request::engine(ActorKind::System, fields, condition.clone(), self.root);
+                    let what = What::Event(reaction.fire.clone());
+                    if self.softly(&key, &condition, |it| it.fire(&key, &what, request))? {
+                        quiet = false;
+                    } else {
+                        dropped.push((key.clone(), reaction.name.clone()));
+                    }
+                }
+            }
+            if quiet {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<'l> Moved<'l> {
+    /// Nothing was moved: for rules that only look.
+    pub fn nothing(entity: &crate::entity::Entity) -> Self {
+        Self { taken: Fields::default(), was: entity.fields.clone(), counted: Vec::new(), entered: false }
+    }
+
+    /// The same without what it counted.
+    fn calm(&self) -> Self {
+        Self { taken: self.taken.clone(), was: self.was.clone(), counted: Vec::new(), entered: false }
+    }
+}
+
+/// Ids are made from texts that may hold anything: what an id cannot hold becomes a dash.
+fn clean_id(text: &str) -> String {
+    text.chars()
+        .map(|it| if it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-' | ':') { it } else { '-' })
+        .take(128)
+        .collect()
+}
+
+fn because_of(stop: Stop, key: &EntityKey, fire: &Name) -> Stop {
+    match stop {
+        Stop::Refused(mut refusal) => {
+            refusal.detail = format!("{fire} of {key}, which belongs to it, was refused: {}", refusal.detail);
+            Stop::Refused(refusal)
+        }
+        stop => stop,
+    }
+}

@@ -1,0 +1,38 @@
+//! A holder says that it is still there.
+
+use trackside_lifecycle::name::Name;
+
+use super::lease::{lost_timer, not_holding};
+use super::request::Request;
+use super::{Decider, Stop};
+use crate::entity::Lease;
+use crate::event::{Changes, Event};
+use crate::key::EntityKey;
+use crate::refusal::{Refusal, Stage};
+
+impl Decider<'_> {
+    pub fn heartbeat(&mut self, key: &EntityKey, slot: &Name, request: &Request) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        let Some(decl) = life.slot(slot) else {
+            let known: Vec<&str> = life.slots.iter().map(|it| it.name.as_str()).collect();
+            let message = format!("{} has no slot {slot}; it has {}", life.name, known.join(", "));
+            return Err(Refusal::one(Stage::Edge, "unknown-slot", message).into());
+        };
+        if let Some(reason) = not_holding(entity, slot, request) {
+            let mut refusal = Refusal::new(Stage::Version, "stale-fence", reason.message.clone());
+            refusal.errors.push(reason);
+            return Err(refusal.into());
+        }
+        let fence = entity.lease(slot).map_or(1, |it| it.fence);
+        let until = decl.until.clone();
+        let (lasts, grace) = self.lease_spans(key, request, slot)?;
+        let lease = Lease { holder: Some(request.subject_id().clone()), fence, expires_at: self.now.plus(lasts) };
+        let timer = lost_timer(lease.expires_at, grace, self.now);
+        let fields = until.map(|it| (it, trackside_lifecycle::value::Value::Time(lease.expires_at))).into_iter().collect();
+        let changes = Changes { fields, ..Changes::default() };
+        let event = Event::LeaseRenewed { slot: slot.clone(), lease, timer, changes };
+        let seq = self.record(key, request, &Name::new("heartbeat"), event);
+        self.root.get_or_insert(seq);
+        Ok(())
+    }
+}

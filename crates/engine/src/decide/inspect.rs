@@ -1,0 +1,86 @@
+//! The sweep looks at one entity: what is broken is journalled and, where a repair is declared, repaired.
+
+use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use super::plan::sample_scope;
+use super::request::Request;
+use super::{Decider, Stop};
+use crate::actor::{Actor, ActorKind};
+use crate::command::What;
+use crate::entity::Entity;
+use crate::event::Event;
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::law::Law;
+use crate::trace::PointKind;
+use crate::view::View;
+
+impl Decider<'_> {
+    pub fn inspect(&mut self, key: &EntityKey) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        if life.state(&entity.state).is_none() {
+            return self.revert(key);
+        }
+        let known = entity.broken.clone();
+        for invariant in &life.invariants {
+            let fine = self.holds(&life, self.here(key)?.1, invariant)?;
+            let was_known = known.contains(&invariant.name);
+            if fine && was_known {
+                let condition = Name::from(format!("invariants.{}", invariant.name));
+                let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+                self.record(key, &request, &condition, Event::ViolationCleared { rule: invariant.name.clone() });
+            }
+            if fine {
+                continue;
+            }
+            self.hit(&life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+            if !was_known {
+                let (message, evidence) = self.evidence(&life, self.here(key)?.1, invariant)?;
+                self.violation(key, &invariant.name, invariant.severity, message, evidence);
+            }
+            let Some(repair) = &invariant.repair else { continue };
+            let condition = Name::from(format!("invariants.{}", invariant.name));
+            let mut request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+            request.reason = Some(std::sync::Arc::from(format!("Repair: {}", invariant.says.source())));
+            let what = What::Event(repair.clone());
+            if self.softly(key, &condition, |it| it.fire(key, &what, request))? {
+                self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// A state unknown to its definition: back to the last valid one.
+    fn revert(&mut self, key: &EntityKey) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        let back = entity.previous_state.clone().filter(|it| life.state(it).is_some());
+        let back = back.unwrap_or_else(|| life.initial.clone());
+        let message = format!("{} has no state {}", life.name, entity.state);
+        let evidence: Fields = [("state", Value::from(&entity.state))].into_iter().collect();
+        let severity = trackside_lifecycle::model::Severity::Error;
+        self.violation(key, &Name::new("known-state"), severity, message, evidence);
+        let condition = Name::new("known-state");
+        let mut request = Request::engine(ActorKind::System, Fields::default(), condition, self.root);
+        request.reason = Some(std::sync::Arc::from("Repair: back to the last valid state"));
+        self.correct(key, Some(&back), request)
+    }
+}
+
+/// All fields as a reader sees them, the computed ones too.
+pub fn fields_of(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<(Name, Value)> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
+    let computed: Vec<(&Name, &Guard)> =
+        life.fields.values().filter_map(|it| it.is.as_ref().map(|guard| (&it.name, guard))).collect();
+    let mut fields: Vec<(Name, Value)> =
+        entity.fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    sample_scope(law, view, life, entity, actor, now, None, |scope| {
+        for (name, guard) in computed {
+            fields.push((name.clone(), guard.eval(scope).unwrap_or_default()));
+        }
+    });
+    fields.sort_by(|a, b| a.0.cmp(&b.0));
+    fields
+}

@@ -1,0 +1,165 @@
+//! Leases: granted, renewed, released, lost.
+
+use trackside_lifecycle::model::Consequences;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use super::plan::Rule;
+use super::request::Request;
+use super::scope::Scope;
+use super::timers::fixed;
+use super::{Decider, Stop};
+use crate::entity::{Entity, Lease, TimerState};
+use crate::event::Event;
+use crate::key::EntityKey;
+use crate::refusal::Unmet;
+use crate::trace::PointKind;
+
+impl Decider<'_> {
+    /// The caller must hold the lease that the rule asks for, and not an older one.
+    pub fn holding(
+        &self,
+        life: &trackside_lifecycle::model::Lifecycle,
+        entity: &Entity,
+        rule: &Rule<'_>,
+        request: &Request,
+        unmet: &mut Vec<Unmet>,
+    ) {
+        let Some(slot) = rule.holding else { return };
+        if request.engine {
+            return;
+        }
+        if let Some(reason) = not_holding(entity, slot, request) {
+            self.hit(life, PointKind::Refusal, || format!("{}.holding", rule.label));
+            unmet.push(reason);
+        }
+    }
+
+    /// Leases that a rule grants: who gets them, and the fields that show them.
+    pub fn grants(
+        &self,
+        scope: &Scope<'_>,
+        from: &Consequences,
+        fields: &mut Vec<(Name, Value)>,
+        grants: &mut Vec<(Name, Name)>,
+        faults: &mut Vec<Unmet>,
+    ) -> Result<(), Stop> {
+        for slot in &from.release {
+            let Some(decl) = scope.life.slot(slot) else { continue };
+            for field in [&decl.holder, &decl.until].into_iter().flatten() {
+                fields.push((field.clone(), Value::Null));
+            }
+        }
+        let Some(grant) = &from.lease else { return Ok(()) };
+        let Some(slot) = scope.life.slot(&grant.slot) else { return Ok(()) };
+        let holder = match &grant.to {
+            None => scope.request.subject_id().clone(),
+            Some(to) => match self.eval(scope, to)? {
+                Ok(Value::Text(id)) => Name::from(id),
+                _ => {
+                    faults.push(Unmet::new("no-holder", format!("`{}` names nobody to hold {}", to.source(), slot.name)));
+                    return Ok(());
+                }
+            },
+        };
+        let now = scope.around.now;
+        if let Some(lease) = scope.entity.lease(&slot.name)
+            && let Some(present) = &lease.holder
+            && now <= lease.expires_at
+            && !from.release.contains(&slot.name)
+        {
+            let message = format!(
+                "{} is held by {present} until {}. Wait, or ask somebody who may release it.",
+                slot.name, lease.expires_at
+            );
+            faults.push(Unmet::new("lease-held", message));
+            return Ok(());
+        }
+        let until = match scope.span(&slot.lasts) {
+            Ok(lasts) => now.plus(lasts),
+            Err(fault) => {
+                faults.push(Unmet::new("evaluation-failed", fault.to_string()));
+                return Ok(());
+            }
+        };
+        if let Some(field) = &slot.holder {
+            fields.push((field.clone(), Value::from(&holder)));
+        }
+        if let Some(field) = &slot.until {
+            fields.push((field.clone(), Value::Time(until)));
+        }
+        grants.push((slot.name.clone(), holder));
+        Ok(())
+    }
+
+    /// Writes the grants and releases of a rule that was taken.
+    pub fn lease_events(
+        &mut self,
+        key: &EntityKey,
+        request: &Request,
+        trigger: &Name,
+        grants: &[(Name, Name)],
+        releases: &[Name],
+    ) -> Result<(), Stop> {
+        for slot in releases {
+            let (_, entity) = self.here(key)?;
+            let Some(lease) = entity.lease(slot).filter(|it| it.holder.is_some()) else { continue };
+            let lease = Lease { holder: None, fence: lease.fence, expires_at: self.now };
+            self.record(key, request, trigger, Event::LeaseReleased { slot: slot.clone(), lease });
+        }
+        for (slot, holder) in grants {
+            let (lasts, grace) = self.lease_spans(key, request, slot)?;
+            let (_, entity) = self.here(key)?;
+            let fence = entity.lease(slot).map_or(0, |it| it.fence) + 1;
+            let lease = Lease { holder: Some(holder.clone()), fence, expires_at: self.now.plus(lasts) };
+            let timer = lost_timer(lease.expires_at, grace, self.now);
+            self.record(key, request, trigger, Event::LeaseGranted { slot: slot.clone(), lease, timer });
+        }
+        Ok(())
+    }
+
+    /// How long a lease of this slot lasts, and its grace.
+    pub fn lease_spans(&self, key: &EntityKey, request: &Request, slot: &Name) -> Result<(Span, Span), Stop> {
+        let (life, entity) = self.here(key)?;
+        let around = self.around();
+        let scope = Scope {
+            around: &around,
+            life: &life,
+            entity,
+            taken: &request.fields,
+            changed: &[],
+            counted: &[],
+            was: &entity.fields,
+            request,
+            ask: None,
+        };
+        let Some(slot) = life.slot(slot) else { return Ok((Span(0), Span(0))) };
+        let lasts = scope.span(&slot.lasts).unwrap_or_default();
+        let grace = slot.grace.as_ref().map_or(Span(0), |it| scope.span(it).unwrap_or_default());
+        Ok((lasts, grace))
+    }
+}
+
+/// When a lease counts as lost.
+pub(super) fn lost_timer(expires_at: Timestamp, grace: Span, now: Timestamp) -> TimerState {
+    // One millisecond after: a holder who is exactly on time is on time.
+    fixed(expires_at.plus(grace).plus(Span(1)), now)
+}
+
+/// Why this caller does not hold the slot.
+pub(super) fn not_holding(entity: &Entity, slot: &Name, request: &Request) -> Option<Unmet> {
+    let lease = entity.lease(slot);
+    let Some((lease, holder)) = lease.and_then(|it| it.holder.as_ref().map(|holder| (it, holder))) else {
+        return Some(Unmet::new("stale-fence", format!("Nobody holds {slot} of {}: it was released or lost", entity.key)));
+    };
+    if holder != request.subject_id() {
+        let message = format!("{slot} of {} is held by {holder} until {}", entity.key, lease.expires_at);
+        return Some(Unmet::new("stale-fence", message));
+    }
+    if request.fence.is_some_and(|it| it != lease.fence) {
+        let message = format!("Your fence is outdated: {slot} of {} was granted again since", entity.key);
+        return Some(Unmet::new("stale-fence", message).of("fence"));
+    }
+    None
+}

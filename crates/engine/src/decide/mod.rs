@@ -1,0 +1,320 @@
+//! The law: what a command does, or why not.
+//!
+//! One file per command; `assess` decides whether a rule may be taken, `carry` writes what
+//! follows from it, `follow` does what that in turn entails.
+
+mod allowed;
+mod assess;
+mod carry;
+mod correct;
+mod count;
+mod create;
+mod draft;
+mod due;
+mod fire;
+mod follow;
+mod heartbeat;
+mod inspect;
+mod invariants;
+mod lease;
+mod plan;
+mod request;
+mod scope;
+mod settle;
+mod timers;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use trackside_lifecycle::guard::{Fault, Guard};
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+pub use allowed::allowed;
+pub use inspect::fields_of;
+pub(crate) use plan::sample_scope;
+
+use crate::actor::ActorKind;
+use crate::command::{Ask, Command};
+use crate::entity::Entity;
+use crate::event::{Entry, Event, KeyRecord};
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::law::Law;
+use crate::refusal::{Refusal, Stage};
+use crate::trace::{PointKind, Trace};
+use crate::view::{Found, View};
+use draft::Draft;
+use request::Request;
+use scope::{Scope, Surroundings};
+
+/// What the engine answers.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    Accepted(Accepted),
+    Refused(Box<Refusal>),
+    /// The same command came before: the first entry it wrote, and how many.
+    Replayed { first: u64, entries: u32, root: u32 },
+    /// These must be loaded first; then ask again.
+    Needs(Vec<EntityKey>),
+}
+
+/// Everything that follows from a command, as events not yet applied.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    pub entries: Vec<Entry>,
+    /// Which of the entries answers the command.
+    pub root: usize,
+    /// Fields the engine owns that were sent all the same.
+    pub ignored: Vec<Name>,
+}
+
+/// Decides a command against a view. Changes nothing; the same arguments give the same answer.
+pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Decision {
+    decide_traced(law, view, command, now, None)
+}
+
+/// The same, telling which rules it touched.
+pub fn decide_traced(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
+    let fingerprint = command.idempotency_key.as_ref().map(|_| command.fingerprint());
+    if let (Some(key), Some(fingerprint)) = (&command.idempotency_key, fingerprint)
+        && let Some((first, record)) = view.key(&command.actor.id, key)
+    {
+        if record.fingerprint == fingerprint {
+            return Decision::Replayed { first: *first, entries: record.entries, root: record.root };
+        }
+        let message = format!("The key {key} was used for another request. Use a new key for a new request.");
+        return Decision::Refused(Box::new(Refusal::one(Stage::Replay, "idempotency-conflict", message)));
+    }
+    let mut decider = Decider {
+        law,
+        now,
+        draft: Draft::new(view),
+        misses: RefCell::new(Vec::new()),
+        trace,
+        moves: 0,
+        root: None,
+        touched: Vec::new(),
+        ignored: Vec::new(),
+    };
+    match decider.run(command) {
+        Ok(()) => decider.finish(command, fingerprint),
+        Err(Stop::Refused(refusal)) => Decision::Refused(refusal),
+        Err(Stop::NotLoaded) => Decision::Needs(decider.misses.into_inner()),
+    }
+}
+
+/// Why a decision ends early.
+enum Stop {
+    Refused(Box<Refusal>),
+    NotLoaded,
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+/// Most moves that one command may entail.
+const MOVES: u32 = 64;
+/// Most entities that one rule may move with `each`.
+const EACH: usize = 1_000;
+
+/// One decision being made.
+struct Decider<'a> {
+    law: &'a Law,
+    now: Timestamp,
+    draft: Draft<'a>,
+    misses: RefCell<Vec<EntityKey>>,
+    trace: Option<&'a Trace>,
+    moves: u32,
+    /// The entry that answers the command.
+    root: Option<u64>,
+    touched: Vec<EntityKey>,
+    ignored: Vec<Name>,
+}
+
+impl<'a> Decider<'a> {
+    fn run(&mut self, command: &Command) -> Result<(), Stop> {
+        let request = |fields: &Fields| {
+            Request::by(command.actor.clone(), command.on_behalf_of.clone(), fields.clone(), command.reason.clone())
+        };
+        match &command.ask {
+            Ask::Create { entity, fields } => self.create(entity, request(fields))?,
+            Ask::Fire(fire) => {
+                let mut request = request(&fire.fields);
+                request.fence = fire.fence;
+                request.if_version = fire.if_version;
+                self.fire(&fire.entity, &fire.what, request)?;
+            }
+            Ask::Heartbeat { entity, slot, fence } => {
+                let mut request = request(&Fields::default());
+                request.fence = *fence;
+                self.heartbeat(entity, slot, &request)?;
+            }
+            Ask::Due { entity, timer } => self.due(entity, timer)?,
+            Ask::Settle { entity, effect, ok, fields } => self.settle(entity, *effect, *ok, fields)?,
+            Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
+            Ask::Inspect { entity } => self.inspect(entity)?,
+            Ask::Plant { entity, state, fields, tallies } => {
+                self.plant(entity, state.as_ref(), request(fields), tallies)?;
+                return Ok(());
+            }
+        }
+        self.react()?;
+        self.invariants()
+    }
+
+    fn finish(self, command: &Command, fingerprint: Option<u64>) -> Decision {
+        let mut entries = self.draft.entries;
+        let first = entries.first().map_or(0, |it| it.seq);
+        let root = self.root.map_or(0, |it| usize::try_from(it - first).unwrap_or(0));
+        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        if let (Some(key), Some(fingerprint), Some(entry)) = (&command.idempotency_key, fingerprint, entries.first_mut())
+        {
+            let root = u32::try_from(root).unwrap_or(0);
+            entry.key = Some(KeyRecord { key: key.clone(), fingerprint, entries: count, root });
+        }
+        Decision::Accepted(Accepted { entries, root, ignored: self.ignored })
+    }
+
+    fn around(&self) -> Surroundings<'_> {
+        Surroundings {
+            law: self.law,
+            draft: &self.draft,
+            project: &self.draft.base().project,
+            now: self.now,
+            misses: &self.misses,
+        }
+    }
+
+    /// The definition of an entity that is here, and the entity.
+    fn here(&self, key: &EntityKey) -> Result<(Arc<Lifecycle>, &Entity), Stop> {
+        match self.draft.entity(key) {
+            Found::Here(entity) => match self.law.definition(&key.lifecycle, entity.definition) {
+                Some(life) => Ok((life.clone(), entity)),
+                None => Err(unknown_lifecycle(self.law, &key.lifecycle).into()),
+            },
+            Found::Absent if self.law.newest(&key.lifecycle).is_none() => {
+                Err(unknown_lifecycle(self.law, &key.lifecycle).into())
+            }
+            Found::Absent => Err(unknown_entity(key).into()),
+            Found::Unknown => {
+                self.misses.borrow_mut().push(key.clone());
+                Err(Stop::NotLoaded)
+            }
+        }
+    }
+
+    /// Writes an event of an entity.
+    fn record(&mut self, key: &EntityKey, request: &Request, trigger: &Name, event: Event) -> u64 {
+        let seq = self.draft.next_seq();
+        let version = match self.draft.entity(key) {
+            Found::Here(entity) => entity.version + u64::from(grows(&event)),
+            _ => 1,
+        };
+        self.draft.record(Entry {
+            seq,
+            at: self.now,
+            entity: key.clone(),
+            version,
+            actor: request.actor.id.clone(),
+            actor_kind: request.actor.kind,
+            on_behalf_of: request.subject.clone(),
+            trigger: trigger.clone(),
+            reason: request.reason.clone(),
+            cause: request.cause.filter(|it| *it != seq),
+            condition: request.condition.clone(),
+            key: None,
+            event,
+        });
+        if !self.touched.contains(key) {
+            self.touched.push(key.clone());
+        }
+        seq
+    }
+
+    fn hit(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
+        if let Some(trace) = self.trace {
+            trace.hit(&life.name, kind, what());
+        }
+    }
+
+    /// An expression that must be answered now; what cannot be loaded stops the decision.
+    fn test(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Result<bool, String>, Stop> {
+        match guard.test(scope) {
+            Ok(it) => Ok(Ok(it)),
+            Err(Fault::NotLoaded) => Err(Stop::NotLoaded),
+            Err(fault) => Ok(Err(fault.to_string())),
+        }
+    }
+
+    fn eval(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Result<Value, String>, Stop> {
+        match guard.eval(scope) {
+            Ok(it) => Ok(Ok(it)),
+            Err(Fault::NotLoaded) => Err(Stop::NotLoaded),
+            Err(fault) => Ok(Err(fault.to_string())),
+        }
+    }
+
+    /// A condition in a consequence: one that cannot be answered counts as not met.
+    fn met(&self, scope: &Scope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
+        match guard {
+            None => Ok(true),
+            Some(guard) => Ok(self.test(scope, guard)?.unwrap_or(false)),
+        }
+    }
+
+    fn moved(&mut self) -> Result<(), Stop> {
+        self.moves += 1;
+        if self.moves > MOVES {
+            let message = format!("One command may entail at most {MOVES} moves; the rules ask for more");
+            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+        }
+        Ok(())
+    }
+
+    /// Puts a dropped move on people's table.
+    fn drop_with_alert(&mut self, key: &EntityKey, condition: &Name, refusal: &Refusal) {
+        let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+        let message = format!("{condition} of {key} could not be done: {}", refusal.detail);
+        let event = Event::AlertRaised {
+            kind: Name::new("dropped-move"),
+            severity: trackside_lifecycle::model::Severity::Error,
+            message: Arc::from(message),
+        };
+        if matches!(self.draft.entity(key), Found::Here(_)) {
+            self.record(key, &request, condition, event);
+        }
+    }
+}
+
+/// Whether an event is a new version of its entity.
+fn grows(event: &Event) -> bool {
+    match event {
+        Event::Created { .. }
+        | Event::Transitioned { .. }
+        | Event::FieldsChanged { .. }
+        | Event::Corrected { .. }
+        | Event::LeaseLost { .. } => true,
+        Event::TimeoutWarned { changes, .. } | Event::LimitWarned { changes, .. } => !changes.fields.is_empty(),
+        _ => false,
+    }
+}
+
+fn unknown_entity(key: &EntityKey) -> Refusal {
+    Refusal::one(Stage::Edge, "unknown-entity", format!("There is no {key}"))
+}
+
+fn unknown_lifecycle(law: &Law, name: &Name) -> Refusal {
+    let known: Vec<&str> = law.lifecycle_names().iter().map(Name::as_str).collect();
+    let mut message = format!("There is no lifecycle {name}");
+    if let Some(near) = trackside_lifecycle::guard::nearest(name, known.iter().copied()) {
+        message = format!("{message}. Did you mean {near}?");
+    }
+    Refusal::one(Stage::Edge, "unknown-lifecycle", message)
+}
+

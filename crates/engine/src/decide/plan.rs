@@ -1,0 +1,176 @@
+//! What a rule would do, before anything is written.
+
+use trackside_lifecycle::model::{Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, Target};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::Decider;
+use super::request::Request;
+use super::scope::{NO_FIELDS, Scope, Surroundings};
+use crate::entity::Entity;
+use crate::event::TallyChange;
+use crate::fields::Fields;
+
+/// The parts that an arm, a creation and a state's `always` have in common.
+pub(super) struct Rule<'r> {
+    pub trigger: Name,
+    /// Its path in the definition, for traces.
+    pub label: String,
+    pub about: &'r str,
+    pub takes: &'r [Take],
+    pub reason: Option<&'r str>,
+    pub checks: &'r [Check],
+    pub require: &'r [(Name, String)],
+    pub count: &'r [Name],
+    pub aims: Aims<'r>,
+    pub then: &'r Consequences,
+    pub keep: &'r [Name],
+    pub holding: Option<&'r Name>,
+    /// A creation: the entity enters its initial state.
+    pub creating: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Aims<'r> {
+    One(&'r Aim),
+    Choices(&'r [Choice]),
+}
+
+const NOTHING: &Aim = &Aim::Stay;
+
+impl<'r> Rule<'r> {
+    pub fn arm(arm: &'r Arm, traced: bool) -> Self {
+        Self {
+            trigger: arm.transition.clone(),
+            label: if traced { arm_label(&arm.transition, arm.index) } else { String::new() },
+            about: &arm.about,
+            takes: &arm.takes,
+            reason: arm.reason.as_deref(),
+            checks: &arm.checks,
+            require: &[],
+            count: &arm.count,
+            aims: match &arm.target {
+                Target::One(aim) => Aims::One(aim),
+                Target::Choices(choices) => Aims::Choices(choices),
+            },
+            then: &arm.then,
+            keep: &arm.keep,
+            holding: arm.holding.as_ref(),
+            creating: false,
+        }
+    }
+
+    pub fn create(create: &'r Create) -> Self {
+        Self {
+            trigger: Name::new("create"),
+            label: "create".to_owned(),
+            about: "",
+            takes: &create.takes,
+            reason: create.reason.as_deref(),
+            checks: &create.checks,
+            require: &create.require,
+            count: &create.count,
+            aims: Aims::One(NOTHING),
+            then: &create.then,
+            keep: &[],
+            holding: None,
+            creating: true,
+        }
+    }
+
+    pub fn always(state: &'r State, then: &'r Consequences) -> Self {
+        Self {
+            trigger: Name::new("always"),
+            label: format!("states.{}.always", state.name),
+            about: "",
+            takes: &[],
+            reason: None,
+            checks: &[],
+            require: &[],
+            count: &[],
+            aims: Aims::Choices(&state.always),
+            then,
+            keep: &[],
+            holding: None,
+            creating: false,
+        }
+    }
+
+    /// Whether the caller names the target.
+    pub fn asks(&self) -> bool {
+        let ask = |aim: &Aim| matches!(aim, Aim::Ask { .. });
+        match self.aims {
+            Aims::One(aim) => ask(aim),
+            Aims::Choices(choices) => choices.iter().any(|it| ask(&it.aim)),
+        }
+    }
+
+    pub fn choice(&self, plan: &Plan<'_>) -> Option<&'r Choice> {
+        match self.aims {
+            Aims::One(_) => None,
+            Aims::Choices(choices) => choices.get(plan.choice?),
+        }
+    }
+}
+
+pub(crate) fn arm_label(transition: &Name, index: usize) -> String {
+    if index == 0 { format!("transitions.{transition}") } else { format!("transitions.{transition}[{index}]") }
+}
+
+/// Everything a rule would change of its own entity.
+pub(super) struct Plan<'l> {
+    /// None: it stays where it is.
+    pub to: Option<Name>,
+    pub choice: Option<usize>,
+    pub taken: Fields,
+    pub fields: Vec<(Name, Value)>,
+    pub counted: Vec<Counted<'l>>,
+    /// Tallies set or reset by the rule.
+    pub tallies: Vec<TallyChange>,
+    pub grants: Vec<(Name, Name)>,
+    pub ignored: Vec<Name>,
+}
+
+/// A counter counted, and what that sets off.
+pub(super) struct Counted<'l> {
+    pub counter: &'l Counter,
+    pub change: TallyChange,
+    /// Which of its warnings are due.
+    pub warned: std::ops::Range<usize>,
+    pub reached: bool,
+}
+
+impl Decider<'_> {
+    pub fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+}
+
+/// A scope over an entity as it is, for reading it.
+pub(crate) fn sample_scope<T>(
+    law: &crate::law::Law,
+    view: &crate::view::View,
+    life: &Lifecycle,
+    entity: &Entity,
+    actor: &crate::actor::Actor,
+    now: trackside_lifecycle::time::Timestamp,
+    ask: Option<&Fields>,
+    look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
+) -> T {
+    let draft = super::draft::Draft::new(view);
+    let misses = std::cell::RefCell::new(Vec::new());
+    let around = Surroundings { law, draft: &draft, project: &view.project, now, misses: &misses };
+    let request = Request::by(actor.clone(), None, Fields::default(), None);
+    let scope = Scope {
+        around: &around,
+        life,
+        entity,
+        taken: NO_FIELDS.get(),
+        changed: &[],
+        counted: &[],
+        was: &entity.fields,
+        request: &request,
+        ask,
+    };
+    look(&scope)
+}

@@ -1,0 +1,66 @@
+//! One move asked for, by somebody or by the engine.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::name::Name;
+
+use crate::actor::{Actor, ActorKind};
+use crate::fields::Fields;
+
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub actor: Actor,
+    pub subject: Option<Name>,
+    /// The engine itself asks: a further move, a reaction, a timer.
+    pub engine: bool,
+    pub fields: Fields,
+    pub reason: Option<Arc<str>>,
+    pub fence: Option<u64>,
+    pub if_version: Option<u64>,
+    /// The rule it follows from.
+    pub condition: Option<Name>,
+    /// The entry it follows from.
+    pub cause: Option<u64>,
+    /// The target asked for, where the request names one.
+    pub asked: Option<Name>,
+}
+
+/// The name under which the engine itself acts.
+pub(super) const ENGINE: &str = "trackside";
+
+impl Request {
+    pub fn by(actor: Actor, subject: Option<Name>, fields: Fields, reason: Option<Arc<str>>) -> Self {
+        Self {
+            actor,
+            subject,
+            engine: false,
+            fields,
+            reason,
+            fence: None,
+            if_version: None,
+            condition: None,
+            cause: None,
+            asked: None,
+        }
+    }
+
+    /// What the engine asks because of a rule.
+    pub fn engine(kind: ActorKind, fields: Fields, condition: Name, cause: Option<u64>) -> Self {
+        Self {
+            actor: Actor::new(ENGINE, kind),
+            subject: None,
+            engine: true,
+            fields,
+            reason: None,
+            fence: None,
+            if_version: None,
+            condition: Some(condition),
+            cause,
+            asked: None,
+        }
+    }
+
+    pub fn subject_id(&self) -> &Name {
+        self.subject.as_ref().unwrap_or(&self.actor.id)
+    }
+}

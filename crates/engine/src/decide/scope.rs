@@ -1,0 +1,380 @@
+//! What names hold while a decision is made.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use trackside_lifecycle::guard::{self, Fault, Guard, Slot};
+use trackside_lifecycle::model::{Count, Counter, Lifecycle, Look, Read, SlotLook, Tally as TallyKind};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use super::draft::Draft;
+use super::request::Request;
+use crate::actor::ActorKind;
+use crate::entity::{Entity, Tally, ids_in};
+use crate::event::TallyChange;
+use crate::fields::Fields;
+use crate::key::{EntityKey, GroupKey};
+use crate::law::Law;
+use crate::policy;
+use crate::settings::effective;
+use crate::view::{Found, Project};
+
+/// Where a decision looks things up.
+pub(super) struct Surroundings<'a> {
+    pub law: &'a Law,
+    pub draft: &'a Draft<'a>,
+    pub project: &'a Project,
+    pub now: Timestamp,
+    /// What must be loaded before this can be decided.
+    pub misses: &'a RefCell<Vec<EntityKey>>,
+}
+
+/// The names of one entity, for one request.
+pub(super) struct Scope<'a> {
+    pub around: &'a Surroundings<'a>,
+    pub life: &'a Lifecycle,
+    pub entity: &'a Entity,
+    /// What the request brought, accepted.
+    pub taken: &'a Fields,
+    /// What the rules have set so far.
+    pub changed: &'a [(Name, Value)],
+    /// What was counted so far.
+    pub counted: &'a [TallyChange],
+    pub was: &'a Fields,
+    pub request: &'a Request,
+    /// Parameters of a query.
+    pub ask: Option<&'a Fields>,
+}
+
+impl guard::Scope for Scope<'_> {
+    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+        match self.life.reads.get(slot.0 as usize) {
+            Some(read) => self.look(read),
+            None => Err(Fault::Failed("a name without a meaning".to_owned())),
+        }
+    }
+
+    fn call(&self, _: u16, arguments: &[Value]) -> Result<Value, Fault> {
+        let (Some(action), Some(with), Some(role), Some(rules)) =
+            (arguments.first(), arguments.get(1), arguments.get(2), self.life.policy.as_ref())
+        else {
+            return Err(Fault::Failed("policy(action, arguments, role) needs three values".to_owned()));
+        };
+        let action = action.as_str().unwrap_or_default();
+        policy::judge(rules, self.around.project, action, with, role.as_str()).map(|it| it.to_value())
+    }
+}
+
+impl Scope<'_> {
+    fn look(&self, read: &Read) -> Result<Value, Fault> {
+        let entity = self.entity;
+        let actor = &self.request.actor;
+        let now = self.around.now;
+        Ok(match read {
+            Read::Field(name) => self.field(name),
+            Read::Taken(name) => self.taken.value(name),
+            Read::Was(name) => self.was.value(name),
+            Read::Computed(guard) | Read::Relation(guard) => return guard.eval(self),
+            Read::Id => Value::from(&entity.key.id),
+            Read::State => Value::from(&entity.state),
+            Read::PreviousState => entity.previous_state.as_ref().map_or(Value::Null, Value::from),
+            Read::Version => int(entity.version),
+            Read::CreatedAt => Value::Time(entity.created_at),
+            Read::UpdatedAt => Value::Time(entity.updated_at),
+            Read::StateEnteredAt => Value::Time(entity.state_entered_at),
+            Read::TimeInState => Value::Span(now.since(entity.state_entered_at)),
+            Read::TimeByState => self.time_by_state(),
+            Read::TotalTime => {
+                let end = if self.is_final() { entity.state_entered_at } else { now };
+                Value::Span(end.since(entity.created_at))
+            }
+            Read::Visits => {
+                let visits = |state: &Name| entity.stay(state).map_or(0, |it| i64::from(it.visits));
+                Value::map(self.life.states.iter().map(|it| (it.name.clone(), Value::Int(visits(&it.name)))).collect())
+            }
+            Read::Overdue => Value::Bool(is_overdue(self.life, entity, now)),
+            Read::Reason => self.request.reason.as_ref().map_or(Value::Null, |it| Value::Text(it.clone())),
+            Read::Fence => self.request.fence.map_or(Value::Null, int),
+            Read::ActorId => Value::from(&actor.id),
+            Read::ActorKind => Value::text(actor.kind.as_str()),
+            Read::ActorRoles => Value::list(actor.roles.iter().map(Value::from).collect()),
+            Read::SubjectId => Value::from(self.request.subject_id()),
+            Read::Human => Value::Bool(actor.kind == ActorKind::Human),
+            Read::Agent => Value::Bool(actor.kind == ActorKind::Agent),
+            Read::System => Value::Bool(matches!(actor.kind, ActorKind::System | ActorKind::Timeout)),
+            Read::Engine => Value::Bool(self.request.engine),
+            Read::Admin => Value::Bool(actor.has_role("admin")),
+            Read::Role(holders) => Value::Bool(actor.roles.iter().any(|it| holders.contains(it))),
+            Read::Setting(place) => return self.setting(*place),
+            Read::Counter(name) => return self.counter(name),
+            Read::Counters(name) => return self.counters(name),
+            Read::Slot(name, look) => self.slot(name, look),
+            Read::Ref(name, look) => {
+                let Some(reference) = self.life.reference(name) else { return Ok(Value::Null) };
+                let id = match &reference.by {
+                    Some(field) => match self.field(field) {
+                        Value::Text(id) => Name::from(id),
+                        _ => return Ok(Value::Null),
+                    },
+                    None => kind_of(&reference.to),
+                };
+                return self.other(&EntityKey { lifecycle: reference.to.clone(), id }, look);
+            }
+            Read::Me(look) => {
+                let Some(lifecycle) = &self.life.me else { return Ok(Value::Null) };
+                let id = self.request.subject_id().clone();
+                return self.other(&EntityKey { lifecycle: lifecycle.clone(), id }, look);
+            }
+            Read::Group(name, count) => return self.group(name, count),
+            Read::People => Value::list(self.around.project.people.iter().map(Value::from).collect()),
+            Read::Now => Value::Time(now),
+            Read::Ask(name) => self.ask.map_or(Value::Null, |it| it.value(name)),
+            Read::Action | Read::Arguments => Value::Null,
+        })
+    }
+
+    /// A field with what was sent and set laid over it.
+    pub fn field(&self, name: &str) -> Value {
+        if let Some((_, value)) = self.changed.iter().rev().find(|(it, _)| it == name) {
+            return value.clone();
+        }
+        match self.taken.get(name) {
+            Some(value) => value.clone(),
+            None => self.entity.fields.value(name),
+        }
+    }
+
+    fn is_final(&self) -> bool {
+        self.life.state(&self.entity.state).is_some_and(|it| it.last)
+    }
+
+    fn time_by_state(&self) -> Value {
+        let mut times: BTreeMap<Name, Value> = BTreeMap::new();
+        for stay in &self.entity.stays {
+            let mut spent = stay.spent;
+            if stay.state == self.entity.state && !self.is_final() {
+                spent.0 = spent.0.saturating_add(self.around.now.since(self.entity.state_entered_at).0);
+            }
+            times.insert(stay.state.clone(), Value::Span(spent));
+        }
+        Value::map(times)
+    }
+
+    /// The entity's own word, then the project's, then the pack's.
+    fn setting(&self, place: usize) -> Result<Value, Fault> {
+        let Some(setting) = self.life.settings.get(place) else { return Ok(Value::Null) };
+        let mut own = None;
+        for from in &setting.from {
+            let value = from.eval(self)?;
+            if !value.is_null() {
+                own = Some(value);
+                break;
+            }
+        }
+        Ok(effective(setting, &self.life.pack, self.around.project, own))
+    }
+
+    fn slot(&self, name: &Name, look: &SlotLook) -> Value {
+        let lease = self.entity.lease(name);
+        let held = lease.is_some_and(|it| it.holder.is_some());
+        match look {
+            SlotLook::Held => Value::Bool(held),
+            SlotLook::Holder => lease.and_then(|it| it.holder.as_ref()).map_or(Value::Null, Value::from),
+            SlotLook::Fence => lease.map_or(Value::Null, |it| int(it.fence)),
+            SlotLook::Until => lease.filter(|_| held).map_or(Value::Null, |it| Value::Time(it.expires_at)),
+        }
+    }
+
+    fn other(&self, key: &EntityKey, look: &Look) -> Result<Value, Fault> {
+        let other = match self.around.draft.entity(key) {
+            Found::Here(it) => it,
+            Found::Absent => return Ok(Value::Null),
+            Found::Unknown => {
+                self.around.misses.borrow_mut().push(key.clone());
+                return Err(Fault::NotLoaded);
+            }
+        };
+        Ok(match look {
+            Look::Id => Value::from(&other.key.id),
+            Look::State => Value::from(&other.state),
+            Look::PreviousState => other.previous_state.as_ref().map_or(Value::Null, Value::from),
+            Look::Version => int(other.version),
+            Look::CreatedAt => Value::Time(other.created_at),
+            Look::StateEnteredAt => Value::Time(other.state_entered_at),
+            Look::Final => {
+                let life = self.around.law.definition(&key.lifecycle, other.definition);
+                Value::Bool(life.and_then(|it| it.state(&other.state)).is_some_and(|it| it.last))
+            }
+            Look::Field(name) => other.fields.value(name),
+            Look::Counter(name) => {
+                let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
+                    return Ok(Value::Null);
+                };
+                let there = Scope { life, entity: other, taken: NO_FIELDS.get(), changed: &[], counted: &[], ..*self };
+                return there.counter(name);
+            }
+        })
+    }
+
+    fn group(&self, name: &Name, count: &Count) -> Result<Value, Fault> {
+        if let Some(reference) = self.life.reference(name) {
+            let mut counts: BTreeMap<Name, u64> = BTreeMap::new();
+            let mut all = 0;
+            let field = reference.by.as_ref().map_or(Value::Null, |it| self.field(it));
+            for id in ids_in(Some(&field)) {
+                all += 1;
+                let state = self.other(&EntityKey { lifecycle: reference.to.clone(), id }, &Look::State)?;
+                if let Value::Text(state) = state {
+                    *counts.entry(Name::from(state)).or_default() += 1;
+                }
+            }
+            if *count == Count::All {
+                return Ok(int(all));
+            }
+            return Ok(int(self.tally_of(&reference.to, &counts, count)));
+        }
+        let Some(inverse) = self.life.inverse(name) else { return Ok(Value::Int(0)) };
+        let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
+        let counts = self.around.draft.counts(&group);
+        Ok(int(counts.map_or(0, |it| self.tally_of(&inverse.from, it, count))))
+    }
+
+    fn tally_of(&self, lifecycle: &Name, counts: &BTreeMap<Name, u64>, count: &Count) -> u64 {
+        let life = self.around.law.newest(lifecycle);
+        let outcome = |state: &Name| life.and_then(|it| it.state(state)).and_then(|it| it.outcome.clone());
+        let closed = |state: &Name| {
+            life.and_then(|it| it.state(state)).is_some_and(|it| it.last || it.outcome.is_some())
+        };
+        let sum = |wanted: &dyn Fn(&Name) -> bool| counts.iter().filter(|(it, _)| wanted(it)).map(|(_, n)| n).sum();
+        match count {
+            Count::All => counts.values().sum(),
+            Count::State(state) => counts.get(state).copied().unwrap_or(0),
+            Count::Closed => sum(&closed),
+            Count::Open => sum(&|it| !closed(it)),
+            Count::Outcome(wanted) => sum(&|it| outcome(it).as_ref() == Some(wanted)),
+        }
+    }
+
+    fn counter(&self, name: &Name) -> Result<Value, Fault> {
+        let Some(counter) = self.life.counter(name) else { return Ok(Value::Null) };
+        let counted = self.counted.iter().rev().find(|it| it.counter == *name);
+        let key = match &counter.tally {
+            TallyKind::One => Name::new(SINGLE),
+            TallyKind::PerState => self.entity.state.clone(),
+            TallyKind::ByKey(_) => match counted {
+                Some(it) => it.key.clone(),
+                None => {
+                    let last = self.entity.tallies(name).and_then(|it| it.by_key.last());
+                    last.map_or_else(|| Name::new(SINGLE), |(key, _)| key.clone())
+                }
+            },
+        };
+        self.tally_value(counter, &key)
+    }
+
+    /// A counter's value under one key, now.
+    pub fn tally_value(&self, counter: &Counter, key: &Name) -> Result<Value, Fault> {
+        let counted = self.counted.iter().rev().find(|it| it.counter == counter.name && it.key == *key);
+        let tally = match counted {
+            Some(it) => it.tally.as_ref(),
+            None => self.entity.tally(&counter.name, key),
+        };
+        let value = match tally {
+            Some(tally) => self.in_window(counter, tally)?,
+            None => 0.0,
+        };
+        Ok(amount(counter, value))
+    }
+
+    pub fn in_window(&self, counter: &Counter, tally: &Tally) -> Result<f64, Fault> {
+        if let Some(within) = &counter.within {
+            let within = self.span(within)?;
+            let now = self.around.now;
+            let fresh = tally.marks.iter().filter(|(at, _)| at.plus(within) > now);
+            return Ok(fresh.map(|(_, amount)| amount).sum());
+        }
+        Ok(tally.value)
+    }
+
+    fn counters(&self, name: &Name) -> Result<Value, Fault> {
+        let Some(counter) = self.life.counter(name) else { return Ok(Value::Null) };
+        let mut values: BTreeMap<Name, Value> = BTreeMap::new();
+        if matches!(counter.tally, TallyKind::PerState) {
+            for state in &self.life.states {
+                values.insert(state.name.clone(), self.tally_value(counter, &state.name)?);
+            }
+        } else {
+            let kept = self.entity.tallies(name).into_iter().flat_map(|it| it.by_key.iter().map(|(key, _)| key));
+            let counted = self.counted.iter().filter(|it| it.counter == *name).map(|it| &it.key);
+            for key in kept.chain(counted) {
+                values.insert(key.clone(), self.tally_value(counter, key)?);
+            }
+        }
+        Ok(Value::map(values))
+    }
+
+    /// An expression that gives a length of time.
+    pub fn span(&self, guard: &Guard) -> Result<Span, Fault> {
+        let value = guard.eval(self)?;
+        value.as_span().ok_or_else(|| Fault::Failed(format!("`{}` gives {}, not a span", guard.source(), value.kind())))
+    }
+
+    /// The values an expression saw, for the one who is refused by it.
+    pub fn saw(&self, guard: &Guard) -> BTreeMap<Name, serde_json::Value> {
+        let reads = guard.reads().iter();
+        reads
+            .filter_map(|it| guard::Scope::read(self, it.slot).ok().map(|value| (root_of(it, self.life), value.to_json())))
+            .collect()
+    }
+}
+
+/// The part of a path that the slot stands for.
+fn root_of(read: &guard::Read, life: &Lifecycle) -> Name {
+    let segments = match life.reads.get(read.slot.0 as usize) {
+        Some(
+            Read::Was(_) | Read::Setting(_) | Read::Slot(..) | Read::Group(..) | Read::People | Read::Ask(_) | Read::ActorId
+            | Read::ActorKind | Read::ActorRoles | Read::SubjectId,
+        ) => 2,
+        Some(Read::Ref(_, look) | Read::Me(look)) if *look != Look::Id => 2,
+        _ => 1,
+    };
+    Name::from(read.path.split('.').take(segments).collect::<Vec<_>>().join("."))
+}
+
+/// The key of a counter's only tally.
+pub(super) const SINGLE: &str = "*";
+
+/// An empty set of fields that lives as long as anyone needs it.
+pub(super) struct NoFields(std::sync::OnceLock<Fields>);
+pub(super) static NO_FIELDS: NoFields = NoFields(std::sync::OnceLock::new());
+
+impl NoFields {
+    pub fn get(&self) -> &Fields {
+        self.0.get_or_init(Fields::default)
+    }
+}
+
+fn int(it: u64) -> Value {
+    Value::Int(i64::try_from(it).unwrap_or(i64::MAX))
+}
+
+/// Whole numbers where whole things are counted.
+pub(super) fn amount(counter: &Counter, value: f64) -> Value {
+    if counter.add.is_some() { Value::Float(value) } else { Value::Int(value as i64) }
+}
+
+/// `control` of `mission.control`: the id of a lifecycle's only entity.
+pub(crate) fn kind_of(lifecycle: &Name) -> Name {
+    Name::new(lifecycle.split_once('.').map_or(lifecycle.as_str(), |(_, kind)| kind))
+}
+
+/// Some timer of it has passed its whole length.
+pub(crate) fn is_overdue(life: &Lifecycle, entity: &Entity, now: Timestamp) -> bool {
+    entity.timers.iter().any(|(name, timer)| {
+        life.timer(name).is_some_and(|it| matches!(it.kind, trackside_lifecycle::model::TimerKind::After(_)))
+            && timer.length.0 > 0
+            && timer.elapsed(now) >= timer.length
+    })
+}

@@ -1,0 +1,183 @@
+//! Clocks: when they start, stand still, go on and end.
+
+use trackside_lifecycle::guard::Fault;
+use trackside_lifecycle::model::{Every, Lifecycle, Starts, Timer, TimerKind};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use super::scope::Scope;
+use super::{Decider, Stop};
+use crate::entity::{Entity, TimerState};
+use crate::refusal::{Refusal, Stage};
+
+/// What comes next on a timer, at a percentage of its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Warn(usize),
+    Then,
+}
+
+/// The steps of a timer in order. At 100 % the warning comes before the consequence.
+pub(super) fn steps(timer: &Timer) -> Vec<(u32, Step)> {
+    let mut steps: Vec<(u32, Step)> =
+        timer.warn.iter().enumerate().map(|(n, it)| (it.percent, Step::Warn(n))).collect();
+    if timer.then.is_some() || !matches!(timer.kind, TimerKind::After(_)) {
+        let place = steps.iter().take_while(|(percent, _)| *percent <= 100).count();
+        steps.insert(place, (100, Step::Then));
+    }
+    steps
+}
+
+fn due(state: &TimerState, timer: &Timer) -> Option<Timestamp> {
+    let since = state.running_since?;
+    let (percent, _) = *steps(timer).get(state.step as usize)?;
+    let left = Span(state.length.percent(percent).0.saturating_sub(state.spent.0));
+    Some(since.plus(left))
+}
+
+/// The state after its present step was taken.
+pub(super) fn advanced(state: &TimerState, timer: &Timer) -> TimerState {
+    let mut next = TimerState { step: state.step + 1, ..*state };
+    next.due = due(&next, timer);
+    next
+}
+
+fn paused(state: &TimerState, now: Timestamp) -> TimerState {
+    TimerState { spent: state.elapsed(now), running_since: None, due: None, ..*state }
+}
+
+fn resumed(state: &TimerState, timer: &Timer, now: Timestamp) -> TimerState {
+    let mut next = TimerState { running_since: Some(now), ..*state };
+    next.due = due(&next, timer);
+    next
+}
+
+impl Decider<'_> {
+    /// What a move makes of the clocks. `scope` sees the entity after the move.
+    pub fn timer_changes(
+        &self,
+        scope: &Scope<'_>,
+        before: Option<&Entity>,
+        trigger: &Name,
+        entered: bool,
+    ) -> Result<Vec<(Name, Option<TimerState>)>, Stop> {
+        let life = scope.life;
+        let after = scope.entity;
+        let now = scope.around.now;
+        let mut changes = Vec::new();
+        for timer in &life.timers {
+            let runs = timer.runs.has(&after.state);
+            let present = after.timer(&timer.name);
+            if let TimerKind::At(field) = &timer.kind {
+                let was = before.map(|it| it.fields.value(field)).unwrap_or_default();
+                let at = after.fields.value(field);
+                let ran = before.is_some_and(|it| timer.runs.has(&it.state));
+                if was != at || runs != ran {
+                    let state = at.as_time().filter(|_| runs).map(|at| fixed(at, now));
+                    if state.is_some() || present.is_some() {
+                        changes.push((timer.name.clone(), state));
+                    }
+                }
+                continue;
+            }
+            let fresh = match &timer.starts {
+                Starts::Entry => entered && runs,
+                Starts::Once => present.is_none() && runs && (entered || before.is_none()),
+                Starts::On(triggers) => runs && triggers.contains(trigger),
+            };
+            let again = present.is_some() && runs && timer.restarts.contains(trigger);
+            if fresh || again {
+                changes.push((timer.name.clone(), self.start(scope, timer)?));
+                continue;
+            }
+            let Some(state) = present else { continue };
+            match (runs, state.running_since.is_some()) {
+                (false, _) if timer.starts == Starts::Entry || is_final(life, after) => {
+                    changes.push((timer.name.clone(), None));
+                }
+                (false, true) => changes.push((timer.name.clone(), Some(paused(state, now)))),
+                (true, false) => changes.push((timer.name.clone(), Some(resumed(state, timer, now)))),
+                _ => {}
+            }
+        }
+        for counter in &life.counters {
+            let Some(every) = &counter.reset_every else { continue };
+            let name = reset_timer(&counter.name);
+            if after.timer(&name).is_none() && after.tallies(&counter.name).is_some_and(|it| !it.by_key.is_empty()) {
+                let at = next_occurrence(*every, now, &scope.around.project.zone);
+                changes.push((name, Some(fixed(at, now))));
+            }
+        }
+        Ok(changes)
+    }
+
+    fn start(&self, scope: &Scope<'_>, timer: &Timer) -> Result<Option<TimerState>, Stop> {
+        let now = scope.around.now;
+        match &timer.kind {
+            TimerKind::After(after) => {
+                let length = match after.eval(scope) {
+                    Ok(Value::Span(span)) => span,
+                    // No length: this clock does not run for this entity.
+                    Ok(Value::Null) => return Ok(None),
+                    Ok(_) => Span(0),
+                    Err(Fault::NotLoaded) => return Err(Stop::NotLoaded),
+                    Err(fault) => {
+                        let message = format!("Timer {} has no length: {fault}", timer.name);
+                        return Err(Refusal::one(Stage::Requirements, "evaluation-failed", message).into());
+                    }
+                };
+                let mut state = TimerState {
+                    started_at: now,
+                    length,
+                    spent: Span(0),
+                    running_since: Some(now),
+                    step: 0,
+                    due: None,
+                };
+                state.due = due(&state, timer);
+                Ok(Some(state))
+            }
+            TimerKind::Every(every) => Ok(Some(fixed(next_occurrence(*every, now, &scope.around.project.zone), now))),
+            TimerKind::At(field) => Ok(scope.entity.fields.value(field).as_time().map(|at| fixed(at, now))),
+        }
+    }
+}
+
+/// A timer that is due at a moment.
+pub(super) fn fixed(at: Timestamp, now: Timestamp) -> TimerState {
+    TimerState { started_at: now, length: at.since(now), spent: Span(0), running_since: Some(now), step: 0, due: Some(at) }
+}
+
+/// The timer behind a counter's daily reset.
+pub(super) fn reset_timer(counter: &Name) -> Name {
+    Name::from(format!("reset.{counter}"))
+}
+
+fn is_final(life: &Lifecycle, entity: &Entity) -> bool {
+    life.state(&entity.state).is_some_and(|it| it.last)
+}
+
+/// The next time after `now`, in the project's time zone.
+pub(super) fn next_occurrence(every: Every, now: Timestamp, zone: &str) -> Timestamp {
+    let (hour, minute) = match every {
+        Every::Span(span) => return now.plus(span),
+        Every::Daily { hour, minute } => (hour, minute),
+    };
+    let tomorrow = now.plus(Span::seconds(24 * 60 * 60));
+    let Ok(instant) = jiff::Timestamp::from_millisecond(now.0) else { return tomorrow };
+    let zone = jiff::tz::TimeZone::get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let mut date = instant.to_zoned(zone.clone()).date();
+    for _ in 0..3 {
+        if let Ok(at) = date.at(hour, minute, 0, 0).to_zoned(zone.clone())
+            && at.timestamp().as_millisecond() > now.0
+        {
+            return Timestamp(at.timestamp().as_millisecond());
+        }
+        match date.tomorrow() {
+            Ok(next) => date = next,
+            Err(_) => break,
+        }
+    }
+    tomorrow
+}

@@ -1,0 +1,134 @@
+//! One durable thing living a lifecycle.
+
+use serde::{Deserialize, Serialize};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use crate::fields::Fields;
+use crate::key::EntityKey;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entity {
+    pub key: EntityKey,
+    /// The version of the definition it lives by.
+    pub definition: u32,
+    pub state: Name,
+    pub previous_state: Option<Name>,
+    pub version: u64,
+    pub fields: Fields,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub state_entered_at: Timestamp,
+    pub stays: Vec<Stay>,
+    pub timers: Vec<(Name, TimerState)>,
+    pub tallies: Vec<Tallies>,
+    pub leases: Vec<(Name, Lease)>,
+    /// Effects asked for and not yet answered.
+    pub effects: Vec<OpenEffect>,
+    /// Invariants known to be broken.
+    pub broken: Vec<Name>,
+}
+
+/// How often a state was entered, and how long it lasted, the present stay left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stay {
+    pub state: Name,
+    pub visits: u32,
+    pub spent: Span,
+}
+
+/// A clock of this entity.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimerState {
+    pub started_at: Timestamp,
+    pub length: Span,
+    /// How much of it had passed when it last began to run.
+    pub spent: Span,
+    /// None while it stands still.
+    pub running_since: Option<Timestamp>,
+    /// The next of its steps.
+    pub step: u32,
+    /// When that step is due; none if there is none, or it stands still.
+    pub due: Option<Timestamp>,
+}
+
+impl TimerState {
+    /// How much of it has passed.
+    pub fn elapsed(&self, now: Timestamp) -> Span {
+        let run = self.running_since.map_or(Span(0), |since| now.since(since));
+        Span(self.spent.0.saturating_add(run.0))
+    }
+}
+
+/// A counter's tallies, the one counted last at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tallies {
+    pub counter: Name0,
+    pub by_key: Vec<(Name, Tally)>,
+}
+
+/// A counter's name.
+pub type Name0 = String;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    pub value: f64,
+    /// What was counted when, for windows.
+    pub marks: Vec<(Timestamp, f64)>,
+    /// How many of its warnings were given since the last reset.
+    pub warned: u32,
+}
+
+/// An expiring claim.
+///
+/// One live lease per slot. `fence` grows with every grant, so a late write by an earlier
+/// holder is recognised and refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lease {
+    pub holder: Option<Name>,
+    pub fence: u64,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenEffect {
+    pub id: u64,
+    pub effect: Name,
+}
+
+impl Entity {
+    pub fn stay(&self, state: &str) -> Option<&Stay> {
+        self.stays.iter().find(|it| it.state == *state)
+    }
+
+    pub fn timer(&self, name: &str) -> Option<&TimerState> {
+        self.timers.iter().find(|(it, _)| it == name).map(|(_, timer)| timer)
+    }
+
+    pub fn lease(&self, slot: &str) -> Option<&Lease> {
+        self.leases.iter().find(|(it, _)| it == slot).map(|(_, lease)| lease)
+    }
+
+    pub fn tallies(&self, counter: &str) -> Option<&Tallies> {
+        self.tallies.iter().find(|it| it.counter == *counter)
+    }
+
+    pub fn tally(&self, counter: &str, key: &str) -> Option<&Tally> {
+        let tallies = self.tallies(counter)?;
+        tallies.by_key.iter().find(|(it, _)| it == key).map(|(_, tally)| tally)
+    }
+
+    /// The ids a field names, be it one or a list.
+    pub fn ids(&self, field: &str) -> Vec<Name> {
+        ids_in(self.fields.get(field))
+    }
+}
+
+pub(crate) fn ids_in(value: Option<&Value>) -> Vec<Name> {
+    match value {
+        Some(Value::Text(id)) => vec![Name::from(id.clone())],
+        Some(Value::List(list)) => list.iter().filter_map(|it| it.as_str().map(Name::new)).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,241 @@
+//! What happened: facts, past tense, stored.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use trackside_lifecycle::model::Severity;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use crate::actor::ActorKind;
+use crate::entity::{Lease, Tally, TimerState};
+use crate::fields::Fields;
+use crate::key::{EntityKey, GroupKey};
+
+/// One entry of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub entity: EntityKey,
+    /// The entity's version after it.
+    pub version: u64,
+    pub actor: Name,
+    pub actor_kind: ActorKind,
+    pub on_behalf_of: Option<Name>,
+    /// The transition or event asked for.
+    pub trigger: Name,
+    pub reason: Option<Arc<str>>,
+    /// The entry it follows from.
+    pub cause: Option<u64>,
+    /// The rule that triggered it.
+    pub condition: Option<Name>,
+    /// The idempotency key that the command came with, on its first entry.
+    pub key: Option<KeyRecord>,
+    pub event: Event,
+}
+
+/// A command that counts once under this name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    pub key: Name,
+    /// What the command said, so that another one under the same key is recognised.
+    pub fingerprint: u64,
+    /// How many entries it wrote.
+    pub entries: u32,
+    /// Which of them is the answer.
+    pub root: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event {
+    Created { definition: u32, state: Name, changes: Changes },
+    Transitioned { from: Name, to: Name, changes: Changes },
+    FieldsChanged { changes: Changes },
+    FailureCounted { counter: Name, key: Name, tally: Tally },
+    TimeoutWarned { timer: Name, percent: u32, changes: Changes },
+    /// A timer was due.
+    TimerFired { timer: Name, changes: Changes },
+    LimitWarned { counter: Name, percent: u32, changes: Changes },
+    Assigned { field: Name, before: Value, after: Value },
+    LeaseGranted { slot: Name, lease: Lease, timer: TimerState },
+    LeaseRenewed { slot: Name, lease: Lease, timer: TimerState, changes: Changes },
+    LeaseReleased { slot: Name, lease: Lease },
+    LeaseLost { slot: Name, lease: Lease, holder: Option<Name>, changes: Changes },
+    MessagePosted { kind: Name, text: Arc<str> },
+    Notified { audience: Name, to: Vec<Name>, message: Arc<str> },
+    AlertRaised { kind: Name, severity: Severity, message: Arc<str> },
+    EffectRequested { id: u64, effect: Name, with: Fields },
+    EffectSettled { id: u64, effect: Name, ok: bool },
+    /// An invariant that was broken holds again.
+    ViolationCleared { rule: Name },
+    ViolationFound { rule: Name, severity: Severity, message: Arc<str>, evidence: Fields },
+    Corrected { from: Option<Name>, to: Name, changes: Changes },
+}
+
+/// What an event changes of its entity, and of the counts of those it refers to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Null clears.
+    pub fields: Vec<(Name, Value)>,
+    pub tallies: Vec<TallyChange>,
+    pub timers: Vec<(Name, Option<TimerState>)>,
+    pub shifts: Vec<Shift>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TallyChange {
+    pub counter: Name,
+    pub key: Name,
+    /// None forgets it; with an empty key too, all of the counter's.
+    pub tally: Option<Tally>,
+}
+
+/// A member of a group changed its state, joined (`from` none) or left (`to` none).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shift {
+    pub group: GroupKey,
+    pub from: Option<Name>,
+    pub to: Option<Name>,
+}
+
+impl Event {
+    /// Its name in the journal: a closed list.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Created { .. } => "CREATED",
+            Self::Transitioned { .. } => "STATE_TRANSITION",
+            Self::FieldsChanged { .. } => "FIELDS_CHANGED",
+            Self::FailureCounted { .. } => "FAILURE_COUNTED",
+            Self::TimeoutWarned { .. } => "TIMEOUT_WARNING",
+            Self::TimerFired { .. } => "TIMEOUT",
+            Self::LimitWarned { .. } => "LIMIT_WARNING",
+            Self::Assigned { .. } => "ASSIGNED",
+            Self::LeaseGranted { .. } => "LEASE_GRANTED",
+            Self::LeaseRenewed { .. } => "LEASE_RENEWED",
+            Self::LeaseReleased { .. } => "LEASE_RELEASED",
+            Self::LeaseLost { .. } => "LEASE_LOST",
+            Self::MessagePosted { .. } => "MESSAGE_POSTED",
+            Self::Notified { .. } => "NOTIFIED",
+            Self::AlertRaised { .. } => "ALERT_RAISED",
+            Self::EffectRequested { .. } => "EFFECT_REQUESTED",
+            Self::EffectSettled { .. } => "EFFECT_SETTLED",
+            Self::ViolationFound { .. } => "VIOLATION",
+            Self::ViolationCleared { .. } => "VIOLATION_CLEARED",
+            Self::Corrected { .. } => "STATE_CORRECTED",
+        }
+    }
+
+    pub fn changes(&self) -> Option<&Changes> {
+        match self {
+            Self::Created { changes, .. }
+            | Self::Transitioned { changes, .. }
+            | Self::FieldsChanged { changes }
+            | Self::TimeoutWarned { changes, .. }
+            | Self::TimerFired { changes, .. }
+            | Self::LimitWarned { changes, .. }
+            | Self::LeaseRenewed { changes, .. }
+            | Self::LeaseLost { changes, .. }
+            | Self::Corrected { changes, .. } => Some(changes),
+            _ => None,
+        }
+    }
+
+    fn metadata(&self) -> Json {
+        let fields = |changes: &Changes| {
+            let map = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
+            Json::Object(map.collect())
+        };
+        match self {
+            Self::Created { changes, .. } | Self::Transitioned { changes, .. } | Self::FieldsChanged { changes } => {
+                json!({ "fields": fields(changes) })
+            }
+            Self::FailureCounted { counter, key, tally } => {
+                json!({ "counter": counter, "key": key, "count": tally.value })
+            }
+            Self::TimeoutWarned { timer, percent, changes } => {
+                json!({ "timer": timer, "percent": percent, "fields": fields(changes) })
+            }
+            Self::TimerFired { timer, .. } => json!({ "timer": timer }),
+            Self::LimitWarned { counter, percent, changes } => {
+                json!({ "counter": counter, "percent": percent, "fields": fields(changes) })
+            }
+            Self::Assigned { field, before, after } => {
+                json!({ "field": field, "before": before.to_json(), "after": after.to_json() })
+            }
+            Self::LeaseGranted { slot, lease, .. }
+            | Self::LeaseRenewed { slot, lease, .. }
+            | Self::LeaseReleased { slot, lease } => json!({
+                "slot": slot, "holder": lease.holder, "fence": lease.fence, "expiresAt": lease.expires_at.to_string()
+            }),
+            Self::LeaseLost { slot, lease, holder, .. } => {
+                json!({ "slot": slot, "holder": holder, "fence": lease.fence })
+            }
+            Self::MessagePosted { kind, text } => json!({ "kind": kind, "text": text }),
+            Self::Notified { audience, to, message } => {
+                json!({ "audience": audience, "to": to, "message": message })
+            }
+            Self::AlertRaised { kind, severity, message } => {
+                json!({ "kind": kind, "severity": severity.as_str(), "message": message })
+            }
+            Self::EffectRequested { id, effect, with } => {
+                let with = with.iter().map(|(name, value)| (name.to_string(), value.to_json()));
+                json!({ "effectId": id, "effect": effect, "with": Json::Object(with.collect()) })
+            }
+            Self::EffectSettled { id, effect, ok } => json!({ "effectId": id, "effect": effect, "ok": ok }),
+            Self::ViolationFound { rule, severity, message, evidence } => {
+                let evidence = evidence.iter().map(|(name, value)| (name.to_string(), value.to_json()));
+                json!({
+                    "rule": rule, "severity": severity.as_str(), "message": message,
+                    "evidence": Json::Object(evidence.collect())
+                })
+            }
+            Self::ViolationCleared { rule } => json!({ "rule": rule }),
+            Self::Corrected { changes, .. } => json!({ "fields": fields(changes) }),
+        }
+    }
+}
+
+impl Entry {
+    /// The outward form.
+    pub fn to_json(&self) -> Json {
+        let mut json = json!({
+            "seq": self.seq,
+            "timestamp": self.at.to_string(),
+            "event": self.event.kind(),
+            "lifecycle": self.entity.lifecycle,
+            "id": self.entity.id,
+            "trigger": self.trigger,
+            "actor": self.actor,
+            "actorKind": self.actor_kind.as_str(),
+            "version": self.version,
+            "metadata": self.event.metadata(),
+        });
+        if let Json::Object(map) = &mut json {
+            let (from, to) = self.edge();
+            let mut put = |name: &str, value: Option<Json>| {
+                if let Some(value) = value {
+                    map.insert(name.to_owned(), value);
+                }
+            };
+            put("from", from.map(|it| json!(it)));
+            put("to", to.map(|it| json!(it)));
+            put("reason", self.reason.as_ref().map(|it| json!(it)));
+            put("cause", self.cause.map(|it| json!(it)));
+            put("onBehalfOf", self.on_behalf_of.as_ref().map(|it| json!(it)));
+            put("condition", self.condition.as_ref().map(|it| json!(it)));
+        }
+        json
+    }
+
+    /// Where it came from and went to, where the event is a move.
+    pub fn edge(&self) -> (Option<&Name>, Option<&Name>) {
+        match &self.event {
+            Event::Created { state, .. } => (None, Some(state)),
+            Event::Transitioned { from, to, .. } => (Some(from), Some(to)),
+            Event::Corrected { from, to, .. } => (from.as_ref(), Some(to)),
+            _ => (None, None),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The definitions in force.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_lifecycle::model::{Lifecycle, Pack, Query};
+use trackside_lifecycle::name::Name;
+
+use crate::index::Index;
+
+/// Every lifecycle of every pack, by name and version.
+#[derive(Debug, Default)]
+pub struct Law {
+    packs: BTreeMap<Name, Arc<Pack>>,
+    lifecycles: Index<Name, Vec<Arc<Lifecycle>>>,
+    names: Vec<Name>,
+}
+
+impl Law {
+    pub fn new(packs: impl IntoIterator<Item = Pack>) -> Self {
+        let mut law = Self::default();
+        for pack in packs {
+            law.add(Arc::new(pack));
+        }
+        law
+    }
+
+    /// Adds a pack, or a newer version beside an older one.
+    pub fn add(&mut self, pack: Arc<Pack>) {
+        for lifecycle in &pack.lifecycles {
+            let versions = self.lifecycles.entry(lifecycle.name.clone());
+            if versions.is_empty() {
+                self.names.push(lifecycle.name.clone());
+            }
+            versions.push(lifecycle.clone());
+        }
+        self.packs.insert(pack.name.clone(), pack);
+    }
+
+    /// The newest version, by which new entities live.
+    pub fn newest(&self, lifecycle: &Name) -> Option<&Arc<Lifecycle>> {
+        self.lifecycles.get(lifecycle)?.last()
+    }
+
+    /// The version an entity lives by; the newest if that one is gone.
+    pub fn definition(&self, lifecycle: &Name, version: u32) -> Option<&Arc<Lifecycle>> {
+        let versions = self.lifecycles.get(lifecycle)?;
+        versions.iter().find(|it| it.version == version).or(versions.last())
+    }
+
+    pub fn pack(&self, name: &str) -> Option<&Arc<Pack>> {
+        self.packs.get(name)
+    }
+
+    pub fn packs(&self) -> impl Iterator<Item = &Arc<Pack>> {
+        self.packs.values()
+    }
+
+    /// Names of all lifecycles, in the order they were added.
+    pub fn lifecycle_names(&self) -> &[Name] {
+        &self.names
+    }
+
+    pub fn query(&self, pack: &str, name: &str) -> Option<&Query> {
+        self.pack(pack)?.queries.iter().find(|it| it.name == *name)
+    }
+}

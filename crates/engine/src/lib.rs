@@ -1,0 +1,26 @@
+//! The law: what a command does to a view, as a pure function.
+//!
+//! [`decide`] answers a command with events or a refusal; [`apply`] makes a view what it is after
+//! an event. No IO, no clock, no async, no randomness: time is an argument.
+
+pub mod actor;
+pub mod apply;
+pub mod command;
+pub mod decide;
+pub mod entity;
+pub mod event;
+pub mod fields;
+pub mod index;
+pub mod key;
+pub mod law;
+pub mod policy;
+pub mod query;
+pub mod refusal;
+pub mod settings;
+pub mod trace;
+pub mod view;
+
+pub use apply::apply;
+pub use decide::{Accepted, Decision, decide};
+pub use law::Law;
+pub use view::View;

@@ -1,0 +1,120 @@
+//! Risk levels of actions: how dangerous, may this role, and why.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+use trackside_lifecycle::guard::{Fault, Scope, Slot};
+use trackside_lifecycle::model::{Policy, Read};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use crate::settings::effective;
+use crate::view::Project;
+
+/// What the policy says of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    pub level: Name,
+    pub outcome: Outcome,
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Allow,
+    /// Somebody must approve it first.
+    Approve,
+    Deny,
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl Judgement {
+    pub fn to_value(&self) -> Value {
+        Value::map(BTreeMap::from([
+            (Name::new("level"), Value::from(&self.level)),
+            (Name::new("outcome"), Value::text(self.outcome.as_str())),
+            (Name::new("why"), Value::text(&self.why)),
+        ]))
+    }
+
+    pub fn to_json(&self) -> Json {
+        json!({ "level": self.level, "outcome": self.outcome.as_str(), "why": self.why })
+    }
+}
+
+/// Judges an action. A role the policy does not name may do nothing above the lowest level without asking.
+pub fn judge(
+    policy: &Policy,
+    project: &Project,
+    action: &str,
+    arguments: &Value,
+    role: Option<&str>,
+) -> Result<Judgement, Fault> {
+    let scope = PolicyScope { policy, project, action, arguments };
+    let mut why: Vec<String> = Vec::new();
+    let mut level = None;
+    for rule in policy.rules.iter().filter(|it| it.actions.iter().any(|name| name == action)) {
+        let applies = rule.when.as_ref().map_or(Ok(true), |it| it.test(&scope))?;
+        if !applies {
+            continue;
+        }
+        if let Some(deny) = &rule.deny {
+            let top = policy.levels.last().unwrap_or(&policy.unknown).clone();
+            return Ok(Judgement { level: top, outcome: Outcome::Deny, why: deny.clone() });
+        }
+        why.push(if rule.why.is_empty() { format!("{action} is named by a rule") } else { rule.why.clone() });
+        level = rule.level.clone();
+        break;
+    }
+    let mut level = level.unwrap_or_else(|| {
+        why.push(format!("no rule names {action}"));
+        policy.unknown.clone()
+    });
+    let rank = |name: &Name| policy.levels.iter().position(|it| it == name).unwrap_or(usize::MAX);
+    for raise in &policy.raise {
+        if rank(&raise.level) > rank(&level) && raise.when.test(&scope)? {
+            level = raise.level.clone();
+            why.push(raise.why.clone());
+        }
+    }
+    let highest = role.and_then(|it| policy.roles.get(it)).or(policy.levels.first());
+    let outcome = if highest.is_some_and(|it| rank(&level) <= rank(it)) { Outcome::Allow } else { Outcome::Approve };
+    if outcome == Outcome::Approve {
+        why.push(format!("{} may not do {level} without asking", role.unwrap_or("an actor without a role")));
+    }
+    Ok(Judgement { level, outcome, why: why.join("; ") })
+}
+
+struct PolicyScope<'a> {
+    policy: &'a Policy,
+    project: &'a Project,
+    action: &'a str,
+    arguments: &'a Value,
+}
+
+impl Scope for PolicyScope<'_> {
+    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+        Ok(match self.policy.reads.get(slot.0 as usize) {
+            Some(Read::Action) => Value::text(self.action),
+            Some(Read::Arguments) => self.arguments.clone(),
+            Some(Read::Setting(place)) => match self.policy.settings.get(*place) {
+                Some(setting) => effective(setting, &self.policy.pack, self.project, None),
+                None => Value::Null,
+            },
+            _ => Value::Null,
+        })
+    }
+
+    fn call(&self, _: u16, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::Failed("a policy cannot ask the policy".to_owned()))
+    }
+}
