@@ -6,6 +6,7 @@
 pub mod actor;
 pub mod apply;
 pub mod command;
+pub mod coverage;
 pub mod decide;
 pub mod entity;
 pub mod event;
@@ -14,11 +15,14 @@ pub mod index;
 pub mod key;
 pub mod law;
 pub mod policy;
+pub mod present;
 pub mod query;
 pub mod refusal;
+pub mod scenario;
 pub mod settings;
 pub mod trace;
 pub mod view;
+pub mod world;
 
 pub use apply::apply;
 pub use decide::{Accepted, Decision, decide};

@@ -178,8 +178,11 @@ impl Decider<'_> {
     fn required(&self, scope: &Scope<'_>, required: &[(Name, String)], label: &str, unmet: &mut Vec<Unmet>) {
         for (name, message) in required {
             let value = scope.field(name);
-            if value.is_blank() && !complained(unmet, name) {
-                self.hit(scope.life, PointKind::Refusal, || format!("{label}.require.{name}"));
+            if !value.is_blank() {
+                continue;
+            }
+            self.hit(scope.life, PointKind::Refusal, || format!("{label}.require.{name}"));
+            if !complained(unmet, name) {
                 unmet.push(blank(name, Some(&value), message));
             }
         }

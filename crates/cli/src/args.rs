@@ -1,0 +1,56 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// The control plane for teams of AI agents: agents drive, Trackside keeps the line clear.
+#[derive(Debug, Parser)]
+#[command(name = "trackside", version, about, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs scenario files in virtual time
+    Test(TestArgs),
+    /// Prints the JSON Schema of the definition language
+    Schema(SchemaArgs),
+    /// Prints the version
+    Version,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TestArgs {
+    /// Pack folders, folders of packs, or scenario files inside a pack
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Lists every rule that no scenario exercises, and fails if there is one
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// Only scenarios whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SchemaArgs {
+    /// Of which file
+    #[arg(value_enum, default_value_t = SchemaKind::Lifecycle)]
+    pub(crate) of: SchemaKind,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemaKind {
+    /// A file in a pack's `lifecycles` folder
+    Lifecycle,
+    /// A `pack.yaml`
+    Pack,
+    /// A file in a pack's `scenarios` folder
+    Scenario,
+}

@@ -1,0 +1,21 @@
+//! One file per command.
+
+mod schema;
+mod test;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::print;
+
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let code = match &args.command {
+        Command::Test(args) => test::run(args),
+        Command::Schema(args) => schema::run(args),
+        Command::Version => {
+            print::line(concat!("trackside ", env!("CARGO_PKG_VERSION")));
+            crate::exit::DONE
+        }
+    };
+    ExitCode::from(code)
+}

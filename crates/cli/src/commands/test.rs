@@ -1,0 +1,199 @@
+//! `trackside test`: runs scenario files in virtual time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use trackside_engine::Law;
+use trackside_engine::coverage::points;
+use trackside_engine::scenario::{self, Report};
+use trackside_engine::trace::{Point, Trace};
+use trackside_lifecycle::compile::compile;
+use trackside_lifecycle::source::{FileId, Problems, Sources};
+
+use crate::args::TestArgs;
+use crate::exit;
+use crate::packs::{self, NoPack, PackOnDisk};
+use crate::print::{self, Colour, painted};
+
+pub(crate) fn run(args: &TestArgs) -> u8 {
+    let mut sources = Sources::default();
+    let packs = match packs::find(&args.paths, &mut sources) {
+        Ok(packs) => packs,
+        Err(NoPack(why)) => {
+            print::message(&why);
+            return exit::USAGE;
+        }
+    };
+    let results: Vec<PackResult> = packs.iter().map(|pack| test(pack, &sources, args)).collect();
+    if args.json {
+        let all: Vec<Json> = results.iter().map(|it| it.to_json(&sources, args.coverage)).collect();
+        print::line(&format!("{:#}", json!({ "packs": all })));
+    } else {
+        for result in &results {
+            result.show(&sources, args.coverage);
+        }
+    }
+    let passed: usize = results.iter().map(|it| it.passed()).sum();
+    let failed: usize = results.iter().map(|it| it.failed()).sum();
+    let broken = results.iter().any(|it| it.problems.has_errors());
+    let bare = args.coverage && results.iter().any(|it| !it.missed.is_empty());
+    print::message(&format!("{passed} passed, {failed} failed"));
+    if failed > 0 || broken || bare || passed == 0 { exit::REFUSED } else { exit::DONE }
+}
+
+/// What testing one pack came to.
+struct PackResult {
+    name: String,
+    problems: Problems,
+    files: Vec<(FileId, Report)>,
+    /// Every rule that can be exercised, and those that were not.
+    rules: BTreeMap<&'static str, (usize, usize)>,
+    missed: Vec<Point>,
+    seconds: f64,
+}
+
+fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
+    let mut result = PackResult {
+        name: pack.name.clone(),
+        problems: Problems::default(),
+        files: Vec::new(),
+        rules: BTreeMap::new(),
+        missed: Vec::new(),
+        seconds: 0.0,
+    };
+    let compiled = match compile(sources, &pack.files) {
+        Ok((compiled, warnings)) => {
+            result.problems.extend(warnings);
+            compiled
+        }
+        Err(problems) => {
+            result.problems = problems;
+            return result;
+        }
+    };
+    let wanted: BTreeSet<Point> = compiled.lifecycles.iter().flat_map(|it| points(it)).collect();
+    let law = Arc::new(Law::new([compiled]));
+    let trace = Arc::new(Trace::default());
+    let begun = Instant::now();
+    for file in &pack.scenarios {
+        let Some(mut scenarios) = scenario::read_file(sources, *file, &mut result.problems) else { continue };
+        if let Some(only) = &args.only {
+            let named = |it: &trackside_lifecycle::source::Node| {
+                it.get("scenario").and_then(|it| it.text()).is_some_and(|it| it.contains(only.as_str()))
+            };
+            if let Some(list) = &mut scenarios.scenarios {
+                list.retain(named);
+            }
+            scenarios.matrix = None;
+        }
+        result.files.push((*file, scenario::run(&law, &scenarios, &trace, &mut result.problems)));
+    }
+    result.seconds = begun.elapsed().as_secs_f64();
+    let hit = trace.points();
+    for point in wanted {
+        let (all, missed) = result.rules.entry(point.kind.as_str()).or_default();
+        *all += 1;
+        if !hit.contains(&point) {
+            *missed += 1;
+            result.missed.push(point);
+        }
+    }
+    result
+}
+
+impl PackResult {
+    fn passed(&self) -> usize {
+        self.files.iter().map(|(_, it)| it.passed).sum()
+    }
+
+    fn failed(&self) -> usize {
+        self.files.iter().map(|(_, it)| it.failures.len()).sum()
+    }
+
+    fn show(&self, sources: &Sources, coverage: bool) {
+        let problems = self.problems.render(sources, print::colour());
+        if !problems.trim().is_empty() {
+            print::message(&problems);
+        }
+        for (_, report) in &self.files {
+            for failure in &report.failures {
+                let place = sources.show(failure.at);
+                print::message(&format!("{} {}", painted("failed", Colour::Red), painted(&failure.scenario, Colour::Bold)));
+                let step = failure.step.map(|it| format!(", step {it}")).unwrap_or_default();
+                print::message(&format!("  at       {place}{step}"));
+                print::message(&format!("  expected {}", indented(&failure.expected)));
+                print::message(&format!("  happened {}", indented(&failure.happened)));
+                if !failure.journal.is_empty() {
+                    print::message("  journal so far");
+                    for line in &failure.journal {
+                        print::message(&painted(&format!("    {line}"), Colour::Dim));
+                    }
+                }
+            }
+        }
+        let (passed, failed) = (self.passed(), self.failed());
+        let mark = if failed == 0 && !self.problems.has_errors() {
+            painted("ok", Colour::Green)
+        } else {
+            painted("FAILED", Colour::Red)
+        };
+        let rate = if self.seconds > 0.0 { (passed + failed) as f64 / self.seconds } else { 0.0 };
+        print::line(&format!(
+            "{:<10} {mark}  {passed} passed, {failed} failed in {:.2} s ({rate:.0} a second)",
+            self.name, self.seconds
+        ));
+        if coverage {
+            self.show_coverage();
+        }
+    }
+
+    fn show_coverage(&self) {
+        let all: usize = self.rules.values().map(|(all, _)| all).sum();
+        let covered = all - self.missed.len();
+        let percent = if all == 0 { 100.0 } else { covered as f64 * 100.0 / all as f64 };
+        let kinds = self.rules.iter().map(|(kind, (all, missed))| format!("{kind} {}/{all}", all - missed));
+        print::line(&format!(
+            "           coverage {percent:.1} % ({covered} of {all} rules): {}",
+            kinds.collect::<Vec<_>>().join(", ")
+        ));
+        for point in &self.missed {
+            print::line(&format!("           not exercised: {} {} {}", point.kind.as_str(), point.lifecycle, point.what));
+        }
+    }
+
+    fn to_json(&self, sources: &Sources, coverage: bool) -> Json {
+        let failures: Vec<Json> = self
+            .files
+            .iter()
+            .flat_map(|(file, report)| report.failures.iter().map(|it| it.to_json(sources.path(*file))))
+            .collect();
+        let proved: Vec<Json> = self
+            .files
+            .iter()
+            .flat_map(|(file, report)| {
+                let file = sources.path(*file).to_owned();
+                report.proved.iter().map(move |(name, rules)| json!({ "file": file, "scenario": name, "rules": rules }))
+            })
+            .collect();
+        let mut json = json!({
+            "pack": self.name, "passed": self.passed(), "failed": self.failed(), "seconds": self.seconds,
+            "problems": self.problems.to_json(sources), "failures": failures, "proved": proved
+        });
+        if coverage && let Json::Object(map) = &mut json {
+            let missed: Vec<Json> = self
+                .missed
+                .iter()
+                .map(|it| json!({ "kind": it.kind.as_str(), "lifecycle": it.lifecycle, "rule": it.what }))
+                .collect();
+            let rules: usize = self.rules.values().map(|(all, _)| all).sum();
+            map.insert("coverage".to_owned(), json!({ "rules": rules, "missed": missed }));
+        }
+        json
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n           ")
+}

@@ -1,0 +1,29 @@
+//! The command line.
+
+mod args;
+mod commands;
+mod packs;
+mod print;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match args::Args::try_parse() {
+        Ok(args) => commands::run(&args),
+        Err(error) => {
+            // Help and version are answers, not mistakes.
+            let answer = !error.use_stderr();
+            let _ = error.print();
+            ExitCode::from(if answer { exit::DONE } else { exit::USAGE })
+        }
+    }
+}
+
+/// What the exit code says.
+pub(crate) mod exit {
+    pub(crate) const DONE: u8 = 0;
+    pub(crate) const REFUSED: u8 = 1;
+    pub(crate) const USAGE: u8 = 2;
+}

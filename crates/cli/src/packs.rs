@@ -1,0 +1,86 @@
+//! Packs on disk: which files belong to one, and reading them.
+
+use std::path::{Path, PathBuf};
+
+use trackside_lifecycle::compile::PackFiles;
+use trackside_lifecycle::source::{FileId, Sources};
+
+/// A pack folder and the scenario files asked for.
+#[derive(Debug)]
+pub(crate) struct PackOnDisk {
+    pub(crate) name: String,
+    pub(crate) files: PackFiles,
+    pub(crate) scenarios: Vec<FileId>,
+}
+
+/// Why a path is no pack.
+#[derive(Debug)]
+pub(crate) struct NoPack(pub(crate) String);
+
+/// The packs that these paths speak of, with their texts read into `sources`.
+pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
+    let mut folders: Vec<(PathBuf, Option<Vec<PathBuf>>)> = Vec::new();
+    for path in paths {
+        if path.is_file() {
+            let folder = path.ancestors().find(|it| it.join("pack.yaml").is_file());
+            let folder = folder.ok_or_else(|| {
+                NoPack(format!("{}: no folder above it has a pack.yaml", path.display()))
+            })?;
+            match folders.iter_mut().find(|(it, _)| it == folder) {
+                Some((_, Some(files))) => files.push(path.clone()),
+                Some((_, None)) => {}
+                None => folders.push((folder.to_owned(), Some(vec![path.clone()]))),
+            }
+        } else if path.join("pack.yaml").is_file() {
+            folders.push((path.clone(), None));
+        } else if path.is_dir() {
+            let inside: Vec<PathBuf> =
+                listed(path)?.into_iter().filter(|it| it.join("pack.yaml").is_file()).collect();
+            if inside.is_empty() {
+                return Err(NoPack(format!("{}: neither a pack (pack.yaml) nor a folder of packs", path.display())));
+            }
+            folders.extend(inside.into_iter().map(|it| (it, None)));
+        } else {
+            return Err(NoPack(format!("{}: there is no such file or folder", path.display())));
+        }
+    }
+    folders.into_iter().map(|(folder, only)| load(&folder, only, sources)).collect()
+}
+
+fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Result<PackOnDisk, NoPack> {
+    let pack = add(&folder.join("pack.yaml"), sources)?;
+    let lifecycles = yaml_in(&folder.join("lifecycles"))?;
+    let lifecycles = lifecycles.iter().map(|it| add(it, sources)).collect::<Result<_, _>>()?;
+    let scenarios = match only {
+        Some(files) => files.into_iter().filter(|it| it.parent().is_some_and(|it| it.ends_with("scenarios"))).collect(),
+        None => yaml_in(&folder.join("scenarios"))?,
+    };
+    let scenarios = scenarios.iter().map(|it| add(it, sources)).collect::<Result<_, _>>()?;
+    let name = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(PackOnDisk { name, files: PackFiles { pack, lifecycles }, scenarios })
+}
+
+fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> {
+    let bytes = std::fs::read(path).map_err(|it| NoPack(format!("{}: {it}", path.display())))?;
+    let text = String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))?;
+    Ok(sources.add(path.display().to_string(), text))
+}
+
+/// YAML files of a folder in order; none if there is no such folder.
+fn yaml_in(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let is_yaml = |it: &PathBuf| it.extension().is_some_and(|it| it == "yaml" || it == "yml");
+    Ok(listed(folder)?.into_iter().filter(is_yaml).collect())
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
+    let problem = |it: std::io::Error| NoPack(format!("{}: {it}", folder.display()));
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(problem)? {
+        all.push(entry.map_err(problem)?.path());
+    }
+    all.sort();
+    Ok(all)
+}

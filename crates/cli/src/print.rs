@@ -1,0 +1,42 @@
+//! Data to standard output, messages to standard error. A reader who goes away is no error of ours.
+
+use std::io::{IsTerminal, Write};
+
+/// One line of data.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+/// One line for people.
+pub(crate) fn message(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Whether messages may be coloured.
+pub(crate) fn colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) && std::io::stderr().is_terminal()
+}
+
+/// Text in a colour, where colours are shown.
+pub(crate) fn painted(text: &str, colour: Colour) -> String {
+    if self::colour() { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Colour {
+    Red,
+    Green,
+    Dim,
+    Bold,
+}
+
+impl Colour {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Red => "31",
+            Self::Green => "32",
+            Self::Dim => "2",
+            Self::Bold => "1",
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! What must hold after a step.
+
+use serde_json::{Value as Json, json};
+use trackside_lifecycle::source::{At, NodeValue, Place};
+use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
+
+use super::syntax::Then;
+use crate::actor::Actor;
+use crate::decide::{allowed, fields_of};
+use crate::event::{Entry, Event};
+use crate::key::EntityKey;
+use crate::refusal::Refusal;
+use crate::world::World;
+
+/// What a step did.
+pub(super) struct Happened<'a> {
+    pub world: &'a World,
+    pub actor: Option<&'a Actor>,
+    pub actors: &'a [(String, Actor)],
+    /// The entity acted on.
+    pub entity: Option<EntityKey>,
+    pub entries: &'a [Entry],
+    pub refusal: Option<Refusal>,
+    pub acted: bool,
+    pub replayed: bool,
+    pub ignored: Vec<String>,
+    pub result: Json,
+    pub ids: Option<Vec<String>>,
+}
+
+pub(super) struct Mismatch {
+    pub at: Place,
+    pub expected: String,
+    pub happened: String,
+}
+
+fn mismatch(at: Place, expected: impl Into<String>, happened: impl Into<String>) -> Mismatch {
+    Mismatch { at, expected: expected.into(), happened: happened.into() }
+}
+
+impl Happened<'_> {
+    /// The first thing that is not as it should be.
+    pub fn check(&self, then: Option<&Then>, at: Place) -> Result<(), Mismatch> {
+        match (then.and_then(|it| it.refused.as_ref()), &self.refusal) {
+            (None, Some(refusal)) if self.acted => {
+                return Err(mismatch(at, "accepted", format!("refused: {}", show(&refusal.to_json()))));
+            }
+            (Some(expected), None) => {
+                return Err(mismatch(expected.at, format!("refused: {}", show(&expected.it.0.to_json())), "accepted"));
+            }
+            (Some(expected), Some(refusal)) => self.refused(expected, refusal)?,
+            _ => {}
+        }
+        match then {
+            Some(then) => self.holds(then, at),
+            None => Ok(()),
+        }
+    }
+
+    fn refused(&self, expected: &At<trackside_lifecycle::source::Json>, refusal: &Refusal) -> Result<(), Mismatch> {
+        let wanted = expected.it.0.to_json();
+        let got = refusal.to_json();
+        let wrong = || mismatch(expected.at, format!("refused: {}", show(&wanted)), format!("refused: {}", show(&got)));
+        match &wanted {
+            Json::Bool(true) => Ok(()),
+            Json::String(code) => {
+                let said = refusal.code == code
+                    || refusal.errors.iter().any(|it| it.code == code || matches_text(code, &it.message));
+                if said { Ok(()) } else { Err(wrong()) }
+            }
+            Json::Object(map) => {
+                for (name, value) in map {
+                    let fine = match name.as_str() {
+                        "code" => value == refusal.code,
+                        "who" => {
+                            let who = refusal.who.clone().unwrap_or_default();
+                            value.as_str().is_some_and(|it| who.contains(it.trim_start_matches('~')))
+                        }
+                        "allowed" => same_set(value, &json!(refusal.allowed)),
+                        "saw" => refusal.errors.iter().any(|it| subset(value, &json!(it.saw))),
+                        "only" => {
+                            let listed = map.get("errors").and_then(Json::as_array).map_or(0, Vec::len);
+                            value != &Json::Bool(true) || refusal.errors.len() == listed
+                        }
+                        "errors" => value.as_array().is_some_and(|wanted| {
+                            wanted.iter().all(|it| refusal.errors.iter().any(|unmet| subset(it, &unmet.to_json())))
+                        }),
+                        _ => false,
+                    };
+                    if !fine {
+                        return Err(wrong());
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    fn holds(&self, then: &Then, at: Place) -> Result<(), Mismatch> {
+        let key = match &then.of {
+            Some(of) => Some(
+                EntityKey::parse(&of.it).ok_or_else(|| mismatch(of.at, "LIFECYCLE/ID", of.it.clone()))?,
+            ),
+            None => self.entity.clone(),
+        };
+        self.entity_holds(then, key.as_ref(), at)?;
+        self.step_holds(then)?;
+        for further in then.also.iter().flatten() {
+            self.holds(further, at)?;
+        }
+        Ok(())
+    }
+
+    fn entity_holds(&self, then: &Then, key: Option<&EntityKey>, at: Place) -> Result<(), Mismatch> {
+        let wants_entity = then.state.is_some()
+            || then.fields.is_some()
+            || then.entity.is_some()
+            || then.allowed.is_some()
+            || !then.timers.is_empty();
+        if wants_entity {
+            let Some(key) = key else { return Err(mismatch(at, "an entity to look at", "none: say `of`")) };
+            let Some(entity) = self.world.view.get(key) else {
+                return Err(mismatch(at, format!("{key} exists"), "it does not"));
+            };
+            if let Some(state) = &then.state
+                && state.it != entity.state
+            {
+                return Err(mismatch(state.at, format!("{key} is {}", state.it), format!("it is {}", entity.state)));
+            }
+            let anyone = Actor::new("reader", crate::actor::ActorKind::System);
+            let reader = self.actor.unwrap_or(&anyone);
+            if let Some(fields) = &then.fields {
+                let wanted = fields.it.0.to_json();
+                let got = fields_of(&self.world.law, &self.world.view, entity, reader, self.world.now);
+                let got: serde_json::Map<String, Json> =
+                    got.into_iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
+                self.fields_match(&wanted, &got, fields.at)?;
+            }
+            if let Some(envelope) = &then.entity {
+                let got = crate::present::entity(&self.world.law, &self.world.view, entity, reader, self.world.now);
+                let wanted = envelope.it.0.to_json();
+                if !subset(&wanted, &got) {
+                    return Err(mismatch(envelope.at, show(&wanted), show(&got)));
+                }
+            }
+            for (name, wanted) in then.timers.iter() {
+                let due = entity.timer(&name.it).and_then(|it| it.due).map(|it| it.since(self.world.now));
+                let fine = match &wanted.value {
+                    NodeValue::Null => due.is_none(),
+                    NodeValue::Text(text) => Span::parse(text) == due,
+                    _ => false,
+                };
+                if !fine {
+                    let happened = due.map_or("not running".to_owned(), |it| format!("due in {it}"));
+                    let expected = wanted.as_written().unwrap_or_else(|| "null".to_owned());
+                    return Err(mismatch(name.at, format!("timer {} due in {expected}", name.it), happened));
+                }
+            }
+            if let Some(wanted) = &then.allowed {
+                self.allowed_match(wanted, entity)?;
+            }
+        }
+        for of in then.exists.iter().flat_map(|it| it.iter()) {
+            if EntityKey::parse(&of.it).is_none_or(|key| self.world.view.get(&key).is_none()) {
+                return Err(mismatch(of.at, format!("{} exists", of.it), "it does not"));
+            }
+        }
+        for of in then.absent.iter().flat_map(|it| it.iter()) {
+            if EntityKey::parse(&of.it).is_some_and(|key| self.world.view.get(&key).is_some()) {
+                return Err(mismatch(of.at, format!("{} does not exist", of.it), "it does"));
+            }
+        }
+        Ok(())
+    }
+
+    fn fields_match(&self, wanted: &Json, got: &serde_json::Map<String, Json>, at: Place) -> Result<(), Mismatch> {
+        let Json::Object(wanted) = wanted else { return Err(mismatch(at, "a map of fields", show(wanted))) };
+        for (name, value) in wanted {
+            let actual = got.get(name).unwrap_or(&Json::Null);
+            if !subset(value, actual) {
+                return Err(mismatch(at, format!("{name} = {}", show(value)), format!("{name} = {}", show(actual))));
+            }
+        }
+        Ok(())
+    }
+
+    fn allowed_match(
+        &self,
+        wanted: &At<trackside_lifecycle::source::Json>,
+        entity: &crate::entity::Entity,
+    ) -> Result<(), Mismatch> {
+        let json = wanted.it.0.to_json();
+        let check = |actor: &Actor, list: &Json| {
+            let got = json!(allowed(&self.world.law, &self.world.view, entity, actor, self.world.now));
+            if same_set(list, &got) {
+                Ok(())
+            } else {
+                let expected = format!("{} may move it to {}", actor.id, show(list));
+                Err(mismatch(wanted.at, expected, show(&got)))
+            }
+        };
+        match (&json, self.actor) {
+            (Json::Array(_), Some(actor)) => check(actor, &json),
+            (Json::Object(map), _) => {
+                for (name, list) in map {
+                    match self.actors.iter().find(|(it, _)| it == name) {
+                        Some((_, actor)) => check(actor, list)?,
+                        None => return Err(mismatch(wanted.at, format!("actor {name}"), "not declared")),
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(mismatch(wanted.at, "a list of states, or a map by actor", show(&json))),
+        }
+    }
+
+    fn step_holds(&self, then: &Then) -> Result<(), Mismatch> {
+        if let Some(wanted) = &then.replayed
+            && wanted.it != self.replayed
+        {
+            return Err(mismatch(wanted.at, format!("replayed: {}", wanted.it), format!("replayed: {}", self.replayed)));
+        }
+        if let Some(wanted) = &then.silent
+            && wanted.it != self.entries.is_empty()
+        {
+            return Err(mismatch(wanted.at, "nothing written", lines(self.entries).join("; ")));
+        }
+        if let Some(wanted) = &then.ignored {
+            let got = json!(self.ignored);
+            if !same_set(&wanted.it.0.to_json(), &got) {
+                return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
+            }
+        }
+        if let Some(wanted) = &then.journal {
+            self.journal_holds(wanted)?;
+        }
+        let told = |event: &Event| match event {
+            Event::Notified { audience, to, message } => {
+                Some(json!({ "audience": audience, "to": to, "message": message }))
+            }
+            _ => None,
+        };
+        self.events_hold(then.notified.as_ref(), "notified", told)?;
+        let alerts = |event: &Event| match event {
+            Event::AlertRaised { kind, severity, message } => {
+                Some(json!({ "kind": kind, "severity": severity.as_str(), "message": message }))
+            }
+            _ => None,
+        };
+        self.events_hold(then.alerts.as_ref(), "alerts", alerts)?;
+        let messages = |event: &Event| match event {
+            Event::MessagePosted { kind, text } => Some(json!({ "kind": kind, "text": text })),
+            _ => None,
+        };
+        self.events_hold(then.messages.as_ref(), "messages", messages)?;
+        if let Some(wanted) = &then.violations {
+            let found: Vec<Json> = self
+                .entries
+                .iter()
+                .filter_map(|it| match &it.event {
+                    Event::ViolationFound { rule, .. } => Some(json!(rule)),
+                    _ => None,
+                })
+                .collect();
+            let names = json!(wanted.iter().map(|it| it.it.clone()).collect::<Vec<_>>());
+            if !same_set(&names, &json!(found)) {
+                let at = wanted.first().map(|it| it.at);
+                let at = at.unwrap_or(Place::top(trackside_lifecycle::source::FileId(0)));
+                return Err(mismatch(at, format!("violations {}", show(&names)), show(&json!(found))));
+            }
+        }
+        if let Some(wanted) = &then.ids {
+            let got = json!(self.ids);
+            if !subset(&wanted.it.0.to_json(), &got) {
+                return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
+            }
+        }
+        if let Some(wanted) = &then.result
+            && !subset(&wanted.it.0.to_json(), &self.result)
+        {
+            return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&self.result)));
+        }
+        Ok(())
+    }
+
+    fn journal_holds(&self, wanted: &[At<trackside_lifecycle::source::Json>]) -> Result<(), Mismatch> {
+        let mut rest = self.entries.iter().map(Entry::to_json);
+        for entry in wanted {
+            let json = entry.it.0.to_json();
+            if !rest.any(|it| subset(&json, &it)) {
+                let happened = lines(self.entries);
+                let happened = if happened.is_empty() { "nothing written".to_owned() } else { happened.join("\n") };
+                return Err(mismatch(entry.at, format!("journal has (in this order) {}", show(&json)), happened));
+            }
+        }
+        Ok(())
+    }
+
+    fn events_hold(
+        &self,
+        wanted: Option<&Vec<At<trackside_lifecycle::source::Json>>>,
+        what: &str,
+        pick: impl Fn(&Event) -> Option<Json>,
+    ) -> Result<(), Mismatch> {
+        let Some(wanted) = wanted else { return Ok(()) };
+        let got: Vec<Json> = self.entries.iter().filter_map(|it| pick(&it.event)).collect();
+        let at = wanted.first().map_or(Place::top(trackside_lifecycle::source::FileId(0)), |it| it.at);
+        if wanted.is_empty() && !got.is_empty() {
+            return Err(mismatch(at, format!("{what}: nothing"), show(&json!(got))));
+        }
+        for one in wanted {
+            let json = one.it.0.to_json();
+            if !got.iter().any(|it| subset(&json, it)) {
+                return Err(mismatch(one.at, format!("{what}: {}", show(&json)), show(&json!(got))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether everything in `wanted` is in `got`. Text starting with `~` matches a part.
+pub(super) fn subset(wanted: &Json, got: &Json) -> bool {
+    match (wanted, got) {
+        (Json::Object(wanted), Json::Object(got)) => {
+            wanted.iter().all(|(name, it)| subset(it, got.get(name).unwrap_or(&Json::Null)))
+        }
+        (Json::Array(wanted), Json::Array(got)) => {
+            wanted.len() == got.len() && wanted.iter().zip(got).all(|(wanted, got)| subset(wanted, got))
+        }
+        (Json::String(wanted), Json::String(got)) => {
+            matches_text(wanted, got) || Span::parse(wanted).is_some_and(|it| Span::parse(got) == Some(it))
+        }
+        (Json::Number(wanted), Json::Number(got)) => {
+            let (wanted, got) = (wanted.as_f64().unwrap_or(f64::NAN), got.as_f64().unwrap_or(f64::NAN));
+            (wanted - got).abs() < 1e-9
+        }
+        _ => wanted == got,
+    }
+}
+
+fn matches_text(wanted: &str, got: &str) -> bool {
+    match wanted.strip_prefix('~') {
+        Some(part) => got.contains(part),
+        None => wanted == got,
+    }
+}
+
+fn same_set(wanted: &Json, got: &Json) -> bool {
+    let sorted = |json: &Json| {
+        let mut list: Vec<String> = json.as_array().into_iter().flatten().map(Json::to_string).collect();
+        list.sort();
+        list
+    };
+    wanted.is_array() && sorted(wanted) == sorted(got)
+}
+
+fn show(json: &Json) -> String {
+    json.to_string()
+}
+
+/// The journal, a line each.
+pub(super) fn lines(entries: &[Entry]) -> Vec<String> {
+    entries.iter().map(line).collect()
+}
+
+fn line(entry: &Entry) -> String {
+    let edge = match entry.edge() {
+        (Some(from), Some(to)) => format!(" {from} → {to}"),
+        (None, Some(to)) => format!(" → {to}"),
+        _ => String::new(),
+    };
+    let detail = match &entry.event {
+        Event::Notified { audience, message, .. } => format!(" {audience}: {message}"),
+        Event::AlertRaised { severity, message, .. } => format!(" {}: {message}", severity.as_str()),
+        Event::MessagePosted { kind, text } => format!(" {kind}: {text}"),
+        Event::FailureCounted { counter, key, tally } => format!(" {counter}[{key}] = {}", tally.value),
+        Event::TimeoutWarned { timer, percent, .. } => format!(" {timer} {percent}%"),
+        Event::LimitWarned { counter, percent, .. } => format!(" {counter} {percent}%"),
+        Event::ViolationFound { rule, message, .. } => format!(" {rule}: {message}"),
+        other => match other.changes() {
+            Some(changes) if !changes.fields.is_empty() => {
+                let fields = changes.fields.iter().map(|(name, value)| format!("{name}={}", brief(value)));
+                format!(" {}", fields.collect::<Vec<_>>().join(" "))
+            }
+            _ => String::new(),
+        },
+    };
+    format!(
+        "{:>4} {} {} {}{edge} by {} ({}) on {}{detail}",
+        entry.seq,
+        entry.at,
+        entry.event.kind(),
+        entry.entity,
+        entry.actor,
+        entry.actor_kind.as_str(),
+        entry.trigger,
+    )
+}
+
+fn brief(value: &Value) -> String {
+    let text = value.to_json().to_string();
+    if text.chars().count() > 60 { format!("{}…", text.chars().take(60).collect::<String>()) } else { text }
+}

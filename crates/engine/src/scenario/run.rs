@@ -1,0 +1,431 @@
+//! Runs the scenarios of a file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Problems};
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use super::expect::{Happened, Mismatch, lines};
+use super::matrix;
+use super::report::{Failure, Report};
+use super::substitute::substitute;
+use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, StepDecl};
+use crate::actor::{Actor, ActorKind};
+use crate::command::{Ask, Command, Fire, What};
+use crate::decide::Decision;
+use crate::event::Entry;
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::law::Law;
+use crate::policy;
+use crate::present;
+use crate::query;
+use crate::trace::Trace;
+use crate::view::Project;
+use crate::world::{Outcome, World};
+
+/// What the scenarios of a file have in common.
+pub(super) struct Stage<'a> {
+    pub law: Arc<Law>,
+    pub file: &'a ScenarioFile,
+    pub actors: Vec<(String, Actor)>,
+    pub trace: Arc<Trace>,
+}
+
+/// Runs every scenario and every table of a file. Mistakes in its text go to `problems`.
+pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &mut Problems) -> Report {
+    let stage = Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
+    let mut report = Report::default();
+    for node in file.scenarios.iter().flatten() {
+        let rows: Vec<Named<trackside_lifecycle::source::Node>> = match node.get("each") {
+            Some(each) => Vec::from_node(each, problems).unwrap_or_default(),
+            None => vec![Named(Vec::new())],
+        };
+        for row in &rows {
+            let scenario = if row.is_empty() { node.clone() } else { substitute(node, row) };
+            let Some(head) = ScenarioHead::from_node(&scenario, problems) else { continue };
+            let name = head.scenario.it.clone();
+            let rules = head.rules.iter().flatten().map(|it| it.it.clone()).collect();
+            report.proved.push((name, rules));
+            match stage.play(&head) {
+                Ok(()) => report.passed += 1,
+                Err(failure) => report.failures.push(*failure),
+            }
+        }
+    }
+    for table in file.matrix.iter().flat_map(|it| it.iter()) {
+        matrix::run(&stage, table, &mut report);
+    }
+    report
+}
+
+fn actors(from: &Named<ActorDecl>, problems: &mut Problems) -> Vec<(String, Actor)> {
+    let mut actors = Vec::new();
+    for (name, decl) in from.iter() {
+        let kinds = [
+            (ActorKind::Human, &decl.human),
+            (ActorKind::Agent, &decl.agent),
+            (ActorKind::System, &decl.system),
+        ];
+        let mut given = kinds.iter().filter_map(|(kind, roles)| roles.as_ref().map(|roles| (*kind, roles)));
+        match (given.next(), given.next()) {
+            (Some((kind, roles)), None) => {
+                let actor = Actor::new(name.it.clone(), kind).with_roles(roles.iter().map(|it| it.it.clone()));
+                actors.push((name.it.to_string(), actor));
+            }
+            _ => {
+                problems
+                    .error("actor-kind", name.at, format!("`{}` has exactly one of `human`, `agent` and `system`", name.it))
+                    .hint("for instance `ada: { agent: [specialist] }`");
+            }
+        }
+    }
+    actors
+}
+
+/// Where a scenario stands.
+struct Play<'a> {
+    stage: &'a Stage<'a>,
+    head: &'a ScenarioHead,
+    world: World,
+}
+
+impl<'a> Stage<'a> {
+    fn play(&'a self, head: &'a ScenarioHead) -> Result<(), Box<Failure>> {
+        let fail = |expected: &str, happened: String, journal: Vec<String>| {
+            Box::new(Failure {
+                scenario: head.scenario.it.clone(),
+                step: None,
+                at: head.scenario.at,
+                expected: expected.to_owned(),
+                happened,
+                journal,
+            })
+        };
+        let mut world = self
+            .world(&head.settings, head.people.as_ref(), head.now.as_ref().map(|it| it.it.as_str()), head.zone.as_ref())
+            .map_err(|it| fail("a world to start from", it, Vec::new()))?;
+        let given = self.file.given.iter().flatten().chain(head.given.iter().flatten());
+        for (name, fields) in given.flat_map(|it| it.iter()) {
+            if let Err(problem) = plant(&mut world, &name.it, fields) {
+                return Err(fail(&format!("given {}", name.it), problem, lines(&world.journal)));
+            }
+        }
+        let mut play = Play { stage: self, head, world };
+        for (n, step) in head.steps.iter().enumerate() {
+            play.step(n + 1, step)?;
+        }
+        Ok(())
+    }
+
+    /// A new world with the file's settings and the scenario's.
+    pub fn world(
+        &self,
+        settings: &Named<AsWritten>,
+        people: Option<&Vec<Name>>,
+        now: Option<&str>,
+        zone: Option<&String>,
+    ) -> Result<World, String> {
+        let mut overrides: BTreeMap<Name, Value> = BTreeMap::new();
+        let pack = self.law.pack(&self.file.pack.it).ok_or_else(|| format!("there is no pack {}", self.file.pack.it))?;
+        for (name, AsWritten(value)) in self.file.settings.iter().chain(settings.iter()) {
+            let Some(setting) = pack.settings.iter().find(|it| it.name == name.it) else {
+                return Err(format!("the pack has no setting {}", name.it));
+            };
+            overrides.insert(name.it.clone(), shaped_like(&setting.default, value));
+        }
+        let humans = self.actors.iter().filter(|(_, it)| it.kind == ActorKind::Human).map(|(_, it)| it.id.clone());
+        let people = people.or(self.file.people.as_ref()).cloned().unwrap_or_else(|| humans.collect());
+        let project = Project {
+            settings: BTreeMap::from([(self.file.pack.it.clone(), overrides)]),
+            zone: zone.or(self.file.zone.as_ref()).cloned().unwrap_or_default(),
+            people,
+        };
+        let now = now.or(self.file.now.as_ref().map(|it| it.it.as_str())).unwrap_or("2026-01-01T00:00:00Z");
+        let now = Timestamp::parse(now).ok_or_else(|| format!("`{now}` is no moment"))?;
+        Ok(World::new(self.law.clone(), project, now).traced(self.trace.clone()))
+    }
+
+    pub fn actor(&self, name: &str) -> Option<&Actor> {
+        self.actors.iter().find(|(it, _)| it == name).map(|(_, actor)| actor)
+    }
+}
+
+/// A setting's override with spans where the default has spans.
+fn shaped_like(default: &Value, value: &Value) -> Value {
+    match (default, value) {
+        (Value::Span(_), Value::Text(text)) => Span::parse(text).map_or_else(|| value.clone(), Value::Span),
+        (Value::Float(_), Value::Int(it)) => Value::Float(*it as f64),
+        (Value::Map(default), Value::Map(map)) => {
+            let sample = default.values().next();
+            let shaped = map.iter().map(|(name, it)| {
+                let like = default.get(name).or(sample).cloned().unwrap_or_default();
+                (name.clone(), shaped_like(&like, it))
+            });
+            Value::map(shaped.collect())
+        }
+        (Value::List(default), Value::List(list)) => {
+            let like = default.first().cloned().unwrap_or_default();
+            Value::list(list.iter().map(|it| shaped_like(&like, it)).collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// Puts an entity in place as a `given` says.
+pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> Result<(), String> {
+    let key = EntityKey::parse(name).ok_or_else(|| format!("`{name}` is not LIFECYCLE/ID"))?;
+    let mut state = None;
+    let mut fields = Fields::default();
+    let mut tallies = Vec::new();
+    let mut age = None;
+    let mut leases = Vec::new();
+    for (name, AsWritten(value)) in given.iter() {
+        match (name.it.as_str(), value) {
+            ("state", Value::Text(text)) => state = Some(Name::from(text.clone())),
+            ("age", Value::Text(text)) => {
+                age = Some(Span::parse(text).ok_or_else(|| format!("`{text}` is no span"))?);
+            }
+            ("counters", Value::Map(map)) => {
+                for (counter, value) in map.iter() {
+                    tallies.extend(preset(world, &key, counter, value));
+                }
+            }
+            ("leases", Value::Map(map)) => {
+                for (slot, holder) in map.iter() {
+                    leases.push((slot.clone(), holder.as_str().unwrap_or_default().to_owned()));
+                }
+            }
+            _ => fields.put(&name.it, value.clone()),
+        }
+    }
+    let known = world.law.newest(&key.lifecycle).map(|life| life.states.iter().map(|it| it.name.clone()).collect());
+    let known: Vec<Name> = known.unwrap_or_default();
+    let now = world.now;
+    if let Some(age) = age {
+        world.now = Timestamp(now.0.saturating_sub(age.0));
+    }
+    let actor = Actor::new("given", ActorKind::System);
+    // A state the lifecycle does not know is a corrupt record: planted as it is, for the sweep to find.
+    let corrupt = state.as_ref().is_some_and(|it| !known.contains(it));
+    let planted = if corrupt { None } else { state.clone() };
+    let ask = Ask::Plant { entity: key.clone(), state: planted, fields, tallies };
+    let outcome = world.submit(&Command::new(actor.clone(), ask));
+    if let (true, Some(state)) = (corrupt, state) {
+        let ask = Ask::Plant { entity: key.clone(), state: Some(state), fields: Fields::default(), tallies: Vec::new() };
+        world.submit(&Command::new(actor, ask));
+    }
+    for (slot, holder) in leases {
+        world.hold(&key, &slot, &holder);
+    }
+    if age.is_some() {
+        let behind = Span(now.0.saturating_sub(world.now.0));
+        world.advance(behind);
+    }
+    match outcome {
+        Outcome::Refused(refusal) => Err(refusal.to_json().to_string()),
+        _ => Ok(()),
+    }
+}
+
+fn preset(world: &World, key: &EntityKey, counter: &Name, value: &Value) -> Vec<(Name, Name, f64)> {
+    match value {
+        Value::Map(map) => {
+            map.iter().map(|(key, it)| (counter.clone(), key.clone(), it.as_float().unwrap_or_default())).collect()
+        }
+        _ => {
+            let _ = (world, key);
+            vec![(counter.clone(), Name::new("*"), value.as_float().unwrap_or_default())]
+        }
+    }
+}
+
+impl Play<'_> {
+    fn step(&mut self, n: usize, step: &StepDecl) -> Result<(), Box<Failure>> {
+        let at = place(step).unwrap_or(self.head.scenario.at);
+        let fail = |world: &World, mismatch: Mismatch| {
+            Box::new(Failure {
+                scenario: self.head.scenario.it.clone(),
+                step: Some(n),
+                at: mismatch.at,
+                expected: mismatch.expected,
+                happened: mismatch.happened,
+                journal: lines(&world.journal),
+            })
+        };
+        let wrong = |expected: &str, happened: String| Mismatch { at, expected: expected.to_owned(), happened };
+        let actor = match &step.r#as {
+            None => None,
+            Some(name) => match self.stage.actor(&name.it) {
+                Some(actor) => Some(actor.clone()),
+                None => return Err(fail(&self.world, wrong("an actor of the file", format!("`{}`", name.it)))),
+            },
+        };
+        let first = self.world.journal.len();
+        let mut happened = Result::<Acted, String>::Ok(Acted::default());
+        if let Some(span) = &step.advance {
+            match Span::parse(&span.it) {
+                Some(span) => self.world.advance(span),
+                None => happened = Err(format!("`{}` is no span", span.it)),
+            }
+        } else if step.sweep == Some(true) {
+            self.world.sweep();
+        } else if let Some(ask) = &step.policy {
+            happened = self.policy(ask);
+        } else if let Some(name) = &step.query {
+            happened = self.query(name, &step.with, actor.as_ref());
+        } else {
+            happened = self.command(step, actor.as_ref());
+        }
+        let acted = happened.map_err(|it| fail(&self.world, wrong("a step that can be done", it)))?;
+        let entries: &[Entry] = self.world.journal.get(first..).unwrap_or_default();
+        let happened = Happened {
+            world: &self.world,
+            actor: actor.as_ref(),
+            actors: &self.stage.actors,
+            entity: acted.entity.or_else(|| step.of.as_ref().and_then(|it| EntityKey::parse(&it.it))),
+            entries,
+            refusal: acted.refusal,
+            acted: acted.acted,
+            replayed: acted.replayed,
+            ignored: acted.ignored,
+            result: acted.result,
+            ids: acted.ids,
+        };
+        happened.check(step.then.as_ref(), at).map_err(|it| fail(&self.world, it))
+    }
+
+    fn command(&mut self, step: &StepDecl, actor: Option<&Actor>) -> Result<Acted, String> {
+        let Some((entity, ask)) = self.ask(step)? else { return Ok(Acted::default()) };
+        let settles = matches!(ask, Ask::Settle { .. });
+        let actor = match actor {
+            Some(actor) => actor.clone(),
+            None if settles => Actor::new("outside", ActorKind::System),
+            None => return Err("nobody acts: say `as`".to_owned()),
+        };
+        let mut command = Command::new(actor, ask);
+        command.reason = step.reason.as_deref().map(Arc::from);
+        command.idempotency_key.clone_from(&step.key);
+        command.on_behalf_of.clone_from(&step.r#for);
+        let mut acted = Acted { entity: Some(entity), acted: true, ..Acted::default() };
+        if step.dry == Some(true) {
+            if let Decision::Refused(refusal) = self.world.dry_run(&command) {
+                acted.refusal = Some(*refusal);
+            }
+            return Ok(acted);
+        }
+        match self.world.submit(&command) {
+            Outcome::Accepted { ignored, .. } => acted.ignored = ignored.iter().map(Name::to_string).collect(),
+            Outcome::Refused(refusal) => acted.refusal = Some(*refusal),
+            Outcome::Replayed { .. } => acted.replayed = true,
+        }
+        Ok(acted)
+    }
+
+    fn ask(&self, step: &StepDecl) -> Result<Option<(EntityKey, Ask)>, String> {
+        let key = |text: &str| EntityKey::parse(text).ok_or_else(|| format!("`{text}` is not LIFECYCLE/ID"));
+        let fields = fields_from(&step.with);
+        let of = || step.of.as_ref().map(|it| key(&it.it)).unwrap_or_else(|| Err("say `of`".to_owned()));
+        let fire = |entity: EntityKey, what: What, fields: Fields| {
+            let ask = Ask::Fire(Fire {
+                entity: entity.clone(),
+                what,
+                fields,
+                fence: step.fence.map(u64::from),
+                if_version: step.version.map(u64::from),
+            });
+            Ok(Some((entity, ask)))
+        };
+        if let Some(event) = &step.fire {
+            return fire(of()?, What::Event(event.it.clone()), fields);
+        }
+        if let Some(entity) = &step.r#move {
+            let to = step.to.as_ref().ok_or("`move` needs `to`")?;
+            return fire(key(&entity.it)?, What::To(to.it.clone()), fields);
+        }
+        if let Some(entity) = &step.create {
+            let entity = key(&entity.it)?;
+            return Ok(Some((entity.clone(), Ask::Create { entity, fields })));
+        }
+        if let Some(entity) = &step.heartbeat {
+            let entity = key(&entity.it)?;
+            let slot = step.slot.as_ref().map(|it| it.it.clone()).ok_or("`heartbeat` needs `slot`")?;
+            let fence = step.fence.map(u64::from);
+            return Ok(Some((entity.clone(), Ask::Heartbeat { entity, slot, fence })));
+        }
+        if let Some(entity) = &step.correct {
+            let entity = key(&entity.it)?;
+            let to = step.to.as_ref().map(|it| it.it.clone());
+            return Ok(Some((entity.clone(), Ask::Correct { entity, to, fields })));
+        }
+        if let Some(effect) = &step.effect {
+            let entity = of()?;
+            let open = self.world.view.get(&entity).map(|it| it.effects.clone()).unwrap_or_default();
+            let open = open.iter().find(|it| it.effect == effect.it).ok_or_else(|| format!("no open effect {}", effect.it))?;
+            let ok = step.ok.unwrap_or(true);
+            return Ok(Some((entity.clone(), Ask::Settle { entity, effect: open.id, ok, fields })));
+        }
+        Ok(None)
+    }
+
+    fn policy(&self, ask: &super::syntax::PolicyAsk) -> Result<Acted, String> {
+        let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
+        let policy = pack.policy.as_ref().ok_or("the pack has no policy")?;
+        let arguments = Value::map(fields_from(&ask.arguments).iter().map(|(k, v)| (k.clone(), v.clone())).collect());
+        let project = &self.world.view.project;
+        let judged = policy::judge(policy, project, &ask.action, &arguments, ask.role.as_deref());
+        let result = judged.map_err(|it| it.to_string())?.to_json();
+        Ok(Acted { result, ..Acted::default() })
+    }
+
+    fn query(
+        &self,
+        name: &trackside_lifecycle::source::At<Name>,
+        with: &Named<AsWritten>,
+        actor: Option<&Actor>,
+    ) -> Result<Acted, String> {
+        let law = &self.stage.law;
+        let pack = &self.stage.file.pack.it;
+        let query = law.query(pack, &name.it).ok_or_else(|| format!("the pack has no query {}", name.it))?;
+        let reader = actor.cloned().unwrap_or_else(|| Actor::new("reader", ActorKind::Human));
+        let asked = fields_from(with);
+        let answer = query::ask(law, &self.world.view, query, &reader, &asked, self.world.now);
+        Ok(match answer.map_err(|it| it.0.join("; "))? {
+            query::Answer::Entities(found) => {
+                let ids = found.iter().map(|it| it.key.id.to_string()).collect();
+                let all = found.iter().map(|it| present::entity(law, &self.world.view, it, &reader, self.world.now));
+                Acted { ids: Some(ids), result: Json::Array(all.collect()), ..Acted::default() }
+            }
+            query::Answer::History(key) => {
+                let entries = self.world.journal.iter().filter(|it| it.entity == key).map(Entry::to_json);
+                Acted { result: json!(entries.collect::<Vec<_>>()), ..Acted::default() }
+            }
+        })
+    }
+}
+
+#[derive(Default)]
+struct Acted {
+    entity: Option<EntityKey>,
+    refusal: Option<crate::refusal::Refusal>,
+    acted: bool,
+    replayed: bool,
+    ignored: Vec<String>,
+    result: Json,
+    ids: Option<Vec<String>>,
+}
+
+pub(super) fn fields_from(from: &Named<AsWritten>) -> Fields {
+    from.iter().map(|(name, AsWritten(value))| (name.it.clone(), value.clone())).collect()
+}
+
+fn place(step: &StepDecl) -> Option<Place> {
+    let names = [&step.r#as, &step.fire, &step.query, &step.effect];
+    let texts = [&step.r#move, &step.create, &step.heartbeat, &step.correct, &step.advance, &step.of];
+    let names = names.into_iter().flatten().map(|it| it.at);
+    names.chain(texts.into_iter().flatten().map(|it| it.at)).min()
+}

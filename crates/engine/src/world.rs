@@ -1,0 +1,175 @@
+//! A whole project in memory, in virtual time: a view, its journal, and its clocks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+
+use crate::actor::{Actor, ActorKind};
+use crate::apply::apply;
+use crate::command::{Ask, Command};
+use crate::decide::{Decision, decide_traced};
+use crate::entity::{Lease, TimerState};
+use crate::event::{Entry, Event};
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::law::Law;
+use crate::refusal::Refusal;
+use crate::trace::Trace;
+use crate::view::{Project, View};
+
+/// Runs commands one after the other and fires timers as time is moved.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub law: Arc<Law>,
+    pub view: View,
+    pub journal: Vec<Entry>,
+    pub now: Timestamp,
+    due: BTreeSet<(Timestamp, EntityKey, Name)>,
+    trace: Option<Arc<Trace>>,
+}
+
+/// What became of a command.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The numbers of the entries it wrote, and which of them answers it.
+    Accepted { entries: std::ops::Range<usize>, root: usize, ignored: Vec<Name> },
+    Refused(Box<Refusal>),
+    Replayed { entries: std::ops::Range<usize>, root: usize },
+}
+
+impl World {
+    pub fn new(law: Arc<Law>, project: Project, now: Timestamp) -> Self {
+        let mut view = View::default();
+        view.project = project;
+        let mut world = Self { law, view, journal: Vec::new(), now, due: BTreeSet::new(), trace: None };
+        world.found();
+        world
+    }
+
+    /// Notes which rules are exercised from here on.
+    pub fn traced(mut self, trace: Arc<Trace>) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
+    /// Creates the single entity of every lifecycle that has one.
+    fn found(&mut self) {
+        for name in self.law.lifecycle_names().to_vec() {
+            let Some(life) = self.law.newest(&name).filter(|it| it.one) else { continue };
+            let entity = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
+            let actor = Actor::new("trackside", ActorKind::System);
+            let ask = Ask::Plant { entity, state: None, fields: Fields::default(), tallies: Vec::new() };
+            self.submit(&Command::new(actor, ask));
+        }
+    }
+
+    pub fn submit(&mut self, command: &Command) -> Outcome {
+        match decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref()) {
+            Decision::Accepted(accepted) => {
+                let first = self.journal.len();
+                for entry in accepted.entries {
+                    self.write(entry);
+                }
+                let entries = first..self.journal.len();
+                Outcome::Accepted { root: first + accepted.root, entries, ignored: accepted.ignored }
+            }
+            Decision::Refused(refusal) => Outcome::Refused(refusal),
+            Decision::Replayed { first, entries, root } => {
+                let first = usize::try_from(first).unwrap_or(1).saturating_sub(1);
+                let entries = first..first + entries as usize;
+                Outcome::Replayed { root: first + root as usize, entries }
+            }
+            Decision::Needs(keys) => {
+                let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+                let message = format!("not loaded: {}", names.join(", "));
+                Outcome::Refused(Box::new(Refusal::one(crate::refusal::Stage::Edge, "not-loaded", message)))
+            }
+        }
+    }
+
+    /// Decides without changing anything.
+    pub fn dry_run(&self, command: &Command) -> Decision {
+        decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref())
+    }
+
+    fn write(&mut self, entry: Entry) {
+        let key = entry.entity.clone();
+        self.unschedule(&key);
+        apply(&mut self.view, &entry);
+        self.schedule(&key);
+        self.journal.push(entry);
+    }
+
+    fn unschedule(&mut self, key: &EntityKey) {
+        for (name, timer) in self.view.get(key).map(|it| it.timers.clone()).unwrap_or_default() {
+            if let Some(due) = timer.due {
+                self.due.remove(&(due, key.clone(), name));
+            }
+        }
+    }
+
+    fn schedule(&mut self, key: &EntityKey) {
+        for (name, timer) in self.view.get(key).map(|it| it.timers.clone()).unwrap_or_default() {
+            if let Some(due) = timer.due {
+                self.due.insert((due, key.clone(), name));
+            }
+        }
+    }
+
+    /// Moves time; what is due on the way fires at its moment, in order.
+    pub fn advance(&mut self, span: Span) {
+        let target = self.now.plus(span);
+        while let Some((due, key, timer)) = self.due.first().cloned().filter(|(due, _, _)| *due <= target) {
+            self.now = self.now.max(due);
+            let actor = Actor::new("trackside", ActorKind::Timeout);
+            let ask = Ask::Due { entity: key.clone(), timer: timer.clone() };
+            if let Outcome::Refused(_) = self.submit(&Command::new(actor, ask)) {
+                // A refused timer stays in the journal's eyes; here it must not come up again.
+                self.due.remove(&(due, key, timer));
+            }
+        }
+        self.now = target;
+    }
+
+    /// Gives somebody a lease as if it had been granted, for the start of a scenario.
+    pub(crate) fn hold(&mut self, key: &EntityKey, slot: &Name, holder: &str) {
+        let lasts = Span::seconds(3_600);
+        let lease = Lease { holder: Some(Name::new(holder)), fence: 1, expires_at: self.now.plus(lasts) };
+        let Some(entity) = self.view.get(key) else { return };
+        let timer = TimerState {
+            started_at: self.now,
+            length: lasts,
+            spent: Span(0),
+            running_since: Some(self.now),
+            step: 0,
+            due: Some(self.now.plus(lasts)),
+        };
+        let entry = Entry {
+            seq: self.view.seq + 1,
+            at: self.now,
+            entity: key.clone(),
+            version: entity.version,
+            actor: Name::new("given"),
+            actor_kind: ActorKind::System,
+            on_behalf_of: None,
+            trigger: Name::new("given"),
+            reason: None,
+            cause: None,
+            condition: None,
+            key: None,
+            event: Event::LeaseGranted { slot: slot.clone(), lease, timer },
+        };
+        self.write(entry);
+    }
+
+    /// Looks at every entity for what is broken.
+    pub fn sweep(&mut self) {
+        let keys: Vec<EntityKey> = self.view.entities().into_iter().map(|it| it.key.clone()).collect();
+        for entity in keys {
+            let actor = Actor::new("trackside", ActorKind::System);
+            self.submit(&Command::new(actor, Ask::Inspect { entity }));
+        }
+    }
+}
