@@ -22,6 +22,10 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
         for shift in &changes.shifts {
             ledger.shift(&entry.entity, shift);
         }
+        if let Some(same) = &changes.same {
+            let before = ledger.entity_mut(&entry.entity).and_then(|it| it.same.take());
+            ledger.set_same(&entry.entity, before.as_ref(), same.as_ref());
+        }
     }
     match ledger.entity_mut(&entry.entity) {
         Some(entity) => evolve(entity, &entry.event, entry.at, entry.version),
@@ -56,6 +60,7 @@ fn born(entry: &Entry) -> Option<Entity> {
         tallies: Vec::new(),
         leases: Vec::new(),
         effects: Vec::new(),
+        same: None,
         broken: Vec::new(),
     })
 }
@@ -160,6 +165,9 @@ fn change(entity: &mut Entity, changes: &Changes, at: Timestamp) {
     }
     for (name, timer) in &changes.timers {
         set_timer(entity, name, *timer);
+    }
+    if let Some(same) = &changes.same {
+        entity.same.clone_from(same);
     }
     entity.updated_at = at;
 }

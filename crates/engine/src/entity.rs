@@ -26,6 +26,8 @@ pub struct Entity {
     pub leases: Vec<(Name, Lease)>,
     /// Effects asked for and not yet answered.
     pub effects: Vec<OpenEffect>,
+    /// What no other open entity of its lifecycle has in common with it.
+    pub same: Option<Name>,
     /// Invariants known to be broken.
     pub broken: Vec<Name>,
 }
@@ -54,6 +56,12 @@ pub struct TimerState {
 }
 
 impl TimerState {
+    /// When all of it will have passed; none while it stands still.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let left = Span(self.length.0.saturating_sub(self.spent.0));
+        self.running_since.map(|since| Timestamp(since.0.saturating_add(left.0)))
+    }
+
     /// How much of it has passed.
     pub fn elapsed(&self, now: Timestamp) -> Span {
         let run = self.running_since.map_or(Span(0), |since| now.since(since));

@@ -82,6 +82,8 @@ pub struct Changes {
     pub tallies: Vec<TallyChange>,
     pub timers: Vec<(Name, Option<TimerState>)>,
     pub shifts: Vec<Shift>,
+    /// What no other open entity may have in common with it: taken (some) or given free (none).
+    pub same: Option<Option<Name>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

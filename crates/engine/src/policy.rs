@@ -62,7 +62,7 @@ pub fn judge(
     let scope = PolicyScope { policy, project, action, arguments };
     let mut why: Vec<String> = Vec::new();
     let mut level = None;
-    for rule in policy.rules.iter().filter(|it| it.actions.iter().any(|name| name == action)) {
+    for rule in policy.rules.iter().filter(|it| it.actions.is_empty() || it.actions.iter().any(|name| name == action)) {
         let applies = rule.when.as_ref().map_or(Ok(true), |it| it.test(&scope))?;
         if !applies {
             continue;

@@ -17,7 +17,7 @@ pub fn entity(law: &Law, view: &View, entity: &Entity, reader: &Actor, now: Time
     let fields: serde_json::Map<String, Json> =
         fields.into_iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
     let timers = entity.timers.iter().filter_map(|(name, timer)| {
-        timer.due.map(|due| json!({ "name": name, "dueAt": due.to_string() }))
+        timer.ends_at().map(|due| json!({ "name": name, "dueAt": due.to_string() }))
     });
     let leases = entity.leases.iter().filter_map(|(slot, lease)| {
         let holder = lease.holder.as_ref()?;

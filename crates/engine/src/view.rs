@@ -26,6 +26,7 @@ pub struct View {
     entities: Index<EntityKey, Entity>,
     groups: Index<GroupKey, Group>,
     keys: Index<(Name, Name), (u64, KeyRecord)>,
+    sames: Index<(Name, Name), EntityKey>,
     pub project: Project,
     /// The number of the last entry applied.
     pub seq: u64,
@@ -70,6 +71,11 @@ impl View {
         self.groups.get(key)
     }
 
+    /// The open entity of a lifecycle that has this value.
+    pub fn same(&self, lifecycle: &Name, value: &Name) -> Option<&EntityKey> {
+        self.sames.get(&(lifecycle.clone(), value.clone()))
+    }
+
     pub fn key(&self, actor: &Name, key: &Name) -> Option<&(u64, KeyRecord)> {
         self.keys.get(&(actor.clone(), key.clone()))
     }
@@ -102,6 +108,8 @@ pub trait Ledger {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity>;
     fn put(&mut self, entity: Entity);
     fn shift(&mut self, member: &EntityKey, shift: &Shift);
+    /// An entity takes a value that no other open one may have, or gives it free.
+    fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>);
 }
 
 impl Ledger for View {
@@ -111,6 +119,15 @@ impl Ledger for View {
 
     fn put(&mut self, entity: Entity) {
         self.entities.insert(entity.key.clone(), entity);
+    }
+
+    fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
+        if let Some(before) = before {
+            self.sames.remove(&(key.lifecycle.clone(), before.clone()));
+        }
+        if let Some(after) = after {
+            self.sames.insert((key.lifecycle.clone(), after.clone()), key.clone());
+        }
     }
 
     fn shift(&mut self, member: &EntityKey, shift: &Shift) {

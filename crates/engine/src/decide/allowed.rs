@@ -65,8 +65,7 @@ pub(super) fn allowed_here(
 /// Gates that the request itself cannot open.
 fn gates_open(decider: &Decider<'_>, life: &Lifecycle, scope: &Scope<'_>, trigger: &Name) -> Result<bool, Stop> {
     for gate in life.gates.iter().filter(|it| !it.reads_request) {
-        let concerned = (gate.only.is_empty() || gate.only.contains(trigger)) && !gate.except.contains(trigger);
-        if concerned && decider.met(scope, gate.applies.as_ref())? && !decider.met(scope, Some(&gate.open))? {
+        if gate.binds(trigger) && decider.met(scope, gate.applies.as_ref())? && !decider.met(scope, Some(&gate.open))? {
             return Ok(false);
         }
     }

@@ -1,6 +1,6 @@
 //! Whether a rule may be taken, with every unmet condition at once.
 
-use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, StateSet, Take};
+use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, StateSet};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -36,7 +36,7 @@ impl Decider<'_> {
             life,
             entity,
             taken: &plan.taken,
-            changed: &[],
+            changed: &plan.sent,
             counted: &[],
             was: if rule.creating { NO_FIELDS.get() } else { &entity.fields },
             request,
@@ -56,7 +56,8 @@ impl Decider<'_> {
                 return Ok(Err(unmet));
             }
         };
-        let mut fields: Vec<(Name, Value)> = taken_fields(rule, entity, &plan.taken);
+        let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
+        let mut fields: Vec<(Name, Value)> = plan.sent.iter().filter(|(name, it)| differs(name, it)).cloned().collect();
         let mut tallies = Vec::new();
         let chosen = match rule.aims {
             Aims::Choices(choices) => choice.and_then(|it| choices.get(it)).map(|it| &it.then),
@@ -76,6 +77,7 @@ impl Decider<'_> {
                 there.state = state.name.clone();
             }
             let before = fields.clone();
+            let before = laid_over(&plan.sent, before);
             let inside = Scope { entity: &there, changed: &before, ..scope };
             self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
             self.grants(&inside, &state.enter, &mut fields, &mut grants, &mut faults)?;
@@ -87,7 +89,8 @@ impl Decider<'_> {
         }
         self.frozen(life, entity, rule, &fields, &mut unmet);
         self.kept(entity, rule, &fields, &mut unmet);
-        let after = Scope { changed: &fields, ..scope };
+        let result = laid_over(&plan.sent, fields.clone());
+        let after = Scope { changed: &result, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
         if let Some(state) = target.and_then(|it| life.state(it)) {
             let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };
@@ -108,16 +111,25 @@ impl Decider<'_> {
     /// Sorts what was sent into what is taken, what is ignored and what is not expected.
     fn accept<'l>(&self, life: &'l Lifecycle, rule: &Rule<'_>, request: &Request, unmet: &mut Vec<Unmet>) -> Plan<'l> {
         let mut taken = Fields::default();
+        let mut sent: Vec<(Name, Value)> = Vec::new();
         let mut ignored = Vec::new();
+        let bound = || life.gates.iter().filter(|it| it.binds(&rule.trigger)).flat_map(|it| &it.takes);
         for (name, value) in request.fields.iter() {
-            if let Some(take) = rule.takes.iter().find(|it| it.name == *name) {
-                match take.fits.accept(name, value) {
-                    Ok(value) => taken.put(name, value),
-                    Err(misfits) => {
+            let take = rule.takes.iter().chain(bound()).find(|it| it.name == *name);
+            let owned = life.field(name).filter(|it| it.engine && it.is.is_none());
+            // What the engine creates it may furnish with the fields that only it writes.
+            let furnished = if take.is_none() && request.engine && rule.creating { owned } else { None };
+            if take.is_some() || furnished.is_some() {
+                let fits = take.map(|it| &it.fits).or(furnished.map(|it| &it.fits));
+                match fits.map(|it| it.accept(name, value)) {
+                    Some(Ok(value)) if take.is_some_and(|it| !it.stored) => taken.put(name, value),
+                    Some(Ok(value)) => sent.push((name.clone(), value)),
+                    Some(Err(misfits)) => {
                         for misfit in misfits {
                             unmet.push(Unmet::new(misfit.code, misfit.message).of(&misfit.path));
                         }
                     }
+                    None => {}
                 }
             } else if *name == *"to" && rule.asks() {
                 taken.put(name, value.clone());
@@ -135,20 +147,27 @@ impl Decider<'_> {
         }
         for take in rule.takes {
             let Some(message) = &take.required else { continue };
-            if taken.get(&take.name).is_none_or(Value::is_blank) && !complained(unmet, &take.name) {
+            let value = match take.stored {
+                true => sent.iter().find(|(it, _)| *it == take.name).map(|(_, value)| value),
+                false => taken.get(&take.name),
+            };
+            if value.is_none_or(Value::is_blank) && !complained(unmet, &take.name) {
                 self.hit(life, PointKind::Refusal, || format!("{}.takes.{}", rule.label, take.name));
-                unmet.push(blank(&take.name, taken.get(&take.name), message));
+                let reason = blank(&take.name, value, message);
+                unmet.push(reason);
             }
         }
         Plan {
             to: None,
             choice: None,
             taken,
+            sent,
             fields: Vec::new(),
             counted: Vec::new(),
             tallies: Vec::new(),
             grants: Vec::new(),
             ignored,
+            same: None,
         }
     }
 
@@ -293,6 +312,13 @@ impl Decider<'_> {
     }
 }
 
+/// What was sent, with what the rules made of it on top.
+fn laid_over(sent: &[(Name, Value)], fields: Vec<(Name, Value)>) -> Vec<(Name, Value)> {
+    let mut all = sent.to_vec();
+    all.extend(fields);
+    all
+}
+
 fn set_tally(counter: &Name, key: Name, value: &Value) -> TallyChange {
     let value = value.as_float().unwrap_or_default();
     TallyChange { counter: counter.clone(), key, tally: Some(Tally { value, ..Tally::default() }) }
@@ -303,14 +329,6 @@ fn put(fields: &mut Vec<(Name, Value)>, name: &Name, value: Value) {
         Some((_, old)) => *old = value,
         None => fields.push((name.clone(), value)),
     }
-}
-
-/// What the request changes by itself: fields that are stored and differ.
-fn taken_fields(rule: &Rule<'_>, entity: &Entity, taken: &Fields) -> Vec<(Name, Value)> {
-    let stored = |name: &Name| rule.takes.iter().any(|it: &Take| it.name == *name && it.stored);
-    let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
-    let changed = taken.iter().filter(|(name, value)| stored(name) && differs(name, value));
-    changed.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn complained(unmet: &[Unmet], field: &Name) -> bool {

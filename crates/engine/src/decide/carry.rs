@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trackside_lifecycle::guard::Guard;
-use trackside_lifecycle::model::{Consequences, Lifecycle, NotifyOn, Severity, Tell};
+use trackside_lifecycle::model::{Consequences, Lifecycle, NotifyOn, Severity, Tally, Tell};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -89,11 +89,7 @@ impl Decider<'_> {
         let releases: Vec<Name> = parts.iter().flat_map(|it| it.release.iter().cloned()).collect();
         self.lease_events(key, request, trigger, &plan.grants, &releases)?;
         counted_here.append(&mut counted_all);
-        // What is stored is read from the entity from here on: rules may have changed it since.
-        let stored = |name: &Name| rule.takes.iter().any(|it| it.stored && it.name == *name);
-        let taken = plan.taken.iter().filter(|(name, _)| !stored(name));
-        let taken: Fields = taken.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let moved = Moved { taken, was, counted: counted_here, entered };
+        let moved = Moved { taken: plan.taken, was, counted: counted_here, entered };
         for part in &parts {
             self.tell_people(life, key, trigger, part, request, &moved)?;
         }
@@ -113,10 +109,15 @@ impl Decider<'_> {
     ) -> Result<(Event, Vec<Counted<'l>>, Fields), Stop> {
         let was = before.map(|it| it.fields.clone()).unwrap_or_default();
         let mut fields = plan.fields.clone();
+        if rule.creating {
+            let given = |name: &Name| plan.fields.iter().any(|(it, _)| it == name);
+            let defaults = present.fields.iter().filter(|(name, _)| !given(name));
+            fields.extend(defaults.map(|(name, value)| (name.clone(), value.clone())));
+        }
         fields.retain(|(name, value)| was.value(name) != *value);
         let plain = plan.counted.iter().filter(|it| !it.counter.failure).map(|it| it.change.clone());
         let mut changes = Changes { fields, tallies: plain.collect(), ..Changes::default() };
-        changes.tallies.extend(self.resets(life, present, rule, plan));
+        changes.tallies.extend(self.resets(life, present, rule, plan, request)?);
         changes.tallies.extend(plan.tallies.iter().cloned());
         let make = |changes: Changes| match (&plan.to, rule.creating) {
             (_, true) => Event::Created { definition: life.version, state: present.state.clone(), changes },
@@ -173,18 +174,50 @@ impl Decider<'_> {
         let entered = plan.to.is_some() || rule.creating;
         changes.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
         changes.shifts = shifts(life, before, &next);
+        let closed = life.state(&next.state).is_some_and(|it| it.last || it.outcome.is_some());
+        if closed && present.same.is_some() {
+            changes.same = Some(None);
+        } else if plan.same.is_some() && !closed {
+            changes.same = Some(plan.same.clone());
+        }
         Ok((make(changes), moves, was))
     }
 
     /// Counters that this move sets to zero.
-    fn resets(&self, life: &Lifecycle, present: &Entity, rule: &Rule<'_>, plan: &Plan<'_>) -> Vec<TallyChange> {
+    fn resets(
+        &self,
+        life: &Lifecycle,
+        present: &Entity,
+        rule: &Rule<'_>,
+        plan: &Plan<'_>,
+        request: &Request,
+    ) -> Result<Vec<TallyChange>, Stop> {
         let mut resets = Vec::new();
         for counter in &life.counters {
-            if present.tallies(&counter.name).is_none() {
-                continue;
-            }
+            let Some(tallies) = present.tallies(&counter.name) else { continue };
             if counter.reset_on.contains(&rule.trigger) {
-                resets.push(TallyChange { counter: counter.name.clone(), key: Name::new(""), tally: None });
+                match &counter.tally {
+                    // Only the tallies that this request speaks of; a part it does not name stands for all.
+                    Tally::ByKey(parts) => {
+                        let around = self.around();
+                        let mut scope = super::fire::plain_scope(&around, life, present, request);
+                        scope.taken = &plan.taken;
+                        scope.changed = &plan.sent;
+                        let mut wanted = Vec::new();
+                        for part in parts {
+                            wanted.push(self.value(&scope, part)?);
+                        }
+                        let matching = tallies.by_key.iter().filter(|(key, _)| key_matches(key, &wanted));
+                        resets.extend(matching.map(|(key, _)| TallyChange {
+                            counter: counter.name.clone(),
+                            key: key.clone(),
+                            tally: None,
+                        }));
+                    }
+                    Tally::One | Tally::PerState => {
+                        resets.push(TallyChange { counter: counter.name.clone(), key: Name::new(""), tally: None });
+                    }
+                }
             }
             if counter.reset_forward
                 && let Some(to) = &plan.to
@@ -196,7 +229,7 @@ impl Decider<'_> {
                 resets.push(TallyChange { counter: counter.name.clone(), key, tally: None });
             }
         }
-        resets
+        Ok(resets)
     }
 
     /// Messages, notices, alerts and effects of one set of consequences.
@@ -358,9 +391,14 @@ impl Moved<'_> {
 pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) -> Vec<Shift> {
     let mut shifts = Vec::new();
     for reference in &life.refs {
-        let (Some(name), Some(field)) = (&reference.inverse, &reference.by) else { continue };
-        let old = before.map(|it| it.ids(field)).unwrap_or_default();
-        let new = after.ids(field);
+        let Some(name) = &reference.inverse else { continue };
+        // The single entity of a lifecycle is referred to by all.
+        let ids = |entity: &Entity| match &reference.by {
+            Some(field) => entity.ids(field),
+            None => vec![super::scope::kind_of(&reference.to)],
+        };
+        let old = before.map(ids).unwrap_or_default();
+        let new = ids(after);
         let was = before.map(|it| it.state.clone());
         let group = |id: &Name| GroupKey {
             of: EntityKey { lifecycle: reference.to.clone(), id: id.clone() },
@@ -381,6 +419,13 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
         }
     }
     shifts
+}
+
+/// Whether the parts of a tally's key are those wanted; null stands for any.
+fn key_matches(key: &Name, wanted: &[Value]) -> bool {
+    let parts: Vec<&str> = key.split(super::count::SEPARATOR).collect();
+    parts.len() == wanted.len()
+        && parts.iter().zip(wanted).all(|(part, wanted)| wanted.is_null() || *part == super::count::key_part(wanted))
 }
 
 /// An alert in plain words.

@@ -84,12 +84,14 @@ impl Decider<'_> {
             fields.push((name, value));
         }
         let to = state.unwrap_or(&before.state).clone();
-        let tallies = tallies.iter().map(|(counter, key, value)| TallyChange {
-            counter: counter.clone(),
-            key: key.clone(),
-            tally: Some(Tally { value: *value, ..Tally::default() }),
+        let tallies = tallies.iter().map(|(counter, key, value)| {
+            let window = life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
+            let marks = if window { vec![(self.now, *value)] } else { Vec::new() };
+            let tally = Some(Tally { value: *value, marks, warned: 0 });
+            TallyChange { counter: counter.clone(), key: key.clone(), tally }
         });
-        self.put_right(&life, key, &before, from, &to, fields, tallies.collect(), &request)
+        let tallies = tallies.collect();
+        self.put_right(&life, key, &before, from, &to, fields, tallies, &request)
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -45,13 +45,9 @@ pub(super) fn counted<'l>(decider: &Decider<'_>, scope: &Scope<'_>, counter: &'l
         TallyKind::ByKey(keys) => {
             let mut parts = Vec::new();
             for guard in keys {
-                parts.push(match decider.eval(scope, guard)? {
-                    Ok(Value::Text(text)) => text.to_string(),
-                    Ok(value) => value.to_json().to_string(),
-                    Err(_) => String::new(),
-                });
+                parts.push(decider.eval(scope, guard)?.map(|it| key_part(&it)).unwrap_or_default());
             }
-            Name::from(parts.join("|"))
+            Name::from(parts.join(SEPARATOR))
         }
     };
     let amount = match (&counter.add, counts) {
@@ -94,6 +90,18 @@ pub(super) fn counted<'l>(decider: &Decider<'_>, scope: &Scope<'_>, counter: &'l
     let reached = counts && limit.is_some_and(|limit| tally.value >= limit);
     let change = TallyChange { counter: counter.name.clone(), key, tally: Some(tally) };
     Ok(Some(Counted { counter, change, warned, reached }))
+}
+
+/// Stands between the parts of a key; no part contains it.
+pub(super) const SEPARATOR: &str = " \u{b7} ";
+
+/// One part of a key as text.
+pub(super) fn key_part(value: &Value) -> String {
+    let text = match value {
+        Value::Text(text) => text.to_string(),
+        value => value.to_json().to_string(),
+    };
+    text.replace(SEPARATOR, " ")
 }
 
 fn six_decimals(number: f64) -> f64 {

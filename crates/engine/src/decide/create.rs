@@ -51,7 +51,8 @@ impl Decider<'_> {
         let permitted = {
             let around = self.around();
             let plain = super::fire::plain_scope(&around, &life, &blank, &request);
-            let scope = super::scope::Scope { taken: &request.fields, ..plain };
+            let sent: Vec<_> = request.fields.iter().map(|(name, it)| (name.clone(), it.clone())).collect();
+            let scope = super::scope::Scope { taken: &request.fields, changed: &sent, ..plain };
             // A lifecycle with a single entity is set up by the engine alone.
             (life.one && request.engine) || self.met(&scope, Some(&life.create.by))?
         };
@@ -78,23 +79,53 @@ impl Decider<'_> {
             (None, Some(plan)) => plan,
             (None, None) => return Err(Stop::NotLoaded),
         };
+        let (mine, twin) = self.same(&life, &blank, &plan, &request)?;
+        if let Some(twin) = twin {
+            return self.again(&life, &twin, request);
+        }
+        let plan = super::plan::Plan { same: mine, ..plan };
         let moved = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
         let enter = life.state(&life.initial).map(|it| &it.enter);
         let parts: Vec<_> = [Some(&life.create.then), enter].into_iter().flatten().collect();
         self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
     }
 
+    /// What no two open entities have in common, and the open one that has it already.
+    fn same(
+        &self,
+        life: &Lifecycle,
+        blank: &Entity,
+        plan: &super::plan::Plan<'_>,
+        request: &Request,
+    ) -> Result<(Option<Name>, Option<EntityKey>), Stop> {
+        let Some(guard) = &life.create.same else { return Ok((None, None)) };
+        let around = self.around();
+        let plain = super::fire::plain_scope(&around, life, blank, request);
+        let scope = super::scope::Scope { taken: &plan.taken, changed: &plan.fields, ..plain };
+        let value = self.value(&scope, guard)?;
+        if value.is_null() {
+            return Ok((None, None));
+        }
+        let mine = Name::from(value.to_json().to_string());
+        let twin = self.draft.same(&life.name, &mine);
+        Ok((Some(mine), twin))
+    }
+
     /// The id exists: some lifecycles say what that means, others refuse.
     fn again(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
         let (_, entity) = self.here(key)?;
+        let message = format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
+        let mut refusal = Refusal::one(Stage::Edge, "already-exists", message);
         if let Some(again) = &life.create.again {
             let leaves = life.transition(again).is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
             if leaves {
-                return self.fire(key, &What::Event(again.clone()), request);
+                match self.fire(key, &What::Event(again.clone()), request) {
+                    Err(Stop::Refused(why)) => refusal.errors.extend(why.errors),
+                    done => return done,
+                }
             }
         }
-        let message = format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
-        Err(Refusal::one(Stage::Edge, "already-exists", message).into())
+        Err(refusal.into())
     }
 
     /// An entity as it is before anything is known of it but its defaults.
@@ -120,6 +151,7 @@ impl Decider<'_> {
             tallies: Vec::new(),
             leases: Vec::new(),
             effects: Vec::new(),
+            same: None,
             broken: Vec::new(),
         }
     }

@@ -17,12 +17,14 @@ pub(super) struct Draft<'a> {
     counts: BTreeMap<GroupKey, BTreeMap<Name, u64>>,
     /// Who joined (true) or left (false) a group.
     moved: BTreeMap<(GroupKey, EntityKey), bool>,
+    /// Values taken (some) or given free (none) by this decision.
+    sames: BTreeMap<(Name, Name), Option<EntityKey>>,
     pub entries: Vec<Entry>,
 }
 
 impl<'a> Draft<'a> {
     pub fn new(base: &'a View) -> Self {
-        Self { base, entities: Vec::new(), counts: BTreeMap::new(), moved: BTreeMap::new(), entries: Vec::new() }
+        Self { base, entities: Vec::new(), counts: BTreeMap::new(), moved: BTreeMap::new(), sames: BTreeMap::new(), entries: Vec::new() }
     }
 
     pub fn base(&self) -> &'a View {
@@ -54,6 +56,14 @@ impl<'a> Draft<'a> {
         members
     }
 
+    /// The open entity that has this value.
+    pub fn same(&self, lifecycle: &Name, value: &Name) -> Option<EntityKey> {
+        match self.sames.get(&(lifecycle.clone(), value.clone())) {
+            Some(it) => it.clone(),
+            None => self.base.same(lifecycle, value).cloned(),
+        }
+    }
+
     pub fn next_seq(&self) -> u64 {
         self.base.seq + self.entries.len() as u64 + 1
     }
@@ -82,6 +92,15 @@ impl Ledger for Draft<'_> {
 
     fn put(&mut self, entity: Entity) {
         self.entities.push(entity);
+    }
+
+    fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
+        if let Some(before) = before {
+            self.sames.insert((key.lifecycle.clone(), before.clone()), None);
+        }
+        if let Some(after) = after {
+            self.sames.insert((key.lifecycle.clone(), after.clone()), Some(key.clone()));
+        }
     }
 
     fn shift(&mut self, member: &EntityKey, shift: &Shift) {

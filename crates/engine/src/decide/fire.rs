@@ -170,8 +170,7 @@ impl Decider<'_> {
         let around = self.around();
         let scope = Scope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
-            let concerned = (gate.only.is_empty() || gate.only.contains(trigger)) && !gate.except.contains(trigger);
-            if !concerned || !self.met(&scope, gate.applies.as_ref())? || self.met(&scope, Some(&gate.open))? {
+            if !gate.binds(trigger) || !self.met(&scope, gate.applies.as_ref())? || self.met(&scope, Some(&gate.open))? {
                 continue;
             }
             self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));

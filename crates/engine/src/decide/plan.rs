@@ -122,13 +122,18 @@ pub(super) struct Plan<'l> {
     /// None: it stays where it is.
     pub to: Option<Name>,
     pub choice: Option<usize>,
+    /// Values that the request brought but that are not stored.
     pub taken: Fields,
+    /// Fields that the request brought.
+    pub sent: Vec<(Name, Value)>,
     pub fields: Vec<(Name, Value)>,
     pub counted: Vec<Counted<'l>>,
     /// Tallies set or reset by the rule.
     pub tallies: Vec<TallyChange>,
     pub grants: Vec<(Name, Name)>,
     pub ignored: Vec<Name>,
+    /// What no other open entity may have in common with it.
+    pub same: Option<Name>,
 }
 
 /// A counter counted, and what that sets off.

@@ -140,10 +140,7 @@ impl Scope<'_> {
         if let Some((_, value)) = self.changed.iter().rev().find(|(it, _)| it == name) {
             return value.clone();
         }
-        match self.taken.get(name) {
-            Some(value) => value.clone(),
-            None => self.entity.fields.value(name),
-        }
+        self.entity.fields.value(name)
     }
 
     fn is_final(&self) -> bool {
@@ -230,8 +227,10 @@ impl Scope<'_> {
                     *counts.entry(Name::from(state)).or_default() += 1;
                 }
             }
-            if *count == Count::All {
-                return Ok(int(all));
+            match count {
+                Count::All => return Ok(int(all)),
+                Count::Missing => return Ok(int(all - counts.values().sum::<u64>())),
+                _ => {}
             }
             return Ok(int(self.tally_of(&reference.to, &counts, count)));
         }
@@ -250,6 +249,7 @@ impl Scope<'_> {
         let sum = |wanted: &dyn Fn(&Name) -> bool| counts.iter().filter(|(it, _)| wanted(it)).map(|(_, n)| n).sum();
         match count {
             Count::All => counts.values().sum(),
+            Count::Missing => 0,
             Count::State(state) => counts.get(state).copied().unwrap_or(0),
             Count::Closed => sum(&closed),
             Count::Open => sum(&|it| !closed(it)),

@@ -146,7 +146,7 @@ impl Happened<'_> {
                 }
             }
             for (name, wanted) in then.timers.iter() {
-                let due = entity.timer(&name.it).and_then(|it| it.due).map(|it| it.since(self.world.now));
+                let due = entity.timer(&name.it).and_then(|it| it.ends_at()).map(|it| it.since(self.world.now));
                 let fine = match &wanted.value {
                     NodeValue::Null => due.is_none(),
                     NodeValue::Text(text) => Span::parse(text) == due,
@@ -277,10 +277,19 @@ impl Happened<'_> {
                 return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
             }
         }
-        if let Some(wanted) = &then.result
-            && !subset(&wanted.it.0.to_json(), &self.result)
-        {
-            return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&self.result)));
+        if let Some(wanted) = &then.result {
+            let json = wanted.it.0.to_json();
+            let fine = match (&json, &self.result) {
+                // Of a list, these in this order; others may stand between.
+                (Json::Array(wanted), Json::Array(got)) => {
+                    let mut rest = got.iter();
+                    wanted.iter().all(|one| rest.any(|it| subset(one, it)))
+                }
+                (json, got) => subset(json, got),
+            };
+            if !fine {
+                return Err(mismatch(wanted.at, show(&json), show(&self.result)));
+            }
         }
         Ok(())
     }

@@ -61,6 +61,7 @@ impl Workbench<'_> {
                 checks: Vec::new(),
                 count: Vec::new(),
                 again: None,
+                same: None,
                 then: Consequences::default(),
             };
         };
@@ -76,6 +77,7 @@ impl Workbench<'_> {
             checks: self.checks(from.when.as_ref()),
             count: syntax_list(&from.count).iter().map(|it| self.counter(it)).collect(),
             again: from.again.as_ref().map(|it| self.transition(it)),
+            same: from.same.as_ref().and_then(|it| self.guard(it, &Type::Any)),
             then: self.consequences(&from.consequences()),
             takes,
         };
@@ -140,11 +142,7 @@ impl Workbench<'_> {
         let bare = decl.r#type.is_none() && decl.properties.is_none() && decl.items.is_none() && decl.r#enum.is_none();
         match self.shape.fields.get(&name.it) {
             Some(_) if bare => self.taken_field(name, required),
-            Some(_) => {
-                self.error("field-and-value", name.at, format!("`{}` is a field: its type is declared there", name.it));
-                self.taken_field(name, required)
-            }
-            None => {
+            _ => {
                 let fits = types.build(&decl, name.at, self.problems);
                 Take { name: name.it.clone(), fits, stored: false, required }
             }

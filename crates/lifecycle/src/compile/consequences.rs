@@ -153,7 +153,8 @@ impl Workbench<'_> {
             return None;
         };
         for (name, _) in from.fields.iter() {
-            if !other.create_takes.contains(&name.it) {
+            // What the engine creates it may also furnish with the fields that only it writes.
+            if !other.create_takes.contains(&name.it) && !other.owned.contains(&name.it) {
                 let known: Vec<&str> = other.create_takes.iter().map(Name::as_str).collect();
                 self.unknown("unknown-field", &format!("field that creating {} takes called", other.name), name, &known);
             }

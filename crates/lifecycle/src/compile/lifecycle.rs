@@ -139,7 +139,7 @@ pub(super) fn compile(
         }
     }
     let refs = refs(&mut bench, file);
-    let gates = gates(&mut bench, file);
+    let gates = gates(&mut bench, file, &types);
     let path: Vec<Name> = file.path.iter().flatten().map(|it| bench.state(it)).collect();
     let transitions: Vec<Transition> = file
         .transitions
@@ -167,7 +167,7 @@ pub(super) fn compile(
         {
             bench.timeless(&holds, source, "`holds`");
             invariants.push(Invariant {
-                name: Name::from(format!("{}.holds", name.it)),
+                name: name.it.clone(),
                 holds,
                 within: Some(super::arms::state_set(vec![name.it.clone()])),
                 severity: Severity::Error,
@@ -241,11 +241,12 @@ fn counted_values(
 
 fn names_are_free(bench: &mut Workbench<'_>, file: &LifecycleFile) {
     let mut taken: Vec<(Name, &'static str)> = bench.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
-    clash(bench, "field", &file.fields, &mut taken, "field", &[]);
-    clash(bench, "relation", &file.relations, &mut taken, "relation", &[]);
-    clash(bench, "counter", &file.counters, &mut taken, "counter", &[]);
-    clash(bench, "slot", &file.slots, &mut taken, "slot", &[]);
-    clash(bench, "ref", &file.refs, &mut taken, "ref", &["agent"]);
+    // A computed field may show the envelope's own value in its own way: `timeInState` in minutes.
+    clash(bench, "field", &file.fields, &mut taken, |_, it| it.is.is_some());
+    clash(bench, "relation", &file.relations, &mut taken, |_, _| false);
+    clash(bench, "counter", &file.counters, &mut taken, |_, _| false);
+    clash(bench, "slot", &file.slots, &mut taken, |_, _| false);
+    clash(bench, "ref", &file.refs, &mut taken, |name, _| name == "agent");
 }
 
 fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Field> {
@@ -321,10 +322,16 @@ fn inverses(pack: &PackShape, name: &Name) -> Vec<Inverse> {
     inverses
 }
 
-fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Gate> {
+fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile, types: &Types<'_>) -> Vec<Gate> {
     // A gate may read what any request brings: the union of all values taken.
     let mut gates = Vec::new();
     bench.taken = every_taken_value(file);
+    for (_, decl) in file.gates.iter() {
+        for (name, it) in decl.takes.iter() {
+            let ty = types.build(it, name.at, bench.problems).ty();
+            bench.taken.insert(name.it.clone(), ty);
+        }
+    }
     for (name, decl) in file.gates.iter() {
         let applies = bench.when(&decl.r#for);
         let Some(open) = bench.guard(&decl.open, &Type::Bool) else { continue };
@@ -341,7 +348,14 @@ fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Gate> {
             .reads()
             .iter()
             .any(|it| matches!(bench.table.reads.get(it.slot.0 as usize), Some(Read::Taken(_) | Read::Reason)));
-        gates.push(Gate { name: name.it.clone(), applies, open, says, only, except, reads_request });
+        let takes = decl.takes.iter().map(|(name, it)| crate::model::Take {
+            name: name.it.clone(),
+            fits: types.build(it, name.at, bench.problems),
+            stored: false,
+            required: None,
+        });
+        let takes = takes.collect();
+        gates.push(Gate { name: name.it.clone(), applies, open, says, only, except, takes, reads_request });
     }
     bench.taken.clear();
     gates

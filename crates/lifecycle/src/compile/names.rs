@@ -49,7 +49,7 @@ const PLAIN: &[&str] = &[
     "id", "state", "previousState", "version", "createdAt", "updatedAt", "stateEnteredAt", "timeInState", "timeByState",
     "totalTime", "visits", "overdue", "reason", "fence", "human", "agent", "system", "engine", "admin", "now",
 ];
-const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask", "action", "arguments"];
+const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask"];
 
 /// Words that no field, role, relation, counter, slot, ref or state set may take.
 pub(super) fn is_reserved(name: &str) -> bool {
@@ -245,12 +245,13 @@ impl Vocabulary<'_> {
         let states = self.pack.lifecycles.get(of).map(|it| it.states.clone()).unwrap_or_default();
         let count = match member {
             Some("count") => Count::All,
+            Some("missing") => Count::Missing,
             Some("closed") => Count::Closed,
             Some("open") => Count::Open,
             Some(outcome @ ("success" | "failure" | "cancelled")) => Count::Outcome(outcome.into()),
             Some(state) if states.iter().any(|it| it == state) => Count::State(state.into()),
             _ => {
-                let known = ["count", "closed", "open", "success", "failure", "cancelled"].into_iter();
+                let known = ["count", "missing", "closed", "open", "success", "failure", "cancelled"].into_iter();
                 let known = known.chain(states.iter().map(Name::as_str));
                 return Err(unknown(key, known.map(|it| format!("{name}.{it}"))));
             }

@@ -67,13 +67,12 @@ pub(super) fn compile(
     };
     let mut rules = Vec::new();
     for rule in &from.rules {
-        if rule.level.is_some() == rule.deny.is_some()
-            && let Some(action) = rule.action.iter().next()
-        {
-            problems.error("level-or-deny", action.at, "a rule gives a `level` or a `deny` message");
+        let place = rule.level.as_ref().map(|it| it.at).or(rule.when.as_ref().map(|it| it.at)).unwrap_or(from.unknown.at);
+        if rule.level.is_some() == rule.deny.is_some() {
+            problems.error("level-or-deny", place, "a rule gives a `level` or a `deny` message");
         }
         rules.push(PolicyRule {
-            actions: rule.action.iter().map(|it| it.it.clone()).collect(),
+            actions: rule.action.iter().flat_map(|it| it.iter()).map(|it| it.it.clone()).collect(),
             when: rule.when.as_ref().and_then(|it| guard(it, &mut names, problems)),
             level: rule.level.as_ref().map(|it| level(it, problems)),
             deny: rule.deny.clone(),

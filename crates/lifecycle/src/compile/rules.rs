@@ -282,10 +282,16 @@ fn usual_severity(percent: u32) -> Severity {
 }
 
 /// Names declared twice under different keys would hide each other in expressions.
-pub(super) fn clash<T>(bench: &mut Workbench<'_>, what: &str, named: &Named<T>, taken: &mut Vec<(Name, &'static str)>, kind: &'static str, allow: &[&str]) {
-    for (name, _) in named.iter() {
-        if super::names::is_reserved(&name.it) && !allow.contains(&name.it.as_str()) {
-            bench.error("reserved-name", name.at, format!("`{}` has a meaning of its own; choose another name for this {what}", name.it));
+pub(super) fn clash<T>(
+    bench: &mut Workbench<'_>,
+    kind: &'static str,
+    named: &Named<T>,
+    taken: &mut Vec<(Name, &'static str)>,
+    may_reuse: impl Fn(&Name, &T) -> bool,
+) {
+    for (name, it) in named.iter() {
+        if super::names::is_reserved(&name.it) && !may_reuse(&name.it, it) {
+            bench.error("reserved-name", name.at, format!("`{}` has a meaning of its own; choose another name for this {kind}", name.it));
         } else if let Some((_, other)) = taken.iter().find(|(it, _)| *it == name.it) {
             bench.error("name-taken", name.at, format!("`{}` is already the name of a {other}", name.it));
         } else {

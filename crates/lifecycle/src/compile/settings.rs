@@ -125,11 +125,15 @@ impl Workbench<'_> {
             for source in &draft.from {
                 match self.try_guard(source) {
                     Ok(guard) => {
-                        let plain = guard.reads().iter().all(|it| {
-                            matches!(self.table.reads.get(it.slot.0 as usize), Some(Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State))
+                        let plain = guard.reads().iter().all(|it| match self.table.reads.get(it.slot.0 as usize) {
+                            Some(Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State) => true,
+                            // Only earlier ones, so that no setting can wait for itself.
+                            Some(Read::Setting(place)) => *place < n,
+                            _ => false,
                         });
                         if !plain {
-                            self.error("setting-from", source.at, "`from` may only read stored fields, refs and `me`");
+                            let message = "`from` may only read stored fields, refs, `me` and settings declared before it";
+                            self.error("setting-from", source.at, message);
                         }
                         if let Some(setting) = self.settings.get_mut(n) {
                             setting.from.push(guard);

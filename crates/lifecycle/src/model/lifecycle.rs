@@ -8,7 +8,7 @@ use super::fit::FieldType;
 use super::pack::{Policy, Setting};
 use super::read::Read;
 use super::rule::{Counter, Effect, Invariant, NotifyRule, Reaction, Slot, Timer};
-use super::transition::{Check, Choice, Create, Transition};
+use super::transition::{Check, Choice, Create, Take, Transition};
 use crate::guard::{Guard, Template};
 use crate::name::Name;
 use crate::value::Value;
@@ -126,6 +126,8 @@ pub struct Gate {
     pub says: Template,
     pub only: Vec<Name>,
     pub except: Vec<Name>,
+    /// Values that every request it binds may bring.
+    pub takes: Vec<Take>,
     /// It reads a value that the request brings, so it says nothing before there is one.
     pub reads_request: bool,
 }
@@ -152,6 +154,13 @@ pub struct Inverse {
 /// A set of states, in declared order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateSet(pub Vec<Name>);
+
+impl Gate {
+    /// Whether it concerns a transition, or `create`.
+    pub fn binds(&self, trigger: &str) -> bool {
+        (self.only.is_empty() || self.only.iter().any(|it| it == trigger)) && !self.except.iter().any(|it| it == trigger)
+    }
+}
 
 impl StateSet {
     pub fn has(&self, state: &str) -> bool {

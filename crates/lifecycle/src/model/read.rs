@@ -90,6 +90,8 @@ pub enum Look {
 pub enum Count {
     All,
     State(Name),
+    /// Ids that name nothing.
+    Missing,
     Closed,
     Open,
     Outcome(Name),

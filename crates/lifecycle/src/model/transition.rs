@@ -46,6 +46,8 @@ pub struct Create {
     pub checks: Vec<Check>,
     pub count: Vec<Name>,
     pub again: Option<Name>,
+    /// What no two open entities have in common.
+    pub same: Option<Guard>,
     pub then: Consequences,
 }
 

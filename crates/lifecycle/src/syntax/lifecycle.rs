@@ -159,6 +159,8 @@ keys! {
         pub says: Expr,
         /// Only these transitions.
         pub only: Option<OneOrMany<At<Name>>>,
+        /// Values it reads that every request it binds may bring; they are not stored.
+        pub takes: Named<TypeDecl>,
         /// All but these transitions.
         pub except: Option<OneOrMany<At<Name>>>,
     }
@@ -193,6 +195,8 @@ with_consequences! {
         pub when: Option<Checks>,
         /// Creating an id that exists fires this transition instead.
         pub again: Option<At<Name>>,
+        /// While an open entity has the same value of this expression, creating means that one: `again` follows there.
+        pub same: Option<Expr>,
         /// Counters that this counts.
         pub count: Option<OneOrMany<At<Name>>>,
         /// One sentence for people.

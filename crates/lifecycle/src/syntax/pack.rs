@@ -87,8 +87,8 @@ keys! {
 keys! {
     /// One rule of the risk policy.
     pub struct PolicyRule {
-        /// The actions it speaks of.
-        pub action: OneOrMany<At<Name>>,
+        /// The actions it speaks of; without it, all.
+        pub action: Option<OneOrMany<At<Name>>>,
         /// Only when true; sees `action`, `arguments` and `settings`.
         pub when: Option<Expr>,
         /// The level it gives.

@@ -254,6 +254,8 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
             found.ok_or_else(|| Fault::failed(format!("there is no place {at} in a list of {}", items.len())))
         }
         (Value::Null, _) => Ok(&NULL),
+        // No entry stands under nothing.
+        (Value::Map(_), Value::Null) => Ok(Value::Null),
         (Value::Map(_), _) => Err(Fault::failed(format!("a key of a map is text, not {}", key.kind()))),
         _ => Err(Fault::failed(format!("{} has no entries", of.kind()))),
     }

@@ -62,9 +62,7 @@ pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Resul
             Type::Text
         }
         Builtin::String => {
-            check(0, "a single value", |it| {
-                !matches!(it, Type::List(_) | Type::Map(_) | Type::Record(_) | Type::Null)
-            })?;
+            check(0, "a value", |it| *it != Type::Null)?;
             Type::Text
         }
         Builtin::Int => {
@@ -129,10 +127,13 @@ pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Resul
             list(0)?;
             item(0)
         }
-        Builtin::Hours | Builtin::Minutes | Builtin::Seconds => {
-            span(0)?;
-            Type::Float
-        }
+        Builtin::Hours | Builtin::Minutes | Builtin::Seconds => match given(0) {
+            Type::Map(of) if **of == Type::Span => Type::map(Type::Float),
+            _ => {
+                span(0)?;
+                Type::Float
+            }
+        },
     })
 }
 

@@ -89,7 +89,13 @@ pub(super) fn string(it: &Value, budget: &Budget) -> Result<Value, Fault> {
             show(it, &mut text, budget)?;
             Ok(Value::Text(Arc::from(text)))
         }
-        Value::Null | Value::List(_) | Value::Map(_) => Err(needs("string", "a single value", it)),
+        // As JSON: to look for words anywhere in it.
+        Value::List(_) | Value::Map(_) => {
+            let text = it.to_json().to_string();
+            budget.text(text.len())?;
+            Ok(Value::Text(Arc::from(text)))
+        }
+        Value::Null => Err(needs("string", "a value", it)),
     }
 }
 

@@ -29,9 +29,14 @@ pub(super) fn timestamp(it: &Value) -> Result<Value, Fault> {
     })
 }
 
+/// A span in units; a map of spans gives a map of numbers.
 pub(super) fn count(it: &Value, unit: f64) -> Result<Value, Fault> {
     match it {
         Value::Span(it) => finite(it.0 as f64 / unit),
+        Value::Map(map) => {
+            let counted = map.iter().map(|(name, it)| Ok((name.clone(), count(it, unit)?)));
+            counted.collect::<Result<_, Fault>>().map(Value::map)
+        }
         _ => Err(needs("hours, minutes and seconds", "a length of time", it)),
     }
 }

@@ -1,0 +1,109 @@
+//! The packs as plain YAML: just enough to look things up in them.
+
+use serde_json::Value;
+
+use crate::tree::Tree;
+
+/// A YAML file of a pack.
+#[derive(Clone, Debug)]
+pub struct PackFile {
+    pub path: String,
+    /// Its name without folder and ending.
+    pub stem: String,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub struct PackFolder {
+    pub name: String,
+    pub pack: PackFile,
+    pub lifecycles: Vec<PackFile>,
+    pub scenarios: Vec<PackFile>,
+}
+
+/// Every pack of the tree.
+pub fn packs(tree: &Tree) -> Vec<PackFolder> {
+    let folder = |name: &str| {
+        let under = |kind: &str| -> Vec<PackFile> {
+            let begin = format!("packs/{name}/{kind}/");
+            tree.files(&begin, ".yaml").map(|(path, text)| file(path, text)).collect()
+        };
+        let path = format!("packs/{name}/pack.yaml");
+        let text = tree.text(&path).unwrap_or_default();
+        PackFolder {
+            name: name.to_owned(),
+            pack: file(&path, text),
+            lifecycles: under("lifecycles"),
+            scenarios: under("scenarios"),
+        }
+    };
+    tree.folders("packs").into_iter().map(folder).collect()
+}
+
+/// What cannot be read is null here: `trackside check` says what is wrong with it.
+fn file(path: &str, text: &str) -> PackFile {
+    let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml").to_owned();
+    PackFile { path: path.to_owned(), stem, value: serde_saphyr::from_str(text).unwrap_or(Value::Null) }
+}
+
+impl PackFolder {
+    /// Names of all states of all lifecycles.
+    pub fn states(&self) -> Vec<String> {
+        let named = |it: &PackFile| it.value.get("states").and_then(Value::as_object).cloned().unwrap_or_default();
+        self.lifecycles.iter().flat_map(|it| named(it).into_iter().map(|(name, _)| name)).collect()
+    }
+
+    /// The definitions: `pack.yaml` first.
+    pub fn definitions(&self) -> impl Iterator<Item = &PackFile> {
+        std::iter::once(&self.pack).chain(&self.lifecycles)
+    }
+}
+
+/// Whether a path of keys leads somewhere.
+///
+/// `*` is any key, `[1]` an item. A key asked of a list is looked for in each of its items, as the
+/// arms of a transition are.
+pub fn leads(value: &Value, path: &[&str]) -> bool {
+    let Some((key, rest)) = path.split_first() else { return true };
+    let (key, index) = match key.split_once('[') {
+        Some((key, index)) => (key, index.trim_end_matches(']').parse::<usize>().ok()),
+        None => (*key, None),
+    };
+    let go_on = |it: &Value| match index {
+        None => leads(it, rest),
+        Some(index) => it.get(index).is_some_and(|it| leads(it, rest)),
+    };
+    match value {
+        Value::Object(map) if key == "*" => map.values().any(go_on),
+        Value::Object(map) => map.get(key).is_some_and(go_on),
+        Value::Array(items) => items.iter().any(|it| leads(it, path)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn paths_lead_through_maps_arms_and_choices() {
+        let task = json!({ "transitions": {
+            "start": { "by": "human" },
+            "block": [ { "by": "human" }, { "by": "agent", "to": [ { "state": "A" }, { "set": {} } ] } ],
+        } });
+        for (path, there) in [
+            ("transitions.start.by", true),
+            ("transitions.start.to", false),
+            ("transitions.block.to", true),
+            ("transitions.block[0].to", false),
+            ("transitions.block[1].to[1].set", true),
+            ("transitions.block[2]", false),
+            ("transitions.*.to", true),
+            ("states", false),
+        ] {
+            let keys: Vec<&str> = path.split('.').collect();
+            assert_eq!(leads(&task, &keys), there, "{path}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which crate may use which, and which crates of others the pure ones may use.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Finding;
+use crate::tree::Tree;
+
+/// A package of ours and the packages of ours it may use. A crate that is not here may not exist.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("trackside-lifecycle", &[]),
+    ("trackside-engine", &["trackside-lifecycle"]),
+    ("trackside", &["trackside-engine", "trackside-lifecycle"]),
+    ("trackside-benches", &["trackside-engine", "trackside-lifecycle"]),
+    ("xtask", &[]),
+];
+
+/// What the pure crates may use of others: values, text and mathematics, nothing that acts.
+const PURE: &[(&str, &[&str])] = &[
+    (
+        "trackside-lifecycle",
+        &["annotate-snippets", "cel", "jiff", "regex", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"],
+    ),
+    ("trackside-engine", &["jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
+];
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    match metadata(tree) {
+        Ok(metadata) => compare(&metadata),
+        Err(error) => vec![Finding::new("Cargo.toml", 0, format!("cargo metadata did not answer: {error}"))],
+    }
+}
+
+/// What the manifests say, as cargo reads them.
+fn metadata(tree: &Tree) -> Result<Value, String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(tree.root())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+fn compare(metadata: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let packages = list(metadata, "packages");
+    let ours: Vec<String> = packages.iter().map(|it| text(it, "name")).collect();
+    for package in &packages {
+        let name = text(package, "name");
+        let Some((_, allowed)) = ARROWS.iter().find(|(it, _)| *it == name) else {
+            let what = format!("the crate is not in the table of xtask/src/tidy/arrows.rs: give `{name}` its arrows there");
+            findings.push(Finding::new(name, 0, what));
+            continue;
+        };
+        let pure = PURE.iter().find(|(it, _)| *it == name).map(|(_, allowed)| *allowed);
+        for dependency in list(package, "dependencies") {
+            let used = text(&dependency, "name");
+            let for_tests = dependency.get("kind").and_then(Value::as_str) == Some("dev");
+            if ours.contains(&used) {
+                if !allowed.contains(&used.as_str()) {
+                    findings.push(Finding::new(&name, 0, format!("may not use `{used}`: no arrow leads there")));
+                }
+            } else if let Some(pure) = pure
+                && !for_tests
+                && !pure.contains(&used.as_str())
+            {
+                let what = format!("may not use the crate `{used}`: it is not on the list of the pure crates");
+                findings.push(Finding::new(&name, 0, what));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::clean;
+    use serde_json::json;
+
+    #[test]
+    fn the_arrows_hold() {
+        clean(&check(&Tree::here()));
+    }
+
+    #[test]
+    fn a_wrong_arrow_an_unlisted_crate_and_an_acting_crate_are_found() {
+        let planted = json!({ "packages": [
+            { "name": "trackside-lifecycle", "dependencies": [
+                { "name": "trackside-engine", "kind": null },
+                { "name": "tokio", "kind": null },
+                { "name": "proptest", "kind": "dev" },
+                { "name": "cel", "kind": null },
+            ] },
+            { "name": "trackside-engine", "dependencies": [ { "name": "trackside-lifecycle", "kind": null } ] },
+            { "name": "trackside-goodies", "dependencies": [] },
+        ] });
+        let said: Vec<String> = compare(&planted).iter().map(Finding::to_string).collect();
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said.iter().any(|it| it.contains("may not use `trackside-engine`")), "{said:?}");
+        assert!(said.iter().any(|it| it.contains("may not use the crate `tokio`")), "{said:?}");
+        assert!(said.iter().any(|it| it.contains("`trackside-goodies` its arrows")), "{said:?}");
+    }
+}

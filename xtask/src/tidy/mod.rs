@@ -1,0 +1,60 @@
+//! What the repository promises about itself, as ordinary tests.
+//!
+//! Each check is a function from the tree to findings, with a test on a planted violation beside it
+//! and one on this repository.
+
+mod arrows;
+mod links;
+mod markers;
+mod purity;
+mod spec;
+mod states;
+mod words;
+
+use std::fmt;
+
+use crate::tree::Tree;
+
+/// Something to put right.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    pub path: String,
+    /// Zero for a file as a whole.
+    pub line: usize,
+    pub what: String,
+}
+
+impl Finding {
+    pub fn new(path: impl Into<String>, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.into(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// Every check.
+pub fn all(tree: &Tree) -> Vec<Finding> {
+    let checks = [arrows::check, purity::check, states::check, words::check, markers::check, links::check, spec::check];
+    let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
+    findings.sort();
+    findings
+}
+
+/// Folders of Rust that is part of the product.
+fn crates(tree: &Tree) -> Vec<String> {
+    tree.folders("crates").into_iter().map(|it| format!("crates/{it}/src")).collect()
+}
+
+/// What a test of this repository says when it fails.
+#[cfg(test)]
+fn clean(findings: &[Finding]) {
+    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    assert!(findings.is_empty(), "\n{}\n", lines.join("\n"));
+}

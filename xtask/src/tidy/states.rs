@@ -1,0 +1,83 @@
+//! No state of any pack is known to the code: rules live in definitions.
+
+use std::collections::BTreeMap;
+
+use super::{Finding, crates};
+use crate::packs::packs;
+use crate::rust::{sources, texts};
+use crate::tree::Tree;
+
+/// Shorter names are ordinary words too often.
+const SHORTEST: usize = 4;
+
+/// Literals that happen to be spelled like a state of some pack and mean something of our own.
+const EXCEPTIONS: &[(&str, &str, &str)] =
+    &[("crates/engine/src/event.rs", "ASSIGNED", "a kind of journal entry, out of the closed list of the contract")];
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    check_with(tree, EXCEPTIONS)
+}
+
+fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
+    let mut states: BTreeMap<String, String> = BTreeMap::new();
+    for pack in packs(tree) {
+        for state in pack.states().into_iter().filter(|it| it.len() >= SHORTEST) {
+            states.entry(state).or_insert_with(|| pack.name.clone());
+        }
+    }
+    let mut findings = Vec::new();
+    let mut used = vec![false; exceptions.len()];
+    for src in crates(tree) {
+        for source in sources(tree, &src).product {
+            for (text, line) in texts(&source.tokens) {
+                for (state, pack) in states.iter().filter(|(state, _)| names(&text, state)) {
+                    let excepted = exceptions.iter().position(|(path, it, _)| *path == source.path && it == state);
+                    match excepted.and_then(|at| used.get_mut(at)) {
+                        Some(used) => *used = true,
+                        None => {
+                            let what = format!("\"{state}\" is a state of the pack {pack}: rules belong into definitions");
+                            findings.push(Finding::new(&source.path, line, what));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let idle = exceptions.iter().zip(&used).filter(|(_, used)| !**used);
+    findings.extend(idle.map(|((path, state, _), _)| {
+        Finding::new(*path, 0, format!("does not need its exception for \"{state}\" any more: remove it"))
+    }));
+    findings
+}
+
+/// The whole text, or quoted inside it, as in an expression.
+fn names(text: &str, state: &str) -> bool {
+    text == state || text.contains(&format!("\"{state}\"")) || text.contains(&format!("'{state}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::clean;
+
+    #[test]
+    fn the_code_knows_no_state() {
+        clean(&check(&Tree::here()));
+    }
+
+    #[test]
+    fn a_state_in_the_code_is_found() {
+        let lifecycle = "lifecycle: mission.task\nstates: { REVIEW: {}, OUT: {}, IN_PROGRESS: {} }\n";
+        let code = "/// From \"REVIEW\" on.\nfn f(s: &str) -> bool {\n s == \"REVIEW\" || g(\"state == 'IN_PROGRESS'\") || s == \"OUT\" }\n#[cfg(test)] mod tests { const S: &str = \"REVIEW\"; }";
+        let tree = Tree::planted(&[
+            ("packs/mission/pack.yaml", "pack: mission\n"),
+            ("packs/mission/lifecycles/task.yaml", lifecycle),
+            ("crates/engine/src/lib.rs", code),
+        ]);
+        let found = check_with(&tree, &[]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found.iter().all(|it| it.line == 3), "{found:?}");
+        let excepted = [("crates/engine/src/lib.rs", "REVIEW", ""), ("crates/engine/src/lib.rs", "IN_PROGRESS", "")];
+        assert_eq!(check_with(&tree, &excepted), []);
+    }
+}

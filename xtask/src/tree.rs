@@ -1,0 +1,90 @@
+//! The files of the repository, or of a planted one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders nobody wrote by hand.
+const SKIPPED: [&str; 8] =
+    [".git", "target", "node_modules", "corpus", "artifacts", "coverage", "mutants.out", ".trackside"];
+/// Endings of the files that are looked at.
+const READ: [&str; 4] = ["rs", "md", "yaml", "toml"];
+
+/// Texts by their path from the root, `/` between folders.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    root: PathBuf,
+    texts: BTreeMap<String, String>,
+    /// Everything that exists and has another ending, and every folder.
+    others: Vec<String>,
+}
+
+impl Tree {
+    /// This repository.
+    pub fn here() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf();
+        let mut tree = Self { root: root.clone(), ..Self::default() };
+        tree.walk(&root, "");
+        tree
+    }
+
+    /// One made up for a test.
+    #[cfg(test)]
+    pub fn planted(files: &[(&str, &str)]) -> Self {
+        let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Self { texts, ..Self::default() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.texts.get(path).map(String::as_str)
+    }
+
+    /// Files whose path begins and ends so, in order.
+    pub fn files<'a>(&'a self, begin: &'a str, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let fits = move |path: &str| path.starts_with(begin) && path.ends_with(end);
+        self.texts.iter().filter(move |(path, _)| fits(path)).map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        self.texts.contains_key(path)
+            || self.others.iter().any(|it| it == path)
+            || self.texts.keys().any(|it| it.starts_with(&folder))
+    }
+
+    /// Names of the folders right under one.
+    pub fn folders(&self, under: &str) -> Vec<&str> {
+        let mut found: Vec<&str> = self
+            .texts
+            .keys()
+            .filter_map(|path| path.strip_prefix(under)?.strip_prefix('/')?.split_once('/'))
+            .map(|(folder, _)| folder)
+            .collect();
+        found.dedup();
+        found
+    }
+
+    fn walk(&mut self, folder: &Path, prefix: &str) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if SKIPPED.iter().any(|it| *it == name) {
+                continue;
+            }
+            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            if entry.path().is_dir() {
+                self.walk(&entry.path(), &path);
+                self.others.push(path);
+            } else if READ.iter().any(|it| path.ends_with(&format!(".{it}"))) {
+                let text = fs::read_to_string(entry.path()).unwrap_or_default();
+                self.texts.insert(path, text);
+            } else {
+                self.others.push(path);
+            }
+        }
+    }
+}
