@@ -44,8 +44,15 @@ impl Decider<'_> {
         };
         self.checks(&scope, rule.checks, &rule.label, &mut unmet)?;
         let clear = unmet.is_empty();
-        plan.counted = self.count(life, &scope, rule.count)?;
-        let counted: Vec<TallyChange> = plan.counted.iter().map(|it| it.change.clone()).collect();
+        let counts = match self.count(life, &scope, rule.count) {
+            Ok(it) => it,
+            Err(Stop::Refused(refusal)) => {
+                unmet.extend(refusal.errors.into_iter().filter(|_| clear));
+                return Ok(Err(unmet));
+            }
+            Err(stop) => return Err(stop),
+        };
+        let counted: Vec<TallyChange> = counts.iter().map(|it| it.change.clone()).collect();
         scope.counted = &counted;
         let (choice, to) = match self.aim(&scope, rule)? {
             Ok(it) => it,
@@ -100,6 +107,7 @@ impl Decider<'_> {
         if !unmet.is_empty() {
             return Ok(Err(unmet));
         }
+        plan.counted = counts;
         plan.to = to;
         plan.choice = choice;
         plan.fields = fields;

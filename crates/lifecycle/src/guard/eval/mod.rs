@@ -255,7 +255,7 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
         }
         (Value::Null, _) => Ok(&NULL),
         // No entry stands under nothing.
-        (Value::Map(_), Value::Null) => Ok(Value::Null),
+        (Value::Map(_), Value::Null) => Ok(&NULL),
         (Value::Map(_), _) => Err(Fault::failed(format!("a key of a map is text, not {}", key.kind()))),
         _ => Err(Fault::failed(format!("{} has no entries", of.kind()))),
     }
