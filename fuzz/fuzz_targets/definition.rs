@@ -11,7 +11,8 @@ use trackside_lifecycle::source::Sources;
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let mut sources = Sources::new();
-    let mut files = text.split("\n%%%%\n").enumerate().map(|(at, text)| sources.add(format!("{at}.yaml"), text));
+    let mut files =
+        text.split("\n%%%%\n").enumerate().map(|(at, text)| sources.add(format!("{at}.yaml"), text));
     let Some(pack) = files.next() else { return };
     let lifecycles = files.take(4).collect();
     match compile(&sources, &PackFiles { pack, lifecycles }) {

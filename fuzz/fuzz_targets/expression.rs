@@ -6,7 +6,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use trackside_lifecycle::guard::{Fault, Guard, HostFunction, Names, Resolved, Scope, Slot, Template, Type, Unknown};
+use trackside_lifecycle::guard::{
+    Fault, Guard, HostFunction, Names, Resolved, Scope, Slot, Template, Type, Unknown,
+};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -87,7 +89,11 @@ impl Names for World {
 
     fn function(&self, name: &str) -> Option<HostFunction> {
         let params = vec![Type::Text, Type::Any];
-        (name == "policy").then(|| HostFunction { id: 1, params, result: Type::record([("level", Type::Text)]) })
+        (name == "policy").then(|| HostFunction {
+            id: 1,
+            params,
+            result: Type::record([("level", Type::Text)]),
+        })
     }
 }
 

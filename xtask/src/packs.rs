@@ -49,7 +49,8 @@ fn file(path: &str, text: &str) -> PackFile {
 impl PackFolder {
     /// Names of all states of all lifecycles.
     pub fn states(&self) -> Vec<String> {
-        let named = |it: &PackFile| it.value.get("states").and_then(Value::as_object).cloned().unwrap_or_default();
+        let named =
+            |it: &PackFile| it.value.get("states").and_then(Value::as_object).cloned().unwrap_or_default();
         self.lifecycles.iter().flat_map(|it| named(it).into_iter().map(|(name, _)| name)).collect()
     }
 

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Block, File, ImplItem, Item, ItemImpl, ItemMod, Meta, Stmt, Token, punctuated::Punctuated};
+use syn::{
+    Attribute, Block, File, ImplItem, Item, ItemImpl, ItemMod, Meta, Stmt, Token, punctuated::Punctuated,
+};
 
 use crate::tree::Tree;
 
@@ -35,7 +37,9 @@ pub fn sources(tree: &Tree, src: &str) -> Sources {
     let roots: Vec<&str> = tree
         .files(src, ".rs")
         .map(|(path, _)| path)
-        .filter(|path| *path == format!("{src}/lib.rs") || *path == format!("{src}/main.rs") || path.starts_with(&bin))
+        .filter(|path| {
+            *path == format!("{src}/lib.rs") || *path == format!("{src}/main.rs") || path.starts_with(&bin)
+        })
         .collect();
     for root in roots {
         found.read(root, src, false);
@@ -86,7 +90,8 @@ impl Found<'_> {
                 Some((_, items)) => self.follow(items, &inside, test),
                 None => {
                     let flat = format!("{inside}.rs");
-                    let path = if self.tree.text(&flat).is_some() { flat } else { format!("{inside}/mod.rs") };
+                    let path =
+                        if self.tree.text(&flat).is_some() { flat } else { format!("{inside}/mod.rs") };
                     if self.tree.text(&path).is_none() {
                         self.lost.push((path, "a module is declared and its file is not here"));
                     } else {
@@ -158,7 +163,9 @@ fn is_test_item(item: &Item) -> bool {
 fn has_test_attribute(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|it| match &it.meta {
         Meta::Path(path) => path.is_ident("test"),
-        Meta::List(list) if list.path.is_ident("cfg") => list.parse_args::<Meta>().is_ok_and(|it| needs_test(&it)),
+        Meta::List(list) if list.path.is_ident("cfg") => {
+            list.parse_args::<Meta>().is_ok_and(|it| needs_test(&it))
+        }
         _ => false,
     })
 }
@@ -191,7 +198,8 @@ pub fn mentions(tokens: &TokenStream) -> Vec<Mention> {
 
 fn gather(tokens: TokenStream, prefix: &[String], found: &mut Vec<Mention>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let punct = |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(it)) if it.as_char() == sign);
+    let punct =
+        |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(it)) if it.as_char() == sign);
     let mut at = 0;
     // Only the first path of each entry of a group continues what stands before the group.
     let mut fresh = true;
@@ -243,7 +251,9 @@ fn gather_texts(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
                 let line = literal.span().start().line;
                 match syn::Lit::new(literal) {
                     syn::Lit::Str(it) => found.push((it.value(), line)),
-                    syn::Lit::ByteStr(it) => found.push((String::from_utf8_lossy(&it.value()).into_owned(), line)),
+                    syn::Lit::ByteStr(it) => {
+                        found.push((String::from_utf8_lossy(&it.value()).into_owned(), line))
+                    }
                     _ => {}
                 }
             }
@@ -280,7 +290,10 @@ mod tests {
     fn tests_are_taken_out_and_only_tests() {
         let tree = Tree::planted(&[
             ("a/src/lib.rs", "mod kept; #[cfg(test)] mod gone; #[cfg(not(test))] mod also; pub fn f() {}"),
-            ("a/src/kept.rs", "impl X { #[cfg(test)] fn hidden() {} fn seen() {} } #[cfg(all(test, unix))] mod t { fn hidden() {} }"),
+            (
+                "a/src/kept.rs",
+                "impl X { #[cfg(test)] fn hidden() {} fn seen() {} } #[cfg(all(test, unix))] mod t { fn hidden() {} }",
+            ),
             ("a/src/gone.rs", "mod deeper;"),
             ("a/src/gone/deeper.rs", "fn hidden() {}"),
             ("a/src/also/mod.rs", "fn seen() {}"),

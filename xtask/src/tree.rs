@@ -22,7 +22,10 @@ pub struct Tree {
 impl Tree {
     /// This repository.
     pub fn here() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf();
+        // As cargo says when it runs us: what it said when we were compiled may be about another clone.
+        let here =
+            std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+        let root = Path::new(&here).parent().unwrap_or(Path::new(".")).to_path_buf();
         let mut tree = Self { root: root.clone(), ..Self::default() };
         tree.walk(&root, "");
         tree
@@ -46,7 +49,10 @@ impl Tree {
     /// Files whose path begins and ends so, in order.
     pub fn files<'a>(&'a self, begin: &'a str, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let fits = move |path: &str| path.starts_with(begin) && path.ends_with(end);
-        self.texts.iter().filter(move |(path, _)| fits(path)).map(|(path, text)| (path.as_str(), text.as_str()))
+        self.texts
+            .iter()
+            .filter(move |(path, _)| fits(path))
+            .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     pub fn exists(&self, path: &str) -> bool {

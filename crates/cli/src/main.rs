@@ -1,5 +1,9 @@
 //! The command line.
 
+/// Decisions are many small allocations, which the system allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod args;
 mod commands;
 mod packs;

@@ -1,5 +1,7 @@
 //! Who asks.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use trackside_lifecycle::name::Name;
 
@@ -30,12 +32,12 @@ pub struct Actor {
     pub id: Name,
     pub kind: ActorKind,
     /// Bare, or with the pack before them: `lead`, `mission:lead`.
-    pub roles: Vec<Name>,
+    pub roles: Arc<[Name]>,
 }
 
 impl Actor {
     pub fn new(id: impl Into<Name>, kind: ActorKind) -> Self {
-        Self { id: id.into(), kind, roles: Vec::new() }
+        Self { id: id.into(), kind, roles: Arc::default() }
     }
 
     pub fn with_roles(mut self, roles: impl IntoIterator<Item = impl Into<Name>>) -> Self {

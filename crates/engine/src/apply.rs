@@ -198,7 +198,7 @@ fn set_lease(entity: &mut Entity, slot: &Name, lease: &Lease) {
 const KEYS: usize = 256;
 
 fn set_tally(entity: &mut Entity, change: &TallyChange) {
-    let place = entity.tallies.iter().position(|it| it.counter == *change.counter);
+    let place = entity.tallies.iter().position(|it| it.counter == change.counter);
     let Some(tally) = &change.tally else {
         if let Some(place) = place {
             if change.key.is_empty() {
@@ -210,9 +210,9 @@ fn set_tally(entity: &mut Entity, change: &TallyChange) {
         return;
     };
     if place.is_none() {
-        entity.tallies.push(Tallies { counter: change.counter.to_string(), by_key: Vec::new() });
+        entity.tallies.push(Tallies { counter: change.counter.clone(), by_key: Vec::new() });
     }
-    if let Some(tallies) = entity.tallies.iter_mut().find(|it| it.counter == *change.counter) {
+    if let Some(tallies) = entity.tallies.iter_mut().find(|it| it.counter == change.counter) {
         tallies.by_key.retain(|(key, _)| *key != change.key);
         tallies.by_key.push((change.key.clone(), tally.clone()));
         if tallies.by_key.len() > KEYS {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::value::Value;
 
 use crate::actor::Actor;
 use crate::fields::Fields;
@@ -84,82 +84,74 @@ impl Command {
         }
     }
 
-    /// What it says, as a number: equal commands have equal ones.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        use std::hash::{Hash, Hasher};
-        // A fixed hash: the same everywhere, and across restarts.
-        let mut hasher = std::collections::hash_map::DefaultHasher::new();
-        self.actor.id.hash(&mut hasher);
-        self.on_behalf_of.hash(&mut hasher);
-        self.reason.hash(&mut hasher);
-        self.entity().hash(&mut hasher);
+    /// What it says, as a digest: equal commands have equal ones, on every machine and in every release.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut digest = Digest(Sha256::new());
+        digest.text(&self.actor.id);
+        digest.text(self.on_behalf_of.as_deref().unwrap_or_default());
+        digest.text(self.reason.as_deref().unwrap_or_default());
+        digest.text(&self.entity().lifecycle);
+        digest.text(&self.entity().id);
         let fields = match &self.ask {
             Ask::Create { fields, .. } => {
-                "create".hash(&mut hasher);
+                digest.text("create");
                 Some(fields)
             }
             Ask::Fire(fire) => {
-                match &fire.what {
-                    What::Event(name) => ("event", name).hash(&mut hasher),
-                    What::To(name) => ("to", name).hash(&mut hasher),
-                }
-                (fire.fence, fire.if_version).hash(&mut hasher);
+                let (how, name) = match &fire.what {
+                    What::Event(name) => ("event", name),
+                    What::To(name) => ("to", name),
+                };
+                digest.text(how);
+                digest.text(name);
+                digest.text(&format!("{:?} {:?}", fire.fence, fire.if_version));
                 Some(&fire.fields)
             }
             Ask::Heartbeat { slot, fence, .. } => {
-                ("heartbeat", slot, fence).hash(&mut hasher);
+                digest.text("heartbeat");
+                digest.text(slot);
+                digest.text(&format!("{fence:?}"));
                 None
             }
             Ask::Due { timer, .. } => {
-                ("due", timer).hash(&mut hasher);
+                digest.text("due");
+                digest.text(timer);
                 None
             }
             Ask::Settle { effect, ok, fields, .. } => {
-                ("settle", effect, ok).hash(&mut hasher);
+                digest.text(&format!("settle {effect} {ok}"));
                 Some(fields)
             }
             Ask::Correct { to, fields, .. } => {
-                ("correct", to).hash(&mut hasher);
+                digest.text("correct");
+                digest.text(to.as_deref().unwrap_or_default());
                 Some(fields)
             }
             Ask::Inspect { .. } => {
-                "inspect".hash(&mut hasher);
+                digest.text("inspect");
                 None
             }
             Ask::Plant { state, fields, .. } => {
-                ("plant", state).hash(&mut hasher);
+                digest.text("plant");
+                digest.text(state.as_deref().unwrap_or_default());
                 Some(fields)
             }
         };
         for (name, value) in fields.into_iter().flat_map(Fields::iter) {
-            name.hash(&mut hasher);
-            hash_value(value, &mut hasher);
+            digest.text(name);
+            // The stored form tells all types apart and has one spelling for each value.
+            digest.text(&serde_json::to_string(value).unwrap_or_default());
         }
-        hasher.finish()
+        digest.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-fn hash_value(value: &Value, hasher: &mut impl std::hash::Hasher) {
-    use std::hash::Hash;
-    std::mem::discriminant(value).hash(hasher);
-    match value {
-        Value::Null => {}
-        Value::Bool(it) => it.hash(hasher),
-        Value::Int(it) => it.hash(hasher),
-        Value::Float(it) => it.to_bits().hash(hasher),
-        Value::Text(it) => it.hash(hasher),
-        Value::Time(it) => it.hash(hasher),
-        Value::Span(it) => it.hash(hasher),
-        Value::List(it) => {
-            it.len().hash(hasher);
-            it.iter().for_each(|item| hash_value(item, hasher));
-        }
-        Value::Map(it) => {
-            it.len().hash(hasher);
-            for (name, item) in it.iter() {
-                name.hash(hasher);
-                hash_value(item, hasher);
-            }
-        }
+/// Texts one after the other, each with its length, so that no two sequences run together.
+struct Digest(Sha256);
+
+impl Digest {
+    fn text(&mut self, text: &str) {
+        self.0.update((text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
     }
 }

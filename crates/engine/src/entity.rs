@@ -70,14 +70,11 @@ impl TimerState {
 }
 
 /// A counter's tallies, the one counted last at the end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tallies {
-    pub counter: Name0,
+    pub counter: Name,
     pub by_key: Vec<(Name, Tally)>,
 }
-
-/// A counter's name.
-pub type Name0 = String;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -119,7 +116,7 @@ impl Entity {
     }
 
     pub fn tallies(&self, counter: &str) -> Option<&Tallies> {
-        self.tallies.iter().find(|it| it.counter == *counter)
+        self.tallies.iter().find(|it| it.counter == counter)
     }
 
     pub fn tally(&self, counter: &str, key: &str) -> Option<&Tally> {

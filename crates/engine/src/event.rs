@@ -41,7 +41,7 @@ pub struct Entry {
 pub struct KeyRecord {
     pub key: Name,
     /// What the command said, so that another one under the same key is recognised.
-    pub fingerprint: u64,
+    pub fingerprint: String,
     /// How many entries it wrote.
     pub entries: u32,
     /// Which of them is the answer.

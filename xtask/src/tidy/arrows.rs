@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-lifecycle", &[]),
     ("trackside-engine", &["trackside-lifecycle"]),
     ("trackside", &["trackside-engine", "trackside-lifecycle"]),
-    ("trackside-benches", &["trackside-engine", "trackside-lifecycle"]),
+    ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
     ("xtask", &[]),
 ];
 
@@ -20,7 +20,17 @@ const ARROWS: &[(&str, &[&str])] = &[
 const PURE: &[(&str, &[&str])] = &[
     (
         "trackside-lifecycle",
-        &["annotate-snippets", "cel", "jiff", "regex", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"],
+        &[
+            "annotate-snippets",
+            "cel",
+            "jiff",
+            "regex",
+            "schemars",
+            "serde",
+            "serde-saphyr",
+            "serde_json",
+            "thiserror",
+        ],
     ),
     ("trackside-engine", &["jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
 ];
@@ -48,14 +58,18 @@ fn metadata(tree: &Tree) -> Result<Value, String> {
 
 fn compare(metadata: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let list =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let packages = list(metadata, "packages");
     let ours: Vec<String> = packages.iter().map(|it| text(it, "name")).collect();
     for package in &packages {
         let name = text(package, "name");
         let Some((_, allowed)) = ARROWS.iter().find(|(it, _)| *it == name) else {
-            let what = format!("the crate is not in the table of xtask/src/tidy/arrows.rs: give `{name}` its arrows there");
+            let what = format!(
+                "the crate is not in the table of xtask/src/tidy/arrows.rs: give `{name}` its arrows there"
+            );
             findings.push(Finding::new(name, 0, what));
             continue;
         };
@@ -65,13 +79,18 @@ fn compare(metadata: &Value) -> Vec<Finding> {
             let for_tests = dependency.get("kind").and_then(Value::as_str) == Some("dev");
             if ours.contains(&used) {
                 if !allowed.contains(&used.as_str()) {
-                    findings.push(Finding::new(&name, 0, format!("may not use `{used}`: no arrow leads there")));
+                    findings.push(Finding::new(
+                        &name,
+                        0,
+                        format!("may not use `{used}`: no arrow leads there"),
+                    ));
                 }
             } else if let Some(pure) = pure
                 && !for_tests
                 && !pure.contains(&used.as_str())
             {
-                let what = format!("may not use the crate `{used}`: it is not on the list of the pure crates");
+                let what =
+                    format!("may not use the crate `{used}`: it is not on the list of the pure crates");
                 findings.push(Finding::new(&name, 0, what));
             }
         }

@@ -118,7 +118,10 @@ mod tests {
         let found: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
-            ["docs/page.md:8: the link to gone.md leads nowhere", "docs/page.md:9: docs/other.md has no heading #none"]
+            [
+                "docs/page.md:8: the link to gone.md leads nowhere",
+                "docs/page.md:9: docs/other.md has no heading #none"
+            ]
         );
     }
 }

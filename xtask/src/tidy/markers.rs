@@ -15,7 +15,11 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         };
         for mention in mentions(&tokens).iter().filter(|it| it.called) {
             if let Some(name) = mention.segments.last().filter(|it| MARKERS.contains(&it.as_str())) {
-                findings.push(Finding::new(path, mention.line, format!("`{name}!` is left here: finish it or remove it")));
+                findings.push(Finding::new(
+                    path,
+                    mention.line,
+                    format!("`{name}!` is left here: finish it or remove it"),
+                ));
             }
         }
     }
@@ -35,7 +39,8 @@ mod tests {
     #[test]
     fn markers_are_found_in_tests_too() {
         let text = "fn f() { todo!() }\nfn g() { std::unimplemented!() }\n#[cfg(test)] mod t { fn h() { dbg!(1); } }\n// todo!()\nfn dbg() {}";
-        let lines: Vec<usize> = check(&Tree::planted(&[("crates/a/src/lib.rs", text)])).iter().map(|it| it.line).collect();
+        let lines: Vec<usize> =
+            check(&Tree::planted(&[("crates/a/src/lib.rs", text)])).iter().map(|it| it.line).collect();
         assert_eq!(lines, [1, 2, 3]);
     }
 }

@@ -41,7 +41,15 @@ impl fmt::Display for Finding {
 
 /// Every check.
 pub fn all(tree: &Tree) -> Vec<Finding> {
-    let checks = [arrows::check, purity::check, states::check, words::check, markers::check, links::check, spec::check];
+    let checks = [
+        arrows::check,
+        purity::check,
+        states::check,
+        words::check,
+        markers::check,
+        links::check,
+        spec::check,
+    ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
     findings.sort();
     findings

@@ -56,8 +56,16 @@ const BANS: &[(Ban, &str)] = &[
 
 /// Where a ban does not hold, and why not. One that is not needed any more is a finding.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("crates/engine/src/index.rs", "HashMap", "the map behind `Index`, which cannot be walked in its own order"),
-    ("crates/lifecycle/src/guard/parse.rs", "std::thread", "a deeper stack for the parser of `cel`, joined at once"),
+    (
+        "crates/engine/src/index.rs",
+        "HashMap",
+        "the map behind `Index`, which cannot be walked in its own order",
+    ),
+    (
+        "crates/lifecycle/src/guard/parse.rs",
+        "std::thread",
+        "a deeper stack for the parser of `cel`, joined at once",
+    ),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
@@ -74,10 +82,15 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
             for mention in mentions(&source.tokens) {
                 for (ban, why) in BANS.iter().filter(|(ban, _)| ban.covers(&mention)) {
                     let name = ban.name();
-                    let excepted = exceptions.iter().position(|(path, it, _)| *path == source.path && *it == name);
+                    let excepted =
+                        exceptions.iter().position(|(path, it, _)| *path == source.path && *it == name);
                     match excepted.and_then(|at| used.get_mut(at)) {
                         Some(used) => *used = true,
-                        None => findings.push(Finding::new(&source.path, mention.line, format!("`{name}`: {why}"))),
+                        None => findings.push(Finding::new(
+                            &source.path,
+                            mention.line,
+                            format!("`{name}`: {why}"),
+                        )),
                     }
                 }
             }
@@ -96,7 +109,9 @@ impl Ban {
         match self {
             Self::Begins(path) => {
                 let standard = matches!(segments.first(), Some(&("std" | "core" | "alloc")));
-                standard && segments.len() >= path.len() && segments.iter().zip(*path).skip(1).all(|(a, b)| a == b)
+                standard
+                    && segments.len() >= path.len()
+                    && segments.iter().zip(*path).skip(1).all(|(a, b)| a == b)
             }
             Self::Ends(path) => segments.ends_with(path),
             Self::Name(name) => segments.contains(name),
@@ -166,7 +181,10 @@ mod tests {
     #[test]
     fn an_exception_covers_its_file_alone_and_must_be_needed() {
         let text = "use std::collections::HashMap;";
-        let tree = Tree::planted(&[("crates/engine/src/lib.rs", "mod index;"), ("crates/engine/src/index.rs", text)]);
+        let tree = Tree::planted(&[
+            ("crates/engine/src/lib.rs", "mod index;"),
+            ("crates/engine/src/index.rs", text),
+        ]);
         assert_eq!(check_with(&tree, &[("crates/engine/src/index.rs", "HashMap", "")]), []);
         let other = check_with(&tree, &[("crates/engine/src/lib.rs", "HashMap", "")]);
         assert_eq!(other.len(), 2, "{other:?}");

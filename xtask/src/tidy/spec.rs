@@ -1,7 +1,7 @@
 //! The specification holds: every rule has its place in a pack and a scenario that proves it.
 //!
 //! A rule is a row `| id | rule | where | scenarios |` of `docs/spec*.md`. Its id is the first letter of
-//! its pack and a number. `where` names keys (`task.yaml transitions.start.by, submit.by`), `scenarios`
+//! its pack and a number. `where` names keys (`lifecycles/task.yaml transitions.start.by`), `scenarios`
 //! are `file: title`, separated by semicolons, and each of them lists the id under `rules`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +17,35 @@ const PAGES: [&str; 3] = ["docs/spec.md", "docs/spec-build.md", "docs/spec-missi
 
 /// Keys a path may begin with.
 const TOP: [&str; 29] = [
-    "roles", "settings", "types", "audiences", "policy", "queries", "supervise", "fields", "assignee", "relations",
-    "me", "gates", "read", "refs", "sets", "path", "create", "states", "transitions", "timers", "counters", "slots",
-    "reactions", "invariants", "notify", "effects", "face", "indexes", "prove",
+    "roles",
+    "settings",
+    "types",
+    "audiences",
+    "policy",
+    "queries",
+    "supervise",
+    "fields",
+    "assignee",
+    "relations",
+    "me",
+    "gates",
+    "read",
+    "refs",
+    "sets",
+    "path",
+    "create",
+    "states",
+    "transitions",
+    "timers",
+    "counters",
+    "slots",
+    "reactions",
+    "invariants",
+    "notify",
+    "effects",
+    "face",
+    "indexes",
+    "prove",
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
@@ -33,10 +59,18 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         for row in rows(text) {
             known.insert(row.id.clone());
             if let Some(first) = lines.insert(row.id.clone(), row.line) {
-                findings.push(Finding::new(page, row.line, format!("{} stands at line {first} already", row.id)));
+                findings.push(Finding::new(
+                    page,
+                    row.line,
+                    format!("{} stands at line {first} already", row.id),
+                ));
             }
             let Some((pack, titles)) = packs.iter().zip(&titles).find(|(pack, _)| owns(pack, &row.id)) else {
-                findings.push(Finding::new(page, row.line, format!("no pack begins with the letter of {}", row.id)));
+                findings.push(Finding::new(
+                    page,
+                    row.line,
+                    format!("no pack begins with the letter of {}", row.id),
+                ));
                 continue;
             };
             let wrong = unproved(&row, titles).into_iter().chain(misplaced(&row, pack));
@@ -85,7 +119,9 @@ fn rows(text: &str) -> Vec<Row> {
 
 fn is_id(text: &str) -> bool {
     let letter = text.starts_with(|it: char| it.is_ascii_uppercase());
-    let number = text.split_once('-').is_some_and(|(_, it)| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
+    let number = text
+        .split_once('-')
+        .is_some_and(|(_, it)| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
     letter && number
 }
 
@@ -127,7 +163,9 @@ fn unproved(row: &Row, proofs: &[Proof]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (file, title) in named {
         // A table may be introduced: `matrix: the table: every edge …`.
-        let fits = |it: &&Proof| it.file == file && (it.title == title || title.ends_with(&format!(": {}", it.title)));
+        let fits = |it: &&Proof| {
+            it.file == file && (it.title == title || title.ends_with(&format!(": {}", it.title)))
+        };
         match proofs.iter().find(fits) {
             None => wrong.push(format!("there is no scenario \"{title}\" in {file}")),
             Some(proof) if !proof.rules.contains(&row.id) => {
@@ -163,7 +201,7 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
         let alone = words.iter().filter(|it| !it.ends_with(".yaml")).count() == 1;
         for word in words {
             if let Some(stem) = word.strip_suffix(".yaml") {
-                files = pack.definitions().filter(|it| stem == "*" || it.stem == stem).collect();
+                files = pack.definitions().filter(|it| is_called(it, stem)).collect();
                 before.clear();
                 if files.is_empty() {
                     wrong.push(format!("the pack has no {word}"));
@@ -172,7 +210,7 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
             }
             // A file inside the backticks is meant for this path alone.
             let (word, files) = match word.split_once(".yaml:") {
-                Some((stem, word)) => (word, pack.definitions().filter(|it| it.stem == stem).collect()),
+                Some((stem, word)) => (word, pack.definitions().filter(|it| is_called(it, stem)).collect()),
                 None => (word, files.clone()),
             };
             let keys: Vec<&str> = word.trim_start_matches('.').split('.').collect();
@@ -197,7 +235,15 @@ fn misplaced(row: &Row, pack: &PackFolder) -> Vec<String> {
     wrong
 }
 
+/// `task` or `lifecycles/task`; `*` is every file.
+fn is_called(file: &PackFile, name: &str) -> bool {
+    name == "*" || file.path.ends_with(&format!("/{name}.yaml"))
+}
+
 fn said(files: &[&PackFile]) -> String {
+    if files.is_empty() {
+        return "any file of that name".to_owned();
+    }
     files.iter().map(|it| it.path.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -205,7 +251,9 @@ fn said(files: &[&PackFile]) -> String {
 fn parts(cell: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut aside = 0_u32;
-    let quoted = |(at, piece): (usize, &str)| if at % 2 == 1 { piece.replace(".yaml ", ".yaml:") } else { piece.to_owned() };
+    let quoted = |(at, piece): (usize, &str)| {
+        if at % 2 == 1 { piece.replace(".yaml ", ".yaml:") } else { piece.to_owned() }
+    };
     for sign in cell.split('`').enumerate().map(quoted).collect::<String>().chars() {
         match sign {
             '(' => aside += 1,
@@ -243,7 +291,7 @@ mod tests {
         check(&tree).iter().map(Finding::to_string).collect()
     }
 
-    const GOOD: &str = "| M-1 | It starts | task.yaml transitions.start.by, block[1].when; pack.yaml settings.limit | starting: It starts; starting: One thing; and another |\n| M-2 | Edges | `transitions.block`, second arm `.when`, `pack.yaml settings.limit`, `late` (no. 2), `states.OPEN`, the engine | starting: the table: every edge |\n";
+    const GOOD: &str = "| M-1 | It starts | task.yaml transitions.start.by, block[1].when; pack.yaml settings.limit | starting: It starts; starting: One thing; and another |\n| M-2 | Edges | `transitions.block`, second arm `.when`, `pack.yaml settings.limit`, `lifecycles/task.yaml transitions.start.by`, `late` (no. 2), `states.OPEN`, the engine | starting: the table: every edge |\n";
 
     #[test]
     fn the_specification_holds() {
@@ -259,15 +307,36 @@ mod tests {
     fn every_way_to_be_wrong_is_found() {
         for (row, said) in [
             ("| M-3 | A rule | task.yaml states.OPEN | |", "M-3: no scenario proves it"),
-            ("| M-3 | A rule | task.yaml states.OPEN | starting: It stops |", "M-3: there is no scenario \"It stops\" in starting"),
-            ("| M-3 | A rule | task.yaml states.OPEN | nowhere: It starts |", "M-3: there is no scenario \"nowhere: It starts\" in ?"),
-            ("| M-3 | A rule | task.yaml states.OPEN | starting: It starts |", "M-3: \"It starts\" in starting does not list it under `rules`"),
-            ("| M-2 | Again | task.yaml states.OPEN | starting: every edge |", "M-2 stands at line 6 already"),
+            (
+                "| M-3 | A rule | task.yaml states.OPEN | starting: It stops |",
+                "M-3: there is no scenario \"It stops\" in starting",
+            ),
+            (
+                "| M-3 | A rule | task.yaml states.OPEN | nowhere: It starts |",
+                "M-3: there is no scenario \"nowhere: It starts\" in ?",
+            ),
+            (
+                "| M-3 | A rule | task.yaml states.OPEN | starting: It starts |",
+                "M-3: \"It starts\" in starting does not list it under `rules`",
+            ),
+            (
+                "| M-2 | Again | task.yaml states.OPEN | starting: every edge |",
+                "M-2 stands at line 6 already",
+            ),
             ("| X-1 | A rule | states | starting: It starts |", "no pack begins with the letter of X-1"),
             ("| M-3 | A rule | gone.yaml states | starting: every edge |", "M-3: the pack has no gone.yaml"),
-            ("| M-3 | A rule | task.yaml states.SHUT | starting: every edge |", "M-3: `states.SHUT` is not in packs/mission/lifecycles/task.yaml"),
-            ("| M-3 | A rule | `transitions.start`, `.stop` | starting: every edge |", "M-3: `.stop` is not in"),
-            ("| M-3 | A rule | task.yaml transitions.start, stop | starting: every edge |", "M-3: `stop` is not in"),
+            (
+                "| M-3 | A rule | task.yaml states.SHUT | starting: every edge |",
+                "M-3: `states.SHUT` is not in packs/mission/lifecycles/task.yaml",
+            ),
+            (
+                "| M-3 | A rule | `transitions.start`, `.stop` | starting: every edge |",
+                "M-3: `.stop` is not in",
+            ),
+            (
+                "| M-3 | A rule | task.yaml transitions.start, stop | starting: every edge |",
+                "M-3: `stop` is not in",
+            ),
         ] {
             let found = planted(&format!("{GOOD}{row}\n"));
             assert!(found.iter().any(|it| it.contains(said)), "{said} in {found:?}");
@@ -277,6 +346,10 @@ mod tests {
     #[test]
     fn a_scenario_cannot_prove_a_rule_that_is_nowhere() {
         let found = planted("| M-1 | It starts | transitions.start | starting: It starts |\n");
-        assert_eq!(found.iter().filter(|it| it.contains("proves M-2, which no page knows")).count(), 2, "{found:?}");
+        assert_eq!(
+            found.iter().filter(|it| it.contains("proves M-2, which no page knows")).count(),
+            2,
+            "{found:?}"
+        );
     }
 }

@@ -11,8 +11,11 @@ use crate::tree::Tree;
 const SHORTEST: usize = 4;
 
 /// Literals that happen to be spelled like a state of some pack and mean something of our own.
-const EXCEPTIONS: &[(&str, &str, &str)] =
-    &[("crates/engine/src/event.rs", "ASSIGNED", "a kind of journal entry, out of the closed list of the contract")];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "crates/engine/src/event.rs",
+    "ASSIGNED",
+    "a kind of journal entry, out of the closed list of the contract",
+)];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     check_with(tree, EXCEPTIONS)
@@ -31,11 +34,14 @@ fn check_with(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
         for source in sources(tree, &src).product {
             for (text, line) in texts(&source.tokens) {
                 for (state, pack) in states.iter().filter(|(state, _)| names(&text, state)) {
-                    let excepted = exceptions.iter().position(|(path, it, _)| *path == source.path && it == state);
+                    let excepted =
+                        exceptions.iter().position(|(path, it, _)| *path == source.path && it == state);
                     match excepted.and_then(|at| used.get_mut(at)) {
                         Some(used) => *used = true,
                         None => {
-                            let what = format!("\"{state}\" is a state of the pack {pack}: rules belong into definitions");
+                            let what = format!(
+                                "\"{state}\" is a state of the pack {pack}: rules belong into definitions"
+                            );
                             findings.push(Finding::new(&source.path, line, what));
                         }
                     }
@@ -77,7 +83,8 @@ mod tests {
         let found = check_with(&tree, &[]);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found.iter().all(|it| it.line == 3), "{found:?}");
-        let excepted = [("crates/engine/src/lib.rs", "REVIEW", ""), ("crates/engine/src/lib.rs", "IN_PROGRESS", "")];
+        let excepted =
+            [("crates/engine/src/lib.rs", "REVIEW", ""), ("crates/engine/src/lib.rs", "IN_PROGRESS", "")];
         assert_eq!(check_with(&tree, &excepted), []);
     }
 }

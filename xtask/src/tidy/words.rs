@@ -6,8 +6,8 @@ use crate::tree::Tree;
 
 /// Not in the names of files and folders.
 const AVOIDED: [&str; 18] = [
-    "util", "utils", "helper", "helpers", "manager", "managers", "service", "services", "handler", "handlers", "misc",
-    "data", "info", "item", "items", "object", "status", "workflow",
+    "util", "utils", "helper", "helpers", "manager", "managers", "service", "services", "handler",
+    "handlers", "misc", "data", "info", "item", "items", "object", "status", "workflow",
 ];
 /// Not at the end of the names of types.
 const DOERS: [&str; 5] = ["Manager", "Helper", "Util", "Service", "Handler"];
@@ -20,7 +20,11 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders).split('/');
             let words = folders.chain([name]).flat_map(|it| it.split(['_', '-']));
             if let Some(word) = words.into_iter().find(|it| AVOIDED.contains(it)) {
-                findings.push(Finding::new(path, 0, format!("`{word}` says nothing: name it by what it does")));
+                findings.push(Finding::new(
+                    path,
+                    0,
+                    format!("`{word}` says nothing: name it by what it does"),
+                ));
             }
         }
     }

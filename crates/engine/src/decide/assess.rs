@@ -36,7 +36,8 @@ impl Decider<'_> {
             life,
             entity,
             taken: &plan.taken,
-            changed: &plan.sent,
+            base: &plan.sent,
+            changed: &[],
             counted: &[],
             was: if rule.creating { NO_FIELDS.get() } else { &entity.fields },
             request,
@@ -77,15 +78,16 @@ impl Decider<'_> {
             self.grants(&scope, consequences, &mut fields, &mut grants, &mut faults)?;
         }
         let target = if rule.creating { Some(&entity.state) } else { to.as_ref() };
-        if let Some(state) = target.and_then(|it| life.state(it)) {
+        if let Some(state) = target.and_then(|it| life.state(it))
+            && changes_anything(&state.enter)
+        {
             let mut there = entity.clone();
             if !rule.creating {
                 there.previous_state = Some(entity.state.clone());
                 there.state = state.name.clone();
             }
             let before = fields.clone();
-            let before = laid_over(&plan.sent, before);
-            let inside = Scope { entity: &there, changed: &before, ..scope };
+            let inside = Scope { entity: &there, changed: &before, base: &plan.sent, ..scope };
             self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
             self.grants(&inside, &state.enter, &mut fields, &mut grants, &mut faults)?;
         }
@@ -96,8 +98,7 @@ impl Decider<'_> {
         }
         self.frozen(life, entity, rule, &fields, &mut unmet);
         self.kept(entity, rule, &fields, &mut unmet);
-        let result = laid_over(&plan.sent, fields.clone());
-        let after = Scope { changed: &result, ..scope };
+        let after = Scope { changed: &fields, base: &plan.sent, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
         if let Some(state) = target.and_then(|it| life.state(it)) {
             let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };
@@ -131,6 +132,8 @@ impl Decider<'_> {
                 let fits = take.map(|it| &it.fits).or(furnished.map(|it| &it.fits));
                 match fits.map(|it| it.accept(name, value)) {
                     Some(Ok(value)) if take.is_some_and(|it| !it.stored) => taken.put(name, value),
+                    // Nothing sent at creation leaves the default.
+                    Some(Ok(value)) if rule.creating && value.is_null() => {}
                     Some(Ok(value)) => sent.push((name.clone(), value)),
                     Some(Err(misfits)) => {
                         for misfit in misfits {
@@ -320,11 +323,9 @@ impl Decider<'_> {
     }
 }
 
-/// What was sent, with what the rules made of it on top.
-fn laid_over(sent: &[(Name, Value)], fields: Vec<(Name, Value)>) -> Vec<(Name, Value)> {
-    let mut all = sent.to_vec();
-    all.extend(fields);
-    all
+/// Whether consequences touch the entity itself.
+fn changes_anything(it: &Consequences) -> bool {
+    !(it.set.is_empty() && it.clear.is_empty() && it.reset.is_empty() && it.lease.is_none() && it.release.is_empty())
 }
 
 fn set_tally(counter: &Name, key: Name, value: &Value) -> TallyChange {

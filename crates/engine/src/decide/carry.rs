@@ -142,6 +142,7 @@ impl Decider<'_> {
                 life,
                 entity: &next,
                 taken: &plan.taken,
+                base: &[],
                 changed: &[],
                 counted: &[],
                 was: &was,
@@ -165,6 +166,7 @@ impl Decider<'_> {
             life,
             entity: &next,
             taken: &plan.taken,
+            base: &[],
             changed: &[],
             counted: &[],
             was: &was,
@@ -202,7 +204,7 @@ impl Decider<'_> {
                         let around = self.around();
                         let mut scope = super::fire::plain_scope(&around, life, present, request);
                         scope.taken = &plan.taken;
-                        scope.changed = &plan.sent;
+                        scope.base = &plan.sent;
                         let mut wanted = Vec::new();
                         for part in parts {
                             wanted.push(self.value(&scope, part)?);
@@ -378,6 +380,7 @@ impl Moved<'_> {
             life,
             entity,
             taken: &self.taken,
+            base: &[],
             changed: &[],
             counted: &[],
             was: &self.was,

@@ -121,6 +121,7 @@ impl Decider<'_> {
                 life,
                 entity: &next,
                 taken: super::scope::NO_FIELDS.get(),
+                base: &[],
                 changed: &[],
                 counted: &[],
                 was: &before.fields,

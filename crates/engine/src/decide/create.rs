@@ -52,7 +52,7 @@ impl Decider<'_> {
             let around = self.around();
             let plain = super::fire::plain_scope(&around, &life, &blank, &request);
             let sent: Vec<_> = request.fields.iter().map(|(name, it)| (name.clone(), it.clone())).collect();
-            let scope = super::scope::Scope { taken: &request.fields, changed: &sent, ..plain };
+            let scope = super::scope::Scope { taken: &request.fields, base: &sent, ..plain };
             // A lifecycle with a single entity is set up by the engine alone.
             (life.one && request.engine) || self.met(&scope, Some(&life.create.by))?
         };
@@ -101,7 +101,7 @@ impl Decider<'_> {
         let Some(guard) = &life.create.same else { return Ok((None, None)) };
         let around = self.around();
         let plain = super::fire::plain_scope(&around, life, blank, request);
-        let scope = super::scope::Scope { taken: &plan.taken, changed: &plan.fields, ..plain };
+        let scope = super::scope::Scope { taken: &plan.taken, base: &plan.fields, ..plain };
         let value = self.value(&scope, guard)?;
         if value.is_null() {
             return Ok((None, None));

@@ -6,7 +6,7 @@ use trackside_lifecycle::name::Name;
 
 use super::allowed::{allowed_here, targets};
 use super::plan::{Plan, Rule, arm_label};
-use super::request::Request;
+use super::request::{Request, names};
 use super::scope::Scope;
 use super::{Decider, Stop, unknown_entity};
 use crate::command::What;
@@ -73,7 +73,7 @@ impl Decider<'_> {
             let refusal = refusal.get_or_insert_with(|| Refusal::new(stage, code, first));
             refusal.errors.extend(reasons);
         };
-        let trigger = candidates.first().map(|it| it.transition.clone()).unwrap_or_else(|| Name::new(""));
+        let trigger = candidates.first().map(|it| it.transition.clone()).unwrap_or_else(|| names::NONE.clone());
         let closed = self.gates(life, entity, &trigger, request)?;
         if !closed.is_empty() {
             add(Stage::Who, "gate-closed", closed);
@@ -225,6 +225,7 @@ pub(super) fn plain_scope<'s>(
         life,
         entity,
         taken: super::scope::NO_FIELDS.get(),
+        base: &[],
         changed: &[],
         counted: &[],
         was: &entity.fields,

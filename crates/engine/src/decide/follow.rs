@@ -295,12 +295,14 @@ impl Decider<'_> {
             for key in keys {
                 let Found::Here(entity) = self.draft.entity(&key) else { continue };
                 let Some(life) = self.law.definition(&key.lifecycle, entity.definition) else { continue };
+                if life.reactions.is_empty() {
+                    continue;
+                }
                 let life: Arc<Lifecycle> = life.clone();
                 for reaction in &life.reactions {
                     if dropped.iter().any(|(it, name)| *it == key && *name == reaction.name) {
                         continue;
                     }
-                    let condition = Name::from(format!("reactions.{}", reaction.name));
                     let ready = {
                         let (_, entity) = self.here(&key)?;
                         let leaves = life
@@ -311,7 +313,7 @@ impl Decider<'_> {
                         } else {
                             let around = self.around();
                             let request =
-                                Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+                                Request::engine(ActorKind::System, Fields::default(), reaction.name.clone(), self.root);
                             let moved = Moved::nothing(entity);
                             let scope = moved.scope(&around, &life, entity, &request);
                             if self.met(&scope, Some(&reaction.when))? {
@@ -322,6 +324,7 @@ impl Decider<'_> {
                         }
                     };
                     let Some(fields) = ready else { continue };
+                    let condition = Name::from(format!("reactions.{}", reaction.name));
                     self.hit(&life, PointKind::Reaction, || format!("reactions.{}", reaction.name));
                     let request = Request::engine(ActorKind::System, fields, condition.clone(), self.root);
                     let what = What::Event(reaction.fire.clone());

@@ -8,7 +8,7 @@ use trackside_lifecycle::name::Name;
 use super::carry::alert;
 use super::draft::Draft;
 use super::fire::plain_scope;
-use super::request::Request;
+use super::request::{Request, names};
 use super::scope::Surroundings;
 use super::{Decider, Stop};
 use crate::actor::ActorKind;
@@ -74,7 +74,7 @@ impl Decider<'_> {
         if invariant.within.as_ref().is_some_and(|it| !it.has(&entity.state)) {
             return Ok(true);
         }
-        let request = Request::engine(ActorKind::System, Fields::default(), invariant.name.clone(), None);
+        let request = onlooker();
         let around = self.around();
         self.met(&plain_scope(&around, life, entity, &request), Some(&invariant.holds))
     }
@@ -86,18 +86,23 @@ impl Decider<'_> {
         if invariant.within.as_ref().is_some_and(|it| !it.has(&before.state)) {
             return Ok(false);
         }
-        let request = Request::engine(ActorKind::System, Fields::default(), invariant.name.clone(), None);
+        let request = onlooker();
         let untouched = Draft::new(base);
         let around = Surroundings { draft: &untouched, ..self.around() };
         Ok(!self.met(&plain_scope(&around, life, before, &request), Some(&invariant.holds))?)
     }
 
     pub fn evidence(&self, life: &Lifecycle, entity: &Entity, invariant: &Invariant) -> Result<(String, Fields), Stop> {
-        let request = Request::engine(ActorKind::System, Fields::default(), invariant.name.clone(), None);
+        let request = onlooker();
         let around = self.around();
         let scope = plain_scope(&around, life, entity, &request);
         let saw = scope.saw(&invariant.holds);
         let saw = saw.iter().map(|(name, value)| (name.clone(), trackside_lifecycle::value::Value::from_json(value)));
         Ok((self.render(&scope, &invariant.says)?.to_string(), saw.collect()))
     }
+}
+
+/// Nobody in particular, looking.
+fn onlooker() -> Request {
+    Request::engine(ActorKind::System, Fields::default(), names::ENGINE.clone(), None)
 }

@@ -128,6 +128,7 @@ impl Decider<'_> {
             life: &life,
             entity,
             taken: &request.fields,
+            base: &[],
             changed: &[],
             counted: &[],
             was: &entity.fields,

@@ -79,10 +79,10 @@ pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Deci
 /// The same, telling which rules it touched.
 pub fn decide_traced(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
     let fingerprint = command.idempotency_key.as_ref().map(|_| command.fingerprint());
-    if let (Some(key), Some(fingerprint)) = (&command.idempotency_key, fingerprint)
+    if let (Some(key), Some(fingerprint)) = (&command.idempotency_key, &fingerprint)
         && let Some((first, record)) = view.key(&command.actor.id, key)
     {
-        if record.fingerprint == fingerprint {
+        if record.fingerprint == *fingerprint {
             return Decision::Replayed { first: *first, entries: record.entries, root: record.root };
         }
         let message = format!("The key {key} was used for another request. Use a new key for a new request.");
@@ -168,7 +168,7 @@ impl<'a> Decider<'a> {
         self.invariants()
     }
 
-    fn finish(self, command: &Command, fingerprint: Option<u64>) -> Decision {
+    fn finish(self, command: &Command, fingerprint: Option<String>) -> Decision {
         let mut entries = self.draft.entries;
         let first = entries.first().map_or(0, |it| it.seq);
         let root = self.root.map_or(0, |it| usize::try_from(it - first).unwrap_or(0));

@@ -5,7 +5,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::Decider;
-use super::request::Request;
+use super::request::{Request, names};
 use super::scope::{NO_FIELDS, Scope, Surroundings};
 use crate::entity::Entity;
 use crate::event::TallyChange;
@@ -62,7 +62,7 @@ impl<'r> Rule<'r> {
 
     pub fn create(create: &'r Create) -> Self {
         Self {
-            trigger: Name::new("create"),
+            trigger: names::CREATE.clone(),
             label: "create".to_owned(),
             about: "",
             takes: &create.takes,
@@ -80,7 +80,7 @@ impl<'r> Rule<'r> {
 
     pub fn always(state: &'r State, then: &'r Consequences) -> Self {
         Self {
-            trigger: Name::new("always"),
+            trigger: names::ALWAYS.clone(),
             label: format!("states.{}.always", state.name),
             about: "",
             takes: &[],
@@ -171,6 +171,7 @@ pub(crate) fn sample_scope<T>(
         life,
         entity,
         taken: NO_FIELDS.get(),
+        base: &[],
         changed: &[],
         counted: &[],
         was: &entity.fields,

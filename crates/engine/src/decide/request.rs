@@ -25,8 +25,18 @@ pub(super) struct Request {
     pub asked: Option<Name>,
 }
 
-/// The name under which the engine itself acts.
-pub(super) const ENGINE: &str = "trackside";
+/// Names the engine uses over and over.
+pub(super) mod names {
+    use std::sync::LazyLock;
+
+    use trackside_lifecycle::name::Name;
+
+    /// Under which the engine itself acts.
+    pub(in crate::decide) static ENGINE: LazyLock<Name> = LazyLock::new(|| Name::new("trackside"));
+    pub(in crate::decide) static CREATE: LazyLock<Name> = LazyLock::new(|| Name::new("create"));
+    pub(in crate::decide) static ALWAYS: LazyLock<Name> = LazyLock::new(|| Name::new("always"));
+    pub(in crate::decide) static NONE: LazyLock<Name> = LazyLock::new(|| Name::new(""));
+}
 
 impl Request {
     pub fn by(actor: Actor, subject: Option<Name>, fields: Fields, reason: Option<Arc<str>>) -> Self {
@@ -47,7 +57,7 @@ impl Request {
     /// What the engine asks because of a rule.
     pub fn engine(kind: ActorKind, fields: Fields, condition: Name, cause: Option<u64>) -> Self {
         Self {
-            actor: Actor::new(ENGINE, kind),
+            actor: Actor::new(names::ENGINE.clone(), kind),
             subject: None,
             engine: true,
             fields,

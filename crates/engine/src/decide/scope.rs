@@ -38,7 +38,9 @@ pub(super) struct Scope<'a> {
     pub entity: &'a Entity,
     /// What the request brought, accepted.
     pub taken: &'a Fields,
-    /// What the rules have set so far.
+    /// Fields that the request brought.
+    pub base: &'a [(Name, Value)],
+    /// What the rules have set so far, over those.
     pub changed: &'a [(Name, Value)],
     /// What was counted so far.
     pub counted: &'a [TallyChange],
@@ -137,8 +139,10 @@ impl Scope<'_> {
 
     /// A field with what was sent and set laid over it.
     pub fn field(&self, name: &str) -> Value {
-        if let Some((_, value)) = self.changed.iter().rev().find(|(it, _)| it == name) {
-            return value.clone();
+        for laid_over in [self.changed, self.base] {
+            if let Some((_, value)) = laid_over.iter().rev().find(|(it, _)| it == name) {
+                return value.clone();
+            }
         }
         self.entity.fields.value(name)
     }
@@ -209,7 +213,7 @@ impl Scope<'_> {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
                     return Ok(Value::Null);
                 };
-                let there = Scope { life, entity: other, taken: NO_FIELDS.get(), changed: &[], counted: &[], ..*self };
+                let there = Scope { life, entity: other, taken: NO_FIELDS.get(), base: &[], changed: &[], counted: &[], ..*self };
                 return there.counter(name);
             }
         })

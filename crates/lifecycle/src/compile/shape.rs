@@ -10,15 +10,13 @@ use crate::name::Name;
 /// Everything the pack's expressions may speak of.
 #[derive(Debug, Default)]
 pub(super) struct PackShape {
-    pub pack: Name0,
+    /// Its name.
+    pub pack: String,
     pub roles: BTreeMap<Name, Vec<Name>>,
     pub audiences: Vec<Name>,
     pub levels: Option<Arc<Vec<Name>>>,
     pub lifecycles: BTreeMap<Name, Shape>,
 }
-
-/// The pack's name; empty until it is read.
-pub(super) type Name0 = String;
 
 /// The outline of one lifecycle.
 #[derive(Debug)]

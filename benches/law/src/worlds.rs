@@ -1,0 +1,133 @@
+//! The worlds that are measured.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::{Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+pub(crate) struct Case {
+    name: &'static str,
+    /// How many entities there are, and how many of them move.
+    entities: usize,
+    commands: usize,
+    /// How often each entity was touched before.
+    history: usize,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Start,
+    Comment,
+    Fail,
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let case = |name, entities, commands, history, what| Case { name, entities, commands, history, what };
+    vec![
+        case("mission.task start (gates, guard, artifact, journal), 1,000 entities", 1_000, 1_000, 0, What::Start),
+        case("mission.task start, 100,000 entities", 100_000, 20_000, 0, What::Start),
+        case("mission.task start, 1,000 entities with 50 entries of history each", 1_000, 1_000, 50, What::Start),
+        case("mission.task comment (two windowed counters)", 10_000, 10_000, 0, What::Comment),
+        case("build.task fail (counter, choice of target, deadline)", 10_000, 10_000, 0, What::Fail),
+    ]
+}
+
+impl Case {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
+    let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+    let law = Arc::new(Law::new([pack("mission"), pack("build")]));
+    let mut world = World::new(law.clone(), Project::default(), now);
+    let given = Actor::new("given", ActorKind::System);
+    let plant = |world: &mut World, key: &str, state: &str, fields: serde_json::Value| {
+        let ask = Ask::Plant {
+            entity: EntityKey::parse(key).unwrap(),
+            state: Some(Name::new(state)),
+            fields: fields_from(&fields),
+            tallies: Vec::new(),
+        };
+        if let Outcome::Refused(refusal) = world.submit(&Command::new(given.clone(), ask)) {
+            panic!("{key}: {}", refusal.to_json());
+        }
+    };
+    plant(&mut world, "mission.agent/ada", "ACTIVE", serde_json::json!({ "role": "specialist" }));
+    let plan = serde_json::json!({ "workPlan": { "bullets": ["Read it", "Write it", "Check it"] } });
+    let mut commands = Vec::new();
+    for n in 0..case.entities {
+        let (key, command) = match case.what {
+            What::Start | What::Comment => {
+                let key = format!("mission.task/T-{n}");
+                let state = if matches!(case.what, What::Start) { "ASSIGNED" } else { "IN_PROGRESS" };
+                let mut fields = serde_json::json!({ "title": "Write the page", "assigneeIds": ["ada"], "type": "DOCS" });
+                if matches!(case.what, What::Comment) {
+                    fields["workPlan"] = plan["workPlan"].clone();
+                }
+                plant(&mut world, &key, state, fields);
+                let ada = Actor::new("ada", ActorKind::Agent).with_roles(["specialist"]);
+                let (event, fields) = match case.what {
+                    What::Start => ("start", plan.clone()),
+                    _ => ("comment", serde_json::json!({ "text": "Half of it is written" })),
+                };
+                (key.clone(), Command::fire(ada, EntityKey::parse(&key).unwrap(), event, fields_from(&fields)))
+            }
+            What::Fail => {
+                let key = format!("build.task/T-{n}");
+                plant(&mut world, &key, "planning", serde_json::json!({ "title": "Add a search box" }));
+                let validator = Actor::new("val", ActorKind::Agent).with_roles(["solution_validator"]);
+                let fire = Command::fire(validator, EntityKey::parse(&key).unwrap(), "fail", Fields::default());
+                (key, fire.because("No index"))
+            }
+        };
+        for _ in 0..case.history {
+            let hank = Actor::new("hank", ActorKind::Human);
+            let edit = serde_json::json!({ "priority": 2 });
+            let edit = Command::fire(hank, EntityKey::parse(&key).unwrap(), "edit", fields_from(&edit));
+            if let Outcome::Refused(refusal) = world.submit(&edit) {
+                panic!("{}", refusal.to_json());
+            }
+        }
+        if commands.len() < case.commands {
+            commands.push(command);
+        }
+    }
+    // Later than everything planted, so that clocks have run.
+    let now = world.now.plus(Span::seconds(60));
+    drop(world.law);
+    (Arc::into_inner(law).unwrap(), world.view, commands, now)
+}
+
+fn fields_from(json: &serde_json::Value) -> Fields {
+    let map = json.as_object().unwrap();
+    map.iter().map(|(name, value)| (name.as_str(), Value::from_json(value))).collect()
+}
+
+fn pack(name: &str) -> Pack {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name);
+    let mut sources = Sources::default();
+    let mut add = |path: &Path| sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap());
+    let pack = add(&folder.join("pack.yaml"));
+    let mut files: Vec<_> = std::fs::read_dir(folder.join("lifecycles")).unwrap().map(|it| it.unwrap().path()).collect();
+    files.sort();
+    let lifecycles = files.iter().map(|it| add(it)).collect();
+    match compile(&sources, &PackFiles { pack, lifecycles }) {
+        Ok((pack, _)) => pack,
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    }
+}

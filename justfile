@@ -1,0 +1,38 @@
+# The words for daily work. Each is one command that works without just, too.
+
+# Lists these words.
+default:
+    @just --list
+
+# Format, lints, licences and bans.
+check:
+    .ci/run fmt clippy deny
+
+# Unit, property, tidy and documentation tests, then every scenario.
+test:
+    .ci/run test packs
+
+# Everything that CI runs.
+verify:
+    .ci/run
+
+# Decisions per second, with controls.
+bench:
+    cargo run --release --package bench-law
+
+# Fuzzes each target for this many seconds.
+fuzz seconds="60":
+    scripts/fuzz {{ seconds }}
+
+# Changes the code in small ways and looks whether a test notices; slow.
+mutants *args="--package trackside-engine":
+    scripts/tool cargo-mutants 27.1.0
+    cargo mutants --jobs 2 {{ args }}
+
+# The documentation of the code.
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
+
+# Rules that no scenario exercises.
+coverage:
+    cargo run --release --package trackside -- test packs --coverage
