@@ -1,6 +1,13 @@
 //! Decisions per second on one core: three commands of the packs, a bare `match` and, where Node
 //! has it, XState beside them in the same run. Ratios count; the machine is noisy.
-#![allow(clippy::print_stdout, clippy::expect_used, clippy::unwrap_used, reason = "a bench talks and stops on the first surprise")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench talks, and stops at the first surprise"
+)]
 
 /// Decisions are many small allocations, which the system allocator is slow at.
 #[global_allocator]
@@ -26,7 +33,8 @@ fn main() {
         if only.as_ref().is_some_and(|it| !case.name().contains(it.as_str())) {
             continue;
         }
-        let rate = best_of(5, || case.prepare(), |(law, view, commands, now)| run(&law, view, &commands, now));
+        let rate =
+            best_of(5, || case.prepare(), |(law, view, commands, now)| run(&law, view, &commands, now));
         rows.push((case.name().to_owned(), rate));
     }
     rows.push(("control: a bare Rust match".to_owned(), control::bare_match()));
@@ -34,7 +42,8 @@ fn main() {
         rows.push(("control: XState in memory, no guard, artifact or journal".to_owned(), rate));
     }
     if json {
-        let all: Vec<_> = rows.iter().map(|(name, rate)| serde_json::json!({ "name": name, "perSecond": rate })).collect();
+        let all: Vec<_> =
+            rows.iter().map(|(name, rate)| serde_json::json!({ "name": name, "perSecond": rate })).collect();
         println!("{:#}", serde_json::Value::Array(all));
         return;
     }

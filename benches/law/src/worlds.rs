@@ -37,9 +37,21 @@ enum What {
 pub(crate) fn cases() -> Vec<Case> {
     let case = |name, entities, commands, history, what| Case { name, entities, commands, history, what };
     vec![
-        case("mission.task start (gates, guard, artifact, journal), 1,000 entities", 1_000, 1_000, 0, What::Start),
+        case(
+            "mission.task start (gates, guard, artifact, journal), 1,000 entities",
+            1_000,
+            1_000,
+            0,
+            What::Start,
+        ),
         case("mission.task start, 100,000 entities", 100_000, 20_000, 0, What::Start),
-        case("mission.task start, 1,000 entities with 50 entries of history each", 1_000, 1_000, 50, What::Start),
+        case(
+            "mission.task start, 1,000 entities with 50 entries of history each",
+            1_000,
+            1_000,
+            50,
+            What::Start,
+        ),
         case("mission.task comment (two windowed counters)", 10_000, 10_000, 0, What::Comment),
         case("build.task fail (counter, choice of target, deadline)", 10_000, 10_000, 0, What::Fail),
     ]
@@ -75,7 +87,8 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
             What::Start | What::Comment => {
                 let key = format!("mission.task/T-{n}");
                 let state = if matches!(case.what, What::Start) { "ASSIGNED" } else { "IN_PROGRESS" };
-                let mut fields = serde_json::json!({ "title": "Write the page", "assigneeIds": ["ada"], "type": "DOCS" });
+                let mut fields =
+                    serde_json::json!({ "title": "Write the page", "assigneeIds": ["ada"], "type": "DOCS" });
                 if matches!(case.what, What::Comment) {
                     fields["workPlan"] = plan["workPlan"].clone();
                 }
@@ -85,13 +98,17 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
                     What::Start => ("start", plan.clone()),
                     _ => ("comment", serde_json::json!({ "text": "Half of it is written" })),
                 };
-                (key.clone(), Command::fire(ada, EntityKey::parse(&key).unwrap(), event, fields_from(&fields)))
+                (
+                    key.clone(),
+                    Command::fire(ada, EntityKey::parse(&key).unwrap(), event, fields_from(&fields)),
+                )
             }
             What::Fail => {
                 let key = format!("build.task/T-{n}");
                 plant(&mut world, &key, "planning", serde_json::json!({ "title": "Add a search box" }));
                 let validator = Actor::new("val", ActorKind::Agent).with_roles(["solution_validator"]);
-                let fire = Command::fire(validator, EntityKey::parse(&key).unwrap(), "fail", Fields::default());
+                let fire =
+                    Command::fire(validator, EntityKey::parse(&key).unwrap(), "fail", Fields::default());
                 (key, fire.because("No index"))
             }
         };
@@ -121,9 +138,11 @@ fn fields_from(json: &serde_json::Value) -> Fields {
 fn pack(name: &str) -> Pack {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name);
     let mut sources = Sources::default();
-    let mut add = |path: &Path| sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap());
+    let mut add =
+        |path: &Path| sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap());
     let pack = add(&folder.join("pack.yaml"));
-    let mut files: Vec<_> = std::fs::read_dir(folder.join("lifecycles")).unwrap().map(|it| it.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder.join("lifecycles")).unwrap().map(|it| it.unwrap().path()).collect();
     files.sort();
     let lifecycles = files.iter().map(|it| add(it)).collect();
     match compile(&sources, &PackFiles { pack, lifecycles }) {

@@ -23,9 +23,8 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
     for path in paths {
         if path.is_file() {
             let folder = path.ancestors().find(|it| it.join("pack.yaml").is_file());
-            let folder = folder.ok_or_else(|| {
-                NoPack(format!("{}: no folder above it has a pack.yaml", path.display()))
-            })?;
+            let folder = folder
+                .ok_or_else(|| NoPack(format!("{}: no folder above it has a pack.yaml", path.display())))?;
             match folders.iter_mut().find(|(it, _)| it == folder) {
                 Some((_, Some(files))) => files.push(path.clone()),
                 Some((_, None)) => {}
@@ -37,7 +36,10 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
             let inside: Vec<PathBuf> =
                 listed(path)?.into_iter().filter(|it| it.join("pack.yaml").is_file()).collect();
             if inside.is_empty() {
-                return Err(NoPack(format!("{}: neither a pack (pack.yaml) nor a folder of packs", path.display())));
+                return Err(NoPack(format!(
+                    "{}: neither a pack (pack.yaml) nor a folder of packs",
+                    path.display()
+                )));
             }
             folders.extend(inside.into_iter().map(|it| (it, None)));
         } else {
@@ -52,7 +54,9 @@ fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Res
     let lifecycles = yaml_in(&folder.join("lifecycles"))?;
     let lifecycles = lifecycles.iter().map(|it| add(it, sources)).collect::<Result<_, _>>()?;
     let scenarios = match only {
-        Some(files) => files.into_iter().filter(|it| it.parent().is_some_and(|it| it.ends_with("scenarios"))).collect(),
+        Some(files) => {
+            files.into_iter().filter(|it| it.parent().is_some_and(|it| it.ends_with("scenarios"))).collect()
+        }
         None => yaml_in(&folder.join("scenarios"))?,
     };
     let scenarios = scenarios.iter().map(|it| add(it, sources)).collect::<Result<_, _>>()?;
@@ -62,7 +66,8 @@ fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Res
 
 fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> {
     let bytes = std::fs::read(path).map_err(|it| NoPack(format!("{}: {it}", path.display())))?;
-    let text = String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))?;
     Ok(sources.add(path.display().to_string(), text))
 }
 

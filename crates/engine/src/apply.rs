@@ -94,7 +94,10 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
         | Event::TimerFired { changes, .. }
         | Event::LimitWarned { changes, .. } => change(entity, changes, at),
         Event::FailureCounted { counter, key, tally } => {
-            set_tally(entity, &TallyChange { counter: counter.clone(), key: key.clone(), tally: Some(tally.clone()) });
+            set_tally(
+                entity,
+                &TallyChange { counter: counter.clone(), key: key.clone(), tally: Some(tally.clone()) },
+            );
         }
         Event::LeaseGranted { slot, lease, timer } => {
             set_lease(entity, slot, lease);

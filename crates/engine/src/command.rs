@@ -23,19 +23,45 @@ pub struct Command {
 
 #[derive(Clone, Debug)]
 pub enum Ask {
-    Create { entity: EntityKey, fields: Fields },
+    Create {
+        entity: EntityKey,
+        fields: Fields,
+    },
     Fire(Fire),
-    Heartbeat { entity: EntityKey, slot: Name, fence: Option<u64> },
+    Heartbeat {
+        entity: EntityKey,
+        slot: Name,
+        fence: Option<u64>,
+    },
     /// A timer of this entity is due.
-    Due { entity: EntityKey, timer: Name },
+    Due {
+        entity: EntityKey,
+        timer: Name,
+    },
     /// The result of an effect comes home.
-    Settle { entity: EntityKey, effect: u64, ok: bool, fields: Fields },
+    Settle {
+        entity: EntityKey,
+        effect: u64,
+        ok: bool,
+        fields: Fields,
+    },
     /// The loud override.
-    Correct { entity: EntityKey, to: Option<Name>, fields: Fields },
+    Correct {
+        entity: EntityKey,
+        to: Option<Name>,
+        fields: Fields,
+    },
     /// The sweep looks at one entity.
-    Inspect { entity: EntityKey },
+    Inspect {
+        entity: EntityKey,
+    },
     /// Puts an entity into a state as it is: imports and tests.
-    Plant { entity: EntityKey, state: Option<Name>, fields: Fields, tallies: Vec<(Name, Name, f64)> },
+    Plant {
+        entity: EntityKey,
+        state: Option<Name>,
+        fields: Fields,
+        tallies: Vec<(Name, Name, f64)>,
+    },
 }
 
 #[derive(Clone, Debug)]

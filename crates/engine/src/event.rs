@@ -50,28 +50,104 @@ pub struct KeyRecord {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    Created { definition: u32, state: Name, changes: Changes },
-    Transitioned { from: Name, to: Name, changes: Changes },
-    FieldsChanged { changes: Changes },
-    FailureCounted { counter: Name, key: Name, tally: Tally },
-    TimeoutWarned { timer: Name, percent: u32, changes: Changes },
+    Created {
+        definition: u32,
+        state: Name,
+        changes: Changes,
+    },
+    Transitioned {
+        from: Name,
+        to: Name,
+        changes: Changes,
+    },
+    FieldsChanged {
+        changes: Changes,
+    },
+    FailureCounted {
+        counter: Name,
+        key: Name,
+        tally: Tally,
+    },
+    TimeoutWarned {
+        timer: Name,
+        percent: u32,
+        changes: Changes,
+    },
     /// A timer was due.
-    TimerFired { timer: Name, changes: Changes },
-    LimitWarned { counter: Name, percent: u32, changes: Changes },
-    Assigned { field: Name, before: Value, after: Value },
-    LeaseGranted { slot: Name, lease: Lease, timer: TimerState },
-    LeaseRenewed { slot: Name, lease: Lease, timer: TimerState, changes: Changes },
-    LeaseReleased { slot: Name, lease: Lease },
-    LeaseLost { slot: Name, lease: Lease, holder: Option<Name>, changes: Changes },
-    MessagePosted { kind: Name, text: Arc<str> },
-    Notified { audience: Name, to: Vec<Name>, message: Arc<str> },
-    AlertRaised { kind: Name, severity: Severity, message: Arc<str> },
-    EffectRequested { id: u64, effect: Name, with: Fields },
-    EffectSettled { id: u64, effect: Name, ok: bool },
+    TimerFired {
+        timer: Name,
+        changes: Changes,
+    },
+    LimitWarned {
+        counter: Name,
+        percent: u32,
+        changes: Changes,
+    },
+    Assigned {
+        field: Name,
+        before: Value,
+        after: Value,
+    },
+    LeaseGranted {
+        slot: Name,
+        lease: Lease,
+        timer: TimerState,
+    },
+    LeaseRenewed {
+        slot: Name,
+        lease: Lease,
+        timer: TimerState,
+        changes: Changes,
+    },
+    LeaseReleased {
+        slot: Name,
+        lease: Lease,
+    },
+    LeaseLost {
+        slot: Name,
+        lease: Lease,
+        holder: Option<Name>,
+        changes: Changes,
+    },
+    MessagePosted {
+        kind: Name,
+        text: Arc<str>,
+    },
+    Notified {
+        audience: Name,
+        to: Vec<Name>,
+        message: Arc<str>,
+    },
+    AlertRaised {
+        kind: Name,
+        severity: Severity,
+        message: Arc<str>,
+    },
+    EffectRequested {
+        id: u64,
+        effect: Name,
+        with: Fields,
+    },
+    EffectSettled {
+        id: u64,
+        effect: Name,
+        ok: bool,
+    },
     /// An invariant that was broken holds again.
-    ViolationCleared { rule: Name },
-    ViolationFound { rule: Name, severity: Severity, message: Arc<str>, evidence: Fields },
-    Corrected { from: Option<Name>, to: Name, changes: Changes },
+    ViolationCleared {
+        rule: Name,
+    },
+    ViolationFound {
+        rule: Name,
+        severity: Severity,
+        message: Arc<str>,
+        evidence: Fields,
+    },
+    Corrected {
+        from: Option<Name>,
+        to: Name,
+        changes: Changes,
+    },
 }
 
 /// What an event changes of its entity, and of the counts of those it refers to.
@@ -150,7 +226,9 @@ impl Event {
             Json::Object(map.collect())
         };
         match self {
-            Self::Created { changes, .. } | Self::Transitioned { changes, .. } | Self::FieldsChanged { changes } => {
+            Self::Created { changes, .. }
+            | Self::Transitioned { changes, .. }
+            | Self::FieldsChanged { changes } => {
                 json!({ "fields": fields(changes) })
             }
             Self::FailureCounted { counter, key, tally } => {

@@ -1,13 +1,14 @@
 //! A map that can be asked but not walked, so that no outcome can depend on its order.
 
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hash};
+use std::hash::Hash;
+
+use foldhash::fast::FixedState;
 
 /// Looks things up by key in constant time. Its hash is fixed: the same everywhere.
 #[derive(Clone)]
-pub struct Index<K, V>(HashMap<K, V, BuildHasherDefault<DefaultHasher>>);
+pub struct Index<K, V>(HashMap<K, V, FixedState>);
 
 impl<K: Hash + Eq, V> Index<K, V> {
     pub fn get(&self, key: &K) -> Option<&V> {

@@ -1,6 +1,6 @@
 //! The law: what a command does to a view, as a pure function.
 //!
-//! [`decide`] answers a command with events or a refusal; [`apply`] makes a view what it is after
+//! [`decide()`] answers a command with events or a refusal; [`apply()`] makes a view what it is after
 //! an event. No IO, no clock, no async, no randomness: time is an argument.
 
 pub mod actor;

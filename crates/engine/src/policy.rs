@@ -62,7 +62,9 @@ pub fn judge(
     let scope = PolicyScope { policy, project, action, arguments };
     let mut why: Vec<String> = Vec::new();
     let mut level = None;
-    for rule in policy.rules.iter().filter(|it| it.actions.is_empty() || it.actions.iter().any(|name| name == action)) {
+    for rule in
+        policy.rules.iter().filter(|it| it.actions.is_empty() || it.actions.iter().any(|name| name == action))
+    {
         let applies = rule.when.as_ref().map_or(Ok(true), |it| it.test(&scope))?;
         if !applies {
             continue;
@@ -87,7 +89,8 @@ pub fn judge(
         }
     }
     let highest = role.and_then(|it| policy.roles.get(it)).or(policy.levels.first());
-    let outcome = if highest.is_some_and(|it| rank(&level) <= rank(it)) { Outcome::Allow } else { Outcome::Approve };
+    let outcome =
+        if highest.is_some_and(|it| rank(&level) <= rank(it)) { Outcome::Allow } else { Outcome::Approve };
     if outcome == Outcome::Approve {
         why.push(format!("{} may not do {level} without asking", role.unwrap_or("an actor without a role")));
     }

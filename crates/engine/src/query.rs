@@ -57,13 +57,19 @@ pub fn ask<'v>(
     let mut found: Vec<(Vec<Value>, &Entity)> = Vec::new();
     for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == query.of) {
         let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { continue };
-        let row = sample_scope(law, view, life, entity, actor, now, Some(&params), |scope| -> Result<_, Fault> {
-            let readable = life.read.as_ref().map_or(Ok(true), |it| it.test(scope))?;
-            if !readable || !query.filter.as_ref().map_or(Ok(true), |it| it.test(scope))? {
-                return Ok(None);
-            }
-            query.order.iter().map(|it| it.by.eval(scope)).collect::<Result<Vec<Value>, Fault>>().map(Some)
-        });
+        let row =
+            sample_scope(law, view, life, entity, actor, now, Some(&params), |scope| -> Result<_, Fault> {
+                let readable = life.read.as_ref().map_or(Ok(true), |it| it.test(scope))?;
+                if !readable || !query.filter.as_ref().map_or(Ok(true), |it| it.test(scope))? {
+                    return Ok(None);
+                }
+                query
+                    .order
+                    .iter()
+                    .map(|it| it.by.eval(scope))
+                    .collect::<Result<Vec<Value>, Fault>>()
+                    .map(Some)
+            });
         if let Some(keys) = row.map_err(failed)? {
             found.push((keys, entity));
         }

@@ -1,13 +1,13 @@
 //! Which rules a decision touched, for coverage. Costs nothing when nobody listens.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use trackside_lifecycle::name::Name;
 
 /// Collects the rules that were exercised.
 #[derive(Debug, Default)]
-pub struct Trace(RefCell<BTreeSet<Point>>);
+pub struct Trace(Mutex<BTreeSet<Point>>);
 
 /// One rule of a lifecycle that a scenario can exercise.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,10 +43,11 @@ impl PointKind {
 
 impl Trace {
     pub(crate) fn hit(&self, lifecycle: &Name, kind: PointKind, what: String) {
-        self.0.borrow_mut().insert(Point { lifecycle: lifecycle.clone(), kind, what });
+        let mut points = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        points.insert(Point { lifecycle: lifecycle.clone(), kind, what });
     }
 
     pub fn points(&self) -> BTreeSet<Point> {
-        self.0.borrow().clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -34,9 +34,16 @@ pub struct World {
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The numbers of the entries it wrote, and which of them answers it.
-    Accepted { entries: std::ops::Range<usize>, root: usize, ignored: Vec<Name> },
+    Accepted {
+        entries: std::ops::Range<usize>,
+        root: usize,
+        ignored: Vec<Name>,
+    },
     Refused(Box<Refusal>),
-    Replayed { entries: std::ops::Range<usize>, root: usize },
+    Replayed {
+        entries: std::ops::Range<usize>,
+        root: usize,
+    },
 }
 
 impl World {

@@ -32,7 +32,7 @@ const PURE: &[(&str, &[&str])] = &[
             "thiserror",
         ],
     ),
-    ("trackside-engine", &["jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
+    ("trackside-engine", &["foldhash", "jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

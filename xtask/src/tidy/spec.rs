@@ -13,7 +13,7 @@ use crate::packs::{PackFile, PackFolder, leads, packs};
 use crate::tree::Tree;
 
 /// Pages that hold rules; those that exist are looked at.
-const PAGES: [&str; 3] = ["docs/spec.md", "docs/spec-build.md", "docs/spec-mission.md"];
+const PAGES: [&str; 1] = ["docs/spec.md"];
 
 /// Keys a path may begin with.
 const TOP: [&str; 29] = [

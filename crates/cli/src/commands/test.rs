@@ -120,7 +120,11 @@ impl PackResult {
         for (_, report) in &self.files {
             for failure in &report.failures {
                 let place = sources.show(failure.at);
-                print::message(&format!("{} {}", painted("failed", Colour::Red), painted(&failure.scenario, Colour::Bold)));
+                print::message(&format!(
+                    "{} {}",
+                    painted("failed", Colour::Red),
+                    painted(&failure.scenario, Colour::Bold)
+                ));
                 let step = failure.step.map(|it| format!(", step {it}")).unwrap_or_default();
                 print::message(&format!("  at       {place}{step}"));
                 print::message(&format!("  expected {}", indented(&failure.expected)));
@@ -159,7 +163,12 @@ impl PackResult {
             kinds.collect::<Vec<_>>().join(", ")
         ));
         for point in &self.missed {
-            print::line(&format!("           not exercised: {} {} {}", point.kind.as_str(), point.lifecycle, point.what));
+            print::line(&format!(
+                "           not exercised: {} {} {}",
+                point.kind.as_str(),
+                point.lifecycle,
+                point.what
+            ));
         }
     }
 
@@ -174,7 +183,10 @@ impl PackResult {
             .iter()
             .flat_map(|(file, report)| {
                 let file = sources.path(*file).to_owned();
-                report.proved.iter().map(move |(name, rules)| json!({ "file": file, "scenario": name, "rules": rules }))
+                report
+                    .proved
+                    .iter()
+                    .map(move |(name, rules)| json!({ "file": file, "scenario": name, "rules": rules }))
             })
             .collect();
         let mut json = json!({

@@ -5,7 +5,6 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::assess::{askable, target};
-use super::draft::Draft;
 use super::fire::plain_scope;
 use super::request::Request;
 use super::scope::Scope;
@@ -18,17 +17,7 @@ use crate::view::View;
 
 /// The targets that the rules permit this actor, in declared order.
 pub fn allowed(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<Name> {
-    let decider = Decider {
-        law,
-        now,
-        draft: Draft::new(view),
-        misses: Default::default(),
-        trace: None,
-        moves: 0,
-        root: None,
-        touched: Vec::new(),
-        ignored: Vec::new(),
-    };
+    let decider = Decider::new(law, view, now, None);
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
     let request = Request::by(actor.clone(), None, Fields::default(), None);
     allowed_here(&decider, life, entity, &request).unwrap_or_default()
@@ -46,7 +35,8 @@ pub(super) fn allowed_here(
     for transition in &life.transitions {
         let mut open = None;
         for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {
-            let aims: Vec<Name> = targets(&scope, arm).into_iter().filter(|it| !allowed.contains(it)).collect();
+            let aims: Vec<Name> =
+                targets(&scope, arm).into_iter().filter(|it| !allowed.contains(it)).collect();
             if aims.is_empty() || !decider.met(&scope, Some(&arm.by))? {
                 continue;
             }
@@ -63,9 +53,17 @@ pub(super) fn allowed_here(
 }
 
 /// Gates that the request itself cannot open.
-fn gates_open(decider: &Decider<'_>, life: &Lifecycle, scope: &Scope<'_>, trigger: &Name) -> Result<bool, Stop> {
+fn gates_open(
+    decider: &Decider<'_>,
+    life: &Lifecycle,
+    scope: &Scope<'_>,
+    trigger: &Name,
+) -> Result<bool, Stop> {
     for gate in life.gates.iter().filter(|it| !it.reads_request) {
-        if gate.binds(trigger) && decider.met(scope, gate.applies.as_ref())? && !decider.met(scope, Some(&gate.open))? {
+        if gate.binds(trigger)
+            && decider.met(scope, gate.applies.as_ref())?
+            && !decider.met(scope, Some(&gate.open))?
+        {
             return Ok(false);
         }
     }

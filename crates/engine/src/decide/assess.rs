@@ -14,6 +14,9 @@ use crate::fields::Fields;
 use crate::refusal::Unmet;
 use crate::trace::PointKind;
 
+/// Which choice and which state; or why there is no target.
+type Aimed = Result<(Option<usize>, Option<Name>), Unmet>;
+
 impl Decider<'_> {
     /// The plan of a rule for this entity and request, or everything that speaks against it.
     pub fn assess<'l>(
@@ -26,7 +29,9 @@ impl Decider<'_> {
         let mut unmet = Vec::new();
         let mut plan = self.accept(life, rule, request, &mut unmet);
         self.holding(life, entity, rule, request, &mut unmet);
-        if let (Some(message), None) = (rule.reason, request.reason.as_ref().filter(|it| !it.trim().is_empty())) {
+        if let (Some(message), None) =
+            (rule.reason, request.reason.as_ref().filter(|it| !it.trim().is_empty()))
+        {
             self.hit(life, PointKind::Refusal, || format!("{}.reason", rule.label));
             unmet.push(Unmet::new("missing", message).of("reason"));
         }
@@ -65,7 +70,8 @@ impl Decider<'_> {
             }
         };
         let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
-        let mut fields: Vec<(Name, Value)> = plan.sent.iter().filter(|(name, it)| differs(name, it)).cloned().collect();
+        let mut fields: Vec<(Name, Value)> =
+            plan.sent.iter().filter(|(name, it)| differs(name, it)).cloned().collect();
         let mut tallies = Vec::new();
         let chosen = match rule.aims {
             Aims::Choices(choices) => choice.and_then(|it| choices.get(it)).map(|it| &it.then),
@@ -118,7 +124,13 @@ impl Decider<'_> {
     }
 
     /// Sorts what was sent into what is taken, what is ignored and what is not expected.
-    fn accept<'l>(&self, life: &'l Lifecycle, rule: &Rule<'_>, request: &Request, unmet: &mut Vec<Unmet>) -> Plan<'l> {
+    fn accept<'l>(
+        &self,
+        life: &'l Lifecycle,
+        rule: &Rule<'_>,
+        request: &Request,
+        unmet: &mut Vec<Unmet>,
+    ) -> Plan<'l> {
         let mut taken = Fields::default();
         let mut sent: Vec<(Name, Value)> = Vec::new();
         let mut ignored = Vec::new();
@@ -182,7 +194,13 @@ impl Decider<'_> {
         }
     }
 
-    fn checks(&self, scope: &Scope<'_>, checks: &[Check], label: &str, unmet: &mut Vec<Unmet>) -> Result<(), Stop> {
+    fn checks(
+        &self,
+        scope: &Scope<'_>,
+        checks: &[Check],
+        label: &str,
+        unmet: &mut Vec<Unmet>,
+    ) -> Result<(), Stop> {
         let clear = unmet.is_empty();
         for (n, check) in checks.iter().enumerate() {
             let mut reason = match self.test(scope, &check.guard)? {
@@ -192,9 +210,10 @@ impl Decider<'_> {
                     Unmet::new("guard-failed", message)
                 }
                 Err(_) if !clear => continue,
-                Err(fault) => {
-                    Unmet::new("evaluation-failed", format!("`{}` could not be answered: {fault}", check.guard.source()))
-                }
+                Err(fault) => Unmet::new(
+                    "evaluation-failed",
+                    format!("`{}` could not be answered: {fault}", check.guard.source()),
+                ),
             };
             self.hit(scope.life, PointKind::Refusal, || format!("{label}.when[{n}]"));
             reason.field.clone_from(&check.field);
@@ -219,7 +238,7 @@ impl Decider<'_> {
     }
 
     /// Which choice, and which state; or why there is no target.
-    fn aim(&self, scope: &Scope<'_>, rule: &Rule<'_>) -> Result<Result<(Option<usize>, Option<Name>), Unmet>, Stop> {
+    fn aim(&self, scope: &Scope<'_>, rule: &Rule<'_>) -> Result<Aimed, Stop> {
         let (choice, aim) = match rule.aims {
             Aims::One(aim) => (None, aim),
             Aims::Choices(choices) => {
@@ -287,7 +306,8 @@ impl Decider<'_> {
                 }
                 Spot::CounterAt(name, key) => match self.eval(scope, key)? {
                     Ok(Value::Text(key)) => tallies.push(set_tally(name, Name::from(key), &value)),
-                    _ => faults.push(Unmet::new("evaluation-failed", format!("`{}` gives no key", key.source()))),
+                    _ => faults
+                        .push(Unmet::new("evaluation-failed", format!("`{}` gives no key", key.source()))),
                 },
             }
         }
@@ -300,7 +320,14 @@ impl Decider<'_> {
         Ok(())
     }
 
-    fn frozen(&self, life: &Lifecycle, entity: &Entity, rule: &Rule<'_>, fields: &[(Name, Value)], unmet: &mut Vec<Unmet>) {
+    fn frozen(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        rule: &Rule<'_>,
+        fields: &[(Name, Value)],
+        unmet: &mut Vec<Unmet>,
+    ) {
         if rule.creating {
             return;
         }
@@ -308,7 +335,9 @@ impl Decider<'_> {
         for name in &state.frozen {
             if fields.iter().any(|(it, value)| it == name && *value != entity.fields.value(name)) {
                 self.hit(life, PointKind::Refusal, || format!("states.{}.frozen.{name}", state.name));
-                unmet.push(Unmet::new("frozen", format!("{name} cannot change while {}", state.name)).of(name));
+                unmet.push(
+                    Unmet::new("frozen", format!("{name} cannot change while {}", state.name)).of(name),
+                );
             }
         }
     }
@@ -325,7 +354,11 @@ impl Decider<'_> {
 
 /// Whether consequences touch the entity itself.
 fn changes_anything(it: &Consequences) -> bool {
-    !(it.set.is_empty() && it.clear.is_empty() && it.reset.is_empty() && it.lease.is_none() && it.release.is_empty())
+    !(it.set.is_empty()
+        && it.clear.is_empty()
+        && it.reset.is_empty()
+        && it.lease.is_none()
+        && it.release.is_empty())
 }
 
 fn set_tally(counter: &Name, key: Name, value: &Value) -> TallyChange {
@@ -392,7 +425,9 @@ pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet
             let legal = askable(scope, among, *earlier, of.as_ref());
             let list = legal.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
             match scope.taken.get("to") {
-                Some(Value::Text(name)) if legal.iter().any(|it| **it == **name) => Ok(Some(Name::from(name.clone()))),
+                Some(Value::Text(name)) if legal.iter().any(|it| **it == **name) => {
+                    Ok(Some(Name::from(name.clone())))
+                }
                 Some(Value::Text(name)) => {
                     let message = format!("{name} is no place to go from here; choose one of {list}");
                     Err(Unmet::new("not-one-of", message).of("to"))

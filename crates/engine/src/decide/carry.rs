@@ -217,7 +217,11 @@ impl Decider<'_> {
                         }));
                     }
                     Tally::One | Tally::PerState => {
-                        resets.push(TallyChange { counter: counter.name.clone(), key: Name::new(""), tally: None });
+                        resets.push(TallyChange {
+                            counter: counter.name.clone(),
+                            key: Name::new(""),
+                            tally: None,
+                        });
                     }
                 }
             }
@@ -244,7 +248,8 @@ impl Decider<'_> {
         request: &Request,
         moved: &Moved<'_>,
     ) -> Result<(), Stop> {
-        if from.post.is_empty() && from.notify.is_empty() && from.alert.is_empty() && from.effects.is_empty() {
+        if from.post.is_empty() && from.notify.is_empty() && from.alert.is_empty() && from.effects.is_empty()
+        {
             return Ok(());
         }
         let mut events = Vec::new();
@@ -264,7 +269,11 @@ impl Decider<'_> {
             for alert in &from.alert {
                 if self.met(&scope, alert.when.as_ref())? {
                     let message = self.render(&scope, &alert.message)?;
-                    events.push(Event::AlertRaised { kind: alert.kind.clone(), severity: alert.severity, message });
+                    events.push(Event::AlertRaised {
+                        kind: alert.kind.clone(),
+                        severity: alert.severity,
+                        message,
+                    });
                 }
             }
             for call in &from.effects {
@@ -330,7 +339,11 @@ impl Decider<'_> {
             Some(to) => ids_in(Some(&self.value(scope, to)?)),
             None => Vec::new(),
         };
-        Ok(Some(Event::Notified { audience: tell.audience.clone(), to, message: self.render(scope, &tell.message)? }))
+        Ok(Some(Event::Notified {
+            audience: tell.audience.clone(),
+            to,
+            message: self.render(scope, &tell.message)?,
+        }))
     }
 
     /// A value in a consequence; one that cannot be computed is null.
@@ -338,7 +351,11 @@ impl Decider<'_> {
         Ok(self.eval(scope, guard)?.unwrap_or_default())
     }
 
-    pub fn render(&self, scope: &Scope<'_>, text: &trackside_lifecycle::guard::Template) -> Result<Arc<str>, Stop> {
+    pub fn render(
+        &self,
+        scope: &Scope<'_>,
+        text: &trackside_lifecycle::guard::Template,
+    ) -> Result<Arc<str>, Stop> {
         match text.render(scope) {
             Ok(text) => Ok(Arc::from(text)),
             Err(trackside_lifecycle::guard::Fault::NotLoaded) => Err(Stop::NotLoaded),
@@ -428,7 +445,10 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
 fn key_matches(key: &Name, wanted: &[Value]) -> bool {
     let parts: Vec<&str> = key.split(super::count::SEPARATOR).collect();
     parts.len() == wanted.len()
-        && parts.iter().zip(wanted).all(|(part, wanted)| wanted.is_null() || *part == super::count::key_part(wanted))
+        && parts
+            .iter()
+            .zip(wanted)
+            .all(|(part, wanted)| wanted.is_null() || *part == super::count::key_part(wanted))
 }
 
 /// An alert in plain words.

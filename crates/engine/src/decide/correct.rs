@@ -23,8 +23,10 @@ impl Decider<'_> {
     /// Sets an entity right outside its edges: only people with role admin, and always with a reason.
     pub fn correct(&mut self, key: &EntityKey, to: Option<&Name>, request: Request) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
-        let mut refusal = Refusal::new(Stage::Who, "not-permitted", "Only a person with role admin may correct an entity");
-        let permitted = request.engine || (request.actor.kind == ActorKind::Human && request.actor.has_role("admin"));
+        let mut refusal =
+            Refusal::new(Stage::Who, "not-permitted", "Only a person with role admin may correct an entity");
+        let permitted =
+            request.engine || (request.actor.kind == ActorKind::Human && request.actor.has_role("admin"));
         if !permitted {
             refusal.errors.push(Unmet::new("not-permitted", refusal.detail.clone()));
             refusal.who = Some("human and admin".to_owned());
@@ -34,7 +36,9 @@ impl Decider<'_> {
         }
         let fields = fitting(&life, &request.fields, &mut refusal.errors);
         if let Some(to) = to.filter(|it| life.state(it).is_none()) {
-            refusal.errors.push(Unmet::new("unknown-state", format!("{} has no state {to}", life.name)).of("to"));
+            refusal
+                .errors
+                .push(Unmet::new("unknown-state", format!("{} has no state {to}", life.name)).of("to"));
         }
         if let Some(first) = refusal.errors.first() {
             if permitted {
@@ -47,7 +51,11 @@ impl Decider<'_> {
         let to = to.unwrap_or(&entity.state).clone();
         let before = entity.clone();
         self.put_right(&life, key, &before, Some(before.state.clone()), &to, fields, Vec::new(), &request)?;
-        let message = format!("{} corrected {key} to {to}: {}", request.actor.id, request.reason.as_deref().unwrap_or_default());
+        let message = format!(
+            "{} corrected {key} to {to}: {}",
+            request.actor.id,
+            request.reason.as_deref().unwrap_or_default()
+        );
         self.record(key, &request, &Name::new("correct"), alert("corrected", Severity::Critical, message));
         Ok(())
     }
@@ -94,7 +102,7 @@ impl Decider<'_> {
         self.put_right(&life, key, &before, from, &to, fields, tallies, &request)
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "everything a correction sets")]
     fn put_right(
         &mut self,
         life: &Arc<Lifecycle>,
@@ -144,7 +152,9 @@ fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name
     let mut fields = Vec::new();
     for (name, value) in sent.iter() {
         match life.field(name).filter(|it| it.is.is_none()) {
-            None => unmet.push(Unmet::new("unknown-field", format!("{} has no field {name}", life.name)).of(name)),
+            None => {
+                unmet.push(Unmet::new("unknown-field", format!("{} has no field {name}", life.name)).of(name))
+            }
             Some(field) => match field.fits.accept(name, value) {
                 Ok(value) => fields.push((name.clone(), value)),
                 Err(misfits) => {

@@ -15,7 +15,12 @@ const MARKS: usize = 1_024;
 
 impl Decider<'_> {
     /// Counts each of these, in order.
-    pub fn count<'l>(&self, life: &'l Lifecycle, scope: &Scope<'_>, names: &[Name]) -> Result<Vec<Counted<'l>>, Stop> {
+    pub fn count<'l>(
+        &self,
+        life: &'l Lifecycle,
+        scope: &Scope<'_>,
+        names: &[Name],
+    ) -> Result<Vec<Counted<'l>>, Stop> {
         let mut all = Vec::new();
         for counter in names.iter().filter_map(|it| life.counter(it)) {
             all.extend(counted(self, scope, counter)?);
@@ -25,7 +30,11 @@ impl Decider<'_> {
 }
 
 /// One count of one counter; none if its condition does not hold.
-pub(super) fn counted<'l>(decider: &Decider<'_>, scope: &Scope<'_>, counter: &'l Counter) -> Result<Option<Counted<'l>>, Stop> {
+pub(super) fn counted<'l>(
+    decider: &Decider<'_>,
+    scope: &Scope<'_>,
+    counter: &'l Counter,
+) -> Result<Option<Counted<'l>>, Stop> {
     let counts = decider.met(scope, counter.only_if.as_ref())?;
     if !counts && counter.last.is_none() {
         return Ok(None);

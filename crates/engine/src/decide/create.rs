@@ -43,7 +43,8 @@ impl Decider<'_> {
         let mut refusal: Option<Refusal> = None;
         let closed = self.gates(&life, &blank, &Name::new("create"), &request)?;
         if let Some(first) = closed.first() {
-            let refusal = refusal.get_or_insert(Refusal::new(Stage::Who, "gate-closed", first.message.clone()));
+            let refusal =
+                refusal.get_or_insert(Refusal::new(Stage::Who, "gate-closed", first.message.clone()));
             refusal.errors.extend(closed);
         }
         let rule = Rule::create(&life.create);
@@ -114,10 +115,13 @@ impl Decider<'_> {
     /// The id exists: some lifecycles say what that means, others refuse.
     fn again(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
         let (_, entity) = self.here(key)?;
-        let message = format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
+        let message =
+            format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
         let mut refusal = Refusal::one(Stage::Edge, "already-exists", message);
         if let Some(again) = &life.create.again {
-            let leaves = life.transition(again).is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
+            let leaves = life
+                .transition(again)
+                .is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
             if leaves {
                 match self.fire(key, &What::Event(again.clone()), request) {
                     Err(Stop::Refused(why)) => refusal.errors.extend(why.errors),

@@ -24,7 +24,14 @@ pub(super) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     pub fn new(base: &'a View) -> Self {
-        Self { base, entities: Vec::new(), counts: BTreeMap::new(), moved: BTreeMap::new(), sames: BTreeMap::new(), entries: Vec::new() }
+        Self {
+            base,
+            entities: Vec::new(),
+            counts: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            sames: BTreeMap::new(),
+            entries: Vec::new(),
+        }
     }
 
     pub fn base(&self) -> &'a View {

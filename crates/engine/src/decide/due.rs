@@ -35,7 +35,8 @@ impl Decider<'_> {
         }
         if let Some(counter) = name.strip_prefix("reset.") {
             let tally = TallyChange { counter: Name::new(counter), key: Name::new(""), tally: None };
-            let changes = Changes { tallies: vec![tally], timers: vec![(name.clone(), None)], ..Changes::default() };
+            let changes =
+                Changes { tallies: vec![tally], timers: vec![(name.clone(), None)], ..Changes::default() };
             let seq = self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
             self.root.get_or_insert(seq);
             return Ok(());
@@ -77,13 +78,21 @@ impl Decider<'_> {
                 let moved = Moved::nothing(self.here(key)?.1);
                 let fields = self.warned_fields(life, key, warn, &request, &moved)?;
                 let changes = Changes { fields, timers, ..Changes::default() };
-                let seq = self.record(key, &request, name, Event::TimeoutWarned { timer: name.clone(), percent, changes });
+                let seq = self.record(
+                    key,
+                    &request,
+                    name,
+                    Event::TimeoutWarned { timer: name.clone(), percent, changes },
+                );
                 self.root.get_or_insert(seq);
                 request.cause = self.root;
                 if let Some(severity) = warn.severity {
                     let (_, entity) = self.here(key)?;
                     let passed = Span(self.now.since(state.started_at).0);
-                    let message = format!("{key} has been {} for {passed}: {percent}% of {}", entity.state, state.length);
+                    let message = format!(
+                        "{key} has been {} for {passed}: {percent}% of {}",
+                        entity.state, state.length
+                    );
                     self.record(key, &request, name, alert("timeout", severity, message));
                 }
                 self.tell_people(life, key, name, &warn.then, &request, &moved)?;
@@ -92,7 +101,8 @@ impl Decider<'_> {
             Step::Then => {
                 self.hit(life, PointKind::Deadline, || format!("timers.{name}.then"));
                 let changes = Changes { timers, ..Changes::default() };
-                let seq = self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
+                let seq =
+                    self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
                 self.root.get_or_insert(seq);
                 request.cause = self.root;
                 let Some(then) = &timer.then else { return Ok(()) };
@@ -106,11 +116,22 @@ impl Decider<'_> {
     }
 
     /// A lease was not renewed in time.
-    fn lose(&mut self, life: &Lifecycle, key: &EntityKey, slot: &Name, mut request: Request) -> Result<(), Stop> {
+    fn lose(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        slot: &Name,
+        mut request: Request,
+    ) -> Result<(), Stop> {
         let (_, entity) = self.here(key)?;
         let Some(lease) = entity.lease(slot).cloned() else { return Ok(()) };
         let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at };
-        let event = Event::LeaseLost { slot: slot.clone(), lease: lost, holder: lease.holder, changes: Changes::default() };
+        let event = Event::LeaseLost {
+            slot: slot.clone(),
+            lease: lost,
+            holder: lease.holder,
+            changes: Changes::default(),
+        };
         self.hit(life, PointKind::Deadline, || format!("slots.{slot}.lost"));
         let seq = self.record(key, &request, &Name::from(format!("lease.{slot}")), event);
         self.root.get_or_insert(seq);

@@ -27,7 +27,23 @@ impl Decider<'_> {
         let (arm, plan) = self.choose(&life, entity, what, &request)?;
         let traced = self.is_traced();
         let rule = Rule::arm(arm, traced);
-        self.take(&life, key, &rule, plan, request)
+        if request.engine {
+            return self.take(&life, key, &rule, plan, request);
+        }
+        let who = spoken(arm.by.source());
+        let asked = request.clone();
+        match self.take(&life, key, &rule, plan, request) {
+            // What another entity refused is told to the one who asked, with what they may do instead.
+            Err(Stop::Refused(mut refusal)) => {
+                let untouched = Decider::new(self.law, self.draft.base(), self.now, None);
+                if let Ok((life, entity)) = untouched.here(key) {
+                    refusal.allowed = allowed_here(&untouched, &life, entity, &asked)?;
+                }
+                refusal.who = Some(who);
+                Err(Stop::Refused(refusal))
+            }
+            done => done,
+        }
     }
 
     /// Carries a rule out, with everything it entails.
@@ -73,7 +89,8 @@ impl Decider<'_> {
             let refusal = refusal.get_or_insert_with(|| Refusal::new(stage, code, first));
             refusal.errors.extend(reasons);
         };
-        let trigger = candidates.first().map(|it| it.transition.clone()).unwrap_or_else(|| names::NONE.clone());
+        let trigger =
+            candidates.first().map(|it| it.transition.clone()).unwrap_or_else(|| names::NONE.clone());
         let closed = self.gates(life, entity, &trigger, request)?;
         if !closed.is_empty() {
             add(Stage::Who, "gate-closed", closed);
@@ -83,7 +100,9 @@ impl Decider<'_> {
             if self.permits(life, entity, &arm.by, request)? {
                 permitted.push(*arm);
             } else {
-                self.hit(life, PointKind::Refusal, || format!("{}.by", arm_label(&arm.transition, arm.index)));
+                self.hit(life, PointKind::Refusal, || {
+                    format!("{}.by", arm_label(&arm.transition, arm.index))
+                });
             }
         }
         let who = who(&candidates);
@@ -94,12 +113,14 @@ impl Decider<'_> {
         if let Some(expected) = request.if_version
             && expected != entity.version
         {
-            let message = format!("{} is at version {}, not {expected}: read it again", entity.key, entity.version);
+            let message =
+                format!("{} is at version {}, not {expected}: read it again", entity.key, entity.version);
             add(Stage::Version, "version-mismatch", vec![Unmet::new("version-mismatch", message)]);
         }
         // Of several arms the first that passes is taken; if none does, the one that is nearest is told of.
         let mut nearest: Option<Vec<Unmet>> = None;
-        let judged: &[&'l Arm] = if permitted.is_empty() { candidates.get(..1).unwrap_or_default() } else { &permitted };
+        let judged: &[&'l Arm] =
+            if permitted.is_empty() { candidates.get(..1).unwrap_or_default() } else { &permitted };
         for arm in judged {
             let rule = Rule::arm(arm, self.is_traced());
             match self.assess(life, entity, &rule, request)? {
@@ -115,14 +136,14 @@ impl Decider<'_> {
                 }
             }
         }
-        let mut refusal = refusal;
         if let Some(unmet) = nearest {
             let code = code_of(&unmet);
             let stage = if code == "stale-fence" { Stage::Version } else { Stage::Requirements };
             let first = unmet.first().map(|it| it.message.clone()).unwrap_or_default();
             refusal.get_or_insert_with(|| Refusal::new(stage, code, first)).errors.extend(unmet);
         }
-        let mut refusal = refusal.unwrap_or_else(|| Refusal::new(Stage::Edge, "no-such-edge", "Nothing fits"));
+        let mut refusal =
+            refusal.unwrap_or_else(|| Refusal::new(Stage::Edge, "no-such-edge", "Nothing fits"));
         refusal.allowed = allowed_here(self, life, entity, request)?;
         refusal.who = Some(who);
         Err(refusal.into())
@@ -137,7 +158,9 @@ impl Decider<'_> {
     ) -> Result<Vec<&'l Arm>, Stop> {
         let leaving = |arm: &&'l Arm| arm.from.has(&entity.state);
         match what {
-            What::Event(name) => Ok(life.transition(name).into_iter().flat_map(|it| &it.arms).filter(leaving).collect()),
+            What::Event(name) => {
+                Ok(life.transition(name).into_iter().flat_map(|it| &it.arms).filter(leaving).collect())
+            }
             What::To(state) => {
                 let around = self.around();
                 let scope = plain_scope(&around, life, entity, request);
@@ -156,13 +179,25 @@ impl Decider<'_> {
         }
     }
 
-    pub fn permits(&self, life: &Lifecycle, entity: &Entity, by: &Guard, request: &Request) -> Result<bool, Stop> {
+    pub fn permits(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        by: &Guard,
+        request: &Request,
+    ) -> Result<bool, Stop> {
         let around = self.around();
         self.met(&plain_scope(&around, life, entity, request), Some(by))
     }
 
     /// Gates that are closed to this request.
-    pub fn gates(&self, life: &Lifecycle, entity: &Entity, trigger: &Name, request: &Request) -> Result<Vec<Unmet>, Stop> {
+    pub fn gates(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        trigger: &Name,
+        request: &Request,
+    ) -> Result<Vec<Unmet>, Stop> {
         let mut closed = Vec::new();
         if request.engine {
             return Ok(closed);
@@ -170,7 +205,10 @@ impl Decider<'_> {
         let around = self.around();
         let scope = Scope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
-            if !gate.binds(trigger) || !self.met(&scope, gate.applies.as_ref())? || self.met(&scope, Some(&gate.open))? {
+            if !gate.binds(trigger)
+                || !self.met(&scope, gate.applies.as_ref())?
+                || self.met(&scope, Some(&gate.open))?
+            {
                 continue;
             }
             self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
@@ -183,7 +221,13 @@ impl Decider<'_> {
     }
 
     /// Nothing of that name, or towards that state, leaves from here.
-    fn no_edge(&self, life: &Lifecycle, entity: &Entity, what: &What, request: &Request) -> Result<Refusal, Stop> {
+    fn no_edge(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        what: &What,
+        request: &Request,
+    ) -> Result<Refusal, Stop> {
         let state = &entity.state;
         let ended = life.state(state).is_some_and(|it| it.last);
         let (code, message) = match what {
@@ -205,7 +249,9 @@ impl Decider<'_> {
             }
             _ if ended => ("final-state", format!("{} is {state}, which is final", entity.key)),
             What::To(to) if to == state => ("no-such-edge", format!("{} is already {state}", entity.key)),
-            What::Event(name) => ("no-such-edge", format!("{name} does not leave {state}, where {} is", entity.key)),
+            What::Event(name) => {
+                ("no-such-edge", format!("{name} does not leave {state}, where {} is", entity.key))
+            }
             What::To(to) => ("no-such-edge", format!("No transition leads from {state} to {to}")),
         };
         let mut refusal = Refusal::one(Stage::Edge, code, message);

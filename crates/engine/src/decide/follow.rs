@@ -52,7 +52,7 @@ impl Decider<'_> {
     }
 
     /// A further move of the same entity.
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "a move, its cause and who asks")]
     pub fn then(
         &mut self,
         life: &Lifecycle,
@@ -78,7 +78,11 @@ impl Decider<'_> {
         Ok(true)
     }
 
-    fn fields_from(&self, scope: &super::scope::Scope<'_>, with: &[(Name, trackside_lifecycle::guard::Guard)]) -> Result<Fields, Stop> {
+    fn fields_from(
+        &self,
+        scope: &super::scope::Scope<'_>,
+        with: &[(Name, trackside_lifecycle::guard::Guard)],
+    ) -> Result<Fields, Stop> {
         let mut fields = Fields::default();
         for (name, guard) in with {
             let value = self.value(scope, guard)?;
@@ -100,7 +104,11 @@ impl Decider<'_> {
         let plan = match self.assess(life, entity, &rule, &next)? {
             Ok(plan) => plan,
             Err(unmet) => {
-                let mut refusal = Refusal::new(Stage::Follow, "always-refused", format!("{key} cannot move on from {}", state.name));
+                let mut refusal = Refusal::new(
+                    Stage::Follow,
+                    "always-refused",
+                    format!("{key} cannot move on from {}", state.name),
+                );
                 refusal.errors = unmet;
                 return Err(refusal.into());
             }
@@ -144,7 +152,8 @@ impl Decider<'_> {
             (targets, self.fields_from(&scope, &also.with)?)
         };
         if targets.len() > EACH {
-            let message = format!("{trigger} would move {} entities at once; {EACH} is the most", targets.len());
+            let message =
+                format!("{trigger} would move {} entities at once; {EACH} is the most", targets.len());
             return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
         }
         for target in targets {
@@ -273,7 +282,8 @@ impl Decider<'_> {
         for assign in &warn.then.set {
             if let trackside_lifecycle::model::Spot::Field(name) = &assign.spot {
                 let value = self.value(&scope, &assign.value)?;
-                let value = life.field(name).and_then(|it| it.fits.accept(name, &value).ok()).unwrap_or_default();
+                let value =
+                    life.field(name).and_then(|it| it.fits.accept(name, &value).ok()).unwrap_or_default();
                 fields.push((name.clone(), value));
             }
         }
@@ -312,8 +322,12 @@ impl Decider<'_> {
                             None
                         } else {
                             let around = self.around();
-                            let request =
-                                Request::engine(ActorKind::System, Fields::default(), reaction.name.clone(), self.root);
+                            let request = Request::engine(
+                                ActorKind::System,
+                                Fields::default(),
+                                reaction.name.clone(),
+                                self.root,
+                            );
                             let moved = Moved::nothing(entity);
                             let scope = moved.scope(&around, &life, entity, &request);
                             if self.met(&scope, Some(&reaction.when))? {
@@ -357,7 +371,11 @@ impl<'l> Moved<'l> {
 /// Ids are made from texts that may hold anything: what an id cannot hold becomes a dash.
 fn clean_id(text: &str) -> String {
     text.chars()
-        .map(|it| if it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-' | ':') { it } else { '-' })
+        .map(
+            |it| {
+                if it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-' | ':') { it } else { '-' }
+            },
+        )
         .take(128)
         .collect()
 }

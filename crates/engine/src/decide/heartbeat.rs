@@ -26,9 +26,13 @@ impl Decider<'_> {
         let fence = entity.lease(slot).map_or(1, |it| it.fence);
         let until = decl.until.clone();
         let (lasts, grace) = self.lease_spans(key, request, slot)?;
-        let lease = Lease { holder: Some(request.subject_id().clone()), fence, expires_at: self.now.plus(lasts) };
+        let lease =
+            Lease { holder: Some(request.subject_id().clone()), fence, expires_at: self.now.plus(lasts) };
         let timer = lost_timer(lease.expires_at, grace, self.now);
-        let fields = until.map(|it| (it, trackside_lifecycle::value::Value::Time(lease.expires_at))).into_iter().collect();
+        let fields = until
+            .map(|it| (it, trackside_lifecycle::value::Value::Time(lease.expires_at)))
+            .into_iter()
+            .collect();
         let changes = Changes { fields, ..Changes::default() };
         let event = Event::LeaseRenewed { slot: slot.clone(), lease, timer, changes };
         let seq = self.record(key, request, &Name::new("heartbeat"), event);

@@ -30,8 +30,14 @@ impl Decider<'_> {
             let was_known = known.contains(&invariant.name);
             if fine && was_known {
                 let condition = Name::from(format!("invariants.{}", invariant.name));
-                let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
-                self.record(key, &request, &condition, Event::ViolationCleared { rule: invariant.name.clone() });
+                let request =
+                    Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+                self.record(
+                    key,
+                    &request,
+                    &condition,
+                    Event::ViolationCleared { rule: invariant.name.clone() },
+                );
             }
             if fine {
                 continue;
@@ -43,7 +49,8 @@ impl Decider<'_> {
             }
             let Some(repair) = &invariant.repair else { continue };
             let condition = Name::from(format!("invariants.{}", invariant.name));
-            let mut request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+            let mut request =
+                Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
             request.reason = Some(std::sync::Arc::from(format!("Repair: {}", invariant.says.source())));
             let what = What::Event(repair.clone());
             if self.softly(key, &condition, |it| it.fire(key, &what, request))? {
@@ -70,7 +77,13 @@ impl Decider<'_> {
 }
 
 /// All fields as a reader sees them, the computed ones too.
-pub fn fields_of(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<(Name, Value)> {
+pub fn fields_of(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    actor: &Actor,
+    now: Timestamp,
+) -> Vec<(Name, Value)> {
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
     let computed: Vec<(&Name, &Guard)> =
         life.fields.values().filter_map(|it| it.is.as_ref().map(|guard| (&it.name, guard))).collect();

@@ -38,7 +38,8 @@ impl Decider<'_> {
                     Severity::Error | Severity::Critical => {
                         let mut reason = Unmet::new("invariant-violated", message);
                         reason.rule = Some(Name::new(invariant.holds.source()));
-                        reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+                        reason.saw =
+                            saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
                         broken.push(reason);
                     }
                     Severity::Info | Severity::Warning if !after.broken.contains(&invariant.name) => {
@@ -60,10 +61,22 @@ impl Decider<'_> {
     }
 
     /// Journals a violation, once, and asks people to look.
-    pub fn violation(&mut self, key: &EntityKey, rule: &Name, severity: Severity, message: String, evidence: Fields) {
+    pub fn violation(
+        &mut self,
+        key: &EntityKey,
+        rule: &Name,
+        severity: Severity,
+        message: String,
+        evidence: Fields,
+    ) {
         let condition = Name::from(format!("invariants.{rule}"));
         let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
-        let event = Event::ViolationFound { rule: rule.clone(), severity, message: Arc::from(message.as_str()), evidence };
+        let event = Event::ViolationFound {
+            rule: rule.clone(),
+            severity,
+            message: Arc::from(message.as_str()),
+            evidence,
+        };
         let seq = self.record(key, &request, &condition, event);
         self.root.get_or_insert(seq);
         self.record(key, &request, &condition, alert("violation", severity, format!("{key}: {message}")));
@@ -92,12 +105,19 @@ impl Decider<'_> {
         Ok(!self.met(&plain_scope(&around, life, before, &request), Some(&invariant.holds))?)
     }
 
-    pub fn evidence(&self, life: &Lifecycle, entity: &Entity, invariant: &Invariant) -> Result<(String, Fields), Stop> {
+    pub fn evidence(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        invariant: &Invariant,
+    ) -> Result<(String, Fields), Stop> {
         let request = onlooker();
         let around = self.around();
         let scope = plain_scope(&around, life, entity, &request);
         let saw = scope.saw(&invariant.holds);
-        let saw = saw.iter().map(|(name, value)| (name.clone(), trackside_lifecycle::value::Value::from_json(value)));
+        let saw = saw
+            .iter()
+            .map(|(name, value)| (name.clone(), trackside_lifecycle::value::Value::from_json(value)));
         Ok((self.render(&scope, &invariant.says)?.to_string(), saw.collect()))
     }
 }

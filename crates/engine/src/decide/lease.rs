@@ -58,7 +58,10 @@ impl Decider<'_> {
             Some(to) => match self.eval(scope, to)? {
                 Ok(Value::Text(id)) => Name::from(id),
                 _ => {
-                    faults.push(Unmet::new("no-holder", format!("`{}` names nobody to hold {}", to.source(), slot.name)));
+                    faults.push(Unmet::new(
+                        "no-holder",
+                        format!("`{}` names nobody to hold {}", to.source(), slot.name),
+                    ));
                     return Ok(());
                 }
             },
@@ -152,7 +155,10 @@ pub(super) fn lost_timer(expires_at: Timestamp, grace: Span, now: Timestamp) -> 
 pub(super) fn not_holding(entity: &Entity, slot: &Name, request: &Request) -> Option<Unmet> {
     let lease = entity.lease(slot);
     let Some((lease, holder)) = lease.and_then(|it| it.holder.as_ref().map(|holder| (it, holder))) else {
-        return Some(Unmet::new("stale-fence", format!("Nobody holds {slot} of {}: it was released or lost", entity.key)));
+        return Some(Unmet::new(
+            "stale-fence",
+            format!("Nobody holds {slot} of {}: it was released or lost", entity.key),
+        ));
     };
     if holder != request.subject_id() {
         let message = format!("{slot} of {} is held by {holder} until {}", entity.key, lease.expires_at);

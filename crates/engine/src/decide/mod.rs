@@ -56,7 +56,11 @@ pub enum Decision {
     Accepted(Accepted),
     Refused(Box<Refusal>),
     /// The same command came before: the first entry it wrote, and how many.
-    Replayed { first: u64, entries: u32, root: u32 },
+    Replayed {
+        first: u64,
+        entries: u32,
+        root: u32,
+    },
     /// These must be loaded first; then ask again.
     Needs(Vec<EntityKey>),
 }
@@ -77,7 +81,13 @@ pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Deci
 }
 
 /// The same, telling which rules it touched.
-pub fn decide_traced(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
+pub fn decide_traced(
+    law: &Law,
+    view: &View,
+    command: &Command,
+    now: Timestamp,
+    trace: Option<&Trace>,
+) -> Decision {
     let fingerprint = command.idempotency_key.as_ref().map(|_| command.fingerprint());
     if let (Some(key), Some(fingerprint)) = (&command.idempotency_key, &fingerprint)
         && let Some((first, record)) = view.key(&command.actor.id, key)
@@ -88,17 +98,7 @@ pub fn decide_traced(law: &Law, view: &View, command: &Command, now: Timestamp, 
         let message = format!("The key {key} was used for another request. Use a new key for a new request.");
         return Decision::Refused(Box::new(Refusal::one(Stage::Replay, "idempotency-conflict", message)));
     }
-    let mut decider = Decider {
-        law,
-        now,
-        draft: Draft::new(view),
-        misses: RefCell::new(Vec::new()),
-        trace,
-        moves: 0,
-        root: None,
-        touched: Vec::new(),
-        ignored: Vec::new(),
-    };
+    let mut decider = Decider::new(law, view, now, trace);
     match decider.run(command) {
         Ok(()) => decider.finish(command, fingerprint),
         Err(Stop::Refused(refusal)) => Decision::Refused(refusal),
@@ -138,9 +138,28 @@ struct Decider<'a> {
 }
 
 impl<'a> Decider<'a> {
+    fn new(law: &'a Law, view: &'a View, now: Timestamp, trace: Option<&'a Trace>) -> Self {
+        Self {
+            law,
+            now,
+            draft: Draft::new(view),
+            misses: RefCell::new(Vec::new()),
+            trace,
+            moves: 0,
+            root: None,
+            touched: Vec::new(),
+            ignored: Vec::new(),
+        }
+    }
+
     fn run(&mut self, command: &Command) -> Result<(), Stop> {
         let request = |fields: &Fields| {
-            Request::by(command.actor.clone(), command.on_behalf_of.clone(), fields.clone(), command.reason.clone())
+            Request::by(
+                command.actor.clone(),
+                command.on_behalf_of.clone(),
+                fields.clone(),
+                command.reason.clone(),
+            )
         };
         match &command.ask {
             Ask::Create { entity, fields } => self.create(entity, request(fields))?,
@@ -173,7 +192,8 @@ impl<'a> Decider<'a> {
         let first = entries.first().map_or(0, |it| it.seq);
         let root = self.root.map_or(0, |it| usize::try_from(it - first).unwrap_or(0));
         let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        if let (Some(key), Some(fingerprint), Some(entry)) = (&command.idempotency_key, fingerprint, entries.first_mut())
+        if let (Some(key), Some(fingerprint), Some(entry)) =
+            (&command.idempotency_key, fingerprint, entries.first_mut())
         {
             let root = u32::try_from(root).unwrap_or(0);
             entry.key = Some(KeyRecord { key: key.clone(), fingerprint, entries: count, root });
@@ -300,7 +320,9 @@ fn grows(event: &Event) -> bool {
         | Event::FieldsChanged { .. }
         | Event::Corrected { .. }
         | Event::LeaseLost { .. } => true,
-        Event::TimeoutWarned { changes, .. } | Event::LimitWarned { changes, .. } => !changes.fields.is_empty(),
+        Event::TimeoutWarned { changes, .. } | Event::LimitWarned { changes, .. } => {
+            !changes.fields.is_empty()
+        }
         _ => false,
     }
 }
@@ -317,4 +339,3 @@ fn unknown_lifecycle(law: &Law, name: &Name) -> Refusal {
     }
     Refusal::one(Stage::Edge, "unknown-lifecycle", message)
 }
-

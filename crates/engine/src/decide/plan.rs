@@ -1,6 +1,8 @@
 //! What a rule would do, before anything is written.
 
-use trackside_lifecycle::model::{Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, Target};
+use trackside_lifecycle::model::{
+    Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, Target,
+};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -114,7 +116,11 @@ impl<'r> Rule<'r> {
 }
 
 pub(crate) fn arm_label(transition: &Name, index: usize) -> String {
-    if index == 0 { format!("transitions.{transition}") } else { format!("transitions.{transition}[{index}]") }
+    if index == 0 {
+        format!("transitions.{transition}")
+    } else {
+        format!("transitions.{transition}[{index}]")
+    }
 }
 
 /// Everything a rule would change of its own entity.
@@ -152,6 +158,7 @@ impl Decider<'_> {
 }
 
 /// A scope over an entity as it is, for reading it.
+#[expect(clippy::too_many_arguments, reason = "everything an expression may look at")]
 pub(crate) fn sample_scope<T>(
     law: &crate::law::Law,
     view: &crate::view::View,

@@ -94,7 +94,13 @@ impl Scope<'_> {
             }
             Read::Visits => {
                 let visits = |state: &Name| entity.stay(state).map_or(0, |it| i64::from(it.visits));
-                Value::map(self.life.states.iter().map(|it| (it.name.clone(), Value::Int(visits(&it.name)))).collect())
+                Value::map(
+                    self.life
+                        .states
+                        .iter()
+                        .map(|it| (it.name.clone(), Value::Int(visits(&it.name))))
+                        .collect(),
+                )
             }
             Read::Overdue => Value::Bool(is_overdue(self.life, entity, now)),
             Read::Reason => self.request.reason.as_ref().map_or(Value::Null, |it| Value::Text(it.clone())),
@@ -213,7 +219,15 @@ impl Scope<'_> {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
                     return Ok(Value::Null);
                 };
-                let there = Scope { life, entity: other, taken: NO_FIELDS.get(), base: &[], changed: &[], counted: &[], ..*self };
+                let there = Scope {
+                    life,
+                    entity: other,
+                    taken: NO_FIELDS.get(),
+                    base: &[],
+                    changed: &[],
+                    counted: &[],
+                    ..*self
+                };
                 return there.counter(name);
             }
         })
@@ -250,7 +264,8 @@ impl Scope<'_> {
         let closed = |state: &Name| {
             life.and_then(|it| it.state(state)).is_some_and(|it| it.last || it.outcome.is_some())
         };
-        let sum = |wanted: &dyn Fn(&Name) -> bool| counts.iter().filter(|(it, _)| wanted(it)).map(|(_, n)| n).sum();
+        let sum =
+            |wanted: &dyn Fn(&Name) -> bool| counts.iter().filter(|(it, _)| wanted(it)).map(|(_, n)| n).sum();
         match count {
             Count::All => counts.values().sum(),
             Count::Missing => 0,
@@ -310,7 +325,8 @@ impl Scope<'_> {
                 values.insert(state.name.clone(), self.tally_value(counter, &state.name)?);
             }
         } else {
-            let kept = self.entity.tallies(name).into_iter().flat_map(|it| it.by_key.iter().map(|(key, _)| key));
+            let kept =
+                self.entity.tallies(name).into_iter().flat_map(|it| it.by_key.iter().map(|(key, _)| key));
             let counted = self.counted.iter().filter(|it| it.counter == *name).map(|it| &it.key);
             for key in kept.chain(counted) {
                 values.insert(key.clone(), self.tally_value(counter, key)?);
@@ -322,14 +338,18 @@ impl Scope<'_> {
     /// An expression that gives a length of time.
     pub fn span(&self, guard: &Guard) -> Result<Span, Fault> {
         let value = guard.eval(self)?;
-        value.as_span().ok_or_else(|| Fault::Failed(format!("`{}` gives {}, not a span", guard.source(), value.kind())))
+        value
+            .as_span()
+            .ok_or_else(|| Fault::Failed(format!("`{}` gives {}, not a span", guard.source(), value.kind())))
     }
 
     /// The values an expression saw, for the one who is refused by it.
     pub fn saw(&self, guard: &Guard) -> BTreeMap<Name, serde_json::Value> {
         let reads = guard.reads().iter();
         reads
-            .filter_map(|it| guard::Scope::read(self, it.slot).ok().map(|value| (root_of(it, self.life), value.to_json())))
+            .filter_map(|it| {
+                guard::Scope::read(self, it.slot).ok().map(|value| (root_of(it, self.life), value.to_json()))
+            })
             .collect()
     }
 }
@@ -338,8 +358,16 @@ impl Scope<'_> {
 fn root_of(read: &guard::Read, life: &Lifecycle) -> Name {
     let segments = match life.reads.get(read.slot.0 as usize) {
         Some(
-            Read::Was(_) | Read::Setting(_) | Read::Slot(..) | Read::Group(..) | Read::People | Read::Ask(_) | Read::ActorId
-            | Read::ActorKind | Read::ActorRoles | Read::SubjectId,
+            Read::Was(_)
+            | Read::Setting(_)
+            | Read::Slot(..)
+            | Read::Group(..)
+            | Read::People
+            | Read::Ask(_)
+            | Read::ActorId
+            | Read::ActorKind
+            | Read::ActorRoles
+            | Read::SubjectId,
         ) => 2,
         Some(Read::Ref(_, look) | Read::Me(look)) if *look != Look::Id => 2,
         _ => 1,

@@ -15,7 +15,8 @@ impl Decider<'_> {
     pub fn settle(&mut self, key: &EntityKey, id: u64, ok: bool, fields: &Fields) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let Some(open) = entity.effects.iter().find(|it| it.id == id).cloned() else {
-            let message = format!("{key} has no open effect {id}: it was answered before, or never asked for");
+            let message =
+                format!("{key} has no open effect {id}: it was answered before, or never asked for");
             return Err(Refusal::one(Stage::Edge, "effect-settled", message).into());
         };
         let condition = Name::from(format!("effects.{}", open.effect));

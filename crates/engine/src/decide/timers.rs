@@ -104,7 +104,9 @@ impl Decider<'_> {
         for counter in &life.counters {
             let Some(every) = &counter.reset_every else { continue };
             let name = reset_timer(&counter.name);
-            if after.timer(&name).is_none() && after.tallies(&counter.name).is_some_and(|it| !it.by_key.is_empty()) {
+            if after.timer(&name).is_none()
+                && after.tallies(&counter.name).is_some_and(|it| !it.by_key.is_empty())
+            {
                 let at = next_occurrence(*every, now, &scope.around.project.zone);
                 changes.push((name, Some(fixed(at, now))));
             }
@@ -138,7 +140,9 @@ impl Decider<'_> {
                 state.due = due(&state, timer);
                 Ok(Some(state))
             }
-            TimerKind::Every(every) => Ok(Some(fixed(next_occurrence(*every, now, &scope.around.project.zone), now))),
+            TimerKind::Every(every) => {
+                Ok(Some(fixed(next_occurrence(*every, now, &scope.around.project.zone), now)))
+            }
             TimerKind::At(field) => Ok(scope.entity.fields.value(field).as_time().map(|at| fixed(at, now))),
         }
     }
@@ -146,7 +150,14 @@ impl Decider<'_> {
 
 /// A timer that is due at a moment.
 pub(super) fn fixed(at: Timestamp, now: Timestamp) -> TimerState {
-    TimerState { started_at: now, length: at.since(now), spent: Span(0), running_since: Some(now), step: 0, due: Some(at) }
+    TimerState {
+        started_at: now,
+        length: at.since(now),
+        spent: Span(0),
+        running_since: Some(now),
+        step: 0,
+        due: Some(at),
+    }
 }
 
 /// The timer behind a counter's daily reset.

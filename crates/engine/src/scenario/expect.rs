@@ -47,7 +47,11 @@ impl Happened<'_> {
                 return Err(mismatch(at, "accepted", format!("refused: {}", show(&refusal.to_json()))));
             }
             (Some(expected), None) => {
-                return Err(mismatch(expected.at, format!("refused: {}", show(&expected.it.0.to_json())), "accepted"));
+                return Err(mismatch(
+                    expected.at,
+                    format!("refused: {}", show(&expected.it.0.to_json())),
+                    "accepted",
+                ));
             }
             (Some(expected), Some(refusal)) => self.refused(expected, refusal)?,
             _ => {}
@@ -58,10 +62,16 @@ impl Happened<'_> {
         }
     }
 
-    fn refused(&self, expected: &At<trackside_lifecycle::source::Json>, refusal: &Refusal) -> Result<(), Mismatch> {
+    fn refused(
+        &self,
+        expected: &At<trackside_lifecycle::source::Json>,
+        refusal: &Refusal,
+    ) -> Result<(), Mismatch> {
         let wanted = expected.it.0.to_json();
         let got = refusal.to_json();
-        let wrong = || mismatch(expected.at, format!("refused: {}", show(&wanted)), format!("refused: {}", show(&got)));
+        let wrong = || {
+            mismatch(expected.at, format!("refused: {}", show(&wanted)), format!("refused: {}", show(&got)))
+        };
         match &wanted {
             Json::Bool(true) => Ok(()),
             Json::String(code) => {
@@ -84,7 +94,9 @@ impl Happened<'_> {
                             value != &Json::Bool(true) || refusal.errors.len() == listed
                         }
                         "errors" => value.as_array().is_some_and(|wanted| {
-                            wanted.iter().all(|it| refusal.errors.iter().any(|unmet| subset(it, &unmet.to_json())))
+                            wanted
+                                .iter()
+                                .all(|it| refusal.errors.iter().any(|unmet| subset(it, &unmet.to_json())))
                         }),
                         _ => false,
                     };
@@ -100,9 +112,9 @@ impl Happened<'_> {
 
     fn holds(&self, then: &Then, at: Place) -> Result<(), Mismatch> {
         let key = match &then.of {
-            Some(of) => Some(
-                EntityKey::parse(&of.it).ok_or_else(|| mismatch(of.at, "LIFECYCLE/ID", of.it.clone()))?,
-            ),
+            Some(of) => {
+                Some(EntityKey::parse(&of.it).ok_or_else(|| mismatch(of.at, "LIFECYCLE/ID", of.it.clone()))?)
+            }
             None => self.entity.clone(),
         };
         self.entity_holds(then, key.as_ref(), at)?;
@@ -127,7 +139,11 @@ impl Happened<'_> {
             if let Some(state) = &then.state
                 && state.it != entity.state
             {
-                return Err(mismatch(state.at, format!("{key} is {}", state.it), format!("it is {}", entity.state)));
+                return Err(mismatch(
+                    state.at,
+                    format!("{key} is {}", state.it),
+                    format!("it is {}", entity.state),
+                ));
             }
             let anyone = Actor::new("reader", crate::actor::ActorKind::System);
             let reader = self.actor.unwrap_or(&anyone);
@@ -139,14 +155,16 @@ impl Happened<'_> {
                 self.fields_match(&wanted, &got, fields.at)?;
             }
             if let Some(envelope) = &then.entity {
-                let got = crate::present::entity(&self.world.law, &self.world.view, entity, reader, self.world.now);
+                let got =
+                    crate::present::entity(&self.world.law, &self.world.view, entity, reader, self.world.now);
                 let wanted = envelope.it.0.to_json();
                 if !subset(&wanted, &got) {
                     return Err(mismatch(envelope.at, show(&wanted), show(&got)));
                 }
             }
             for (name, wanted) in then.timers.iter() {
-                let due = entity.timer(&name.it).and_then(|it| it.ends_at()).map(|it| it.since(self.world.now));
+                let due =
+                    entity.timer(&name.it).and_then(|it| it.ends_at()).map(|it| it.since(self.world.now));
                 let fine = match &wanted.value {
                     NodeValue::Null => due.is_none(),
                     NodeValue::Text(text) => Span::parse(text) == due,
@@ -175,12 +193,21 @@ impl Happened<'_> {
         Ok(())
     }
 
-    fn fields_match(&self, wanted: &Json, got: &serde_json::Map<String, Json>, at: Place) -> Result<(), Mismatch> {
+    fn fields_match(
+        &self,
+        wanted: &Json,
+        got: &serde_json::Map<String, Json>,
+        at: Place,
+    ) -> Result<(), Mismatch> {
         let Json::Object(wanted) = wanted else { return Err(mismatch(at, "a map of fields", show(wanted))) };
         for (name, value) in wanted {
             let actual = got.get(name).unwrap_or(&Json::Null);
             if !subset(value, actual) {
-                return Err(mismatch(at, format!("{name} = {}", show(value)), format!("{name} = {}", show(actual))));
+                return Err(mismatch(
+                    at,
+                    format!("{name} = {}", show(value)),
+                    format!("{name} = {}", show(actual)),
+                ));
             }
         }
         Ok(())
@@ -220,7 +247,11 @@ impl Happened<'_> {
         if let Some(wanted) = &then.replayed
             && wanted.it != self.replayed
         {
-            return Err(mismatch(wanted.at, format!("replayed: {}", wanted.it), format!("replayed: {}", self.replayed)));
+            return Err(mismatch(
+                wanted.at,
+                format!("replayed: {}", wanted.it),
+                format!("replayed: {}", self.replayed),
+            ));
         }
         if let Some(wanted) = &then.silent
             && wanted.it != self.entries.is_empty()
@@ -300,8 +331,13 @@ impl Happened<'_> {
             let json = entry.it.0.to_json();
             if !rest.any(|it| subset(&json, &it)) {
                 let happened = lines(self.entries);
-                let happened = if happened.is_empty() { "nothing written".to_owned() } else { happened.join("\n") };
-                return Err(mismatch(entry.at, format!("journal has (in this order) {}", show(&json)), happened));
+                let happened =
+                    if happened.is_empty() { "nothing written".to_owned() } else { happened.join("\n") };
+                return Err(mismatch(
+                    entry.at,
+                    format!("journal has (in this order) {}", show(&json)),
+                    happened,
+                ));
             }
         }
         Ok(())

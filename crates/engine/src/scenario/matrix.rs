@@ -18,7 +18,13 @@ const SUBJECT: &str = "M-1";
 /// One case per state, per target, per actor.
 pub(super) fn run(stage: &Stage<'_>, table: &Matrix, report: &mut Report) {
     let Some(life) = stage.law.newest(&table.of.it).cloned() else {
-        report.failures.push(failure(table, table.of.at, "a lifecycle", format!("there is no {}", table.of.it), &[]));
+        report.failures.push(failure(
+            table,
+            table.of.at,
+            "a lifecycle",
+            format!("there is no {}", table.of.it),
+            &[],
+        ));
         return;
     };
     let rules: Vec<Name> = table.rules.iter().flatten().map(|it| it.it.clone()).collect();
@@ -33,7 +39,9 @@ pub(super) fn run(stage: &Stage<'_>, table: &Matrix, report: &mut Report) {
                     return;
                 }
             };
-            let may = |to: &Name| row.and_then(|it| it.get(to)).is_some_and(|who| who.iter().any(|it| it.it == actor.id));
+            let may = |to: &Name| {
+                row.and_then(|it| it.get(to)).is_some_and(|who| who.iter().any(|it| it.it == actor.id))
+            };
             let expected: Vec<&Name> = life.states.iter().map(|it| &it.name).filter(|it| may(it)).collect();
             match compare_allowed(&world, table, from, actor, &expected) {
                 Ok(()) => report.passed += 1,
@@ -88,12 +96,20 @@ fn compare_allowed(
     Err(Box::new(failure(table, table.of.at, &expected, format!("[{}]", join(&got)), &lines(&world.journal))))
 }
 
-fn case(world: &World, table: &Matrix, from: &Name, to: &Name, actor: &Actor, may: bool) -> Result<(), Box<Failure>> {
+fn case(
+    world: &World,
+    table: &Matrix,
+    from: &Name,
+    to: &Name,
+    actor: &Actor,
+    may: bool,
+) -> Result<(), Box<Failure>> {
     let mut world = world.clone();
     let entity = EntityKey::new(table.of.it.clone(), SUBJECT);
     let with = table.with.get(&format!("{from} > {to}")).or_else(|| table.with.get(to));
     let fields = with.map(fields_from).unwrap_or_default();
-    let ask = Fire { entity: entity.clone(), what: What::To(to.clone()), fields, fence: None, if_version: None };
+    let ask =
+        Fire { entity: entity.clone(), what: What::To(to.clone()), fields, fence: None, if_version: None };
     let mut command = Command::new(actor.clone(), Ask::Fire(ask));
     command.reason = table.reason.as_deref().map(std::sync::Arc::from);
     let before = world.view.clone();
@@ -107,20 +123,44 @@ fn case(world: &World, table: &Matrix, from: &Name, to: &Name, actor: &Actor, ma
                 return Ok(());
             }
             let expected = format!("{what}: accepted, and it is there");
-            Err(Box::new(failure(table, table.of.at, &expected, format!("it is {state}"), &lines(&world.journal))))
+            Err(Box::new(failure(
+                table,
+                table.of.at,
+                &expected,
+                format!("it is {state}"),
+                &lines(&world.journal),
+            )))
         }
         (Outcome::Refused(_), false) if world.view == before => Ok(()),
         (Outcome::Refused(_), false) => {
             let expected = format!("{what}: refused, nothing changed");
-            Err(Box::new(failure(table, table.of.at, &expected, "something changed".to_owned(), &lines(&world.journal))))
+            Err(Box::new(failure(
+                table,
+                table.of.at,
+                &expected,
+                "something changed".to_owned(),
+                &lines(&world.journal),
+            )))
         }
         (Outcome::Refused(refusal), true) => {
             let happened = format!("refused: {}", refusal.to_json());
-            Err(Box::new(failure(table, table.of.at, &format!("{what}: accepted"), happened, &lines(&world.journal))))
+            Err(Box::new(failure(
+                table,
+                table.of.at,
+                &format!("{what}: accepted"),
+                happened,
+                &lines(&world.journal),
+            )))
         }
         (Outcome::Accepted { .. } | Outcome::Replayed { .. }, _) => {
             let expected = format!("{what}: refused");
-            Err(Box::new(failure(table, table.of.at, &expected, "accepted".to_owned(), &lines(&world.journal))))
+            Err(Box::new(failure(
+                table,
+                table.of.at,
+                &expected,
+                "accepted".to_owned(),
+                &lines(&world.journal),
+            )))
         }
     }
 }

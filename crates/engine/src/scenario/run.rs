@@ -24,6 +24,7 @@ use crate::law::Law;
 use crate::policy;
 use crate::present;
 use crate::query;
+use crate::settings;
 use crate::trace::Trace;
 use crate::view::Project;
 use crate::world::{Outcome, World};
@@ -38,7 +39,8 @@ pub(super) struct Stage<'a> {
 
 /// Runs every scenario and every table of a file. Mistakes in its text go to `problems`.
 pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &mut Problems) -> Report {
-    let stage = Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
+    let stage =
+        Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
     let mut report = Report::default();
     for node in file.scenarios.iter().flatten() {
         let rows: Vec<Named<trackside_lifecycle::source::Node>> = match node.get("each") {
@@ -74,12 +76,17 @@ fn actors(from: &Named<ActorDecl>, problems: &mut Problems) -> Vec<(String, Acto
         let mut given = kinds.iter().filter_map(|(kind, roles)| roles.as_ref().map(|roles| (*kind, roles)));
         match (given.next(), given.next()) {
             (Some((kind, roles)), None) => {
-                let actor = Actor::new(name.it.clone(), kind).with_roles(roles.iter().map(|it| it.it.clone()));
+                let actor =
+                    Actor::new(name.it.clone(), kind).with_roles(roles.iter().map(|it| it.it.clone()));
                 actors.push((name.it.to_string(), actor));
             }
             _ => {
                 problems
-                    .error("actor-kind", name.at, format!("`{}` has exactly one of `human`, `agent` and `system`", name.it))
+                    .error(
+                        "actor-kind",
+                        name.at,
+                        format!("`{}` has exactly one of `human`, `agent` and `system`", name.it),
+                    )
                     .hint("for instance `ada: { agent: [specialist] }`");
             }
         }
@@ -107,7 +114,12 @@ impl<'a> Stage<'a> {
             })
         };
         let mut world = self
-            .world(&head.settings, head.people.as_ref(), head.now.as_ref().map(|it| it.it.as_str()), head.zone.as_ref())
+            .world(
+                &head.settings,
+                head.people.as_ref(),
+                head.now.as_ref().map(|it| it.it.as_str()),
+                head.zone.as_ref(),
+            )
             .map_err(|it| fail("a world to start from", it, Vec::new()))?;
         let given = self.file.given.iter().flatten().chain(head.given.iter().flatten());
         for (name, fields) in given.flat_map(|it| it.iter()) {
@@ -125,20 +137,24 @@ impl<'a> Stage<'a> {
     /// A new world with the file's settings and the scenario's.
     pub fn world(
         &self,
-        settings: &Named<AsWritten>,
+        overrides_here: &Named<AsWritten>,
         people: Option<&Vec<Name>>,
         now: Option<&str>,
         zone: Option<&String>,
     ) -> Result<World, String> {
         let mut overrides: BTreeMap<Name, Value> = BTreeMap::new();
-        let pack = self.law.pack(&self.file.pack.it).ok_or_else(|| format!("there is no pack {}", self.file.pack.it))?;
-        for (name, AsWritten(value)) in self.file.settings.iter().chain(settings.iter()) {
+        let pack = self
+            .law
+            .pack(&self.file.pack.it)
+            .ok_or_else(|| format!("there is no pack {}", self.file.pack.it))?;
+        for (name, AsWritten(value)) in self.file.settings.iter().chain(overrides_here.iter()) {
             let Some(setting) = pack.settings.iter().find(|it| it.name == name.it) else {
                 return Err(format!("the pack has no setting {}", name.it));
             };
-            overrides.insert(name.it.clone(), shaped_like(&setting.default, value));
+            overrides.insert(name.it.clone(), settings::fitting(setting, value)?);
         }
-        let humans = self.actors.iter().filter(|(_, it)| it.kind == ActorKind::Human).map(|(_, it)| it.id.clone());
+        let humans =
+            self.actors.iter().filter(|(_, it)| it.kind == ActorKind::Human).map(|(_, it)| it.id.clone());
         let people = people.or(self.file.people.as_ref()).cloned().unwrap_or_else(|| humans.collect());
         let project = Project {
             settings: BTreeMap::from([(self.file.pack.it.clone(), overrides)]),
@@ -152,27 +168,6 @@ impl<'a> Stage<'a> {
 
     pub fn actor(&self, name: &str) -> Option<&Actor> {
         self.actors.iter().find(|(it, _)| it == name).map(|(_, actor)| actor)
-    }
-}
-
-/// A setting's override with spans where the default has spans.
-fn shaped_like(default: &Value, value: &Value) -> Value {
-    match (default, value) {
-        (Value::Span(_), Value::Text(text)) => Span::parse(text).map_or_else(|| value.clone(), Value::Span),
-        (Value::Float(_), Value::Int(it)) => Value::Float(*it as f64),
-        (Value::Map(default), Value::Map(map)) => {
-            let sample = default.values().next();
-            let shaped = map.iter().map(|(name, it)| {
-                let like = default.get(name).or(sample).cloned().unwrap_or_default();
-                (name.clone(), shaped_like(&like, it))
-            });
-            Value::map(shaped.collect())
-        }
-        (Value::List(default), Value::List(list)) => {
-            let like = default.first().cloned().unwrap_or_default();
-            Value::list(list.iter().map(|it| shaped_like(&like, it)).collect())
-        }
-        _ => value.clone(),
     }
 }
 
@@ -203,7 +198,8 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
             _ => fields.put(&name.it, value.clone()),
         }
     }
-    let known = world.law.newest(&key.lifecycle).map(|life| life.states.iter().map(|it| it.name.clone()).collect());
+    let known =
+        world.law.newest(&key.lifecycle).map(|life| life.states.iter().map(|it| it.name.clone()).collect());
     let known: Vec<Name> = known.unwrap_or_default();
     let now = world.now;
     if let Some(age) = age {
@@ -216,7 +212,12 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
     let ask = Ask::Plant { entity: key.clone(), state: planted, fields, tallies };
     let outcome = world.submit(&Command::new(actor.clone(), ask));
     if let (true, Some(state)) = (corrupt, state) {
-        let ask = Ask::Plant { entity: key.clone(), state: Some(state), fields: Fields::default(), tallies: Vec::new() };
+        let ask = Ask::Plant {
+            entity: key.clone(),
+            state: Some(state),
+            fields: Fields::default(),
+            tallies: Vec::new(),
+        };
         world.submit(&Command::new(actor, ask));
     }
     for (slot, holder) in leases {
@@ -234,9 +235,10 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
 
 fn preset(world: &World, key: &EntityKey, counter: &Name, value: &Value) -> Vec<(Name, Name, f64)> {
     match value {
-        Value::Map(map) => {
-            map.iter().map(|(key, it)| (counter.clone(), key.clone(), it.as_float().unwrap_or_default())).collect()
-        }
+        Value::Map(map) => map
+            .iter()
+            .map(|(key, it)| (counter.clone(), key.clone(), it.as_float().unwrap_or_default()))
+            .collect(),
         _ => {
             let _ = (world, key);
             vec![(counter.clone(), Name::new("*"), value.as_float().unwrap_or_default())]
@@ -257,12 +259,15 @@ impl Play<'_> {
                 journal: lines(&world.journal),
             })
         };
-        let wrong = |expected: &str, happened: String| Mismatch { at, expected: expected.to_owned(), happened };
+        let wrong =
+            |expected: &str, happened: String| Mismatch { at, expected: expected.to_owned(), happened };
         let actor = match &step.r#as {
             None => None,
             Some(name) => match self.stage.actor(&name.it) {
                 Some(actor) => Some(actor.clone()),
-                None => return Err(fail(&self.world, wrong("an actor of the file", format!("`{}`", name.it)))),
+                None => {
+                    return Err(fail(&self.world, wrong("an actor of the file", format!("`{}`", name.it))));
+                }
             },
         };
         let first = self.world.journal.len();
@@ -319,7 +324,9 @@ impl Play<'_> {
             return Ok(acted);
         }
         match self.world.submit(&command) {
-            Outcome::Accepted { ignored, .. } => acted.ignored = ignored.iter().map(Name::to_string).collect(),
+            Outcome::Accepted { ignored, .. } => {
+                acted.ignored = ignored.iter().map(Name::to_string).collect()
+            }
             Outcome::Refused(refusal) => acted.refusal = Some(*refusal),
             Outcome::Replayed { .. } => acted.replayed = true,
         }
@@ -365,7 +372,10 @@ impl Play<'_> {
         if let Some(effect) = &step.effect {
             let entity = of()?;
             let open = self.world.view.get(&entity).map(|it| it.effects.clone()).unwrap_or_default();
-            let open = open.iter().find(|it| it.effect == effect.it).ok_or_else(|| format!("no open effect {}", effect.it))?;
+            let open = open
+                .iter()
+                .find(|it| it.effect == effect.it)
+                .ok_or_else(|| format!("no open effect {}", effect.it))?;
             let ok = step.ok.unwrap_or(true);
             return Ok(Some((entity.clone(), Ask::Settle { entity, effect: open.id, ok, fields })));
         }
@@ -375,7 +385,8 @@ impl Play<'_> {
     fn policy(&self, ask: &super::syntax::PolicyAsk) -> Result<Acted, String> {
         let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
         let policy = pack.policy.as_ref().ok_or("the pack has no policy")?;
-        let arguments = Value::map(fields_from(&ask.arguments).iter().map(|(k, v)| (k.clone(), v.clone())).collect());
+        let arguments =
+            Value::map(fields_from(&ask.arguments).iter().map(|(k, v)| (k.clone(), v.clone())).collect());
         let project = &self.world.view.project;
         let judged = policy::judge(policy, project, &ask.action, &arguments, ask.role.as_deref());
         let result = judged.map_err(|it| it.to_string())?.to_json();
@@ -397,7 +408,9 @@ impl Play<'_> {
         Ok(match answer.map_err(|it| it.0.join("; "))? {
             query::Answer::Entities(found) => {
                 let ids = found.iter().map(|it| it.key.id.to_string()).collect();
-                let all = found.iter().map(|it| present::entity(law, &self.world.view, it, &reader, self.world.now));
+                let all = found
+                    .iter()
+                    .map(|it| present::entity(law, &self.world.view, it, &reader, self.world.now));
                 Acted { ids: Some(ids), result: Json::Array(all.collect()), ..Acted::default() }
             }
             query::Answer::History(key) => {

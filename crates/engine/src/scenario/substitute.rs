@@ -17,9 +17,8 @@ pub(super) fn substitute(node: &Node, row: &Named<Node>) -> Node {
         NodeValue::List(items) => NodeValue::List(items.iter().map(|it| substitute(it, row)).collect()),
         NodeValue::Map(entries) => {
             let entries = entries.iter();
-            let entries = entries.map(|(key, it)| {
-                (At::new(Name::from(replaced(&key.it, row)), key.at), substitute(it, row))
-            });
+            let entries = entries
+                .map(|(key, it)| (At::new(Name::from(replaced(&key.it, row)), key.at), substitute(it, row)));
             NodeValue::Map(entries.collect())
         }
         other => other.clone(),

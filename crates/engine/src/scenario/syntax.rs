@@ -2,7 +2,9 @@
 
 use trackside_lifecycle::keys;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::source::{At, FileId, FromNode, Json, Named, Node, OneOrMany, Problems, Sources, read};
+use trackside_lifecycle::source::{
+    At, FileId, FromNode, Json, Named, Node, OneOrMany, Problems, Sources, read,
+};
 
 /// Reads a scenario file.
 pub fn read_file(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<ScenarioFile> {

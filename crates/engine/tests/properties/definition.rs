@@ -54,8 +54,24 @@ pub(crate) enum Counter {
     Last,
 }
 
-const BY: &[&str] = &["true", "human", "agent || engine", "lead || engine", "owner || engine", "engine", "human && !owner", "system || human"];
-const SETS: &[&str] = &["n: n + 1", "back: state", "owner_id: actor.id", "tags: \"add(tags, state)\"", "n: \"max(n - 2, 0)\"", "note: \"'x' + string(n)\""];
+const BY: &[&str] = &[
+    "true",
+    "human",
+    "agent || engine",
+    "lead || engine",
+    "owner || engine",
+    "engine",
+    "human && !owner",
+    "system || human",
+];
+const SETS: &[&str] = &[
+    "n: n + 1",
+    "back: state",
+    "owner_id: actor.id",
+    "tags: \"add(tags, state)\"",
+    "n: \"max(n - 2, 0)\"",
+    "note: \"'x' + string(n)\"",
+];
 
 pub(crate) fn state(n: usize) -> String {
     format!("S{n}")
@@ -101,9 +117,18 @@ impl Definition {
         let mut y = String::new();
         let names = |list: &[usize]| list.iter().map(|it| state(*it)).collect::<Vec<_>>().join(", ");
         let _ = writeln!(y, "lifecycle: made.thing\nassignee: owner_id");
-        let _ = writeln!(y, "fields:\n  n: {{ type: integer, default: 0 }}\n  back: {{ type: state }}\n  owner_id: {{ type: string }}");
-        let _ = writeln!(y, "  tags: {{ type: array, items: {{ type: string }}, default: [] }}\n  note: {{ type: string, maxLength: 40 }}");
-        let _ = writeln!(y, "  parent_id: {{ type: string }}\n  holder: {{ type: string, by: engine }}\n  twice: {{ is: n * 2 }}");
+        let _ = writeln!(
+            y,
+            "fields:\n  n: {{ type: integer, default: 0 }}\n  back: {{ type: state }}\n  owner_id: {{ type: string }}"
+        );
+        let _ = writeln!(
+            y,
+            "  tags: {{ type: array, items: {{ type: string }}, default: [] }}\n  note: {{ type: string, maxLength: 40 }}"
+        );
+        let _ = writeln!(
+            y,
+            "  parent_id: {{ type: string }}\n  holder: {{ type: string, by: engine }}\n  twice: {{ is: n * 2 }}"
+        );
         let _ = writeln!(y, "relations: {{ owner: actor.id == owner_id }}");
         let _ = writeln!(y, "refs: {{ parent: {{ to: made.thing, by: parent_id, inverse: kids }} }}");
         let _ = writeln!(y, "path: [{}]", names(&(0..self.states).collect::<Vec<_>>()));
@@ -115,7 +140,8 @@ impl Definition {
             Counter::Window => "within: 30m, ",
             Counter::Last => "last: 3, if: n % 2 == 0, ",
         };
-        let _ = writeln!(y, "counters: {{ c: {{ {kind}failure: true, limit: {}, warn: [50%] }} }}", self.limit);
+        let _ =
+            writeln!(y, "counters: {{ c: {{ {kind}failure: true, limit: {}, warn: [50%] }} }}", self.limit);
         let _ = writeln!(y, "create: {{ by: human || engine, takes: [n, parent_id, owner_id] }}");
         let _ = writeln!(y, "states:");
         for n in 0..self.states {
@@ -132,7 +158,10 @@ impl Definition {
                 parts.push(format!("deadline: {{ after: {minutes}m, warn: [80%, 100%, 150%]{then} }}"));
             }
             if let Some((_, to)) = self.always.filter(|(from, _)| *from == n && !last) {
-                parts.push(format!("always: [ {{ when: n % 3 == 1, state: {} }}, {{ stay: true }} ]", state(to)));
+                parts.push(format!(
+                    "always: [ {{ when: n % 3 == 1, state: {} }}, {{ stay: true }} ]",
+                    state(to)
+                ));
             }
             let _ = writeln!(y, "  {}: {{ {} }}", state(n), parts.join(", "));
         }
@@ -144,7 +173,12 @@ impl Definition {
                 To::Stay => {}
                 To::State(to) => drop(writeln!(y, "    to: {}", state(*to))),
                 To::Choice(k, a, b) => {
-                    let _ = writeln!(y, "    to: [ {{ when: n > {k}, state: {} }}, {{ state: {} }} ]", state(*a), state(*b));
+                    let _ = writeln!(
+                        y,
+                        "    to: [ {{ when: n > {k}, state: {} }}, {{ state: {} }} ]",
+                        state(*a),
+                        state(*b)
+                    );
                 }
                 To::Back => drop(writeln!(y, "    to: {{ field: back }}")),
                 To::Ask(among) => drop(writeln!(y, "    to: {{ ask: [{}] }}", names(among))),
@@ -169,17 +203,28 @@ impl Definition {
                 let _ = writeln!(y, "    set: {{ {} }}", sets.join(", "));
             }
             if let Some(kid) = arm.moves_kids {
-                let _ = writeln!(y, "    also: [ {{ each: kids, fire: {}, soft: true }} ]", verb(kid % self.arms.len()));
+                let _ = writeln!(
+                    y,
+                    "    also: [ {{ each: kids, fire: {}, soft: true }} ]",
+                    verb(kid % self.arms.len())
+                );
             }
             if arm.births {
-                let _ = writeln!(y, "    create: {{ lifecycle: made.thing, id: \"id + '.' + string(version)\", fields: {{ parent_id: id }}, when: n < 3 && parent_id == null }}");
+                let _ = writeln!(
+                    y,
+                    "    create: {{ lifecycle: made.thing, id: \"id + '.' + string(version)\", fields: {{ parent_id: id }}, when: n < 3 && parent_id == null }}"
+                );
             }
             if let Some(then) = arm.then {
                 let _ = writeln!(y, "    then: {{ fire: {}, when: n > 1000 }}", verb(then % self.arms.len()));
             }
         }
         if let Some((k, fire)) = &self.reaction {
-            let _ = writeln!(y, "reactions: {{ r: {{ when: n == {k} && kids.count >= 0, fire: {} }} }}", verb(fire % self.arms.len()));
+            let _ = writeln!(
+                y,
+                "reactions: {{ r: {{ when: n == {k} && kids.count >= 0, fire: {} }} }}",
+                verb(fire % self.arms.len())
+            );
         }
         let _ = writeln!(y, "invariants:\n  ceiling: {{ holds: n <= {}, says: Too high }}", self.ceiling);
         let _ = writeln!(y, "  tagged: {{ holds: size(tags) < 4, severity: warning, says: Many tags }}");
@@ -221,18 +266,20 @@ pub(crate) fn definitions() -> impl Strategy<Value = Definition> {
             prop::bool::weighted(0.15),
             prop::option::weighted(0.2, 0..8_usize),
         )
-            .prop_map(|(from, to, by, sets, counts, takes_note, leases, moves_kids, births, then)| Arm {
-                from,
-                to,
-                by,
-                sets,
-                counts,
-                takes_note,
-                leases,
-                moves_kids,
-                births,
-                then,
-            });
+            .prop_map(
+                |(from, to, by, sets, counts, takes_note, leases, moves_kids, births, then)| Arm {
+                    from,
+                    to,
+                    by,
+                    sets,
+                    counts,
+                    takes_note,
+                    leases,
+                    moves_kids,
+                    births,
+                    then,
+                },
+            );
         let counter = prop_oneof![
             Just(Counter::Plain),
             Just(Counter::PerState),
@@ -252,17 +299,21 @@ pub(crate) fn definitions() -> impl Strategy<Value = Definition> {
                 counter.clone(),
                 prop::option::weighted(0.3, (0..states, 0..states)),
             )
-                .prop_map(move |(arms, last_is_final, limit, ceiling, deadlines, reaction, counter, always)| Definition {
-                    states,
-                    last_is_final,
-                    arms,
-                    limit,
-                    ceiling,
-                    deadlines,
-                    reaction,
-                    counter,
-                    always,
-                })
+                .prop_map(
+                    move |(arms, last_is_final, limit, ceiling, deadlines, reaction, counter, always)| {
+                        Definition {
+                            states,
+                            last_is_final,
+                            arms,
+                            limit,
+                            ceiling,
+                            deadlines,
+                            reaction,
+                            counter,
+                            always,
+                        }
+                    },
+                )
         })
     })
 }

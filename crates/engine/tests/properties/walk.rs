@@ -13,12 +13,34 @@ use trackside_lifecycle::value::Value;
 /// One step of a walk. Numbers are taken modulo what there is.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Create { actor: usize, id: usize, parent: Option<usize> },
-    Fire { actor: usize, id: usize, verb: usize, note: bool, to: Option<usize>, key: Option<u8>, fence: Option<u8> },
-    Move { actor: usize, id: usize, to: usize },
-    Heartbeat { actor: usize, id: usize },
+    Create {
+        actor: usize,
+        id: usize,
+        parent: Option<usize>,
+    },
+    Fire {
+        actor: usize,
+        id: usize,
+        verb: usize,
+        note: bool,
+        to: Option<usize>,
+        key: Option<u8>,
+        fence: Option<u8>,
+    },
+    Move {
+        actor: usize,
+        id: usize,
+        to: usize,
+    },
+    Heartbeat {
+        actor: usize,
+        id: usize,
+    },
     Advance(u32),
-    Correct { id: usize, to: usize },
+    Correct {
+        id: usize,
+        to: usize,
+    },
     Sweep,
 }
 
@@ -92,9 +114,10 @@ pub(crate) fn command(step: &Step, world: &World, lifecycle: &str) -> Option<Com
             };
             Some(Command::new(who(*actor), Ask::Fire(fire)))
         }
-        Step::Heartbeat { actor, id } => {
-            Some(Command::new(who(*actor), Ask::Heartbeat { entity: key(*id), slot: Name::new("work"), fence: None }))
-        }
+        Step::Heartbeat { actor, id } => Some(Command::new(
+            who(*actor),
+            Ask::Heartbeat { entity: key(*id), slot: Name::new("work"), fence: None },
+        )),
         Step::Correct { id, to } => {
             let ask = Ask::Correct { entity: key(*id), to: Some(state(*to)), fields: Fields::default() };
             Some(Command::new(who(0), ask).because("it was wrong"))

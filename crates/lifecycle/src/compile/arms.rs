@@ -12,14 +12,25 @@ use crate::syntax::{self, ArmDecl, Checks, Takes, TargetDecl, TypeDecl};
 use crate::value::Value;
 
 impl Workbench<'_> {
-    pub fn arm(&mut self, transition: &At<Name>, index: usize, from: &ArmDecl, types: &Types<'_>) -> Option<Arm> {
+    pub fn arm(
+        &mut self,
+        transition: &At<Name>,
+        index: usize,
+        from: &ArmDecl,
+        types: &Types<'_>,
+    ) -> Option<Arm> {
         let takes = self.takes(from.takes.as_ref(), types);
         self.open_taken(&takes);
         let by = match &from.by {
             Some(by) => self.guard(by, &Type::Bool),
             None => {
-                self.problems.error("missing-key", transition.at, format!("`{}` does not say who may do it", transition.it))
-                        .hint("add `by:`; `by: engine` if only the engine fires it");
+                self.problems
+                    .error(
+                        "missing-key",
+                        transition.at,
+                        format!("`{}` does not say who may do it", transition.it),
+                    )
+                    .hint("add `by:`; `by: engine` if only the engine fires it");
                 None
             }
         };
@@ -45,7 +56,11 @@ impl Workbench<'_> {
         self.taken.clear();
         for state in &arm.from.0 {
             if self.shape.finals.contains(state) {
-                self.error("final-state", transition.at, format!("`{}` leaves {state}, which is final", transition.it));
+                self.error(
+                    "final-state",
+                    transition.at,
+                    format!("`{}` leaves {state}, which is final", transition.it),
+                );
             }
         }
         Some(arm)
@@ -114,7 +129,11 @@ impl Workbench<'_> {
 
     fn taken_field(&mut self, name: &At<Name>, required: Option<String>) -> Take {
         if self.shape.owned.contains(&name.it) {
-            self.error("engine-field", name.at, format!("`{}` belongs to the engine: nobody sends it", name.it));
+            self.error(
+                "engine-field",
+                name.at,
+                format!("`{}` belongs to the engine: nobody sends it", name.it),
+            );
         }
         let fits = match self.shape.fields.get(&name.it) {
             Some(fits) => fits.clone(),
@@ -139,7 +158,10 @@ impl Workbench<'_> {
             }
             _ => None,
         };
-        let bare = decl.r#type.is_none() && decl.properties.is_none() && decl.items.is_none() && decl.r#enum.is_none();
+        let bare = decl.r#type.is_none()
+            && decl.properties.is_none()
+            && decl.items.is_none()
+            && decl.r#enum.is_none();
         match self.shape.fields.get(&name.it) {
             Some(_) if bare => self.taken_field(name, required),
             _ => {
@@ -177,7 +199,9 @@ impl Workbench<'_> {
 
     fn target(&mut self, from: &TargetDecl) -> Option<Target> {
         Some(match from {
-            TargetDecl::State(name) if name.it == "stay" && !self.shape.is_state("stay") => Target::One(Aim::Stay),
+            TargetDecl::State(name) if name.it == "stay" && !self.shape.is_state("stay") => {
+                Target::One(Aim::Stay)
+            }
             TargetDecl::State(name) => Target::One(Aim::State(self.state(name))),
             TargetDecl::Field(by) => Target::One(Aim::Field(self.state_field(&by.field))),
             TargetDecl::Ask(by) => Target::One(self.ask_aim(&by.ask, by.earlier, &by.of)),
@@ -199,7 +223,9 @@ impl Workbench<'_> {
                         .hint("end the list with a choice without `when`; `{ stay: true }` if nothing should happen");
                 }
                 None if !last => {
-                    if let Some(at) = choice.state.as_ref().map(|it| it.at).or(choice.stay.as_ref().map(|it| it.at)) {
+                    if let Some(at) =
+                        choice.state.as_ref().map(|it| it.at).or(choice.stay.as_ref().map(|it| it.at))
+                    {
                         self.error("dead-choice", at, "the choices after this one can never be taken");
                     }
                 }

@@ -2,7 +2,9 @@
 
 use super::workbench::Workbench;
 use crate::guard::Type;
-use crate::model::{Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With};
+use crate::model::{
+    Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With,
+};
 use crate::name::Name;
 use crate::source::{At, Named};
 use crate::syntax;
@@ -31,7 +33,9 @@ impl Workbench<'_> {
     }
 
     fn assign(&mut self, name: &At<Name>, value: &Expr) -> Option<Assign> {
-        if let Some((counter, key)) = name.it.split_once('[').and_then(|(a, b)| Some((a, b.strip_suffix(']')?))) {
+        if let Some((counter, key)) =
+            name.it.split_once('[').and_then(|(a, b)| Some((a, b.strip_suffix(']')?)))
+        {
             let counter = At { it: Name::new(counter), at: name.at };
             if self.shape.counters.get(&counter.it).is_some_and(|(_, several)| !several) {
                 self.error("no-such-tally", name.at, format!("counter `{}` has only one tally", counter.it));
@@ -61,7 +65,11 @@ impl Workbench<'_> {
     /// A field that rules may write: stored, not computed.
     fn settable(&mut self, name: &At<Name>) -> Name {
         if self.shape.computed.contains(&name.it) {
-            self.error("computed-field", name.at, format!("`{}` is computed when read; nothing can set it", name.it));
+            self.error(
+                "computed-field",
+                name.at,
+                format!("`{}` is computed when read; nothing can set it", name.it),
+            );
             return name.it.clone();
         }
         self.field(name)
@@ -83,7 +91,9 @@ impl Workbench<'_> {
     pub fn follow(&mut self, from: &syntax::Follow) -> Option<Follow> {
         let own = self.shape.name.clone();
         Some(match from {
-            syntax::Follow::Fire(name) => Follow { fire: self.transition(name), with: Vec::new(), when: None },
+            syntax::Follow::Fire(name) => {
+                Follow { fire: self.transition(name), with: Vec::new(), when: None }
+            }
             syntax::Follow::Map(map) => Follow {
                 fire: self.transition(&map.fire),
                 with: self.with(&map.with, &own, &map.fire),
@@ -97,7 +107,11 @@ impl Workbench<'_> {
             (Some(name), None) => (name, false),
             (None, Some(name)) => (name, true),
             _ => {
-                self.error("on-or-each", from.fire.at, "`also` needs `on` (one other) or `each` (many others)");
+                self.error(
+                    "on-or-each",
+                    from.fire.at,
+                    "`also` needs `on` (one other) or `each` (many others)",
+                );
                 return None;
             }
         };
@@ -142,7 +156,16 @@ impl Workbench<'_> {
         let fire = self.transition_of(&to, &from.fire);
         let with = self.with(&from.with, &to, &from.fire);
         let when = self.when(&from.when);
-        Some(Also { on: name.it.clone(), each, to, within, fire, with, when, soft: from.soft.unwrap_or(false) })
+        Some(Also {
+            on: name.it.clone(),
+            each,
+            to,
+            within,
+            fire,
+            with,
+            when,
+            soft: from.soft.unwrap_or(false),
+        })
     }
 
     fn birth(&mut self, from: &syntax::Birth) -> Option<Birth> {
@@ -156,7 +179,12 @@ impl Workbench<'_> {
             // What the engine creates it may also furnish with the fields that only it writes.
             if !other.create_takes.contains(&name.it) && !other.owned.contains(&name.it) {
                 let known: Vec<&str> = other.create_takes.iter().map(Name::as_str).collect();
-                self.unknown("unknown-field", &format!("field that creating {} takes called", other.name), name, &known);
+                self.unknown(
+                    "unknown-field",
+                    &format!("field that creating {} takes called", other.name),
+                    name,
+                    &known,
+                );
             }
         }
         let fields = self.expressions(&from.fields);
@@ -240,7 +268,12 @@ impl Workbench<'_> {
             for (name, _) in from.iter() {
                 if !takes.contains(&name.it) && name.it != "to" {
                     let known: Vec<&str> = takes.iter().map(Name::as_str).collect();
-                    self.unknown("unknown-field", &format!("field that {} takes called", fire.it), name, &known);
+                    self.unknown(
+                        "unknown-field",
+                        &format!("field that {} takes called", fire.it),
+                        name,
+                        &known,
+                    );
                 }
             }
         }

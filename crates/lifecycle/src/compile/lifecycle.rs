@@ -11,11 +11,12 @@ use super::types::Types;
 use super::workbench::Workbench;
 use crate::guard::Type;
 use crate::model::{
-    Consequences, Field, Gate, Inverse, Invariant, Lifecycle, Policy, Read, Ref, Relation, Severity, State, Transition,
+    Consequences, Field, Gate, Invariant, Inverse, Lifecycle, Policy, Read, Ref, Relation, Severity, State,
+    Transition,
 };
 use crate::name::Name;
 use crate::source::{Named, Problems};
-use crate::syntax::{Arms, ArmDecl, Expr, LifecycleFile, StateDecl, Take, Takes, TypeDecl};
+use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, StateDecl, Take, Takes, TypeDecl};
 use crate::value::Value;
 
 pub(super) fn arms(from: &Arms) -> Vec<&ArmDecl> {
@@ -71,13 +72,20 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
     Shape {
         name: file.lifecycle.it.clone(),
         one: file.one.unwrap_or(false),
-        finals: file.states.iter().filter(|(_, decl)| is_final(decl)).map(|(name, _)| name.it.clone()).collect(),
+        finals: file
+            .states
+            .iter()
+            .filter(|(_, decl)| is_final(decl))
+            .map(|(name, _)| name.it.clone())
+            .collect(),
         sets,
         path: file.path.iter().flatten().map(|it| it.it.clone()).collect(),
         refs: file
             .refs
             .iter()
-            .map(|(name, it)| (name.it.clone(), RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false) }))
+            .map(|(name, it)| {
+                (name.it.clone(), RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false) })
+            })
             .collect(),
         inverses: BTreeMap::new(),
         counters: file
@@ -95,7 +103,8 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
             .transitions
             .iter()
             .map(|(name, it)| {
-                let takes = arms(it).into_iter().filter_map(|arm| arm.takes.as_ref()).flat_map(taken_names).collect();
+                let takes =
+                    arms(it).into_iter().filter_map(|arm| arm.takes.as_ref()).flat_map(taken_names).collect();
                 (name.it.clone(), takes)
             })
             .collect(),
@@ -146,12 +155,18 @@ pub(super) fn compile(
         .iter()
         .map(|(name, decl)| Transition {
             name: name.it.clone(),
-            arms: arms(decl).into_iter().enumerate().filter_map(|(n, arm)| bench.arm(name, n, arm, &types)).collect(),
+            arms: arms(decl)
+                .into_iter()
+                .enumerate()
+                .filter_map(|(n, arm)| bench.arm(name, n, arm, &types))
+                .collect(),
         })
         .collect();
     if file.create.is_none() && !shape.one {
-        bench.problems.error("missing-key", file.lifecycle.at, "it does not say how one comes to be")
-                .hint("add `create: { by: human }`, with who may create one");
+        bench
+            .problems
+            .error("missing-key", file.lifecycle.at, "it does not say how one comes to be")
+            .hint("add `create: { by: human }`, with who may create one");
     }
     let create = bench.create(file.create.as_ref(), &types);
     let mut timers = Vec::new();
@@ -171,7 +186,10 @@ pub(super) fn compile(
                 holds,
                 within: Some(super::arms::state_set(vec![name.it.clone()])),
                 severity: Severity::Error,
-                says: crate::guard::Template::text(&format!("While {} it must hold that {}", name.it, source.text)),
+                says: crate::guard::Template::text(&format!(
+                    "While {} it must hold that {}",
+                    name.it, source.text
+                )),
                 repair: None,
                 needs_now: false,
             });
@@ -209,7 +227,11 @@ pub(super) fn compile(
         notify: file.notify.iter().flatten().filter_map(|it| bench.notify_rule(it)).collect(),
         effects: file.effects.iter().map(|(name, it)| bench.effect(name, it)).collect(),
         indexes: file.indexes.iter().flatten().map(|it| bench.field(it)).collect(),
-        relations: bench.relations.iter().map(|(name, it)| Relation { name: name.clone(), guard: it.clone() }).collect(),
+        relations: bench
+            .relations
+            .iter()
+            .map(|(name, it)| Relation { name: name.clone(), guard: it.clone() })
+            .collect(),
         inverses: inverses(pack, &file.lifecycle.it),
         fields,
         gates,
@@ -235,12 +257,14 @@ fn counted_values(
     counter: &Name,
 ) -> BTreeMap<Name, Type> {
     let arms = transitions.iter().flat_map(|it| &it.arms).filter(|it| it.count.contains(counter));
-    let takes = arms.flat_map(|it| &it.takes).chain(create.takes.iter().filter(|_| create.count.contains(counter)));
+    let takes =
+        arms.flat_map(|it| &it.takes).chain(create.takes.iter().filter(|_| create.count.contains(counter)));
     takes.filter(|it| !it.stored).map(|it| (it.name.clone(), it.fits.ty())).collect()
 }
 
 fn names_are_free(bench: &mut Workbench<'_>, file: &LifecycleFile) {
-    let mut taken: Vec<(Name, &'static str)> = bench.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
+    let mut taken: Vec<(Name, &'static str)> =
+        bench.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
     // A computed field may show the envelope's own value in its own way: `timeInState` in minutes.
     clash(bench, "field", &file.fields, &mut taken, |_, it| it.is.is_some());
     clash(bench, "relation", &file.relations, &mut taken, |_, _| false);
@@ -264,7 +288,14 @@ fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Fie
                 let fits = crate::model::FieldType::ANY;
                 fields.insert(
                     name.it.clone(),
-                    Field { name: name.it.clone(), fits, default: Value::Null, engine: true, is: Some(guard), about },
+                    Field {
+                        name: name.it.clone(),
+                        fits,
+                        default: Value::Null,
+                        engine: true,
+                        is: Some(guard),
+                        about,
+                    },
                 );
             }
             continue;
@@ -283,7 +314,8 @@ fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Fie
             },
         };
         let engine = decl.by.is_some();
-        fields.insert(name.it.clone(), Field { name: name.it.clone(), fits, default, engine, is: None, about });
+        fields
+            .insert(name.it.clone(), Field { name: name.it.clone(), fits, default, engine, is: None, about });
     }
     fields
 }
@@ -298,8 +330,14 @@ fn refs(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Ref> {
         }
         let one = other.is_some_and(|it| it.one);
         if decl.by.is_none() && !one {
-            bench.problems.error("missing-key", name.at, format!("ref `{}` does not say which field holds the id", name.it))
-                    .hint("add `by: FIELD`; only a lifecycle with `one: true` needs none");
+            bench
+                .problems
+                .error(
+                    "missing-key",
+                    name.at,
+                    format!("ref `{}` does not say which field holds the id", name.it),
+                )
+                .hint("add `by: FIELD`; only a lifecycle with `one: true` needs none");
         }
         refs.push(Ref {
             name: name.it.clone(),
@@ -344,10 +382,9 @@ fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile, types: &Types<'_>) -> 
                 .collect()
         };
         let (only, except) = (list(&decl.only), list(&decl.except));
-        let reads_request = open
-            .reads()
-            .iter()
-            .any(|it| matches!(bench.table.reads.get(it.slot.0 as usize), Some(Read::Taken(_) | Read::Reason)));
+        let reads_request = open.reads().iter().any(|it| {
+            matches!(bench.table.reads.get(it.slot.0 as usize), Some(Read::Taken(_) | Read::Reason))
+        });
         let takes = decl.takes.iter().map(|(name, it)| crate::model::Take {
             name: name.it.clone(),
             fits: types.build(it, name.at, bench.problems),
@@ -417,8 +454,10 @@ fn initial(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Option<Name> {
         .filter(|(_, decl)| decl.as_ref().is_some_and(|it| it.initial.unwrap_or(false)))
         .map(|(name, _)| name);
     let Some(first) = found.next() else {
-        bench.problems.error("no-initial-state", file.lifecycle.at, "no state is the initial one")
-                .hint("give the state where new ones start `initial: true`");
+        bench
+            .problems
+            .error("no-initial-state", file.lifecycle.at, "no state is the initial one")
+            .hint("give the state where new ones start `initial: true`");
         return None;
     };
     if let Some(second) = found.next() {

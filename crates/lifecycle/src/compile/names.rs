@@ -46,8 +46,26 @@ pub(super) struct Vocabulary<'a> {
 pub(crate) const POLICY: u16 = 0;
 
 const PLAIN: &[&str] = &[
-    "id", "state", "previousState", "version", "createdAt", "updatedAt", "stateEnteredAt", "timeInState", "timeByState",
-    "totalTime", "visits", "overdue", "reason", "fence", "human", "agent", "system", "engine", "admin", "now",
+    "id",
+    "state",
+    "previousState",
+    "version",
+    "createdAt",
+    "updatedAt",
+    "stateEnteredAt",
+    "timeInState",
+    "timeByState",
+    "totalTime",
+    "visits",
+    "overdue",
+    "reason",
+    "fence",
+    "human",
+    "agent",
+    "system",
+    "engine",
+    "admin",
+    "now",
 ];
 const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask"];
 
@@ -112,7 +130,13 @@ impl Names for Vocabulary<'_> {
 }
 
 impl Vocabulary<'_> {
-    fn found(&mut self, key: &str, ty: Type, used: usize, read: impl FnOnce() -> Read) -> Result<Resolved, Unknown> {
+    fn found(
+        &mut self,
+        key: &str,
+        ty: Type,
+        used: usize,
+        read: impl FnOnce() -> Read,
+    ) -> Result<Resolved, Unknown> {
         Ok(Resolved { slot: self.table.slot(key, read), ty, used })
     }
 
@@ -155,18 +179,20 @@ impl Vocabulary<'_> {
             ("actor", Some("kind")) => {
                 self.found(&key, choice(&["human", "agent", "system", "timeout"]), 2, || Read::ActorKind)
             }
-            ("actor", Some("roles")) => self.found(&key, Type::List(Box::new(Type::Text)), 2, || Read::ActorRoles),
-            ("subject", Some("id")) => self.found(&key, Type::Text, 2, || Read::SubjectId),
-            ("project", Some("people")) => self.found(&key, Type::List(Box::new(Type::Text)), 2, || Read::People),
-            ("settings", Some(name)) => {
-                match self.settings.iter().position(|it| it.name == *name) {
-                    Some(place) => {
-                        let ty = self.settings.get(place).map_or(Type::Any, |it| it.ty.clone());
-                        self.found(&key, ty, 2, || Read::Setting(place))
-                    }
-                    None => Err(unknown(&key, self.settings.iter().map(|it| format!("settings.{}", it.name)))),
-                }
+            ("actor", Some("roles")) => {
+                self.found(&key, Type::List(Box::new(Type::Text)), 2, || Read::ActorRoles)
             }
+            ("subject", Some("id")) => self.found(&key, Type::Text, 2, || Read::SubjectId),
+            ("project", Some("people")) => {
+                self.found(&key, Type::List(Box::new(Type::Text)), 2, || Read::People)
+            }
+            ("settings", Some(name)) => match self.settings.iter().position(|it| it.name == *name) {
+                Some(place) => {
+                    let ty = self.settings.get(place).map_or(Type::Any, |it| it.ty.clone());
+                    self.found(&key, ty, 2, || Read::Setting(place))
+                }
+                None => Err(unknown(&key, self.settings.iter().map(|it| format!("settings.{}", it.name)))),
+            },
             ("ask", Some(name)) if self.ask.is_some() => match self.ask.and_then(|it| it.get(name)) {
                 Some(ty) => {
                     let ty = ty.clone();
@@ -180,10 +206,15 @@ impl Vocabulary<'_> {
             }
             (name, member) if self.shape.slots.iter().any(|it| it == name) => match member {
                 Some("held") => self.found(&key, Type::Bool, 2, || Read::Slot(name.into(), SlotLook::Held)),
-                Some("holder") => self.found(&key, Type::Text, 2, || Read::Slot(name.into(), SlotLook::Holder)),
+                Some("holder") => {
+                    self.found(&key, Type::Text, 2, || Read::Slot(name.into(), SlotLook::Holder))
+                }
                 Some("fence") => self.found(&key, Type::Int, 2, || Read::Slot(name.into(), SlotLook::Fence)),
                 Some("until") => self.found(&key, Type::Time, 2, || Read::Slot(name.into(), SlotLook::Until)),
-                _ => Err(unknown(&key, ["held", "holder", "fence", "until"].iter().map(|it| format!("{name}.{it}")))),
+                _ => Err(unknown(
+                    &key,
+                    ["held", "holder", "fence", "until"].iter().map(|it| format!("{name}.{it}")),
+                )),
             },
             (name, member) => {
                 if let Some(it) = self.shape.refs.get(name).cloned() {
@@ -233,7 +264,8 @@ impl Vocabulary<'_> {
                 } else {
                     let root = key.split('.').next().unwrap_or(key).to_owned();
                     let known = other.fields.keys().chain(other.counters.keys()).map(Name::as_str);
-                    let known = known.chain(["id", "state", "previousState", "version", "createdAt", "final"]);
+                    let known =
+                        known.chain(["id", "state", "previousState", "version", "createdAt", "final"]);
                     return Err(unknown(key, known.map(|it| format!("{root}.{it}"))));
                 }
             }
@@ -251,7 +283,8 @@ impl Vocabulary<'_> {
             Some(outcome @ ("success" | "failure" | "cancelled")) => Count::Outcome(outcome.into()),
             Some(state) if states.iter().any(|it| it == state) => Count::State(state.into()),
             _ => {
-                let known = ["count", "missing", "closed", "open", "success", "failure", "cancelled"].into_iter();
+                let known =
+                    ["count", "missing", "closed", "open", "success", "failure", "cancelled"].into_iter();
                 let known = known.chain(states.iter().map(Name::as_str));
                 return Err(unknown(key, known.map(|it| format!("{name}.{it}"))));
             }
@@ -261,9 +294,17 @@ impl Vocabulary<'_> {
 
     fn every(&self) -> Vec<String> {
         let shape = self.shape;
-        let names = shape.fields.keys().chain(self.taken.keys()).chain(shape.counters.keys()).chain(shape.refs.keys());
-        let names = names.chain(shape.inverses.keys()).chain(shape.slots.iter()).chain(self.pack.roles.keys());
-        let names = names.chain(self.relations.iter().map(|(it, _)| it)).chain(self.computed.iter().map(|(it, _)| it));
+        let names = shape
+            .fields
+            .keys()
+            .chain(self.taken.keys())
+            .chain(shape.counters.keys())
+            .chain(shape.refs.keys());
+        let names =
+            names.chain(shape.inverses.keys()).chain(shape.slots.iter()).chain(self.pack.roles.keys());
+        let names = names
+            .chain(self.relations.iter().map(|(it, _)| it))
+            .chain(self.computed.iter().map(|(it, _)| it));
         names.map(Name::to_string).chain(PLAIN.iter().chain(DOTTED).map(|it| (*it).to_owned())).collect()
     }
 }

@@ -15,7 +15,11 @@ use crate::name::Name;
 use crate::source::{At, Named, Problems};
 use crate::syntax::{Expr, LifecycleFile, PackFile, QueryDecl, RoleDecl};
 
-pub(super) fn compile(file: &PackFile, lifecycles: &[LifecycleFile], problems: &mut Problems) -> Option<Pack> {
+pub(super) fn compile(
+    file: &PackFile,
+    lifecycles: &[LifecycleFile],
+    problems: &mut Problems,
+) -> Option<Pack> {
     let mut drafts = settings::drafts(&file.settings, problems);
     let shared = drafts.len();
     for lifecycle in lifecycles {
@@ -23,7 +27,11 @@ pub(super) fn compile(file: &PackFile, lifecycles: &[LifecycleFile], problems: &
             if drafts.iter().any(|it| it.setting.name == draft.setting.name) {
                 let at = lifecycle.settings.iter().find(|(name, _)| name.it == draft.setting.name);
                 let at = at.map_or(lifecycle.lifecycle.at, |(name, _)| name.at);
-                problems.error("name-taken", at, format!("setting `{}` is declared twice", draft.setting.name));
+                problems.error(
+                    "name-taken",
+                    at,
+                    format!("setting `{}` is declared twice", draft.setting.name),
+                );
             } else {
                 drafts.push(draft);
             }
@@ -31,7 +39,8 @@ pub(super) fn compile(file: &PackFile, lifecycles: &[LifecycleFile], problems: &
     }
     let plain: Vec<Setting> = drafts.iter().map(|it| it.setting.clone()).collect();
     let roles = roles(&file.roles, problems);
-    let policy = file.policy.as_ref().map(|it| super::policy::compile(it, &file.pack.it, &roles, &plain, problems));
+    let policy =
+        file.policy.as_ref().map(|it| super::policy::compile(it, &file.pack.it, &roles, &plain, problems));
     let policy = policy.map(Arc::new);
     let mut shape = PackShape {
         pack: file.pack.it.to_string(),
@@ -50,7 +59,8 @@ pub(super) fn compile(file: &PackFile, lifecycles: &[LifecycleFile], problems: &
     let mut compiled: Vec<Arc<Lifecycle>> = Vec::new();
     let mut strangers: BTreeMap<usize, Vec<Expr>> = BTreeMap::new();
     for one in lifecycles {
-        let made = lifecycle::compile(one, &shape, file.version.it, &file.types, &drafts, policy.clone(), problems);
+        let made =
+            lifecycle::compile(one, &shape, file.version.it, &file.types, &drafts, policy.clone(), problems);
         if let Some((made, unknown)) = made {
             compiled.push(Arc::new(made));
             for (n, source) in unknown {
@@ -109,7 +119,11 @@ fn roles(from: &Named<RoleDecl>, problems: &mut Problems) -> BTreeMap<Name, Vec<
             next += 1;
             for included in direct.get(&role).into_iter().flatten() {
                 if !direct.contains_key(&included.it) {
-                    problems.error("unknown-role", included.at, format!("there is no role `{}`", included.it));
+                    problems.error(
+                        "unknown-role",
+                        included.at,
+                        format!("there is no role `{}`", included.it),
+                    );
                 } else if !all.contains(&included.it) {
                     all.push(included.it.clone());
                 }
@@ -150,13 +164,23 @@ fn queries(
     let mut queries = Vec::new();
     for (name, decl) in file.queries.iter() {
         let Some(target) = shape.lifecycles.get(&decl.of.it) else {
-            problems.error("unknown-lifecycle", decl.of.at, format!("there is no lifecycle `{}`", decl.of.it));
+            problems.error(
+                "unknown-lifecycle",
+                decl.of.at,
+                format!("there is no lifecycle `{}`", decl.of.it),
+            );
             continue;
         };
-        let Some(lifecycle) = compiled.iter_mut().find(|it| it.name == decl.of.it).and_then(Arc::get_mut) else { continue };
+        let Some(lifecycle) = compiled.iter_mut().find(|it| it.name == decl.of.it).and_then(Arc::get_mut)
+        else {
+            continue;
+        };
         let types = Types::new(target.states.clone(), &[&file.types]);
-        let takes: Vec<(Name, FieldType)> =
-            decl.takes.iter().map(|(name, it)| (name.it.clone(), types.build(it, name.at, problems))).collect();
+        let takes: Vec<(Name, FieldType)> = decl
+            .takes
+            .iter()
+            .map(|(name, it)| (name.it.clone(), types.build(it, name.at, problems)))
+            .collect();
         let ask: BTreeMap<Name, Type> = takes.iter().map(|(name, it)| (name.clone(), it.ty())).collect();
         let mut bench = Workbench {
             pack: shape,
@@ -179,7 +203,12 @@ fn queries(
     queries
 }
 
-fn query(bench: &mut Workbench<'_>, name: &At<Name>, decl: &QueryDecl, takes: Vec<(Name, FieldType)>) -> Query {
+fn query(
+    bench: &mut Workbench<'_>,
+    name: &At<Name>,
+    decl: &QueryDecl,
+    takes: Vec<(Name, FieldType)>,
+) -> Query {
     let mut order = Vec::new();
     for source in decl.order.iter().flat_map(|it| it.iter()) {
         let (descending, plain) = match source.text.strip_prefix('-') {

@@ -67,7 +67,12 @@ pub(super) fn compile(
     };
     let mut rules = Vec::new();
     for rule in &from.rules {
-        let place = rule.level.as_ref().map(|it| it.at).or(rule.when.as_ref().map(|it| it.at)).unwrap_or(from.unknown.at);
+        let place = rule
+            .level
+            .as_ref()
+            .map(|it| it.at)
+            .or(rule.when.as_ref().map(|it| it.at))
+            .unwrap_or(from.unknown.at);
         if rule.level.is_some() == rule.deny.is_some() {
             problems.error("level-or-deny", place, "a rule gives a `level` or a `deny` message");
         }
@@ -82,7 +87,11 @@ pub(super) fn compile(
     let mut raise = Vec::new();
     for rule in from.raise.iter().flatten() {
         if let Some(when) = guard(&rule.when, &mut names, problems) {
-            raise.push(PolicyRaise { when, level: level(&rule.level, problems), why: rule.why.clone().unwrap_or_default() });
+            raise.push(PolicyRaise {
+                when,
+                level: level(&rule.level, problems),
+                why: rule.why.clone().unwrap_or_default(),
+            });
         }
     }
     let mut allowed = BTreeMap::new();
@@ -93,7 +102,16 @@ pub(super) fn compile(
         allowed.insert(role.it.clone(), level(word, problems));
     }
     let unknown = level(&from.unknown, problems);
-    Policy { levels, unknown, rules, raise, roles: allowed, reads: names.reads, settings: settings.to_vec(), pack: pack.clone() }
+    Policy {
+        levels,
+        unknown,
+        rules,
+        raise,
+        roles: allowed,
+        reads: names.reads,
+        settings: settings.to_vec(),
+        pack: pack.clone(),
+    }
 }
 
 fn guard(source: &Expr, names: &mut PolicyNames<'_>, problems: &mut Problems) -> Option<Guard> {

@@ -4,8 +4,8 @@ use super::arms::syntax_list;
 use super::workbench::{Workbench, needs_now};
 use crate::guard::Type;
 use crate::model::{
-    Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Severity, Slot, Starts, StateSet,
-    Tally, Timer, TimerKind, Warn,
+    Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Severity, Slot, Starts,
+    StateSet, Tally, Timer, TimerKind, Warn,
 };
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, Percent};
@@ -51,8 +51,9 @@ impl Workbench<'_> {
             (None, None, Some(every)) => match parse_every(&every.text) {
                 Some(it) => TimerKind::Every(it),
                 None => {
-                    self.problems.error("bad-every", every.at, format!("`{}` is not a rhythm", every.text))
-                            .hint("write `daily 09:00` or a span such as `60s`");
+                    self.problems
+                        .error("bad-every", every.at, format!("`{}` is not a rhythm", every.text))
+                        .hint("write `daily 09:00` or a span such as `60s`");
                     return None;
                 }
             },
@@ -106,7 +107,11 @@ impl Workbench<'_> {
                 .iter()
                 .filter_map(|(name, step)| {
                     let Some(Percent(percent)) = Percent::parse(&name.it) else {
-                        self.error("bad-percentage", name.at, format!("`{}` is not a percentage such as 80%", name.it));
+                        self.error(
+                            "bad-percentage",
+                            name.at,
+                            format!("`{}` is not a percentage such as 80%", name.it),
+                        );
                         return None;
                     };
                     let severity = match &step.severity {
@@ -175,7 +180,11 @@ impl Workbench<'_> {
             }
         }
         if counter.limit.is_none() && (counter.then.is_some() || !counter.warn.is_empty()) {
-            self.error("no-limit", name.at, format!("counter `{}` has a consequence but no `limit`", name.it));
+            self.error(
+                "no-limit",
+                name.at,
+                format!("counter `{}` has a consequence but no `limit`", name.it),
+            );
         }
         if counter.within.is_some() && counter.last.is_some() {
             self.error("within-and-last", name.at, "a counter has `within` or `last`, not both");
@@ -268,7 +277,8 @@ pub(super) fn parse_every(text: &str) -> Option<Every> {
     if let Some(clock) = text.strip_prefix("daily ") {
         let (hour, minute) = clock.trim().split_once(':')?;
         let (hour, minute): (i8, i8) = (hour.parse().ok()?, minute.parse().ok()?);
-        return ((0..24).contains(&hour) && (0..60).contains(&minute)).then_some(Every::Daily { hour, minute });
+        return ((0..24).contains(&hour) && (0..60).contains(&minute))
+            .then_some(Every::Daily { hour, minute });
     }
     Span::parse(text).filter(|it| it.0 > 0).map(Every::Span)
 }
@@ -291,7 +301,11 @@ pub(super) fn clash<T>(
 ) {
     for (name, it) in named.iter() {
         if super::names::is_reserved(&name.it) && !may_reuse(&name.it, it) {
-            bench.error("reserved-name", name.at, format!("`{}` has a meaning of its own; choose another name for this {kind}", name.it));
+            bench.error(
+                "reserved-name",
+                name.at,
+                format!("`{}` has a meaning of its own; choose another name for this {kind}", name.it),
+            );
         } else if let Some((_, other)) = taken.iter().find(|(it, _)| *it == name.it) {
             bench.error("name-taken", name.at, format!("`{}` is already the name of a {other}", name.it));
         } else {

@@ -25,7 +25,9 @@ pub(super) fn drafts(from: &Named<SettingDecl>, problems: &mut Problems) -> Vec<
 
 fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Draft {
     let (default, ty, min, max, about, from) = match decl {
-        SettingDecl::Bare(value) | SettingDecl::BareList(value) | SettingDecl::BareMap(value) => (value, None, None, None, None, Vec::new()),
+        SettingDecl::Bare(value) | SettingDecl::BareList(value) | SettingDecl::BareMap(value) => {
+            (value, None, None, None, None, Vec::new())
+        }
         SettingDecl::Full(map) => {
             let from = map.from.as_ref().map(|it| it.iter().cloned().collect()).unwrap_or_default();
             (&map.default, map.r#type.as_ref(), map.min, map.max, map.about.clone(), from)
@@ -47,8 +49,9 @@ fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Draft 
         Some("any") => Type::Any,
         Some(_) => {
             if let Some(word) = ty {
-                problems.error("unknown-type", word.at, format!("a setting cannot be of type `{}`", word.it))
-                        .hint("string, number, integer, boolean, span or any; lists and maps need no type");
+                problems
+                    .error("unknown-type", word.at, format!("a setting cannot be of type `{}`", word.it))
+                    .hint("string, number, integer, boolean, span or any; lists and maps need no type");
             }
             Type::Any
         }
@@ -92,7 +95,8 @@ fn type_of(value: &Value) -> Type {
         Value::List(list) => Type::List(Box::new(common(list.iter()))),
         Value::Map(map) => match common(map.values()) {
             Type::Any if !map.is_empty() => {
-                let members: BTreeMap<Name, Type> = map.iter().map(|(name, it)| (name.clone(), type_of(it))).collect();
+                let members: BTreeMap<Name, Type> =
+                    map.iter().map(|(name, it)| (name.clone(), type_of(it))).collect();
                 Type::Record(Arc::new(members))
             }
             one => Type::Map(Box::new(one)),
@@ -125,12 +129,15 @@ impl Workbench<'_> {
             for source in &draft.from {
                 match self.try_guard(source) {
                     Ok(guard) => {
-                        let plain = guard.reads().iter().all(|it| match self.table.reads.get(it.slot.0 as usize) {
-                            Some(Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State) => true,
-                            // Only earlier ones, so that no setting can wait for itself.
-                            Some(Read::Setting(place)) => *place < n,
-                            _ => false,
-                        });
+                        let plain =
+                            guard.reads().iter().all(|it| match self.table.reads.get(it.slot.0 as usize) {
+                                Some(
+                                    Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State,
+                                ) => true,
+                                // Only earlier ones, so that no setting can wait for itself.
+                                Some(Read::Setting(place)) => *place < n,
+                                _ => false,
+                            });
                         if !plain {
                             let message = "`from` may only read stored fields, refs, `me` and settings declared before it";
                             self.error("setting-from", source.at, message);

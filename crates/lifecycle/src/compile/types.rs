@@ -127,7 +127,11 @@ fn implied(decl: &TypeDecl) -> &'static str {
         "object"
     } else if decl.items.is_some() || decl.min_items.is_some() || decl.max_items.is_some() {
         "array"
-    } else if decl.r#enum.is_some() || decl.pattern.is_some() || decl.min_length.is_some() || decl.max_length.is_some() {
+    } else if decl.r#enum.is_some()
+        || decl.pattern.is_some()
+        || decl.min_length.is_some()
+        || decl.max_length.is_some()
+    {
         "string"
     } else if decl.minimum.is_some() || decl.maximum.is_some() {
         "number"

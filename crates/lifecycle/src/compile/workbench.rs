@@ -101,8 +101,9 @@ impl Workbench<'_> {
     /// Refuses an expression that depends on the time.
     pub fn timeless(&mut self, guard: &Guard, source: &Expr, what: &str) {
         if needs_now(guard, &self.table.reads) {
-            self.problems.error("now", source.at, format!("{what} cannot depend on the time"))
-                    .hint("let a timer move it: each move is then journalled");
+            self.problems
+                .error("now", source.at, format!("{what} cannot depend on the time"))
+                .hint("let a timer move it: each move is then journalled");
         }
     }
 

@@ -99,29 +99,43 @@ impl FieldType {
             (Fit::Choice(names), Value::Text(text)) => {
                 if !names.iter().any(|it| **it == **text) {
                     let known: Vec<&str> = names.iter().map(Name::as_str).collect();
-                    out.push(misfit(path, "not-one-of", format!("{path} must be one of {}", known.join(", "))));
+                    out.push(misfit(
+                        path,
+                        "not-one-of",
+                        format!("{path} must be one of {}", known.join(", ")),
+                    ));
                 }
                 value.clone()
             }
             (Fit::Time, Value::Time(_)) | (Fit::Span, Value::Span(_)) => value.clone(),
             (Fit::Time, Value::Text(text)) => Timestamp::parse(text).map_or_else(
                 || {
-                    out.push(misfit(path, "not-a-time", format!("{path} must be a moment like 2026-01-31T12:00:00Z")));
+                    out.push(misfit(
+                        path,
+                        "not-a-time",
+                        format!("{path} must be a moment like 2026-01-31T12:00:00Z"),
+                    ));
                     Value::Null
                 },
                 Value::Time,
             ),
             (Fit::Span, Value::Text(text)) => Span::parse(text).map_or_else(
                 || {
-                    out.push(misfit(path, "not-a-span", format!("{path} must be a span like 90s, 15m, 24h or 7d")));
+                    out.push(misfit(
+                        path,
+                        "not-a-span",
+                        format!("{path} must be a span like 90s, 15m, 24h or 7d"),
+                    ));
                     Value::Null
                 },
                 Value::Span,
             ),
             (Fit::List { items, min, max, unique }, Value::List(list)) => {
                 let count = list.len() as u64;
-                if min.is_some_and(|it| count < u64::from(it)) || max.is_some_and(|it| count > u64::from(it)) {
-                    let code = if min.is_some_and(|it| count < u64::from(it)) { "too-few" } else { "too-many" };
+                if min.is_some_and(|it| count < u64::from(it)) || max.is_some_and(|it| count > u64::from(it))
+                {
+                    let code =
+                        if min.is_some_and(|it| count < u64::from(it)) { "too-few" } else { "too-many" };
                     out.push(misfit(path, code, format!("{path} must have {}", amount(*min, *max, "item"))));
                 }
                 let kept: Vec<Value> = list
@@ -129,7 +143,9 @@ impl FieldType {
                     .enumerate()
                     .map(|(n, item)| items.keep(&format!("{path}[{n}]"), item, depth + 1, out))
                     .collect();
-                if *unique && kept.iter().enumerate().any(|(n, it)| kept.iter().take(n).any(|other| other == it)) {
+                if *unique
+                    && kept.iter().enumerate().any(|(n, it)| kept.iter().take(n).any(|other| other == it))
+                {
                     out.push(misfit(path, "repeated", format!("{path} must not name anything twice")));
                 }
                 Value::list(kept)
@@ -156,7 +172,11 @@ impl FieldType {
                 }
                 for name in required {
                     if map.get(name).is_none_or(Value::is_null) {
-                        out.push(misfit(&format!("{path}.{name}"), "missing", format!("{path}.{name} is required")));
+                        out.push(misfit(
+                            &format!("{path}.{name}"),
+                            "missing",
+                            format!("{path}.{name} is required"),
+                        ));
                     }
                 }
                 Value::map(kept)
@@ -192,9 +212,9 @@ impl FieldType {
             Fit::Time => Type::Time,
             Fit::Span => Type::Span,
             Fit::List { items, .. } => Type::List(Box::new(items.ty())),
-            Fit::Object { properties, .. } => Type::Record(Arc::new(
-                properties.iter().map(|(name, it)| (name.clone(), it.ty())).collect(),
-            )),
+            Fit::Object { properties, .. } => {
+                Type::Record(Arc::new(properties.iter().map(|(name, it)| (name.clone(), it.ty())).collect()))
+            }
             Fit::Map(values) => Type::Map(Box::new(values.ty())),
         }
     }

@@ -158,7 +158,8 @@ pub struct StateSet(pub Vec<Name>);
 impl Gate {
     /// Whether it concerns a transition, or `create`.
     pub fn binds(&self, trigger: &str) -> bool {
-        (self.only.is_empty() || self.only.iter().any(|it| it == trigger)) && !self.except.iter().any(|it| it == trigger)
+        (self.only.is_empty() || self.only.iter().any(|it| it == trigger))
+            && !self.except.iter().any(|it| it == trigger)
     }
 }
 

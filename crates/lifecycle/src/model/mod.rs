@@ -8,10 +8,15 @@ mod read;
 mod rule;
 mod transition;
 
-pub use consequence::{Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With};
+pub use consequence::{
+    Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With,
+};
 pub use fit::{FieldType, Fit, Misfit};
 pub use lifecycle::{Field, Gate, Inverse, Lifecycle, Ref, Relation, State, StateSet};
 pub use pack::{Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting};
 pub use read::{Count, Look, Read, SlotLook};
-pub use rule::{Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Slot, Starts, Tally, Timer, TimerKind, Warn};
+pub use rule::{
+    Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Slot, Starts, Tally, Timer, TimerKind,
+    Warn,
+};
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};

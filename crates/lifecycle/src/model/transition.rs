@@ -103,8 +103,14 @@ pub enum Aim {
     /// The state held by a field.
     Field(Name),
     /// The caller names it in `to`.
-    Ask { among: StateSet, earlier: bool, of: Option<Name> },
+    Ask {
+        among: StateSet,
+        earlier: bool,
+        of: Option<Name>,
+    },
     /// The one after the current one in the path.
-    Next { of: Option<Name> },
+    Next {
+        of: Option<Name>,
+    },
     Table(BTreeMap<Name, Name>),
 }

@@ -7,9 +7,7 @@ use super::Expr;
 use super::consequence::{Follow, with_consequences};
 use super::field::{FieldDecl, TypeDecl};
 use super::pack::SettingDecl;
-use super::rule::{
-    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, Reaction, SlotDecl, TimerDecl, Warn,
-};
+use super::rule::{CounterDecl, EffectDecl, InvariantDecl, NotifyRule, Reaction, SlotDecl, TimerDecl, Warn};
 use super::transition::{Arms, Choice, Takes};
 
 keys! {

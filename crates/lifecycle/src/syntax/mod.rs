@@ -11,14 +11,14 @@ mod pack;
 mod rule;
 mod transition;
 
+/// An expression, or text with expressions in it, as written.
+pub use crate::source::Scalar as Expr;
 pub use consequence::{
     Also, Birth, Consequences, EffectCall, EffectMap, Follow, FollowMap, Grant, GrantMap, Post, Raise, Tell,
 };
-/// An expression, or text with expressions in it, as written.
-pub use crate::source::Scalar as Expr;
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
-    Checks, CheckRule, Create, Deadline, Enter, Gate, LifecycleFile, Ref, Retain, StateDecl,
+    CheckRule, Checks, Create, Deadline, Enter, Gate, LifecycleFile, Ref, Retain, StateDecl,
 };
 pub use pack::{PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RoleDecl, SettingDecl, SettingMap};
 pub use rule::{
