@@ -363,7 +363,7 @@ impl Decider<'_> {
         }
     }
 
-    fn hit_edge(&self, life: &Lifecycle, rule: &Rule<'_>, plan: &Plan<'_>, from: &Name) {
+    pub fn hit_edge(&self, life: &Lifecycle, rule: &Rule<'_>, plan: &Plan<'_>, from: &Name) {
         if !self.is_traced() {
             return;
         }

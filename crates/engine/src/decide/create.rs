@@ -18,7 +18,11 @@ use crate::trace::PointKind;
 use crate::view::Found;
 
 impl Decider<'_> {
-    pub fn create(&mut self, key: &EntityKey, mut request: Request) -> Result<(), Stop> {
+    pub fn create(&mut self, key: &EntityKey, request: Request) -> Result<(), Stop> {
+        self.deeper(key, |it| it.create_here(key, request))
+    }
+
+    fn create_here(&mut self, key: &EntityKey, mut request: Request) -> Result<(), Stop> {
         let Some(life) = self.law.newest(&key.lifecycle) else {
             return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
         };

@@ -53,6 +53,17 @@ impl Decider<'_> {
         key: &EntityKey,
         rule: &Rule<'_>,
         plan: Plan<'_>,
+        request: Request,
+    ) -> Result<(), Stop> {
+        self.deeper(key, |it| it.take_here(life, key, rule, plan, request))
+    }
+
+    fn take_here(
+        &mut self,
+        life: &Lifecycle,
+        key: &EntityKey,
+        rule: &Rule<'_>,
+        plan: Plan<'_>,
         mut request: Request,
     ) -> Result<(), Stop> {
         let choice = rule.choice(&plan).map(|it| &it.then);

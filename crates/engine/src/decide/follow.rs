@@ -10,7 +10,7 @@ use super::carry::{Moved, alert};
 use super::plan::Rule;
 use super::request::Request;
 use super::scope::kind_of;
-use super::{Decider, EACH, Stop};
+use super::{Decider, EACH, REACTIONS, Stop};
 use crate::actor::ActorKind;
 use crate::command::What;
 use crate::entity::ids_in;
@@ -114,6 +114,7 @@ impl Decider<'_> {
             }
         };
         if plan.to.is_none() && plan.fields.is_empty() {
+            self.hit_edge(life, &rule, &plan, &state.name);
             return Ok(());
         }
         self.take(life, key, &rule, plan, next)
@@ -294,6 +295,7 @@ impl Decider<'_> {
     /// Reactions of everything touched, to a fixed point.
     pub fn react(&mut self) -> Result<(), Stop> {
         let mut dropped: Vec<(EntityKey, Name)> = Vec::new();
+        let mut fired = 0;
         loop {
             let mut quiet = true;
             let mut keys = self.touched.clone();
@@ -344,6 +346,13 @@ impl Decider<'_> {
                     let what = What::Event(reaction.fire.clone());
                     if self.softly(&key, &condition, |it| it.fire(&key, &what, request))? {
                         quiet = false;
+                        fired += 1;
+                        if fired > REACTIONS {
+                            let message = format!(
+                                "{condition} of {key} goes on and on: one command sets off at most {REACTIONS} reactions"
+                            );
+                            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+                        }
                     } else {
                         dropped.push((key.clone(), reaction.name.clone()));
                     }

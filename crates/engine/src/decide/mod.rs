@@ -119,7 +119,11 @@ impl From<Refusal> for Stop {
 }
 
 /// Most moves that one command may entail.
-const MOVES: u32 = 64;
+const MOVES: u32 = 4_096;
+/// Most moves that may follow one from the other: deeper, and rules go round in a circle.
+const DEPTH: u32 = 16;
+/// Most reactions that one command may set off.
+const REACTIONS: u32 = 64;
 /// Most entities that one rule may move with `each`.
 const EACH: usize = 1_000;
 
@@ -131,6 +135,7 @@ struct Decider<'a> {
     misses: RefCell<Vec<EntityKey>>,
     trace: Option<&'a Trace>,
     moves: u32,
+    depth: u32,
     /// The entry that answers the command.
     root: Option<u64>,
     touched: Vec<EntityKey>,
@@ -146,6 +151,7 @@ impl<'a> Decider<'a> {
             misses: RefCell::new(Vec::new()),
             trace,
             moves: 0,
+            depth: 0,
             root: None,
             touched: Vec::new(),
             ignored: Vec::new(),
@@ -295,6 +301,24 @@ impl<'a> Decider<'a> {
             return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
         }
         Ok(())
+    }
+
+    /// Does what follows from a move, one level further down.
+    fn deeper<T>(
+        &mut self,
+        what: &EntityKey,
+        work: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        if self.depth >= DEPTH {
+            let message = format!(
+                "More than {DEPTH} moves follow one from the other, the last of {what}: the rules go round in a circle"
+            );
+            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+        }
+        self.depth += 1;
+        let done = work(self);
+        self.depth -= 1;
+        done
     }
 
     /// Puts a dropped move on people's table.

@@ -121,7 +121,7 @@ fn promises(definition: &Definition, world: &World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn the_promises_hold_for_any_definition_and_any_commands(definition in definitions(), steps in steps()) {

@@ -1,0 +1,152 @@
+//! The binary as people type it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn trackside(args: &[&str]) -> Output {
+    let binary = env!("CARGO_BIN_EXE_trackside");
+    Command::new(binary).args(args).env("NO_COLOR", "1").env("COLUMNS", "100").output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn data(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A small pack in a folder of its own.
+fn pack(name: &str, lifecycle: &str, scenarios: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(folder.join("lifecycles")).unwrap();
+    std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+    std::fs::write(folder.join("pack.yaml"), "pack: small\nversion: 1\n").unwrap();
+    std::fs::write(folder.join("lifecycles/light.yaml"), lifecycle).unwrap();
+    std::fs::write(folder.join("scenarios/light.yaml"), scenarios).unwrap();
+    folder
+}
+
+const LIGHT: &str = "\
+lifecycle: small.light
+create: { by: human }
+states: { OFF: { initial: true }, ON: {} }
+transitions:
+  switch_on:  { from: OFF, to: ON, by: human }
+  switch_off: { from: ON, to: OFF, by: human }
+";
+
+const SCENARIOS: &str = "\
+pack: small
+actors: { hank: { human: [] }, ada: { agent: [] } }
+scenarios:
+  - scenario: People switch the light
+    steps:
+      - { as: ada, create: small.light/L, then: { refused: not-permitted } }
+      - { as: hank, create: small.light/L }
+      - { as: ada, fire: switch_on, of: small.light/L, then: { refused: not-permitted } }
+      - { as: hank, fire: switch_on, of: small.light/L, then: { state: ON } }
+      - { as: ada, fire: switch_off, of: small.light/L, then: { refused: not-permitted } }
+      - { as: hank, move: small.light/L, to: \"OFF\", then: { state: \"OFF\" } }
+";
+
+#[test]
+fn help_is_what_we_reviewed() {
+    insta::assert_snapshot!("help", data(&trackside(&["--help"])));
+    insta::assert_snapshot!("help-test", data(&trackside(&["test", "--help"])));
+    insta::assert_snapshot!("help-schema", data(&trackside(&["schema", "--help"])));
+}
+
+#[test]
+fn a_pack_whose_scenarios_pass_is_told_so() {
+    let folder = pack("passes", LIGHT, SCENARIOS);
+    let output = trackside(&["test", folder.to_str().unwrap(), "--coverage"]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert!(data(&output).contains("1 passed, 0 failed"), "{}", data(&output));
+    assert!(data(&output).contains("coverage 100.0 %"), "{}", data(&output));
+}
+
+#[test]
+fn what_no_scenario_exercises_is_listed_and_fails() {
+    let fewer = SCENARIOS.lines().filter(|it| !it.contains("switch_off")).collect::<Vec<_>>().join("\n");
+    let folder = pack("uncovered", LIGHT, &fewer);
+    let output = trackside(&["test", folder.to_str().unwrap(), "--coverage"]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        data(&output).contains("not exercised: refusal small.light transitions.switch_off.by"),
+        "{}",
+        data(&output)
+    );
+    // Without --coverage the scenarios alone decide.
+    assert_eq!(code(&trackside(&["test", folder.to_str().unwrap()])), 0);
+}
+
+#[test]
+fn a_failing_scenario_shows_what_was_expected_what_happened_and_the_journal() {
+    let wrong = SCENARIOS.replace("then: { state: ON }", "then: { state: \"OFF\" }");
+    let folder = pack("fails", LIGHT, &wrong);
+    let output = trackside(&["test", folder.to_str().unwrap()]);
+    assert_eq!(code(&output), 1);
+    let told = told(&output);
+    for words in [
+        "failed People switch the light",
+        "scenarios/light.yaml:9:",
+        "step 4",
+        "expected small.light/L is OFF",
+        "happened it is ON",
+        "journal so far",
+        "STATE_TRANSITION small.light/L OFF → ON by hank (human) on switch_on",
+        "0 passed, 1 failed",
+    ] {
+        assert!(told.contains(words), "expected {words:?} in\n{told}");
+    }
+}
+
+#[test]
+fn a_broken_definition_is_shown_where_it_is_broken() {
+    let folder = pack("broken", &LIGHT.replace("from: ON", "form: ON"), SCENARIOS);
+    let output = trackside(&["test", folder.to_str().unwrap()]);
+    assert_eq!(code(&output), 1);
+    let told = told(&output);
+    assert!(told.contains("lifecycles/light.yaml:6:17"), "{told}");
+    assert!(told.to_lowercase().contains("did you mean `from`?"), "{told}");
+    let json = trackside(&["test", folder.to_str().unwrap(), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&data(&json)).unwrap();
+    assert_eq!(json.pointer("/packs/0/problems/0/line"), Some(&serde_json::json!(6)), "{json:#}");
+}
+
+#[test]
+fn wrong_paths_are_answered_with_what_is_missing() {
+    let output = trackside(&["test", "no-such-folder"]);
+    assert_eq!(code(&output), 2);
+    assert!(told(&output).contains("there is no such file or folder"));
+    let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("empty");
+    std::fs::create_dir_all(&empty).unwrap();
+    let output = trackside(&["test", empty.to_str().unwrap()]);
+    assert_eq!(code(&output), 2);
+    assert!(told(&output).contains("neither a pack (pack.yaml) nor a folder of packs"));
+}
+
+#[test]
+fn typing_errors_are_usage_errors_with_the_nearest_word() {
+    let output = trackside(&["tset", "packs"]);
+    assert_eq!(code(&output), 2);
+    assert!(told(&output).contains("'test'"), "{}", told(&output));
+    assert_eq!(code(&trackside(&["test"])), 2);
+}
+
+#[test]
+fn the_schema_is_json_schema() {
+    for of in ["lifecycle", "pack", "scenario"] {
+        let output = trackside(&["schema", of]);
+        assert_eq!(code(&output), 0);
+        let json: serde_json::Value = serde_json::from_str(&data(&output)).unwrap();
+        assert!(json.get("$schema").is_some(), "{of}");
+    }
+}

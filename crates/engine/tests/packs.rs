@@ -1,0 +1,74 @@
+//! Every scenario of every pack passes, and no rule of a pack goes unexercised.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::coverage::points;
+use trackside_engine::scenario;
+use trackside_engine::trace::Trace;
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::source::{FileId, Problems, Sources};
+
+fn yaml_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    files.retain(|it| it.extension().is_some_and(|it| it == "yaml"));
+    files.sort();
+    files
+}
+
+fn add(sources: &mut Sources, path: &Path) -> FileId {
+    sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
+}
+
+/// Every scenario of the pack in this folder passes, and none of its rules goes unexercised.
+fn holds(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut sources = Sources::default();
+    let file = add(&mut sources, &folder.join("pack.yaml"));
+    let lifecycles = yaml_in(&folder.join("lifecycles")).iter().map(|it| add(&mut sources, it)).collect();
+    let compiled = match compile(&sources, &PackFiles { pack: file, lifecycles }) {
+        Ok((compiled, _)) => compiled,
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    };
+    let wanted: Vec<_> = compiled.lifecycles.iter().flat_map(|it| points(it)).collect();
+    let law = Arc::new(Law::new([compiled]));
+    let trace = Arc::new(Trace::default());
+    let mut problems = Problems::default();
+    let mut passed = 0;
+    for path in yaml_in(&folder.join("scenarios")) {
+        let file = add(&mut sources, &path);
+        let scenarios = scenario::read_file(&sources, file, &mut problems).expect("a scenario file");
+        let report = scenario::run(&law, &scenarios, &trace, &mut problems);
+        if let Some(failure) = report.failures.first() {
+            panic!("{}: {:#}", sources.show(failure.at), failure.to_json(&path.display().to_string()));
+        }
+        passed += report.passed;
+    }
+    assert!(!problems.has_errors(), "{}", problems.render(&sources, false));
+    assert!(passed > 50, "scenarios of {} ran", folder.display());
+    let hit = trace.points();
+    let missed: Vec<_> = wanted.iter().filter(|it| !hit.contains(it)).collect();
+    assert!(missed.is_empty(), "not exercised: {missed:#?}");
+}
+
+#[test]
+fn every_construct_does_what_its_page_says() {
+    holds("tests/constructs");
+}
+
+#[test]
+fn mission_holds() {
+    holds("../../packs/mission");
+}
+
+#[test]
+fn build_holds() {
+    holds("../../packs/build");
+}
