@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command};
+use trackside_engine::command::{Ask, Command, Plant};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::{Project, View};
@@ -69,12 +69,11 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
     let mut world = World::new(law.clone(), Project::default(), now);
     let given = Actor::new("given", ActorKind::System);
     let plant = |world: &mut World, key: &str, state: &str, fields: serde_json::Value| {
-        let ask = Ask::Plant {
-            entity: EntityKey::parse(key).unwrap(),
+        let ask = Ask::Plant(Plant {
             state: Some(Name::new(state)),
             fields: fields_from(&fields),
-            tallies: Vec::new(),
-        };
+            ..Plant::new(EntityKey::parse(key).unwrap())
+        });
         if let Outcome::Refused(refusal) = world.submit(&Command::new(given.clone(), ask)) {
             panic!("{key}: {}", refusal.to_json());
         }

@@ -6,7 +6,14 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// The control plane for teams of AI agents: agents drive, Trackside keeps the line clear.
 #[derive(Debug, Parser)]
-#[command(name = "trackside", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "trackside",
+    version,
+    about,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = "Colours are left out where NO_COLOR is set.\nStart with: trackside test packs\nThe language: docs/reference/language.md"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

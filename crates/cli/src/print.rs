@@ -14,12 +14,25 @@ pub(crate) fn message(text: &str) {
 
 /// Whether messages may be coloured.
 pub(crate) fn colour() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()) && std::io::stderr().is_terminal()
+    wanted() && std::io::stderr().is_terminal()
 }
 
-/// Text in a colour, where colours are shown.
+fn wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
+}
+
+/// Text of a message in a colour, where colours are shown.
 pub(crate) fn painted(text: &str, colour: Colour) -> String {
-    if self::colour() { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
+    paint(text, colour, self::colour())
+}
+
+/// Text of data in a colour, where data goes to a terminal.
+pub(crate) fn painted_data(text: &str, colour: Colour) -> String {
+    paint(text, colour, wanted() && std::io::stdout().is_terminal())
+}
+
+fn paint(text: &str, colour: Colour, shown: bool) -> String {
+    if shown { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -56,12 +56,26 @@ pub enum Ask {
         entity: EntityKey,
     },
     /// Puts an entity into a state as it is: imports and tests.
-    Plant {
-        entity: EntityKey,
-        state: Option<Name>,
-        fields: Fields,
-        tallies: Vec<(Name, Name, f64)>,
-    },
+    Plant(Plant),
+}
+
+/// An entity as it is to be.
+#[derive(Clone, Debug)]
+pub struct Plant {
+    pub entity: EntityKey,
+    /// The initial one if none is named; one that its lifecycle does not know is a corrupt record.
+    pub state: Option<Name>,
+    pub fields: Fields,
+    /// Counter, key and value.
+    pub tallies: Vec<(Name, Name, f64)>,
+    /// Slot and holder.
+    pub leases: Vec<(Name, Name)>,
+}
+
+impl Plant {
+    pub fn new(entity: EntityKey) -> Self {
+        Self { entity, state: None, fields: Fields::default(), tallies: Vec::new(), leases: Vec::new() }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -104,8 +118,8 @@ impl Command {
             | Ask::Due { entity, .. }
             | Ask::Settle { entity, .. }
             | Ask::Correct { entity, .. }
-            | Ask::Inspect { entity }
-            | Ask::Plant { entity, .. } => entity,
+            | Ask::Inspect { entity } => entity,
+            Ask::Plant(plant) => &plant.entity,
             Ask::Fire(fire) => &fire.entity,
         }
     }
@@ -157,10 +171,10 @@ impl Command {
                 digest.text("inspect");
                 None
             }
-            Ask::Plant { state, fields, .. } => {
+            Ask::Plant(plant) => {
                 digest.text("plant");
-                digest.text(state.as_deref().unwrap_or_default());
-                Some(fields)
+                digest.text(plant.state.as_deref().unwrap_or_default());
+                Some(&plant.fields)
             }
         };
         for (name, value) in fields.into_iter().flat_map(Fields::iter) {

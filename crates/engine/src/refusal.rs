@@ -1,6 +1,7 @@
 //! A command turned down, in a way that teaches.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
@@ -18,6 +19,36 @@ pub struct Refusal {
     /// Who may do what was asked, in words.
     pub who: Option<String>,
 }
+
+/// Every code of a refusal, with what it says.
+pub const CODES: &[(&str, &str)] = &[
+    ("already-exists", "an entity with this id exists, and creating it again is not allowed now"),
+    ("always-refused", "a state that must move on by itself cannot"),
+    ("effect-settled", "this effect was answered before, or never asked for"),
+    ("evaluation-failed", "an expression of the definition could not be answered"),
+    ("final-state", "the entity is in a state with no way out"),
+    ("frozen", "a field cannot change here"),
+    ("gate-closed", "a condition on every request is not met: the caller's own record, the operator's mode"),
+    ("guard-failed", "a condition of the transition is not met"),
+    ("idempotency-conflict", "the key was used for another request"),
+    ("invalid-field", "a value does not fit its type"),
+    ("invalid-id", "the id has characters that ids cannot have"),
+    ("invariant-violated", "it would break what must always hold"),
+    ("lease-held", "somebody holds the lease"),
+    ("no-such-edge", "no transition of this name, or to this target, leaves the present state"),
+    ("not-due", "the timer is not due"),
+    ("not-permitted", "this actor may not"),
+    ("requirement-missing", "something that must be brought is missing"),
+    ("stale-fence", "the caller does not hold the lease, or holds an earlier grant of it"),
+    ("too-many-moves", "the rules would go on and on"),
+    ("unexpected-field", "a field was sent that the transition does not take"),
+    ("unknown-entity", "there is no such entity, or the caller may not see it"),
+    ("unknown-event", "the lifecycle knows no event of this name"),
+    ("unknown-lifecycle", "there is no such lifecycle"),
+    ("unknown-slot", "the lifecycle has no such slot"),
+    ("unknown-state", "the lifecycle has no such state"),
+    ("version-mismatch", "the entity has changed since it was read"),
+];
 
 /// The steps of a decision, in order. The first that fails names the refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +94,30 @@ impl Unmet {
             }
         }
         json
+    }
+}
+
+impl fmt::Display for Refusal {
+    /// For people: the code, every reason on a line of its own, what is allowed, who may.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused: {}", self.code)?;
+        for unmet in &self.errors {
+            let field = unmet.field.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
+            write!(f, "\n- {field}{} ({})", unmet.message, unmet.code)?;
+            if !unmet.saw.is_empty() {
+                let saw =
+                    unmet.saw.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>();
+                write!(f, "; it saw {}", saw.join(", "))?;
+            }
+        }
+        if !self.allowed.is_empty() {
+            let allowed: Vec<&str> = self.allowed.iter().map(Name::as_str).collect();
+            write!(f, "\n  allowed from here: {}", allowed.join(", "))?;
+        }
+        match &self.who {
+            Some(who) => write!(f, "\n  who may: {who}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,11 +8,9 @@ use trackside_lifecycle::time::{Span, Timestamp};
 
 use crate::actor::{Actor, ActorKind};
 use crate::apply::apply;
-use crate::command::{Ask, Command};
+use crate::command::{Ask, Command, Plant};
 use crate::decide::{Decision, decide_traced};
-use crate::entity::{Lease, TimerState};
-use crate::event::{Entry, Event};
-use crate::fields::Fields;
+use crate::event::Entry;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::refusal::Refusal;
@@ -67,7 +65,7 @@ impl World {
             let Some(life) = self.law.newest(&name).filter(|it| it.one) else { continue };
             let entity = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
             let actor = Actor::new("trackside", ActorKind::System);
-            let ask = Ask::Plant { entity, state: None, fields: Fields::default(), tallies: Vec::new() };
+            let ask = Ask::Plant(Plant::new(entity));
             self.submit(&Command::new(actor, ask));
         }
     }
@@ -138,37 +136,6 @@ impl World {
             }
         }
         self.now = target;
-    }
-
-    /// Gives somebody a lease as if it had been granted, for the start of a scenario.
-    pub(crate) fn hold(&mut self, key: &EntityKey, slot: &Name, holder: &str) {
-        let lasts = Span::seconds(3_600);
-        let lease = Lease { holder: Some(Name::new(holder)), fence: 1, expires_at: self.now.plus(lasts) };
-        let Some(entity) = self.view.get(key) else { return };
-        let timer = TimerState {
-            started_at: self.now,
-            length: lasts,
-            spent: Span(0),
-            running_since: Some(self.now),
-            step: 0,
-            due: Some(self.now.plus(lasts)),
-        };
-        let entry = Entry {
-            seq: self.view.seq + 1,
-            at: self.now,
-            entity: key.clone(),
-            version: entity.version,
-            actor: Name::new("given"),
-            actor_kind: ActorKind::System,
-            on_behalf_of: None,
-            trigger: Name::new("given"),
-            reason: None,
-            cause: None,
-            condition: None,
-            key: None,
-            event: Event::LeaseGranted { slot: slot.clone(), lease, timer },
-        };
-        self.write(entry);
     }
 
     /// Looks at every entity for what is broken.

@@ -15,7 +15,7 @@ use trackside_lifecycle::source::{FileId, Problems, Sources};
 use crate::args::TestArgs;
 use crate::exit;
 use crate::packs::{self, NoPack, PackOnDisk};
-use crate::print::{self, Colour, painted};
+use crate::print::{self, Colour, painted, painted_data};
 
 pub(crate) fn run(args: &TestArgs) -> u8 {
     let mut sources = Sources::default();
@@ -39,7 +39,9 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
     let failed: usize = results.iter().map(|it| it.failed()).sum();
     let broken = results.iter().any(|it| it.problems.has_errors());
     let bare = args.coverage && results.iter().any(|it| !it.missed.is_empty());
-    print::message(&format!("{passed} passed, {failed} failed"));
+    if results.len() > 1 || args.json {
+        print::message(&format!("{passed} passed, {failed} failed"));
+    }
     if failed > 0 || broken || bare || passed == 0 { exit::REFUSED } else { exit::DONE }
 }
 
@@ -52,6 +54,8 @@ struct PackResult {
     rules: BTreeMap<&'static str, (usize, usize)>,
     missed: Vec<Point>,
     seconds: f64,
+    /// Why no scenario ran, if none did.
+    why_none: String,
 }
 
 fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
@@ -62,6 +66,12 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
         rules: BTreeMap::new(),
         missed: Vec::new(),
         seconds: 0.0,
+        why_none: match &args.only {
+            Some(only) => format!("none has `{only}` in its name"),
+            None => {
+                "its `scenarios` folder has no file, or a file that is no scenario file was named".to_owned()
+            }
+        },
     };
     let compiled = match compile(sources, &pack.files) {
         Ok((compiled, warnings)) => {
@@ -80,8 +90,8 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
     for file in &pack.scenarios {
         let Some(mut scenarios) = scenario::read_file(sources, *file, &mut result.problems) else { continue };
         if let Some(only) = &args.only {
-            let named = |it: &trackside_lifecycle::source::Node| {
-                it.get("scenario").and_then(|it| it.text()).is_some_and(|it| it.contains(only.as_str()))
+            let named = |it: &scenario::ScenarioNode| {
+                it.0.get("scenario").and_then(|it| it.text()).is_some_and(|it| it.contains(only.as_str()))
             };
             if let Some(list) = &mut scenarios.scenarios {
                 list.retain(named);
@@ -138,17 +148,21 @@ impl PackResult {
             }
         }
         let (passed, failed) = (self.passed(), self.failed());
+        if passed + failed == 0 && !self.problems.has_errors() {
+            print::line(&format!("{:<10} no scenario ran: {}", self.name, self.why_none));
+            return;
+        }
         let mark = if failed == 0 && !self.problems.has_errors() {
-            painted("ok", Colour::Green)
+            painted_data("ok", Colour::Green)
         } else {
-            painted("FAILED", Colour::Red)
+            painted_data("FAILED", Colour::Red)
         };
         let rate = if self.seconds > 0.0 { (passed + failed) as f64 / self.seconds } else { 0.0 };
         print::line(&format!(
             "{:<10} {mark}  {passed} passed, {failed} failed in {:.2} s ({rate:.0} a second)",
             self.name, self.seconds
         ));
-        if coverage {
+        if coverage && !self.rules.is_empty() {
             self.show_coverage();
         }
     }

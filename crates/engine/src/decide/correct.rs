@@ -12,6 +12,7 @@ use super::scope::Scope;
 use super::{Decider, Stop, unknown_lifecycle};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
+use crate::command::Plant;
 use crate::entity::{Entity, Tally};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
@@ -50,7 +51,17 @@ impl Decider<'_> {
         }
         let to = to.unwrap_or(&entity.state).clone();
         let before = entity.clone();
-        self.put_right(&life, key, &before, Some(before.state.clone()), &to, fields, Vec::new(), &request)?;
+        self.put_right(
+            &life,
+            key,
+            &before,
+            Some(before.state.clone()),
+            &to,
+            fields,
+            Vec::new(),
+            &request,
+            "correct",
+        )?;
         let message = format!(
             "{} corrected {key} to {to}: {}",
             request.actor.id,
@@ -61,13 +72,8 @@ impl Decider<'_> {
     }
 
     /// Puts an entity into a state as it is, clocks started.
-    pub fn plant(
-        &mut self,
-        key: &EntityKey,
-        state: Option<&Name>,
-        request: Request,
-        tallies: &[(Name, Name, f64)],
-    ) -> Result<(), Stop> {
+    pub fn plant(&mut self, plant: &Plant, request: Request) -> Result<(), Stop> {
+        let (key, state, tallies) = (&plant.entity, plant.state.as_ref(), &plant.tallies);
         let Some(life) = self.law.newest(&key.lifecycle) else {
             return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
         };
@@ -92,6 +98,17 @@ impl Decider<'_> {
             fields.push((name, value));
         }
         let to = state.unwrap_or(&before.state).clone();
+        for (slot, holder) in &plant.leases {
+            let Some(decl) = life.slot(slot) else {
+                return Err(Refusal::one(
+                    Stage::Edge,
+                    "unknown-slot",
+                    format!("{} has no slot {slot}", life.name),
+                )
+                .into());
+            };
+            fields.extend(decl.holder.iter().map(|it| (it.clone(), Value::from(holder))));
+        }
         let tallies = tallies.iter().map(|(counter, key, value)| {
             let window = life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
             let marks = if window { vec![(self.now, *value)] } else { Vec::new() };
@@ -99,7 +116,21 @@ impl Decider<'_> {
             TallyChange { counter: counter.clone(), key: key.clone(), tally }
         });
         let tallies = tallies.collect();
-        self.put_right(&life, key, &before, from, &to, fields, tallies, &request)
+        self.put_right(&life, key, &before, from, &to, fields, tallies, &request, "given")?;
+        self.lease_events(key, &request, &Name::new("given"), &plant.leases, &[])?;
+        // The field that shows the end of a lease is written by a heartbeat; here by hand.
+        for (slot, _) in &plant.leases {
+            let (life, entity) = self.here(key)?;
+            let (Some(field), Some(lease)) =
+                (life.slot(slot).and_then(|it| it.until.clone()), entity.lease(slot))
+            else {
+                continue;
+            };
+            let fields = vec![(field, Value::Time(lease.expires_at))];
+            let changes = Changes { fields, ..Changes::default() };
+            self.record(key, &request, &Name::new("given"), Event::FieldsChanged { changes });
+        }
+        Ok(())
     }
 
     #[expect(clippy::too_many_arguments, reason = "everything a correction sets")]
@@ -113,7 +144,9 @@ impl Decider<'_> {
         fields: Vec<(Name, Value)>,
         tallies: Vec<TallyChange>,
         request: &Request,
+        trigger: &str,
     ) -> Result<(), Stop> {
+        let trigger = Name::new(trigger);
         let mut changes = Changes { fields, tallies, ..Changes::default() };
         let make = |changes: Changes| Event::Corrected { from: from.clone(), to: to.clone(), changes };
         let mut next = before.clone();
@@ -137,11 +170,11 @@ impl Decider<'_> {
                 ask: None,
             };
             let known = from.as_ref().map(|_| before);
-            changes.timers = self.timer_changes(&scope, known, &Name::new("correct"), entered)?;
+            changes.timers = self.timer_changes(&scope, known, &trigger, entered)?;
             changes.shifts = shifts(life, known, &next);
         }
         let event = make(changes);
-        let seq = self.record(key, request, &Name::new("correct"), event);
+        let seq = self.record(key, request, &trigger, event);
         self.root.get_or_insert(seq);
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::{Decider, Stop};
 use crate::entity::Lease;
 use crate::event::{Changes, Event};
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Refusal, Stage, Unmet};
 
 impl Decider<'_> {
     pub fn heartbeat(&mut self, key: &EntityKey, slot: &Name, request: &Request) -> Result<(), Stop> {
@@ -18,6 +18,14 @@ impl Decider<'_> {
             let message = format!("{} has no slot {slot}; it has {}", life.name, known.join(", "));
             return Err(Refusal::one(Stage::Edge, "unknown-slot", message).into());
         };
+        if request.fence.is_none() {
+            let message = format!(
+                "A heartbeat carries the fence of its lease: send the one that {slot} was granted with"
+            );
+            let mut refusal = Refusal::new(Stage::Requirements, "requirement-missing", message.clone());
+            refusal.errors.push(Unmet::new("missing", message).of("fence"));
+            return Err(refusal.into());
+        }
         if let Some(reason) = not_holding(entity, slot, request) {
             let mut refusal = Refusal::new(Stage::Version, "stale-fence", reason.message.clone());
             refusal.errors.push(reason);

@@ -69,7 +69,7 @@ impl Decider<'_> {
         let now = scope.around.now;
         if let Some(lease) = scope.entity.lease(&slot.name)
             && let Some(present) = &lease.holder
-            && now <= lease.expires_at
+            && now < lease.expires_at
             && !from.release.contains(&slot.name)
         {
             let message = format!(
@@ -147,8 +147,7 @@ impl Decider<'_> {
 
 /// When a lease counts as lost.
 pub(super) fn lost_timer(expires_at: Timestamp, grace: Span, now: Timestamp) -> TimerState {
-    // One millisecond after: a holder who is exactly on time is on time.
-    fixed(expires_at.plus(grace).plus(Span(1)), now)
+    fixed(expires_at.plus(grace), now)
 }
 
 /// Why this caller does not hold the slot.
@@ -165,7 +164,7 @@ pub(super) fn not_holding(entity: &Entity, slot: &Name, request: &Request) -> Op
         return Some(Unmet::new("stale-fence", message));
     }
     if request.fence.is_some_and(|it| it != lease.fence) {
-        let message = format!("Your fence is outdated: {slot} of {} was granted again since", entity.key);
+        let message = format!("Your fence is not the present one: {slot} of {} is another grant", entity.key);
         return Some(Unmet::new("stale-fence", message).of("fence"));
     }
     None

@@ -184,8 +184,8 @@ impl<'a> Decider<'a> {
             Ask::Settle { entity, effect, ok, fields } => self.settle(entity, *effect, *ok, fields)?,
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
-            Ask::Plant { entity, state, fields, tallies } => {
-                self.plant(entity, state.as_ref(), request(fields), tallies)?;
+            Ask::Plant(plant) => {
+                self.plant(plant, request(&plant.fields))?;
                 return Ok(());
             }
         }

@@ -1,5 +1,6 @@
 //! Tests as data: given, when, then, in virtual time.
 
+mod check;
 mod expect;
 mod matrix;
 mod report;
@@ -9,7 +10,7 @@ mod syntax;
 
 pub use report::{Failure, Report};
 pub use run::run;
-pub use syntax::{ScenarioFile, ScenarioHead, read_file};
+pub use syntax::{ScenarioFile, ScenarioHead, ScenarioNode, read_file};
 
 /// The JSON Schema of a scenario file.
 pub fn schema() -> serde_json::Value {

@@ -9,13 +9,14 @@ use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Pro
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
+use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
 use super::matrix;
 use super::report::{Failure, Report};
 use super::substitute::substitute;
-use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, StepDecl};
+use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
 use crate::actor::{Actor, ActorKind};
-use crate::command::{Ask, Command, Fire, What};
+use crate::command::{Ask, Command, Fire, Plant, What};
 use crate::decide::Decision;
 use crate::event::Entry;
 use crate::fields::Fields;
@@ -42,19 +43,40 @@ pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &m
     let stage =
         Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
     let mut report = Report::default();
-    for node in file.scenarios.iter().flatten() {
+    let Some(pack) = law.pack(&file.pack.it).cloned() else {
+        problems.error("unknown-name", file.pack.at, format!("there is no pack called `{}`", file.pack.it));
+        return report;
+    };
+    Checker { law, pack: &pack, problems }.file(file);
+    let mut names: Vec<String> = Vec::new();
+    for ScenarioNode(node) in file.scenarios.iter().flatten() {
         let rows: Vec<Named<trackside_lifecycle::source::Node>> = match node.get("each") {
             Some(each) => Vec::from_node(each, problems).unwrap_or_default(),
             None => vec![Named(Vec::new())],
         };
+        if let Some(title) = node.get("scenario")
+            && let Some(text) = title.text()
+        {
+            if names.iter().any(|it| it == text) {
+                problems.error("name-taken", title.at, "another scenario of this file has the same name");
+            }
+            names.push(text.to_owned());
+        }
         for row in &rows {
             let scenario = if row.is_empty() { node.clone() } else { substitute(node, row) };
             let Some(head) = ScenarioHead::from_node(&scenario, problems) else { continue };
+            let before = problems.count();
+            Checker { law, pack: &pack, problems }.scenario(&head);
+            if problems.count() > before {
+                continue;
+            }
             let name = head.scenario.it.clone();
             let rules = head.rules.iter().flatten().map(|it| it.it.clone()).collect();
-            report.proved.push((name, rules));
             match stage.play(&head) {
-                Ok(()) => report.passed += 1,
+                Ok(()) => {
+                    report.passed += 1;
+                    report.proved.push((name, rules));
+                }
                 Err(failure) => report.failures.push(*failure),
             }
         }
@@ -179,6 +201,7 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
     let mut tallies = Vec::new();
     let mut age = None;
     let mut leases = Vec::new();
+    let mut corrupt = None;
     for (name, AsWritten(value)) in given.iter() {
         match (name.it.as_str(), value) {
             ("state", Value::Text(text)) => state = Some(Name::from(text.clone())),
@@ -187,62 +210,51 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
             }
             ("counters", Value::Map(map)) => {
                 for (counter, value) in map.iter() {
-                    tallies.extend(preset(world, &key, counter, value));
+                    tallies.extend(preset(counter, value));
                 }
             }
             ("leases", Value::Map(map)) => {
-                for (slot, holder) in map.iter() {
-                    leases.push((slot.clone(), holder.as_str().unwrap_or_default().to_owned()));
-                }
+                let holders =
+                    map.iter().map(|(slot, it)| (slot.clone(), Name::new(it.as_str().unwrap_or_default())));
+                leases.extend(holders);
             }
+            ("corrupt", Value::Text(text)) => corrupt = Some(Name::from(text.clone())),
             _ => fields.put(&name.it, value.clone()),
         }
     }
-    let known =
-        world.law.newest(&key.lifecycle).map(|life| life.states.iter().map(|it| it.name.clone()).collect());
-    let known: Vec<Name> = known.unwrap_or_default();
+    if let Some(life) = world.law.newest(&key.lifecycle)
+        && let Some(state) = state.as_ref().filter(|it| life.state(it).is_none())
+    {
+        return Err(format!("{} has no state {state}; `corrupt: {state}` plants it all the same", life.name));
+    }
     let now = world.now;
     if let Some(age) = age {
         world.now = Timestamp(now.0.saturating_sub(age.0));
     }
     let actor = Actor::new("given", ActorKind::System);
-    // A state the lifecycle does not know is a corrupt record: planted as it is, for the sweep to find.
-    let corrupt = state.as_ref().is_some_and(|it| !known.contains(it));
-    let planted = if corrupt { None } else { state.clone() };
-    let ask = Ask::Plant { entity: key.clone(), state: planted, fields, tallies };
-    let outcome = world.submit(&Command::new(actor.clone(), ask));
-    if let (true, Some(state)) = (corrupt, state) {
-        let ask = Ask::Plant {
-            entity: key.clone(),
-            state: Some(state),
-            fields: Fields::default(),
-            tallies: Vec::new(),
-        };
-        world.submit(&Command::new(actor, ask));
-    }
-    for (slot, holder) in leases {
-        world.hold(&key, &slot, &holder);
+    let plant = Plant { state, fields, tallies, leases, ..Plant::new(key.clone()) };
+    let outcome = world.submit(&Command::new(actor.clone(), Ask::Plant(plant)));
+    if let Some(state) = corrupt {
+        let plant = Plant { state: Some(state), ..Plant::new(key.clone()) };
+        world.submit(&Command::new(actor, Ask::Plant(plant)));
     }
     if age.is_some() {
         let behind = Span(now.0.saturating_sub(world.now.0));
         world.advance(behind);
     }
     match outcome {
-        Outcome::Refused(refusal) => Err(refusal.to_json().to_string()),
+        Outcome::Refused(refusal) => Err(refusal.to_string()),
         _ => Ok(()),
     }
 }
 
-fn preset(world: &World, key: &EntityKey, counter: &Name, value: &Value) -> Vec<(Name, Name, f64)> {
+fn preset(counter: &Name, value: &Value) -> Vec<(Name, Name, f64)> {
     match value {
         Value::Map(map) => map
             .iter()
             .map(|(key, it)| (counter.clone(), key.clone(), it.as_float().unwrap_or_default()))
             .collect(),
-        _ => {
-            let _ = (world, key);
-            vec![(counter.clone(), Name::new("*"), value.as_float().unwrap_or_default())]
-        }
+        _ => vec![(counter.clone(), Name::new("*"), value.as_float().unwrap_or_default())],
     }
 }
 
@@ -436,7 +448,7 @@ pub(super) fn fields_from(from: &Named<AsWritten>) -> Fields {
     from.iter().map(|(name, AsWritten(value))| (name.it.clone(), value.clone())).collect()
 }
 
-fn place(step: &StepDecl) -> Option<Place> {
+pub(super) fn place(step: &StepDecl) -> Option<Place> {
     let names = [&step.r#as, &step.fire, &step.query, &step.effect];
     let texts = [&step.r#move, &step.create, &step.heartbeat, &step.correct, &step.advance, &step.of];
     let names = names.into_iter().flatten().map(|it| it.at);

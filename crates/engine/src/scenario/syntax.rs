@@ -30,9 +30,29 @@ keys! {
         /// Entities that exist before every scenario.
         pub given: Option<Vec<Named<Named<Json>>>>,
         /// The scenarios.
-        pub scenarios: Option<Vec<Node>>,
+        pub scenarios: Option<Vec<ScenarioNode>>,
         /// A table of edges and actors.
         pub matrix: Option<OneOrMany<Matrix>>,
+    }
+}
+
+/// A scenario as written: it is read once for each of its rows.
+#[derive(Clone, Debug)]
+pub struct ScenarioNode(pub Node);
+
+impl FromNode for ScenarioNode {
+    fn from_node(node: &Node, _: &mut Problems) -> Option<Self> {
+        Some(Self(node.clone()))
+    }
+}
+
+impl schemars::JsonSchema for ScenarioNode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        ScenarioHead::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        ScenarioHead::json_schema(generator)
     }
 }
 

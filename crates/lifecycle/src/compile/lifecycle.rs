@@ -205,10 +205,15 @@ pub(super) fn compile(
     invariants.extend(file.invariants.iter().filter_map(|(name, it)| bench.invariant(name, it)));
     let (kind, own_pack) = match file.lifecycle.it.split_once('.') {
         Some((pack, kind)) => (Name::new(kind), Name::new(pack)),
-        None => (file.lifecycle.it.clone(), Name::new(&pack.pack)),
+        None => (file.lifecycle.it.clone(), Name::new("")),
     };
     if *own_pack != *pack.pack {
         bench.error("wrong-pack", file.lifecycle.at, format!("its name must start with `{}.`", pack.pack));
+    }
+    if let Some(face) = &file.face
+        && !FACES.contains(&face.it.as_str())
+    {
+        bench.unknown("unknown-face", "face", face, FACES);
     }
     let lifecycle = Lifecycle {
         name: file.lifecycle.it.clone(),
@@ -249,6 +254,9 @@ pub(super) fn compile(
     };
     Some((lifecycle, strangers))
 }
+
+/// What general screens and routes know how to speak to.
+const FACES: &[&str] = &["approval", "agent", "channel", "work"];
 
 /// Values that the requests counting it bring.
 fn counted_values(

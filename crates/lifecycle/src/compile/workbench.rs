@@ -85,11 +85,31 @@ impl Workbench<'_> {
     pub fn span(&mut self, source: &Expr) -> Option<Guard> {
         match crate::time::Span::parse(&source.text) {
             Some(span) => Some(Guard::literal(&source.text, crate::value::Value::Span(span))),
-            None => self.guard(source, &Type::Span),
+            None => {
+                let counts = source.text.trim().starts_with(|it: char| it.is_ascii_digit());
+                if counts && source.text.trim().chars().all(|it| it.is_ascii_alphanumeric() || it == ' ') {
+                    self.problems
+                        .error("not-a-span", source.at, format!("`{}` is not a length of time", source.text))
+                        .hint("write it as 500ms, 90s, 15m, 24h, 7d, or together as 1h30m");
+                    return None;
+                }
+                self.guard(source, &Type::Span)
+            }
         }
     }
 
     pub fn report(&mut self, source: &Expr, errors: Vec<GuardError>) {
+        // Words one after the other are no expression: most likely text that lacks its own quotes.
+        let words = source.text.split_whitespace().count() > 1
+            && source.text.chars().all(|it| it.is_alphanumeric() || " .,!?'-".contains(it))
+            && !source.text.split_whitespace().any(|it| it == "in");
+        if words {
+            self.problems.error("expression", source.at, "this is no expression").hint(format!(
+                "text in an expression needs quotes of its own: \"'{}'\"",
+                source.text.replace('\'', "")
+            ));
+            return;
+        }
         for error in errors {
             let problem = self.problems.error("expression", source.place_of(error.at), error.message);
             if let Some(hint) = error.hint {

@@ -173,7 +173,7 @@ fn slip(key: &str, value: &Node) -> Option<&'static str> {
         return Some("put a space after the `:`");
     }
     // `{ when: f(a, b) }` is read as two entries.
-    let torn = alone && key.contains([')', ']', '"', '\'']);
+    let torn = alone && key.contains([')', ']', '"', '\'', ' ']);
     torn.then_some("a comma ends a value inside `{ }`: put a value that contains one in quotes")
 }
 

@@ -99,6 +99,11 @@ impl Problems {
         path
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

@@ -36,7 +36,11 @@ impl FromNode for Scalar {
     fn from_node(node: &Node, problems: &mut Problems) -> Option<Self> {
         let text = node.as_written();
         if text.is_none() {
-            problems.expected("text", node);
+            let hint = match node.value {
+                NodeValue::List(_) => "write it as one expression, for instance `human || lead`",
+                _ => "put it in quotes if it begins with a brace",
+            };
+            problems.expected_with("text", node, Some(hint.to_owned()));
         }
         Some(Self { text: text?, at: node.at, layout: node.layout.clone() })
     }

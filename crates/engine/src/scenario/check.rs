@@ -1,0 +1,232 @@
+//! Names in scenarios: a test that misspells what it tests proves nothing.
+
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::model::{Lifecycle, Pack};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{At, Json as AsWritten, Named, Place, Problems};
+use trackside_lifecycle::value::Value;
+
+use super::syntax::{ScenarioFile, ScenarioHead, StepDecl, Then};
+use crate::key::EntityKey;
+use crate::law::Law;
+
+/// Looks names up and reports those that mean nothing.
+pub(super) struct Checker<'a> {
+    pub law: &'a Law,
+    pub pack: &'a Pack,
+    pub problems: &'a mut Problems,
+}
+
+/// Refusals in which a name that does not exist is the point.
+fn about_names(code: &str) -> bool {
+    code.starts_with("unknown-") || code == "invalid-id"
+}
+
+impl Checker<'_> {
+    pub fn file(&mut self, file: &ScenarioFile) {
+        for (_, decl) in file.actors.iter() {
+            for role in [&decl.human, &decl.agent, &decl.system].into_iter().flatten().flatten() {
+                let known = self.pack.roles.keys().map(Name::as_str).chain(["admin"]);
+                self.known("role", &role.it, role.at, known.collect());
+            }
+        }
+        self.given(file.given.as_deref());
+        for table in file.matrix.iter().flat_map(|it| it.iter()) {
+            let Some(life) = self.law.newest(&table.of.it).cloned() else { continue };
+            let states: Vec<&str> = life.states.iter().map(|it| it.name.as_str()).collect();
+            for (from, row) in table.allowed.iter() {
+                self.known("state", &from.it, from.at, states.clone());
+                for (to, who) in row.iter() {
+                    self.known("state", &to.it, to.at, states.clone());
+                    for name in who {
+                        let actors = file.actors.iter().map(|(it, _)| it.it.as_str());
+                        self.known("actor", &name.it, name.at, actors.collect());
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn scenario(&mut self, head: &ScenarioHead) {
+        if head.steps.is_empty() {
+            self.problems
+                .error("no-steps", head.scenario.at, "this scenario does nothing")
+                .hint("give it `steps`: what is asked, by whom, and what must follow");
+        }
+        self.given(head.given.as_deref());
+        for step in &head.steps {
+            self.step(step, head.scenario.at);
+        }
+    }
+
+    fn step(&mut self, step: &StepDecl, at: Place) {
+        let actions = [
+            step.fire.is_some(),
+            step.r#move.is_some(),
+            step.create.is_some(),
+            step.heartbeat.is_some(),
+            step.correct.is_some(),
+            step.effect.is_some(),
+            step.advance.is_some(),
+            step.sweep.is_some(),
+            step.query.is_some(),
+            step.policy.is_some(),
+        ];
+        let at = super::run::place(step).unwrap_or(at);
+        match actions.iter().filter(|it| **it).count() {
+            0 if step.then.is_none() => {
+                self.problems.error(
+                    "empty-step",
+                    at,
+                    "a step of this scenario neither does nor expects anything",
+                );
+            }
+            0 | 1 => {}
+            _ => {
+                self.problems.error("several-actions", at, "a step does one thing: make two steps of it");
+            }
+        }
+        let refused = step.then.as_ref().and_then(|it| it.refused.as_ref()).map(|it| &it.it.0);
+        let code = match refused {
+            Some(Value::Text(text)) => text.to_string(),
+            Some(Value::Map(map)) => map.get("code").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            _ => String::new(),
+        };
+        let names_are_the_point = about_names(&code);
+        let acted = [&step.of, &step.r#move, &step.create, &step.heartbeat, &step.correct];
+        let mut life = None;
+        for key in acted.into_iter().flatten() {
+            life = if names_are_the_point { self.quietly(&key.it) } else { self.entity(key) };
+        }
+        if let (Some(life), false) = (&life, names_are_the_point) {
+            let states = || life.states.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
+            if let Some(event) = &step.fire {
+                let known = life.transitions.iter().map(|it| it.name.as_str()).collect();
+                self.known(&format!("event of {}", life.name), &event.it, event.at, known);
+            }
+            if let Some(to) = &step.to {
+                self.known(&format!("state of {}", life.name), &to.it, to.at, states());
+            }
+            if let Some(slot) = &step.slot {
+                let known = life.slots.iter().map(|it| it.name.as_str()).collect();
+                self.known(&format!("slot of {}", life.name), &slot.it, slot.at, known);
+            }
+        }
+        if let Some(query) = &step.query {
+            let known = self.pack.queries.iter().map(|it| it.name.as_str()).collect();
+            self.known("query", &query.it, query.at, known);
+        }
+        if let Some(then) = &step.then {
+            self.then(then, life.as_deref());
+        }
+    }
+
+    fn then(&mut self, then: &Then, acted: Option<&Lifecycle>) {
+        let own = then.of.as_ref().and_then(|it| self.entity(it));
+        if let Some(life) = own.as_deref().or(acted) {
+            if let Some(state) = &then.state {
+                let known = life.states.iter().map(|it| it.name.as_str()).collect();
+                self.known(&format!("state of {}", life.name), &state.it, state.at, known);
+            }
+            if let Some(fields) = &then.fields
+                && let Value::Map(map) = &fields.it.0
+            {
+                for name in map.keys() {
+                    let known = life.fields.keys().map(Name::as_str).collect();
+                    self.known(&format!("field of {}", life.name), name, fields.at, known);
+                }
+            }
+            for (name, _) in then.timers.iter() {
+                let timers = life.timers.iter().map(|it| it.name.to_string());
+                let leases = life.slots.iter().map(|it| format!("lease.{}", it.name));
+                let resets = life.counters.iter().map(|it| format!("reset.{}", it.name));
+                let all: Vec<String> = timers.chain(leases).chain(resets).collect();
+                let known = all.iter().map(String::as_str).collect();
+                self.known(&format!("timer of {}", life.name), &name.it, name.at, known);
+            }
+        }
+        for key in [&then.exists, &then.absent].into_iter().flatten().flat_map(|it| it.iter()) {
+            self.entity(key);
+        }
+        if let Some(refused) = &then.refused {
+            self.refused(&refused.it.0, refused.at);
+        }
+        for further in then.also.iter().flatten() {
+            self.then(further, acted);
+        }
+    }
+
+    /// A text that looks like a code must be one.
+    fn refused(&mut self, wanted: &Value, at: Place) {
+        let code = match wanted {
+            Value::Text(text) if !text.contains(' ') && !text.starts_with('~') => Some(text.to_string()),
+            Value::Map(map) => map.get("code").and_then(Value::as_str).map(str::to_owned),
+            _ => None,
+        };
+        if let Some(code) = code {
+            self.known("refusal code", &code, at, crate::refusal::CODES.iter().map(|(it, _)| *it).collect());
+        }
+    }
+
+    fn given(&mut self, given: Option<&[Named<Named<AsWritten>>]>) {
+        for (name, fields) in given.into_iter().flatten().flat_map(|it| it.iter()) {
+            let text = At::new(name.it.to_string(), name.at);
+            let Some(life) = self.entity(&text) else { continue };
+            for (key, AsWritten(value)) in fields.iter() {
+                match (key.it.as_str(), value) {
+                    ("state", Value::Text(state)) => {
+                        let known = life.states.iter().map(|it| it.name.as_str()).collect();
+                        self.known(&format!("state of {}", life.name), state, key.at, known);
+                    }
+                    ("counters", Value::Map(map)) => {
+                        for counter in map.keys() {
+                            let known = life.counters.iter().map(|it| it.name.as_str()).collect();
+                            self.known(&format!("counter of {}", life.name), counter, key.at, known);
+                        }
+                    }
+                    ("leases", Value::Map(map)) => {
+                        for slot in map.keys() {
+                            let known = life.slots.iter().map(|it| it.name.as_str()).collect();
+                            self.known(&format!("slot of {}", life.name), slot, key.at, known);
+                        }
+                    }
+                    ("age" | "corrupt", _) => {}
+                    _ => {
+                        let stored =
+                            life.fields.values().filter(|it| it.is.is_none()).map(|it| it.name.as_str());
+                        let known = stored.chain(["state", "age", "counters", "leases", "corrupt"]).collect();
+                        self.known(&format!("field of {}", life.name), &key.it, key.at, known);
+                    }
+                }
+            }
+        }
+    }
+
+    fn quietly(&self, key: &str) -> Option<std::sync::Arc<Lifecycle>> {
+        self.law.newest(&EntityKey::parse(key)?.lifecycle).cloned()
+    }
+
+    /// The lifecycle of an entity that is named.
+    fn entity(&mut self, key: &At<String>) -> Option<std::sync::Arc<Lifecycle>> {
+        let Some(parsed) = EntityKey::parse(&key.it) else {
+            self.problems.error("not-an-entity", key.at, format!("`{}` is not LIFECYCLE/ID", key.it));
+            return None;
+        };
+        let law = self.law;
+        let known = law.lifecycle_names().iter().map(Name::as_str).collect();
+        self.known("lifecycle", &parsed.lifecycle, key.at, known);
+        law.newest(&parsed.lifecycle).cloned()
+    }
+
+    fn known(&mut self, what: &str, name: &str, at: Place, known: Vec<&str>) {
+        if known.contains(&name) {
+            return;
+        }
+        let hint = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => "there is none".to_owned(),
+            None => format!("there is {}", known.iter().take(20).copied().collect::<Vec<_>>().join(", ")),
+        };
+        self.problems.error("unknown-name", at, format!("there is no {what} called `{name}`")).hint(hint);
+    }
+}
