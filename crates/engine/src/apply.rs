@@ -42,7 +42,7 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
 fn born(entry: &Entry) -> Option<Entity> {
     let (definition, state) = match &entry.event {
         Event::Created { definition, state, .. } => (*definition, state),
-        Event::Corrected { from: None, to, .. } => (1, to),
+        Event::Corrected { from: None, to, definition, .. } => (*definition, to),
         _ => return None,
     };
     Some(Entity {
@@ -79,7 +79,8 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
             enter(entity, to, at);
             change(entity, changes, at);
         }
-        Event::Corrected { from, to, changes } => {
+        Event::Corrected { from, to, definition, changes } => {
+            entity.definition = *definition;
             if from.is_none() {
                 enter(entity, to, at);
                 entity.previous_state = None;

@@ -143,9 +143,11 @@ pub enum Event {
         message: Arc<str>,
         evidence: Fields,
     },
+    /// Set right by hand, or put in place; `definition` is the one it lives by from then on.
     Corrected {
         from: Option<Name>,
         to: Name,
+        definition: u32,
         changes: Changes,
     },
 }

@@ -52,6 +52,15 @@ pub fn ask<'v>(
             None => history.constant().cloned().unwrap_or(blank),
         };
         let id = id.as_str().unwrap_or_default().to_owned();
+        let key = EntityKey::new(query.of.clone(), id.clone());
+        let readable = view.get(&key).is_some_and(|entity| {
+            sample_scope(law, view, life, entity, actor, now, None, |scope| {
+                life.read.as_ref().is_none_or(|it| it.test(scope).unwrap_or(false))
+            })
+        });
+        if !readable {
+            return Err(QueryError(vec![format!("there is no {key}")]));
+        }
         return Ok(Answer::History(EntityKey::new(query.of.clone(), id)));
     }
     let mut found: Vec<(Vec<Value>, &Entity)> = Vec::new();

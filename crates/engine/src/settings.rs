@@ -17,7 +17,7 @@ pub fn effective(setting: &Setting, pack: &Name, project: &Project, entity: Opti
         value = laid_over(value, over);
     }
     match entity {
-        Some(over) if !over.is_null() => laid_over(value, &over),
+        Some(over) if !over.is_null() => within_bounds(setting, laid_over(value, &over)),
         _ => value,
     }
 }
@@ -33,6 +33,17 @@ fn laid_over(under: Value, over: &Value) -> Value {
             Value::map(map)
         }
         _ => over.clone(),
+    }
+}
+
+/// An entity's own number counts as far as the bounds allow.
+fn within_bounds(setting: &Setting, value: Value) -> Value {
+    let Some(number) = value.as_float() else { return value };
+    let bounded = number.max(setting.min.unwrap_or(f64::MIN)).min(setting.max.unwrap_or(f64::MAX));
+    match value {
+        _ if bounded == number => value,
+        Value::Int(_) => Value::Int(bounded as i64),
+        _ => Value::Float(bounded),
     }
 }
 

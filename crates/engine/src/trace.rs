@@ -41,10 +41,31 @@ impl PointKind {
     }
 }
 
+/// The rules one decision touched.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    /// Not yet known whether they count.
+    pub(crate) open: Vec<Point>,
+    pub(crate) sure: Vec<Point>,
+}
+
+impl Hits {
+    /// Decides about everything since `mark`: what was done counts if it was accepted, what was refused if it was refused.
+    pub(crate) fn settle(&mut self, mark: usize, accepted: bool) {
+        let since = self.open.split_off(mark.min(self.open.len()));
+        self.sure.extend(since.into_iter().filter(|it| match it.kind {
+            PointKind::Refusal => !accepted,
+            PointKind::Invariant => true,
+            PointKind::Transition | PointKind::Deadline | PointKind::Counter | PointKind::Reaction => {
+                accepted
+            }
+        }));
+    }
+}
+
 impl Trace {
-    pub(crate) fn hit(&self, lifecycle: &Name, kind: PointKind, what: String) {
-        let mut points = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        points.insert(Point { lifecycle: lifecycle.clone(), kind, what });
+    pub(crate) fn add(&self, points: Vec<Point>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(points);
     }
 
     pub fn points(&self) -> BTreeSet<Point> {

@@ -28,6 +28,9 @@ pub struct World {
     trace: Option<Arc<Trace>>,
 }
 
+/// Most timers that one advance fires; beyond it, a definition makes ever more of them.
+const FIRINGS: u32 = 1_000_000;
+
 /// What became of a command.
 #[derive(Clone, Debug)]
 pub enum Outcome {
@@ -126,7 +129,11 @@ impl World {
     /// Moves time; what is due on the way fires at its moment, in order.
     pub fn advance(&mut self, span: Span) {
         let target = self.now.plus(span);
-        while let Some((due, key, timer)) = self.due.first().cloned().filter(|(due, _, _)| *due <= target) {
+        let mut fired = 0_u32;
+        while fired < FIRINGS
+            && let Some((due, key, timer)) = self.due.first().cloned().filter(|(due, _, _)| *due <= target)
+        {
+            fired += 1;
             self.now = self.now.max(due);
             let actor = Actor::new("trackside", ActorKind::Timeout);
             let ask = Ask::Due { entity: key.clone(), timer: timer.clone() };

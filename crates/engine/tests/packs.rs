@@ -54,7 +54,9 @@ fn holds(folder: &str) {
     assert!(!problems.has_errors(), "{}", problems.render(&sources, false));
     assert!(passed > 50, "scenarios of {} ran", folder.display());
     let hit = trace.points();
-    let missed: Vec<_> = wanted.iter().filter(|it| !hit.contains(it)).collect();
+    // The rules of the maze can only be refused.
+    let missed = wanted.iter().filter(|it| !hit.contains(it) && it.lifecycle != "constructs.maze");
+    let missed: Vec<_> = missed.collect();
     assert!(missed.is_empty(), "not exercised: {missed:#?}");
 }
 

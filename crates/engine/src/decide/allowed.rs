@@ -17,7 +17,7 @@ use crate::view::View;
 
 /// The targets that the rules permit this actor, in declared order.
 pub fn allowed(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<Name> {
-    let decider = Decider::new(law, view, now, None);
+    let decider = Decider::new(law, view, now, false);
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
     let request = Request::by(actor.clone(), None, Fields::default(), None);
     allowed_here(&decider, life, entity, &request).unwrap_or_default()
@@ -37,7 +37,7 @@ pub(super) fn allowed_here(
         for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {
             let aims: Vec<Name> =
                 targets(&scope, arm).into_iter().filter(|it| !allowed.contains(it)).collect();
-            if aims.is_empty() || !decider.met(&scope, Some(&arm.by))? {
+            if aims.is_empty() || !decider.permits(life, entity, &arm.by, request)? {
                 continue;
             }
             let open = match open {
@@ -60,10 +60,7 @@ fn gates_open(
     trigger: &Name,
 ) -> Result<bool, Stop> {
     for gate in life.gates.iter().filter(|it| !it.reads_request) {
-        if gate.binds(trigger)
-            && decider.met(scope, gate.applies.as_ref())?
-            && !decider.met(scope, Some(&gate.open))?
-        {
+        if gate.binds(trigger) && decider.shut(scope, gate)? {
             return Ok(false);
         }
     }

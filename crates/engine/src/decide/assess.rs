@@ -190,7 +190,6 @@ impl Decider<'_> {
             tallies: Vec::new(),
             grants: Vec::new(),
             ignored,
-            same: None,
         }
     }
 
@@ -302,10 +301,10 @@ impl Decider<'_> {
                         Some(trackside_lifecycle::model::Tally::PerState) => scope.entity.state.clone(),
                         _ => Name::new(SINGLE),
                     };
-                    tallies.push(set_tally(name, key, &value));
+                    tallies.push(set_tally(scope, name, key, &value));
                 }
                 Spot::CounterAt(name, key) => match self.eval(scope, key)? {
-                    Ok(Value::Text(key)) => tallies.push(set_tally(name, Name::from(key), &value)),
+                    Ok(Value::Text(key)) => tallies.push(set_tally(scope, name, Name::from(key), &value)),
                     _ => faults
                         .push(Unmet::new("evaluation-failed", format!("`{}` gives no key", key.source()))),
                 },
@@ -361,12 +360,14 @@ fn changes_anything(it: &Consequences) -> bool {
         && it.release.is_empty())
 }
 
-fn set_tally(counter: &Name, key: Name, value: &Value) -> TallyChange {
+fn set_tally(scope: &Scope<'_>, counter: &Name, key: Name, value: &Value) -> TallyChange {
     let value = value.as_float().unwrap_or_default();
-    TallyChange { counter: counter.clone(), key, tally: Some(Tally { value, ..Tally::default() }) }
+    let window = scope.life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
+    let marks = if window { vec![(scope.around.now, value)] } else { Vec::new() };
+    TallyChange { counter: counter.clone(), key, tally: Some(Tally { value, marks, warned: 0 }) }
 }
 
-fn put(fields: &mut Vec<(Name, Value)>, name: &Name, value: Value) {
+pub(super) fn put(fields: &mut Vec<(Name, Value)>, name: &Name, value: Value) {
     match fields.iter_mut().find(|(it, _)| it == name) {
         Some((_, old)) => *old = value,
         None => fields.push((name.clone(), value)),

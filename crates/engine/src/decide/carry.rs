@@ -11,7 +11,7 @@ use super::count::counted;
 use super::plan::{Aims, Counted, Plan, Rule};
 use super::request::Request;
 use super::scope::Scope;
-use super::{Decider, Stop};
+use super::{Decider, Stop, unanswered};
 use crate::apply::evolve;
 use crate::entity::{Entity, ids_in};
 use crate::event::{Changes, Event, Shift, TallyChange};
@@ -52,6 +52,7 @@ impl Decider<'_> {
             self.hit_edge(life, rule, &plan, &present.state);
             self.move_event(life, rule, &plan, before, present, request)?
         };
+        self.kept.extend(rule.keep.iter().map(|it| (key.clone(), it.clone())));
         for name in plan.ignored {
             if !self.ignored.contains(&name) {
                 self.ignored.push(name);
@@ -176,12 +177,7 @@ impl Decider<'_> {
         let entered = plan.to.is_some() || rule.creating;
         changes.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
         changes.shifts = shifts(life, before, &next);
-        let closed = life.state(&next.state).is_some_and(|it| it.last || it.outcome.is_some());
-        if closed && present.same.is_some() {
-            changes.same = Some(None);
-        } else if plan.same.is_some() && !closed {
-            changes.same = Some(plan.same.clone());
-        }
+        changes.same = self.same_change(&scope, present.same.as_ref())?;
         Ok((make(changes), moves, was))
     }
 
@@ -346,9 +342,9 @@ impl Decider<'_> {
         }))
     }
 
-    /// A value in a consequence; one that cannot be computed is null.
+    /// A value in a consequence: one that cannot be computed refuses the whole.
     pub fn value(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Value, Stop> {
-        Ok(self.eval(scope, guard)?.unwrap_or_default())
+        self.eval(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault))
     }
 
     pub fn render(
@@ -359,7 +355,7 @@ impl Decider<'_> {
         match text.render(scope) {
             Ok(text) => Ok(Arc::from(text)),
             Err(trackside_lifecycle::guard::Fault::NotLoaded) => Err(Stop::NotLoaded),
-            Err(_) => Ok(Arc::from(text.source())),
+            Err(fault) => Err(unanswered(text.source(), &fault.to_string())),
         }
     }
 

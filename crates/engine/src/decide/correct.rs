@@ -44,7 +44,7 @@ impl Decider<'_> {
         if let Some(first) = refusal.errors.first() {
             if permitted {
                 refusal.stage = Stage::Requirements;
-                refusal.code = "invalid-field";
+                refusal.code = if first.code == "unknown-state" { "unknown-state" } else { "invalid-field" };
                 refusal.detail = first.message.clone();
             }
             return Err(refusal.into());
@@ -148,7 +148,9 @@ impl Decider<'_> {
     ) -> Result<(), Stop> {
         let trigger = Name::new(trigger);
         let mut changes = Changes { fields, tallies, ..Changes::default() };
-        let make = |changes: Changes| Event::Corrected { from: from.clone(), to: to.clone(), changes };
+        let definition = before.definition;
+        let make =
+            |changes: Changes| Event::Corrected { from: from.clone(), to: to.clone(), definition, changes };
         let mut next = before.clone();
         if from.is_none() {
             next.fields = Fields::default();
@@ -172,6 +174,7 @@ impl Decider<'_> {
             let known = from.as_ref().map(|_| before);
             changes.timers = self.timer_changes(&scope, known, &trigger, entered)?;
             changes.shifts = shifts(life, known, &next);
+            changes.same = self.same_change(&scope, before.same.as_ref())?;
         }
         let event = make(changes);
         let seq = self.record(key, request, &trigger, event);

@@ -56,7 +56,9 @@ pub(super) fn counted<'l>(
             for guard in keys {
                 parts.push(decider.eval(scope, guard)?.map(|it| key_part(&it)).unwrap_or_default());
             }
-            Name::from(parts.join(SEPARATOR))
+            let key = parts.join(SEPARATOR);
+            // No key is empty: that would stand for all of them.
+            Name::from(if key.is_empty() { "-".to_owned() } else { key })
         }
     };
     let amount = match (&counter.add, counts) {

@@ -84,41 +84,60 @@ impl Decider<'_> {
             (None, Some(plan)) => plan,
             (None, None) => return Err(Stop::NotLoaded),
         };
-        let (mine, twin) = self.same(&life, &blank, &plan, &request)?;
-        if let Some(twin) = twin {
+        if let Some(twin) = self.twin(&life, &blank, &plan, &request)? {
             return self.again(&life, &twin, request);
         }
-        let plan = super::plan::Plan { same: mine, ..plan };
         let moved = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
         let enter = life.state(&life.initial).map(|it| &it.enter);
         let parts: Vec<_> = [Some(&life.create.then), enter].into_iter().flatten().collect();
         self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
     }
 
-    /// What no two open entities have in common, and the open one that has it already.
-    fn same(
+    /// The open entity that has in common with this one what no two may have.
+    fn twin(
         &self,
         life: &Lifecycle,
         blank: &Entity,
         plan: &super::plan::Plan<'_>,
         request: &Request,
-    ) -> Result<(Option<Name>, Option<EntityKey>), Stop> {
-        let Some(guard) = &life.create.same else { return Ok((None, None)) };
+    ) -> Result<Option<EntityKey>, Stop> {
         let around = self.around();
         let plain = super::fire::plain_scope(&around, life, blank, request);
         let scope = super::scope::Scope { taken: &plan.taken, base: &plan.fields, ..plain };
-        let value = self.value(&scope, guard)?;
-        if value.is_null() {
-            return Ok((None, None));
+        let value = self.same_value(&scope)?;
+        Ok(value.and_then(|it| self.draft.same(&life.name, &it)))
+    }
+
+    /// What no two open entities of its lifecycle have in common; none if it is closed.
+    fn same_value(&self, scope: &super::scope::Scope<'_>) -> Result<Option<Name>, Stop> {
+        let Some(guard) = &scope.life.create.same else { return Ok(None) };
+        let state = scope.life.state(&scope.entity.state);
+        if state.is_some_and(|it| it.last || it.outcome.is_some()) {
+            return Ok(None);
         }
-        let mine = Name::from(value.to_json().to_string());
-        let twin = self.draft.same(&life.name, &mine);
-        Ok((Some(mine), twin))
+        let value = self.value(scope, guard)?;
+        Ok((!value.is_null()).then(|| Name::from(value.to_json().to_string())))
+    }
+
+    /// How that changes with an event. A value that another open one has is not taken from it.
+    pub fn same_change(
+        &self,
+        scope: &super::scope::Scope<'_>,
+        before: Option<&Name>,
+    ) -> Result<Option<Option<Name>>, Stop> {
+        let value = self.same_value(scope)?.filter(|it| {
+            self.draft.same(&scope.life.name, it).is_none_or(|holder| holder == scope.entity.key)
+        });
+        Ok((value.as_ref() != before).then_some(value))
     }
 
     /// The id exists: some lifecycles say what that means, others refuse.
     fn again(&mut self, life: &Lifecycle, key: &EntityKey, request: Request) -> Result<(), Stop> {
         let (_, entity) = self.here(key)?;
+        if !self.may_read(life, entity, &request)? {
+            let message = format!("{key} exists already. Choose another id.");
+            return Err(Refusal::one(Stage::Edge, "already-exists", message).into());
+        }
         let message =
             format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
         let mut refusal = Refusal::one(Stage::Edge, "already-exists", message);

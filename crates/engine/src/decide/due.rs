@@ -67,7 +67,7 @@ impl Decider<'_> {
                 let zone = self.draft.base().project.zone.clone();
                 Some(fixed(next_occurrence(*every, self.now, &zone), self.now))
             }
-            TimerKind::At(_) => None,
+            TimerKind::At(_) => Some(TimerState { step: 1, due: None, running_since: None, ..*state }),
             TimerKind::After(_) => Some(advanced(state, timer)),
         };
         let timers = vec![(name.clone(), next)];
@@ -76,14 +76,11 @@ impl Decider<'_> {
                 let Some(warn) = timer.warn.get(n) else { return Ok(()) };
                 self.hit(life, PointKind::Deadline, || format!("timers.{name}.warn.{percent}%"));
                 let moved = Moved::nothing(self.here(key)?.1);
-                let fields = self.warned_fields(life, key, warn, &request, &moved)?;
-                let changes = Changes { fields, timers, ..Changes::default() };
-                let seq = self.record(
-                    key,
-                    &request,
-                    name,
-                    Event::TimeoutWarned { timer: name.clone(), percent, changes },
-                );
+                let mut changes = self.warned_changes(life, key, warn, &request, &moved)?;
+                changes.timers.retain(|(it, _)| it != name);
+                changes.timers.extend(timers);
+                let event = Event::TimeoutWarned { timer: name.clone(), percent, changes };
+                let seq = self.record(key, &request, name, event);
                 self.root.get_or_insert(seq);
                 request.cause = self.root;
                 if let Some(severity) = warn.severity {
@@ -95,8 +92,11 @@ impl Decider<'_> {
                     );
                     self.record(key, &request, name, alert("timeout", severity, message));
                 }
-                self.tell_people(life, key, name, &warn.then, &request, &moved)?;
-                self.follow_up(life, key, &[&warn.then], name, &request, &moved)
+                self.softly(key, name, |it| {
+                    it.tell_people(life, key, name, &warn.then, &request, &moved)?;
+                    it.follow_up(life, key, &[&warn.then], name, &request, &moved)
+                })?;
+                Ok(())
             }
             Step::Then => {
                 self.hit(life, PointKind::Deadline, || format!("timers.{name}.then"));
@@ -115,6 +115,26 @@ impl Decider<'_> {
         }
     }
 
+    /// A step that cannot be taken is passed over, with an alert: a clock is never stuck on it.
+    pub fn pass_over(&mut self, key: &EntityKey, name: &Name, refusal: &Refusal) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        let Some(state) = entity.timer(name).copied() else { return Ok(()) };
+        let next = life.timer(name).map(|timer| match &timer.kind {
+            TimerKind::Every(every) => {
+                let zone = self.draft.base().project.zone.clone();
+                fixed(next_occurrence(*every, self.now, &zone), self.now)
+            }
+            TimerKind::At(_) => TimerState { step: 1, due: None, running_since: None, ..state },
+            TimerKind::After(_) => advanced(&state, timer),
+        });
+        let request = Request::engine(ActorKind::Timeout, Fields::default(), name.clone(), None);
+        let changes = Changes { timers: vec![(name.clone(), next)], ..Changes::default() };
+        let seq = self.record(key, &request, name, Event::TimerFired { timer: name.clone(), changes });
+        self.root.get_or_insert(seq);
+        self.drop_with_alert(key, name, refusal);
+        Ok(())
+    }
+
     /// A lease was not renewed in time.
     fn lose(
         &mut self,
@@ -124,7 +144,12 @@ impl Decider<'_> {
         mut request: Request,
     ) -> Result<(), Stop> {
         let (_, entity) = self.here(key)?;
-        let Some(lease) = entity.lease(slot).cloned() else { return Ok(()) };
+        let Some(lease) = entity.lease(slot).cloned() else {
+            let name = Name::from(format!("lease.{slot}"));
+            let changes = Changes { timers: vec![(name.clone(), None)], ..Changes::default() };
+            self.record(key, &request, &name, Event::TimerFired { timer: name.clone(), changes });
+            return Ok(());
+        };
         let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at };
         let event = Event::LeaseLost {
             slot: slot.clone(),

@@ -1,7 +1,7 @@
 //! A transition or event asked for, by name or by target.
 
 use trackside_lifecycle::guard::{Guard, nearest};
-use trackside_lifecycle::model::{Arm, Lifecycle};
+use trackside_lifecycle::model::{Arm, Gate, Lifecycle};
 use trackside_lifecycle::name::Name;
 
 use super::allowed::{allowed_here, targets};
@@ -35,9 +35,9 @@ impl Decider<'_> {
         match self.take(&life, key, &rule, plan, request) {
             // What another entity refused is told to the one who asked, with what they may do instead.
             Err(Stop::Refused(mut refusal)) => {
-                let untouched = Decider::new(self.law, self.draft.base(), self.now, None);
+                let untouched = Decider::new(self.law, self.draft.base(), self.now, false);
                 if let Ok((life, entity)) = untouched.here(key) {
-                    refusal.allowed = allowed_here(&untouched, &life, entity, &asked)?;
+                    refusal.allowed = allowed_here(&untouched, &life, entity, &asked).unwrap_or_default();
                 }
                 refusal.who = Some(who);
                 Err(Stop::Refused(refusal))
@@ -74,7 +74,7 @@ impl Decider<'_> {
         self.follow_up(life, key, &parts, &rule.trigger, &request, &moved)
     }
 
-    fn may_read(&self, life: &Lifecycle, entity: &Entity, request: &Request) -> Result<bool, Stop> {
+    pub fn may_read(&self, life: &Lifecycle, entity: &Entity, request: &Request) -> Result<bool, Stop> {
         if request.engine {
             return Ok(true);
         }
@@ -108,7 +108,9 @@ impl Decider<'_> {
         }
         let mut permitted = Vec::new();
         for arm in &candidates {
-            if self.permits(life, entity, &arm.by, request)? {
+            if let Some(fault) = self.by_fault(life, entity, &arm.by, request)? {
+                add(Stage::Who, "evaluation-failed", vec![fault]);
+            } else if self.permits(life, entity, &arm.by, request)? {
                 permitted.push(*arm);
             } else {
                 self.hit(life, PointKind::Refusal, || {
@@ -190,6 +192,21 @@ impl Decider<'_> {
         }
     }
 
+    /// An answer to `by` that could not be computed.
+    fn by_fault(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        by: &Guard,
+        request: &Request,
+    ) -> Result<Option<Unmet>, Stop> {
+        let around = self.around();
+        let answer = self.test(&plain_scope(&around, life, entity, request), by)?;
+        Ok(answer.err().map(|fault| {
+            Unmet::new("evaluation-failed", format!("`{}` could not be answered: {fault}", by.source()))
+        }))
+    }
+
     pub fn permits(
         &self,
         life: &Lifecycle,
@@ -198,7 +215,7 @@ impl Decider<'_> {
         request: &Request,
     ) -> Result<bool, Stop> {
         let around = self.around();
-        self.met(&plain_scope(&around, life, entity, request), Some(by))
+        Ok(self.test(&plain_scope(&around, life, entity, request), by)?.unwrap_or(false))
     }
 
     /// Gates that are closed to this request.
@@ -216,10 +233,7 @@ impl Decider<'_> {
         let around = self.around();
         let scope = Scope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
-            if !gate.binds(trigger)
-                || !self.met(&scope, gate.applies.as_ref())?
-                || self.met(&scope, Some(&gate.open))?
-            {
+            if !gate.binds(trigger) || !self.shut(&scope, gate)? {
                 continue;
             }
             self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
@@ -229,6 +243,15 @@ impl Decider<'_> {
             closed.push(reason);
         }
         Ok(closed)
+    }
+
+    /// Whether a gate is closed to whoever asks. What cannot be answered closes it.
+    pub fn shut(&self, scope: &Scope<'_>, gate: &Gate) -> Result<bool, Stop> {
+        let applies = match &gate.applies {
+            None => true,
+            Some(guard) => self.test(scope, guard)?.unwrap_or(true),
+        };
+        Ok(applies && !self.test(scope, &gate.open)?.unwrap_or(false))
     }
 
     /// Nothing of that name, or towards that state, leaves from here.

@@ -6,12 +6,13 @@ use trackside_lifecycle::model::{Also, Birth, Consequences, Follow, Lifecycle, W
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::carry::{Moved, alert};
+use super::carry::{Moved, alert, shifts};
 use super::plan::Rule;
 use super::request::Request;
 use super::scope::kind_of;
 use super::{Decider, EACH, REACTIONS, Stop};
 use crate::actor::ActorKind;
+use crate::apply::evolve;
 use crate::command::What;
 use crate::entity::ids_in;
 use crate::event::{Changes, Event};
@@ -113,7 +114,8 @@ impl Decider<'_> {
                 return Err(refusal.into());
             }
         };
-        if plan.to.is_none() && plan.fields.is_empty() {
+        let idle = rule.choice(&plan).is_none_or(|it| it.then.is_empty());
+        if plan.to.is_none() && plan.fields.is_empty() && idle {
             self.hit_edge(life, &rule, &plan, &state.name);
             return Ok(());
         }
@@ -188,11 +190,22 @@ impl Decider<'_> {
         condition: &Name,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
+        let bad = self.broken()?;
+        let mark = self.hits.borrow().open.len();
         let before = self.draft.clone();
-        let (root, touched) = (self.root, self.touched.clone());
-        match work(self) {
+        let (root, touched, depth) = (self.root, self.touched.clone(), self.depth);
+        let mut done = work(self);
+        if done.is_ok()
+            && let Some(reason) = self.broken()?.into_iter().find(|it| !bad.contains(it))
+        {
+            // What would make the whole command impossible is dropped instead.
+            done = Err(Refusal::one(Stage::Invariants, "invariant-violated", reason.message).into());
+        }
+        match done {
             Ok(()) => Ok(true),
             Err(Stop::Refused(refusal)) if refusal.code != "too-many-moves" => {
+                self.hits.borrow_mut().settle(mark, false);
+                self.depth = depth;
                 self.draft = before;
                 self.root = root;
                 self.touched = touched;
@@ -244,9 +257,8 @@ impl Decider<'_> {
             let name = &it.counter.name;
             for warn in it.counter.warn.get(it.warned.clone()).unwrap_or_default() {
                 self.hit(life, PointKind::Counter, || format!("counters.{name}.warn.{}%", warn.percent));
-                let fields = self.warned_fields(life, key, warn, request, moved)?;
+                let changes = self.warned_changes(life, key, warn, request, moved)?;
                 let engine = Request::engine(ActorKind::System, Fields::default(), name.clone(), self.root);
-                let changes = Changes { fields, ..Changes::default() };
                 let event = Event::LimitWarned { counter: name.clone(), percent: warn.percent, changes };
                 self.record(key, &engine, name, event);
                 if let Some(severity) = warn.severity {
@@ -267,29 +279,42 @@ impl Decider<'_> {
         Ok(())
     }
 
-    /// What the steps of a `warn` set.
-    pub fn warned_fields(
+    /// What the steps of a `warn` change. A value that does not fit, or a frozen field, stays as it is.
+    pub fn warned_changes(
         &self,
         life: &Lifecycle,
         key: &EntityKey,
         warn: &Warn,
         request: &Request,
         moved: &Moved<'_>,
-    ) -> Result<Vec<(Name, Value)>, Stop> {
+    ) -> Result<Changes, Stop> {
         let (_, entity) = self.here(key)?;
         let around = self.around();
         let scope = moved.scope(&around, life, entity, request);
-        let mut fields = Vec::new();
+        let mut fields: Vec<(Name, Value)> = Vec::new();
         for assign in &warn.then.set {
             if let trackside_lifecycle::model::Spot::Field(name) = &assign.spot {
                 let value = self.value(&scope, &assign.value)?;
-                let value =
-                    life.field(name).and_then(|it| it.fits.accept(name, &value).ok()).unwrap_or_default();
-                fields.push((name.clone(), value));
+                fields.extend(
+                    life.field(name)
+                        .and_then(|it| it.fits.accept(name, &value).ok())
+                        .map(|it| (name.clone(), it)),
+                );
             }
         }
         fields.extend(warn.then.clear.iter().map(|it| (it.clone(), Value::Null)));
-        Ok(fields)
+        let frozen = life.state(&entity.state).map(|it| it.frozen.as_slice()).unwrap_or_default();
+        fields.retain(|(name, value)| !frozen.contains(name) && entity.fields.value(name) != *value);
+        let mut changes = Changes { fields, ..Changes::default() };
+        if changes.fields.is_empty() {
+            return Ok(changes);
+        }
+        let mut next = entity.clone();
+        evolve(&mut next, &Event::FieldsChanged { changes: changes.clone() }, self.now, entity.version);
+        let after = moved.scope(&around, life, &next, request);
+        changes.timers = self.timer_changes(&after, Some(entity), &request.actor.id, false)?;
+        changes.shifts = shifts(life, Some(entity), &next);
+        Ok(changes)
     }
 
     /// Reactions of everything touched, to a fixed point.
@@ -332,7 +357,7 @@ impl Decider<'_> {
                             );
                             let moved = Moved::nothing(entity);
                             let scope = moved.scope(&around, &life, entity, &request);
-                            if self.met(&scope, Some(&reaction.when))? {
+                            if self.test(&scope, &reaction.when)?.unwrap_or(false) {
                                 Some(self.fields_from(&scope, &reaction.with)?)
                             } else {
                                 None

@@ -11,7 +11,6 @@ use super::{Decider, Stop};
 use crate::actor::{Actor, ActorKind};
 use crate::command::What;
 use crate::entity::Entity;
-use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
@@ -29,15 +28,7 @@ impl Decider<'_> {
             let fine = self.holds(&life, self.here(key)?.1, invariant)?;
             let was_known = known.contains(&invariant.name);
             if fine && was_known {
-                let condition = Name::from(format!("invariants.{}", invariant.name));
-                let request =
-                    Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
-                self.record(
-                    key,
-                    &request,
-                    &condition,
-                    Event::ViolationCleared { rule: invariant.name.clone() },
-                );
+                self.mended(key, &invariant.name);
             }
             if fine {
                 continue;

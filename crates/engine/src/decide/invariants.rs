@@ -21,43 +21,82 @@ use crate::trace::PointKind;
 use crate::view::Found;
 
 impl Decider<'_> {
-    /// Refuses what the decision would newly break; notes what it newly bends.
+    /// Refuses what the decision would newly break; notes what it newly bends or mends.
     pub fn invariants(&mut self) -> Result<(), Stop> {
-        let mut broken: Vec<Unmet> = Vec::new();
-        let mut bent: Vec<(EntityKey, Name, String, Fields)> = Vec::new();
-        for key in &self.touched {
-            let Found::Here(after) = self.draft.entity(key) else { continue };
-            let Some(life) = self.law.definition(&key.lifecycle, after.definition) else { continue };
-            for invariant in life.invariants.iter().filter(|it| !it.needs_now) {
-                if self.holds(life, after, invariant)? || self.was_broken(life, key, invariant)? {
-                    continue;
-                }
-                self.hit(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
-                let (message, saw) = self.evidence(life, after, invariant)?;
-                match invariant.severity {
-                    Severity::Error | Severity::Critical => {
-                        let mut reason = Unmet::new("invariant-violated", message);
-                        reason.rule = Some(Name::new(invariant.holds.source()));
-                        reason.saw =
-                            saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
-                        broken.push(reason);
-                    }
-                    Severity::Info | Severity::Warning if !after.broken.contains(&invariant.name) => {
-                        bent.push((key.clone(), invariant.name.clone(), message, saw));
-                    }
-                    Severity::Info | Severity::Warning => {}
-                }
-            }
-        }
+        let broken = self.broken()?;
         if let Some(first) = broken.first() {
             let mut refusal = Refusal::new(Stage::Invariants, "invariant-violated", first.message.clone());
             refusal.errors = broken;
             return Err(refusal.into());
         }
+        let mut bent: Vec<(EntityKey, Name, String, Fields)> = Vec::new();
+        let mut mended: Vec<(EntityKey, Name)> = Vec::new();
+        for key in self.looked_at() {
+            let Found::Here(after) = self.draft.entity(&key) else { continue };
+            let Some(life) = self.law.definition(&key.lifecycle, after.definition) else { continue };
+            for invariant in
+                life.invariants.iter().filter(|it| !it.needs_now && it.severity < Severity::Error)
+            {
+                let known = after.broken.contains(&invariant.name);
+                match (self.holds(life, after, invariant)?, known) {
+                    (true, true) => mended.push((key.clone(), invariant.name.clone())),
+                    (false, false) if !self.was_broken(life, &key, invariant)? => {
+                        self.hit(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+                        let (message, saw) = self.evidence(life, after, invariant)?;
+                        bent.push((key.clone(), invariant.name.clone(), message, saw));
+                    }
+                    _ => {}
+                }
+            }
+        }
         for (key, rule, message, evidence) in bent {
             self.violation(&key, &rule, Severity::Warning, message, evidence);
         }
+        for (key, rule) in mended {
+            self.mended(&key, &rule);
+        }
         Ok(())
+    }
+
+    /// Journals that a broken invariant holds again.
+    pub fn mended(&mut self, key: &EntityKey, rule: &Name) {
+        let condition = Name::from(format!("invariants.{rule}"));
+        let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
+        self.record(key, &request, &condition, Event::ViolationCleared { rule: rule.clone() });
+    }
+
+    /// Everything the decision moved, and those whose counts it changed.
+    fn looked_at(&self) -> Vec<EntityKey> {
+        let mut keys = self.touched.clone();
+        for owner in self.draft.counted() {
+            if !keys.contains(&owner) {
+                keys.push(owner);
+            }
+        }
+        keys
+    }
+
+    /// Error-level invariants that hold no more and did before.
+    pub fn broken(&self) -> Result<Vec<Unmet>, Stop> {
+        let mut broken = Vec::new();
+        for key in self.looked_at() {
+            let Found::Here(after) = self.draft.entity(&key) else { continue };
+            let Some(life) = self.law.definition(&key.lifecycle, after.definition) else { continue };
+            for invariant in
+                life.invariants.iter().filter(|it| !it.needs_now && it.severity >= Severity::Error)
+            {
+                if self.holds(life, after, invariant)? || self.was_broken(life, &key, invariant)? {
+                    continue;
+                }
+                self.hit(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+                let (message, saw) = self.evidence(life, after, invariant)?;
+                let mut reason = Unmet::new("invariant-violated", message);
+                reason.rule = Some(Name::new(invariant.holds.source()));
+                reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+                broken.push(reason);
+            }
+        }
+        Ok(broken)
     }
 
     /// Journals a violation, once, and asks people to look.
@@ -89,7 +128,7 @@ impl Decider<'_> {
         }
         let request = onlooker();
         let around = self.around();
-        self.met(&plain_scope(&around, life, entity, &request), Some(&invariant.holds))
+        Ok(self.test(&plain_scope(&around, life, entity, &request), &invariant.holds)?.unwrap_or(false))
     }
 
     /// Whether it was broken before this command.
@@ -102,7 +141,7 @@ impl Decider<'_> {
         let request = onlooker();
         let untouched = Draft::new(base);
         let around = Surroundings { draft: &untouched, ..self.around() };
-        Ok(!self.met(&plain_scope(&around, life, before, &request), Some(&invariant.holds))?)
+        Ok(!self.test(&plain_scope(&around, life, before, &request), &invariant.holds)?.unwrap_or(false))
     }
 
     pub fn evidence(

@@ -5,6 +5,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
+use super::assess::put;
 use super::plan::Rule;
 use super::request::Request;
 use super::scope::Scope;
@@ -48,7 +49,7 @@ impl Decider<'_> {
         for slot in &from.release {
             let Some(decl) = scope.life.slot(slot) else { continue };
             for field in [&decl.holder, &decl.until].into_iter().flatten() {
-                fields.push((field.clone(), Value::Null));
+                put(fields, field, Value::Null);
             }
         }
         let Some(grant) = &from.lease else { return Ok(()) };
@@ -87,10 +88,10 @@ impl Decider<'_> {
             }
         };
         if let Some(field) = &slot.holder {
-            fields.push((field.clone(), Value::from(&holder)));
+            put(fields, field, Value::from(&holder));
         }
         if let Some(field) = &slot.until {
-            fields.push((field.clone(), Value::Time(until)));
+            put(fields, field, Value::Time(until));
         }
         grants.push((slot.name.clone(), holder));
         Ok(())

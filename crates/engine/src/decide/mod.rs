@@ -44,7 +44,7 @@ use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::refusal::{Refusal, Stage};
-use crate::trace::{PointKind, Trace};
+use crate::trace::{Hits, Point, PointKind, Trace};
 use crate::view::{Found, View};
 use draft::Draft;
 use request::Request;
@@ -98,8 +98,27 @@ pub fn decide_traced(
         let message = format!("The key {key} was used for another request. Use a new key for a new request.");
         return Decision::Refused(Box::new(Refusal::one(Stage::Replay, "idempotency-conflict", message)));
     }
-    let mut decider = Decider::new(law, view, now, trace);
-    match decider.run(command) {
+    let mut decider = Decider::new(law, view, now, trace.is_some());
+    let mut outcome = decider.run(command);
+    if let (Ask::Due { entity, timer }, Err(Stop::Refused(refusal))) = (&command.ask, &outcome)
+        && refusal.stage > Stage::Edge
+    {
+        let mut again = Decider::new(law, view, now, trace.is_some());
+        again.hits = std::mem::take(&mut decider.hits);
+        again.hits.get_mut().settle(0, false);
+        outcome = again.pass_over(entity, timer, refusal);
+        decider = again;
+    }
+    if let Some(trace) = trace {
+        // A rule counts as exercised by what became of the command: a move that was made, a refusal that was given.
+        match &outcome {
+            Ok(()) => decider.hits.get_mut().settle(0, true),
+            Err(Stop::Refused(_)) => decider.hits.get_mut().settle(0, false),
+            Err(Stop::NotLoaded) => decider.hits.get_mut().open.clear(),
+        }
+        trace.add(std::mem::take(&mut decider.hits.get_mut().sure));
+    }
+    match outcome {
         Ok(()) => decider.finish(command, fingerprint),
         Err(Stop::Refused(refusal)) => Decision::Refused(refusal),
         Err(Stop::NotLoaded) => Decision::Needs(decider.misses.into_inner()),
@@ -133,27 +152,32 @@ struct Decider<'a> {
     now: Timestamp,
     draft: Draft<'a>,
     misses: RefCell<Vec<EntityKey>>,
-    trace: Option<&'a Trace>,
+    traced: bool,
+    hits: RefCell<Hits>,
     moves: u32,
     depth: u32,
     /// The entry that answers the command.
     root: Option<u64>,
     touched: Vec<EntityKey>,
+    /// Fields that the decision must leave as they are.
+    kept: Vec<(EntityKey, Name)>,
     ignored: Vec<Name>,
 }
 
 impl<'a> Decider<'a> {
-    fn new(law: &'a Law, view: &'a View, now: Timestamp, trace: Option<&'a Trace>) -> Self {
+    fn new(law: &'a Law, view: &'a View, now: Timestamp, traced: bool) -> Self {
         Self {
             law,
             now,
             draft: Draft::new(view),
             misses: RefCell::new(Vec::new()),
-            trace,
+            traced,
+            hits: RefCell::default(),
             moves: 0,
             depth: 0,
             root: None,
             touched: Vec::new(),
+            kept: Vec::new(),
             ignored: Vec::new(),
         }
     }
@@ -190,7 +214,25 @@ impl<'a> Decider<'a> {
             }
         }
         self.react()?;
+        self.keeps()?;
         self.invariants()
+    }
+
+    /// What a rule promised to keep is as it was before the command.
+    fn keeps(&self) -> Result<(), Stop> {
+        for (key, field) in &self.kept {
+            let (Some(before), Found::Here(after)) = (self.draft.base().get(key), self.draft.entity(key))
+            else {
+                continue;
+            };
+            if before.fields.get(field) != after.fields.get(field) {
+                let message = format!("{field} of {key} must be kept, but what follows would change it");
+                let mut refusal = Refusal::new(Stage::Follow, "frozen", message.clone());
+                refusal.errors.push(crate::refusal::Unmet::new("kept", message).of(field));
+                return Err(refusal.into());
+            }
+        }
+        Ok(())
     }
 
     fn finish(self, command: &Command, fingerprint: Option<String>) -> Decision {
@@ -264,8 +306,9 @@ impl<'a> Decider<'a> {
     }
 
     fn hit(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
-        if let Some(trace) = self.trace {
-            trace.hit(&life.name, kind, what());
+        if self.traced {
+            let point = Point { lifecycle: life.name.clone(), kind, what: what() };
+            self.hits.borrow_mut().open.push(point);
         }
     }
 
@@ -286,11 +329,11 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// A condition in a consequence: one that cannot be answered counts as not met.
+    /// A condition in a consequence: one that cannot be answered refuses the whole.
     fn met(&self, scope: &Scope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
         match guard {
             None => Ok(true),
-            Some(guard) => Ok(self.test(scope, guard)?.unwrap_or(false)),
+            Some(guard) => self.test(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault)),
         }
     }
 
@@ -334,6 +377,12 @@ impl<'a> Decider<'a> {
             self.record(key, &request, condition, event);
         }
     }
+}
+
+/// An expression that has no answer.
+fn unanswered(source: &str, fault: &str) -> Stop {
+    let message = format!("`{source}` could not be answered: {fault}");
+    Refusal::one(Stage::Follow, "evaluation-failed", message).into()
 }
 
 /// Whether an event is a new version of its entity.

@@ -138,8 +138,6 @@ pub(super) struct Plan<'l> {
     pub tallies: Vec<TallyChange>,
     pub grants: Vec<(Name, Name)>,
     pub ignored: Vec<Name>,
-    /// What no other open entity may have in common with it.
-    pub same: Option<Name>,
 }
 
 /// A counter counted, and what that sets off.
@@ -153,7 +151,7 @@ pub(super) struct Counted<'l> {
 
 impl Decider<'_> {
     pub fn is_traced(&self) -> bool {
-        self.trace.is_some()
+        self.traced
     }
 }
 

@@ -27,6 +27,11 @@ impl Decider<'_> {
         request.cause = self.root;
         let Some(effect) = life.effect(&open.effect) else { return Ok(()) };
         let fire = if ok { effect.ok.clone() } else { effect.failed.clone() };
+        // The outside may tell more than the transition takes.
+        let arms = life.transition(&fire).map(|it| it.arms.as_slice()).unwrap_or_default();
+        let taken = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
+        request.fields =
+            fields.iter().filter(|(name, _)| taken(name)).map(|(a, b)| (a.clone(), b.clone())).collect();
         self.softly(key, &condition, |it| it.fire(key, &What::Event(fire), request))?;
         Ok(())
     }

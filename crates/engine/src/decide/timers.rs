@@ -72,12 +72,20 @@ impl Decider<'_> {
             if let TimerKind::At(field) = &timer.kind {
                 let was = before.map(|it| it.fields.value(field)).unwrap_or_default();
                 let at = after.fields.value(field);
-                let ran = before.is_some_and(|it| timer.runs.has(&it.state));
-                if was != at || runs != ran {
-                    let state = at.as_time().filter(|_| runs).map(|at| fixed(at, now));
-                    if state.is_some() || present.is_some() {
-                        changes.push((timer.name.clone(), state));
+                let next = match (at.as_time(), present) {
+                    (None, _) => None,
+                    (Some(at), present) if was != Value::Time(at) || present.is_none() => {
+                        Some(fixed(at, now))
                     }
+                    // A moment fires once; before it has, it stands still outside `runs`.
+                    (Some(at), Some(state)) if state.step == 0 => {
+                        Some(TimerState { due: Some(at), ..*state })
+                    }
+                    (_, state) => state.copied(),
+                };
+                let next = next.map(|it| if runs { it } else { TimerState { due: None, ..it } });
+                if next.as_ref() != present {
+                    changes.push((timer.name.clone(), next));
                 }
                 continue;
             }
@@ -97,7 +105,16 @@ impl Decider<'_> {
                     changes.push((timer.name.clone(), None));
                 }
                 (false, true) => changes.push((timer.name.clone(), Some(paused(state, now)))),
-                (true, false) => changes.push((timer.name.clone(), Some(resumed(state, timer, now)))),
+                (true, false) => {
+                    let next = match &timer.kind {
+                        // A rhythm keeps to its hours.
+                        TimerKind::Every(every) => {
+                            fixed(next_occurrence(*every, now, &scope.around.project.zone), now)
+                        }
+                        _ => resumed(state, timer, now),
+                    };
+                    changes.push((timer.name.clone(), Some(next)));
+                }
                 _ => {}
             }
         }
@@ -119,7 +136,8 @@ impl Decider<'_> {
         match &timer.kind {
             TimerKind::After(after) => {
                 let length = match after.eval(scope) {
-                    Ok(Value::Span(span)) => span,
+                    // Shorter than this, and time would stand still while it fires.
+                    Ok(Value::Span(span)) => span.max(Span::seconds(1)),
                     // No length: this clock does not run for this entity.
                     Ok(Value::Null) => return Ok(None),
                     Ok(_) => Span(0),

@@ -178,11 +178,12 @@ impl<'a> Stage<'a> {
         let humans =
             self.actors.iter().filter(|(_, it)| it.kind == ActorKind::Human).map(|(_, it)| it.id.clone());
         let people = people.or(self.file.people.as_ref()).cloned().unwrap_or_else(|| humans.collect());
-        let project = Project {
-            settings: BTreeMap::from([(self.file.pack.it.clone(), overrides)]),
-            zone: zone.or(self.file.zone.as_ref()).cloned().unwrap_or_default(),
-            people,
-        };
+        let zone = zone.or(self.file.zone.as_ref()).cloned().unwrap_or_default();
+        if !zone.is_empty() && jiff::tz::TimeZone::get(&zone).is_err() {
+            return Err(format!("there is no time zone `{zone}`; name it as in Europe/Berlin"));
+        }
+        let project =
+            Project { settings: BTreeMap::from([(self.file.pack.it.clone(), overrides)]), zone, people };
         let now = now.or(self.file.now.as_ref().map(|it| it.it.as_str())).unwrap_or("2026-01-01T00:00:00Z");
         let now = Timestamp::parse(now).ok_or_else(|| format!("`{now}` is no moment"))?;
         Ok(World::new(self.law.clone(), project, now).traced(self.trace.clone()))

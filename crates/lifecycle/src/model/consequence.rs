@@ -20,6 +20,24 @@ pub struct Consequences {
     pub effects: Vec<Call>,
 }
 
+impl Consequences {
+    /// Nothing follows.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+            && self.clear.is_empty()
+            && self.reset.is_empty()
+            && self.lease.is_none()
+            && self.release.is_empty()
+            && self.then.is_empty()
+            && self.also.is_empty()
+            && self.create.is_empty()
+            && self.post.is_empty()
+            && self.notify.is_empty()
+            && self.alert.is_empty()
+            && self.effects.is_empty()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Assign {
     pub spot: Spot,
