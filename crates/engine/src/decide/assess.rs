@@ -93,7 +93,7 @@ impl Decider<'_> {
                 there.state = state.name.clone();
             }
             let before = fields.clone();
-            let inside = Scope { entity: &there, changed: &before, base: &plan.sent, ..scope };
+            let inside = Scope { entity: &there, changed: &before, ..scope };
             self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
             self.grants(&inside, &state.enter, &mut fields, &mut grants, &mut faults)?;
         }
@@ -104,7 +104,7 @@ impl Decider<'_> {
         }
         self.frozen(life, entity, rule, &fields, &mut unmet);
         self.kept(entity, rule, &fields, &mut unmet);
-        let after = Scope { changed: &fields, base: &plan.sent, ..scope };
+        let after = Scope { changed: &fields, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
         if let Some(state) = target.and_then(|it| life.state(it)) {
             let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };

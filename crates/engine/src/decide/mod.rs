@@ -121,7 +121,12 @@ pub fn decide_traced(
     match outcome {
         Ok(()) => decider.finish(command, fingerprint),
         Err(Stop::Refused(refusal)) => Decision::Refused(refusal),
-        Err(Stop::NotLoaded) => Decision::Needs(decider.misses.into_inner()),
+        Err(Stop::NotLoaded) => {
+            let mut keys = decider.misses.into_inner();
+            keys.sort();
+            keys.dedup();
+            Decision::Needs(keys)
+        }
     }
 }
 

@@ -1,0 +1,227 @@
+//! What a decision carries beside its events.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::{EntityKey, is_valid_id};
+use trackside_engine::settings::{effective, fitting};
+use trackside_engine::view::{Ledger, Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_engine::{Decision, Law, decide};
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::model::Setting;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+const PACK: &str = "pack: t\nversion: 3\nroles: { lead: {} }\nsettings: { most: { default: 2, min: 1, max: 5 }, rates: { a: 1.5, b: 2.5 }, wait: 5m, free: {} }\n";
+const THING: &str = "\
+lifecycle: t.thing
+fields: { n: { type: integer, default: 0 }, owner: { type: string }, note: { type: string } }
+refs: { boss: { to: t.thing, by: owner } }
+create: { by: human, takes: [owner] }
+states: { OPEN: { initial: true }, SHUT: { final: true } }
+counters: { fails: { failure: true } }
+transitions:
+  fail: { from: OPEN, to: OPEN, by: human, count: fails, set: { n: fails } }
+  shut:
+    from: OPEN
+    to: SHUT
+    by: lead || (human && owner != null)
+    takes: { note: Say why }
+    when: [ { check: n < settings.most, says: Too many failures, field: n }, { check: boss == null || boss.n == 0, says: The boss has failed } ]
+";
+
+fn law() -> Arc<Law> {
+    let mut sources = Sources::default();
+    let pack = sources.add("pack.yaml", PACK);
+    let thing = sources.add("thing.yaml", THING);
+    match compile(&sources, &PackFiles { pack, lifecycles: vec![thing] }) {
+        Ok((pack, _)) => Arc::new(Law::new([pack])),
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    }
+}
+
+fn world() -> World {
+    World::new(law(), Project::default(), Timestamp(0))
+}
+
+fn hank() -> Actor {
+    Actor::new("hank", ActorKind::Human)
+}
+
+fn key(id: &str) -> EntityKey {
+    EntityKey::new("t.thing", id)
+}
+
+fn made(world: &mut World, id: &str, owner: Option<&str>) {
+    let fields: Fields = owner.into_iter().map(|it| ("owner", Value::text(it))).collect();
+    let outcome = world.submit(&Command::new(hank(), Ask::Create { entity: key(id), fields }));
+    assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
+}
+
+#[test]
+fn the_answer_is_the_move_and_not_what_was_counted_before_it() {
+    let mut world = world();
+    made(&mut world, "a", None);
+    let mut command = Command::fire(hank(), key("a"), "fail", Fields::default());
+    command.idempotency_key = Some(Name::new("k"));
+    let Outcome::Accepted { entries, root, .. } = world.submit(&command) else { panic!("refused") };
+    let written: Vec<&Entry> = world.journal[entries.clone()].iter().collect();
+    assert!(matches!(written[0].event, Event::FailureCounted { .. }));
+    assert!(matches!(world.journal[root].event, Event::Transitioned { .. }));
+    assert_eq!(root, entries.start + 1);
+    // The same command again: the same entries, and the same answer among them.
+    let Outcome::Replayed { entries: again, root: same } = world.submit(&command) else {
+        panic!("not replayed")
+    };
+    assert_eq!((again, same), (entries, root));
+    assert_eq!(world.view.get(&key("a")).unwrap().fields.value("n"), Value::Int(1));
+}
+
+#[test]
+fn a_refusal_names_everything_that_is_unmet_with_what_it_saw() {
+    let mut world = world();
+    made(&mut world, "a", Some("b"));
+    made(&mut world, "b", None);
+    for _ in 0..2 {
+        world.submit(&Command::fire(hank(), key("a"), "fail", Fields::default()));
+    }
+    world.submit(&Command::fire(hank(), key("b"), "fail", Fields::default()));
+    let Outcome::Refused(refusal) = world.submit(&Command::fire(hank(), key("a"), "shut", Fields::default()))
+    else {
+        panic!("accepted");
+    };
+    let codes: Vec<&str> = refusal.errors.iter().map(|it| it.code).collect();
+    assert_eq!(codes, ["missing", "guard-failed", "guard-failed"]);
+    assert_eq!(refusal.code, "requirement-missing");
+    assert_eq!(refusal.errors[1].saw[&Name::new("n")], serde_json::json!(2));
+    assert_eq!(refusal.errors[1].saw[&Name::new("settings.most")], serde_json::json!(2));
+    assert_eq!(refusal.errors[2].saw[&Name::new("boss.n")], serde_json::json!(1));
+    assert_eq!(refusal.allowed, [Name::new("OPEN"), Name::new("SHUT")]);
+    assert_eq!(refusal.who.as_deref(), Some("lead or (human and owner != null)"));
+    let shown = refusal.to_string();
+    assert!(shown.contains("- note: Say why (missing)") && shown.contains("it saw n = 2"), "{shown}");
+    // One who may not is told so first, and the rest all the same.
+    let ada = Actor::new("ada", ActorKind::Agent);
+    let Outcome::Refused(refusal) = world.submit(&Command::fire(ada, key("a"), "shut", Fields::default()))
+    else {
+        panic!("accepted");
+    };
+    assert_eq!(refusal.code, "not-permitted");
+    assert_eq!(refusal.errors.len(), 4);
+    assert!(refusal.allowed.is_empty());
+}
+
+#[test]
+fn what_is_not_loaded_is_asked_for_until_the_decision_is_the_same() {
+    let mut world = world();
+    made(&mut world, "a", Some("b"));
+    made(&mut world, "b", None);
+    let note: Fields = [("note", Value::text("done"))].into_iter().collect();
+    let command = Command::fire(hank(), key("a"), "shut", note);
+    let Decision::Accepted(whole) = decide(&world.law, &world.view, &command, world.now) else {
+        panic!("refused")
+    };
+    let mut partial = View::default();
+    partial.partial = true;
+    partial.seq = world.view.seq;
+    let mut asked = Vec::new();
+    let accepted = loop {
+        match decide(&world.law, &partial, &command, world.now) {
+            Decision::Needs(keys) => {
+                assert!(!keys.is_empty(), "it says what it needs");
+                for key in keys {
+                    asked.push(key.to_string());
+                    match world.view.get(&key) {
+                        Some(entity) => partial.put(entity.clone()),
+                        None => partial.mark_absent(key),
+                    }
+                }
+            }
+            Decision::Accepted(accepted) => break accepted,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(asked, ["t.thing/a", "t.thing/b"]);
+    assert_eq!(accepted.entries, whole.entries);
+}
+
+#[test]
+fn versions_grow_with_changes_and_entities_live_by_the_version_they_were_made_with() {
+    let mut world = world();
+    made(&mut world, "a", None);
+    let entity = world.view.get(&key("a")).unwrap();
+    assert_eq!((entity.version, entity.definition), (1, 3));
+    world.submit(&Command::fire(hank(), key("a"), "fail", Fields::default()));
+    assert_eq!(world.view.get(&key("a")).unwrap().version, 2);
+}
+
+fn setting(name: &str) -> Setting {
+    law().pack("t").unwrap().settings.iter().find(|it| it.name == *name).unwrap().clone()
+}
+
+#[test]
+fn overrides_must_be_of_the_shape_and_within_the_bounds() {
+    let map = |entries: &[(&str, Value)]| {
+        Value::map(
+            entries.iter().map(|(name, value)| (Name::new(name), value.clone())).collect::<BTreeMap<_, _>>(),
+        )
+    };
+    assert_eq!(fitting(&setting("most"), &Value::Int(5)), Ok(Value::Int(5)));
+    assert_eq!(fitting(&setting("most"), &Value::Int(6)), Err("most must be at most 5".to_owned()));
+    assert_eq!(fitting(&setting("most"), &Value::Int(0)), Err("most must be at least 1".to_owned()));
+    assert!(fitting(&setting("most"), &Value::text("two")).unwrap_err().contains("whole number"));
+    assert_eq!(fitting(&setting("wait"), &Value::text("90s")), Ok(Value::Span(Span::seconds(90))));
+    assert!(fitting(&setting("wait"), &Value::text("soon")).unwrap_err().contains("15m"));
+    assert_eq!(
+        fitting(&setting("rates"), &map(&[("a", Value::Int(3))])),
+        Ok(map(&[("a", Value::Float(3.0))]))
+    );
+    assert!(
+        fitting(&setting("rates"), &map(&[("aa", Value::Int(3))])).unwrap_err().contains("rates has no aa")
+    );
+    assert_eq!(fitting(&setting("free"), &map(&[("x", Value::Int(3))])), Ok(map(&[("x", Value::Int(3))])));
+}
+
+#[test]
+fn the_entity_speaks_before_the_project_and_the_project_before_the_pack() {
+    let pack = Name::new("t");
+    let mut project = Project::default();
+    let most = setting("most");
+    assert_eq!(effective(&most, &pack, &project, None), Value::Int(2));
+    project.settings.insert(pack.clone(), BTreeMap::from([(Name::new("most"), Value::Int(4))]));
+    assert_eq!(effective(&most, &pack, &project, None), Value::Int(4));
+    assert_eq!(effective(&most, &pack, &project, Some(Value::Int(3))), Value::Int(3));
+    assert_eq!(
+        effective(&most, &pack, &project, Some(Value::Int(9))),
+        Value::Int(5),
+        "as far as the bounds allow"
+    );
+    let one = Value::map(BTreeMap::from([(Name::new("a"), Value::Float(9.0))]));
+    project.settings.insert(pack.clone(), BTreeMap::from([(Name::new("rates"), one)]));
+    let rates = effective(&setting("rates"), &pack, &project, None);
+    assert_eq!(rates.to_json(), serde_json::json!({ "a": 9.0, "b": 2.5 }), "key by key");
+}
+
+#[test]
+fn ids_have_a_form() {
+    for good in ["T-1", "a.b_c@d", "room:ada", &"x".repeat(128)] {
+        assert!(is_valid_id(good), "{good}");
+    }
+    for bad in ["", "a b", "a/b", "ä", &"x".repeat(129)] {
+        assert!(!is_valid_id(bad), "{bad}");
+    }
+}
