@@ -27,6 +27,21 @@ use worlds::Case;
 
 fn main() {
     let json = std::env::args().any(|it| it == "--json");
+    if std::env::args().any(|it| it == "--profile") {
+        // Decides the same command over and over, for a profiler to look at.
+        let case = worlds::cases().remove(0);
+        let (law, view, commands, now) = case.prepare();
+        let begun = Instant::now();
+        let mut decided = 0_usize;
+        while begun.elapsed() < Duration::from_secs(4) {
+            for command in &commands {
+                std::hint::black_box(decide(&law, &view, command, now));
+                decided += 1;
+            }
+        }
+        println!("{:.0} decisions a second", per_second(decided, begun.elapsed()));
+        return;
+    }
     let mut rows = Vec::new();
     let only = std::env::args().skip(1).find(|it| !it.starts_with("--"));
     for case in worlds::cases() {

@@ -222,6 +222,21 @@ impl Event {
         }
     }
 
+    pub(crate) fn changes_mut(&mut self) -> Option<&mut Changes> {
+        match self {
+            Self::Created { changes, .. }
+            | Self::Transitioned { changes, .. }
+            | Self::FieldsChanged { changes }
+            | Self::TimeoutWarned { changes, .. }
+            | Self::TimerFired { changes, .. }
+            | Self::LimitWarned { changes, .. }
+            | Self::LeaseRenewed { changes, .. }
+            | Self::LeaseLost { changes, .. }
+            | Self::Corrected { changes, .. } => Some(changes),
+            _ => None,
+        }
+    }
+
     fn metadata(&self) -> Json {
         let fields = |changes: &Changes| {
             let map = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));

@@ -66,14 +66,13 @@ impl Decider<'_> {
             let before = was.value(field);
             (before != *after).then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
         });
-        let mut first = None;
         for it in counted_here.iter().filter(|it| it.counter.failure) {
             let event = Event::FailureCounted {
                 counter: it.change.counter.clone(),
                 key: it.change.key.clone(),
                 tally: it.change.tally.clone().unwrap_or_default(),
             };
-            first.get_or_insert(self.record(key, request, trigger, event));
+            self.record(key, request, trigger, event);
         }
         let entered = matches!(event, Event::Created { .. } | Event::Transitioned { .. });
         let seq = self.record(key, request, trigger, event);
@@ -120,7 +119,7 @@ impl Decider<'_> {
         let mut changes = Changes { fields, tallies: plain.collect(), ..Changes::default() };
         changes.tallies.extend(self.resets(life, present, rule, plan, request)?);
         changes.tallies.extend(plan.tallies.iter().cloned());
-        let make = |changes: Changes| match (&plan.to, rule.creating) {
+        let mut event = match (&plan.to, rule.creating) {
             (_, true) => Event::Created { definition: life.version, state: present.state.clone(), changes },
             (Some(to), false) => Event::Transitioned { from: present.state.clone(), to: to.clone(), changes },
             (None, false) => Event::FieldsChanged { changes },
@@ -134,7 +133,8 @@ impl Decider<'_> {
             };
             evolve(&mut next, &event, self.now, present.version);
         }
-        evolve(&mut next, &make(changes.clone()), self.now, present.version + 1);
+        evolve(&mut next, &event, self.now, present.version + 1);
+        let mut late = Changes::default();
         let around = self.around();
         let mut moves = Vec::new();
         if plan.to.is_some() || rule.creating {
@@ -157,7 +157,7 @@ impl Decider<'_> {
             }
         }
         for it in &moves {
-            changes.tallies.push(it.change.clone());
+            late.tallies.push(it.change.clone());
             let change = Changes { tallies: vec![it.change.clone()], ..Changes::default() };
             let version = next.version;
             evolve(&mut next, &Event::FieldsChanged { changes: change }, self.now, version);
@@ -175,10 +175,16 @@ impl Decider<'_> {
             ask: None,
         };
         let entered = plan.to.is_some() || rule.creating;
-        changes.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
-        changes.shifts = shifts(life, before, &next);
-        changes.same = self.same_change(&scope, present.same.as_ref())?;
-        Ok((make(changes), moves, was))
+        late.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
+        late.shifts = shifts(life, before, &next);
+        late.same = self.same_change(&scope, present.same.as_ref())?;
+        if let Some(changes) = event.changes_mut() {
+            changes.tallies.append(&mut late.tallies);
+            changes.timers = late.timers;
+            changes.shifts = late.shifts;
+            changes.same = late.same;
+        }
+        Ok((event, moves, was))
     }
 
     /// Counters that this move sets to zero.

@@ -30,7 +30,6 @@ impl Decider<'_> {
         if request.engine {
             return self.take(&life, key, &rule, plan, request);
         }
-        let who = spoken(arm.by.source());
         let asked = request.clone();
         match self.take(&life, key, &rule, plan, request) {
             // What another entity refused is told to the one who asked, with what they may do instead.
@@ -39,7 +38,7 @@ impl Decider<'_> {
                 if let Ok((life, entity)) = untouched.here(key) {
                     refusal.allowed = allowed_here(&untouched, &life, entity, &asked).unwrap_or_default();
                 }
-                refusal.who = Some(who);
+                refusal.who = Some(spoken(arm.by.source()));
                 Err(Stop::Refused(refusal))
             }
             done => done,
@@ -107,19 +106,23 @@ impl Decider<'_> {
             add(Stage::Who, "gate-closed", closed);
         }
         let mut permitted = Vec::new();
+        let mut faults = Vec::new();
         for arm in &candidates {
-            if let Some(fault) = self.by_fault(life, entity, &arm.by, request)? {
-                add(Stage::Who, "evaluation-failed", vec![fault]);
-            } else if self.permits(life, entity, &arm.by, request)? {
-                permitted.push(*arm);
-            } else {
-                self.hit(life, PointKind::Refusal, || {
+            match self.answered(life, entity, &arm.by, request)? {
+                Ok(true) => permitted.push(*arm),
+                Ok(false) => self.hit(life, PointKind::Refusal, || {
                     format!("{}.by", arm_label(&arm.transition, arm.index))
-                });
+                }),
+                Err(fault) => {
+                    let message = format!("`{}` could not be answered: {fault}", arm.by.source());
+                    faults.push(Unmet::new("evaluation-failed", message));
+                }
             }
         }
-        let who = who(&candidates);
-        if permitted.is_empty() {
+        if permitted.is_empty() && !faults.is_empty() {
+            add(Stage::Who, "evaluation-failed", faults);
+        } else if permitted.is_empty() {
+            let who = who(&candidates);
             let message = format!("{} may not {}. Who may: {who}", request.subject_id(), words_for(what));
             add(Stage::Who, "not-permitted", vec![Unmet::new("not-permitted", message)]);
         }
@@ -158,7 +161,7 @@ impl Decider<'_> {
         let mut refusal =
             refusal.unwrap_or_else(|| Refusal::new(Stage::Edge, "no-such-edge", "Nothing fits"));
         refusal.allowed = allowed_here(self, life, entity, request)?;
-        refusal.who = Some(who);
+        refusal.who = Some(who(&candidates));
         Err(refusal.into())
     }
 
@@ -192,19 +195,16 @@ impl Decider<'_> {
         }
     }
 
-    /// An answer to `by` that could not be computed.
-    fn by_fault(
+    /// Whether `by` admits whoever asks.
+    fn answered(
         &self,
         life: &Lifecycle,
         entity: &Entity,
         by: &Guard,
         request: &Request,
-    ) -> Result<Option<Unmet>, Stop> {
+    ) -> Result<Result<bool, String>, Stop> {
         let around = self.around();
-        let answer = self.test(&plain_scope(&around, life, entity, request), by)?;
-        Ok(answer.err().map(|fault| {
-            Unmet::new("evaluation-failed", format!("`{}` could not be answered: {fault}", by.source()))
-        }))
+        self.test(&plain_scope(&around, life, entity, request), by)
     }
 
     pub fn permits(
@@ -214,8 +214,7 @@ impl Decider<'_> {
         by: &Guard,
         request: &Request,
     ) -> Result<bool, Stop> {
-        let around = self.around();
-        Ok(self.test(&plain_scope(&around, life, entity, request), by)?.unwrap_or(false))
+        Ok(self.answered(life, entity, by, request)?.unwrap_or(false))
     }
 
     /// Gates that are closed to this request.

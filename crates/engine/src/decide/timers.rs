@@ -120,10 +120,11 @@ impl Decider<'_> {
         }
         for counter in &life.counters {
             let Some(every) = &counter.reset_every else { continue };
+            if after.tallies(&counter.name).is_none_or(|it| it.by_key.is_empty()) {
+                continue;
+            }
             let name = reset_timer(&counter.name);
-            if after.timer(&name).is_none()
-                && after.tallies(&counter.name).is_some_and(|it| !it.by_key.is_empty())
-            {
+            if after.timer(&name).is_none() {
                 let at = next_occurrence(*every, now, &scope.around.project.zone);
                 changes.push((name, Some(fixed(at, now))));
             }
