@@ -8,6 +8,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::count::counted;
+use super::fire::plain_scope;
 use super::plan::{Aims, Counted, Plan, Rule};
 use super::request::Request;
 use super::scope::Scope;
@@ -138,18 +139,7 @@ impl Decider<'_> {
         let around = self.around();
         let mut moves = Vec::new();
         if plan.to.is_some() || rule.creating {
-            let scope = Scope {
-                around: &around,
-                life,
-                entity: &next,
-                taken: &plan.taken,
-                base: &[],
-                changed: &[],
-                counted: &[],
-                was: &was,
-                request,
-                ask: None,
-            };
+            let scope = Scope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
             if !rule.creating {
                 for counter in life.counters.iter().filter(|it| it.on_moves) {
                     moves.extend(counted(self, &scope, counter)?);
@@ -162,18 +152,7 @@ impl Decider<'_> {
             let version = next.version;
             evolve(&mut next, &Event::FieldsChanged { changes: change }, self.now, version);
         }
-        let scope = Scope {
-            around: &around,
-            life,
-            entity: &next,
-            taken: &plan.taken,
-            base: &[],
-            changed: &[],
-            counted: &[],
-            was: &was,
-            request,
-            ask: None,
-        };
+        let scope = Scope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
         let entered = plan.to.is_some() || rule.creating;
         late.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
         late.shifts = shifts(life, before, &next);
@@ -204,7 +183,7 @@ impl Decider<'_> {
                     // Only the tallies that this request speaks of; a part it does not name stands for all.
                     Tally::ByKey(parts) => {
                         let around = self.around();
-                        let mut scope = super::fire::plain_scope(&around, life, present, request);
+                        let mut scope = plain_scope(&around, life, present, request);
                         scope.taken = &plan.taken;
                         scope.base = &plan.sent;
                         let mut wanted = Vec::new();
@@ -394,18 +373,7 @@ impl Moved<'_> {
         entity: &'s Entity,
         request: &'s Request,
     ) -> Scope<'s> {
-        Scope {
-            around,
-            life,
-            entity,
-            taken: &self.taken,
-            base: &[],
-            changed: &[],
-            counted: &[],
-            was: &self.was,
-            request,
-            ask: None,
-        }
+        Scope { taken: &self.taken, was: &self.was, ..plain_scope(around, life, entity, request) }
     }
 }
 

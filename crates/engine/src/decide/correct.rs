@@ -7,6 +7,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::carry::{alert, shifts};
+use super::fire::plain_scope;
 use super::request::Request;
 use super::scope::Scope;
 use super::{Decider, Stop, unknown_lifecycle};
@@ -159,18 +160,7 @@ impl Decider<'_> {
         let entered = from.as_ref() != Some(to);
         {
             let around = self.around();
-            let scope = Scope {
-                around: &around,
-                life,
-                entity: &next,
-                taken: super::scope::NO_FIELDS.get(),
-                base: &[],
-                changed: &[],
-                counted: &[],
-                was: &before.fields,
-                request,
-                ask: None,
-            };
+            let scope = Scope { was: &before.fields, ..plain_scope(&around, life, &next, request) };
             let known = from.as_ref().map(|_| before);
             changes.timers = self.timer_changes(&scope, known, &trigger, entered)?;
             changes.shifts = shifts(life, known, &next);

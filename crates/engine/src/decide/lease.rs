@@ -6,6 +6,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
 use super::assess::put;
+use super::fire::plain_scope;
 use super::plan::Rule;
 use super::request::Request;
 use super::scope::Scope;
@@ -127,18 +128,7 @@ impl Decider<'_> {
     pub fn lease_spans(&self, key: &EntityKey, request: &Request, slot: &Name) -> Result<(Span, Span), Stop> {
         let (life, entity) = self.here(key)?;
         let around = self.around();
-        let scope = Scope {
-            around: &around,
-            life: &life,
-            entity,
-            taken: &request.fields,
-            base: &[],
-            changed: &[],
-            counted: &[],
-            was: &entity.fields,
-            request,
-            ask: None,
-        };
+        let scope = Scope { taken: &request.fields, ..plain_scope(&around, &life, entity, request) };
         let Some(slot) = life.slot(slot) else { return Ok((Span(0), Span(0))) };
         let lasts = scope.span(&slot.lasts).unwrap_or_default();
         let grace = slot.grace.as_ref().map_or(Span(0), |it| scope.span(it).unwrap_or_default());

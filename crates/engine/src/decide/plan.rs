@@ -7,8 +7,9 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::Decider;
+use super::fire::plain_scope;
 use super::request::{Request, names};
-use super::scope::{NO_FIELDS, Scope, Surroundings};
+use super::scope::{Scope, Surroundings};
 use crate::entity::Entity;
 use crate::event::TallyChange;
 use crate::fields::Fields;
@@ -171,17 +172,5 @@ pub(crate) fn sample_scope<T>(
     let misses = std::cell::RefCell::new(Vec::new());
     let around = Surroundings { law, draft: &draft, project: &view.project, now, misses: &misses };
     let request = Request::by(actor.clone(), None, Fields::default(), None);
-    let scope = Scope {
-        around: &around,
-        life,
-        entity,
-        taken: NO_FIELDS.get(),
-        base: &[],
-        changed: &[],
-        counted: &[],
-        was: &entity.fields,
-        request: &request,
-        ask,
-    };
-    look(&scope)
+    look(&Scope { ask, ..plain_scope(&around, life, entity, &request) })
 }

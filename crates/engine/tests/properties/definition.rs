@@ -71,6 +71,7 @@ const SETS: &[&str] = &[
     "tags: \"add(tags, state)\"",
     "n: \"max(n - 2, 0)\"",
     "note: \"'x' + string(n)\"",
+    "due: now + duration(\"10m\")",
 ];
 
 pub(crate) fn state(n: usize) -> String {
@@ -127,7 +128,7 @@ impl Definition {
         );
         let _ = writeln!(
             y,
-            "  parent_id: {{ type: string }}\n  holder: {{ type: string, by: engine }}\n  twice: {{ is: n * 2 }}"
+            "  parent_id: {{ type: string }}\n  holder: {{ type: string, by: engine }}\n  twice: {{ is: n * 2 }}\n  due: {{ type: time }}\ntimers: {{ moment: {{ at: due }}, rhythm: {{ every: 45m, runs: [S0] }} }}"
         );
         let _ = writeln!(y, "relations: {{ owner: actor.id == owner_id }}");
         let _ = writeln!(y, "refs: {{ parent: {{ to: made.thing, by: parent_id, inverse: kids }} }}");
@@ -154,8 +155,11 @@ impl Definition {
                 parts.push("final: true, outcome: success".to_owned());
             }
             if let Some((_, minutes, then)) = self.deadlines.iter().find(|(at, _, _)| *at == n && !last) {
+                // A deadline whose transition does not leave its state is refused when the file is loaded.
+                let then = then.filter(|it| self.leaves(&self.arms[*it]).contains(&n));
                 let then = then.map(|it| format!(", then: {}", verb(it))).unwrap_or_default();
-                parts.push(format!("deadline: {{ after: {minutes}m, warn: [80%, 100%, 150%]{then} }}"));
+                let warn = "warn: { 80%: { set: { note: \"'late'\" } }, 100%: {}, 150%: { severity: none } }";
+                parts.push(format!("deadline: {{ after: {minutes}m, {warn}{then} }}"));
             }
             if let Some((_, to)) = self.always.filter(|(from, _)| *from == n && !last) {
                 parts.push(format!(
