@@ -150,3 +150,362 @@ fn the_schemas_are_of_their_own_grammar() {
     assert_eq!(lifecycle.pointer("/additionalProperties"), Some(&serde_json::Value::Bool(false)));
     assert!(schema(SchemaOf::Pack).pointer("/properties/policy").is_some());
 }
+
+/// The good definition with further keys at its end must be refused with all of these words.
+fn refused_with(more: &str, told: &[&str]) {
+    told_of(PACK, &format!("{GOOD}{more}\n"), told);
+}
+
+fn told_of(pack: &str, lifecycle: &str, told: &[&str]) {
+    let Err(said) = compiled(pack, lifecycle) else { panic!("accepted:\n{lifecycle}") };
+    for words in told {
+        assert!(said.contains(words), "expected {words:?} in\n{said}");
+    }
+}
+
+#[test]
+fn every_pack_of_the_repository_loads_without_a_word() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let packs = std::fs::read_dir(root.join("../../packs")).unwrap().map(|it| it.unwrap().path());
+    let mut folders: Vec<_> = packs.filter(|it| it.is_dir()).collect();
+    assert!(!folders.is_empty());
+    folders.push(root.join("../engine/tests/constructs"));
+    for folder in folders {
+        let mut sources = Sources::default();
+        let mut add = |path: &std::path::Path| {
+            sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
+        };
+        let pack = add(&folder.join("pack.yaml"));
+        let files = std::fs::read_dir(folder.join("lifecycles")).unwrap().map(|it| it.unwrap().path());
+        let mut files: Vec<_> = files.filter(|it| it.extension().is_some_and(|it| it == "yaml")).collect();
+        files.sort();
+        let lifecycles = files.iter().map(|it| add(it)).collect();
+        let problems = match compile(&sources, &PackFiles { pack, lifecycles }) {
+            Ok((_, problems)) | Err(problems) => problems,
+        };
+        assert!(problems.is_empty(), "{}", problems.render(&sources, false));
+    }
+}
+
+#[test]
+fn the_window_of_a_counter_depends_on_no_counter() {
+    let told = &["cannot depend on a counter", "a setting or a field"];
+    refused_with("counters: { a: { last: a } }", told);
+    refused_with("counters: { a: { within: 'b > 1 ? settings.wait : settings.wait' }, b: {} }", told);
+    refused_with("counters: { a: { last: 'a[\"OPEN\"]', per: state } }", told);
+    let through = GOOD.replace("tries: {", "all: { is: a + 1 }\n  tries: {");
+    told_of(PACK, &format!("{through}counters: {{ a: {{ last: all }} }}\n"), told);
+    let related = GOOD.replace("create: {", "relations: { busy: a > 1 }\ncreate: {");
+    told_of(PACK, &format!("{related}counters: {{ a: {{ last: 'busy ? 1 : 2' }} }}\n"), told);
+    refused_with("refs: { other: { to: demo.task, by: owner } }\ncounters: { a: { last: other.a } }", told);
+    let pack = PACK.replace("limit: 3", "limit: { default: 3, from: other.a }");
+    let by_setting =
+        "refs: { other: { to: demo.task, by: owner } }\ncounters: { a: { last: settings.limit } }";
+    told_of(&pack, &format!("{GOOD}{by_setting}\n"), told);
+    refused_with("counters: { a: { limit: a + 1 } }", &["the limit of `a` depends on `a` itself"]);
+    compiled(PACK, &format!("{GOOD}counters: {{ a: {{ limit: settings.limit + b }}, b: {{}} }}\n")).unwrap();
+}
+
+#[test]
+fn what_is_computed_stays_cheap() {
+    let chain = |step: &dyn Fn(usize) -> String| {
+        let mut fields = "c0: { is: tries }\n  c1: { is: tries }\n".to_owned();
+        for n in 2..40 {
+            fields += &format!("  c{n}: {{ is: {} }}\n", step(n));
+        }
+        GOOD.replace("title: {", &format!("{fields}  title: {{"))
+    };
+    let told = &["too-costly", "at most 200"];
+    told_of(PACK, &chain(&|n| format!("c{} + c{}", n - 1, n - 1)), told);
+    told_of(PACK, &chain(&|n| format!("c{} + c{}", n - 1, n - 2)), told);
+    compiled(PACK, &chain(&|n| format!("c{} + 1", n - 1))).unwrap();
+    let mut relations = "relations:\n  r0: human\n".to_owned();
+    for n in 1..12 {
+        relations += &format!("  r{n}: r{0} || !r{0}\n", n - 1);
+    }
+    refused_with(&relations, told);
+    let mut settings = "settings: { wait: 15m, s0: { default: 1, from: tries }".to_owned();
+    for n in 1..12 {
+        settings += &format!(", s{n}: {{ default: 1, from: settings.s{0} + settings.s{0} }}", n - 1);
+    }
+    told_of(&PACK.replace("settings: { limit: 3, wait: 15m", &settings), GOOD, told);
+}
+
+#[test]
+fn a_computed_field_hides_the_value_it_is_named_after() {
+    use trackside_lifecycle::model::Read;
+    let shown = GOOD
+        .replace("tries: {", "timeInState: { is: minutes(timeInState) }\n  tries: {")
+        .replace("to: CLOSED, by: human", "to: CLOSED, by: human, when: timeInState > 5.0");
+    let pack = compiled(PACK, &shown).unwrap();
+    let task = pack.lifecycles.first().unwrap();
+    let check = task.transition("close").unwrap().arms.first().unwrap().checks.first().unwrap();
+    let slot = check.guard.reads().first().unwrap().slot;
+    let Some(Read::Computed(shown)) = task.reads.get(slot.0 as usize) else { panic!("{:?}", task.reads) };
+    let slot = shown.reads().first().unwrap().slot;
+    assert!(matches!(task.reads.get(slot.0 as usize), Some(Read::TimeInState)));
+}
+
+#[test]
+fn a_reaction_notices_what_it_counts() {
+    let many = GOOD.replace("tries: {", "needs: { items: { type: string } }\n  tries: {")
+        + "refs: { needed: { to: demo.task, by: needs, many: true, inverse: needing } }\n";
+    let told = &["would not notice when they move", "count from the other side"];
+    told_of(PACK, &format!("{many}reactions: {{ r: {{ when: needed.open == 0, fire: close }} }}\n"), told);
+    let through = many.replace("tries: {", "left: { is: needed.open }\n  tries: {");
+    told_of(PACK, &format!("{through}reactions: {{ r: {{ when: left == 0, fire: close }} }}\n"), told);
+    compiled(PACK, &format!("{many}reactions: {{ r: {{ when: needing.open == 0, fire: close }} }}\n"))
+        .unwrap();
+    compiled(PACK, &format!("{many}invariants: {{ i: {{ holds: needed.missing == 0, says: Gone }} }}\n"))
+        .unwrap();
+}
+
+#[test]
+fn a_step_of_a_warning_makes_no_move() {
+    let step = |does: &str| {
+        let steps = GOOD.replace("warn: [80%]", &format!("warn: {{ 80%: {{ {does} }} }}"));
+        format!("{steps}counters: {{ a: {{}}, b: {{ per: state }} }}\nslots: {{ work: {{ for: 5m }} }}\n")
+    };
+    let hint = "use `then` to fire a transition that does it";
+    for (does, told) in [
+        ("set: { a: 1 }", "cannot set a counter"),
+        ("set: { 'b[\"OPEN\"]': 1 }", "cannot set a counter"),
+        ("reset: [a]", "cannot reset a counter"),
+        ("lease: work", "cannot grant a lease"),
+        ("lease: { slot: work, to: owner }", "cannot grant a lease"),
+        ("release: work", "cannot release a lease"),
+    ] {
+        told_of(PACK, &step(does), &[told, hint]);
+    }
+    compiled(PACK, &step("set: { tries: 1 }, clear: [owner], then: close, severity: none")).unwrap();
+    refused_with("counters: { a: { limit: 3, warn: { 80%: { reset: a } } } }", &["cannot reset", hint]);
+}
+
+#[test]
+fn a_tally_is_named_by_its_key() {
+    let set = GOOD.replace("set: { owner: actor.id }", "set: { a: 1 }");
+    told_of(
+        PACK,
+        &format!("{set}counters: {{ a: {{ key: [actor.id] }} }}\n"),
+        &["several tallies", "say which: `a[KEY]`"],
+    );
+    compiled(PACK, &format!("{set}counters: {{ a: {{ per: state }} }}\n")).unwrap();
+}
+
+#[test]
+fn settings_are_of_one_type_whoever_says_them() {
+    let from = |setting: &str| PACK.replace("limit: 3", &format!("limit: {{ {setting} }}"));
+    let told = &["setting `limit` is a whole number, but in demo.task this is text"];
+    told_of(&from("default: 3, from: owner"), GOOD, told);
+    told_of(&from("default: 3, from: tries + 0.5"), GOOD, &["this is a number"]);
+    told_of(&from("default: 3.5, from: owner"), GOOD, &["is a number, but"]);
+    told_of(&from("default: x, from: tries"), GOOD, &["is text, but"]);
+    compiled(&from("default: 3.5, from: tries"), GOOD).unwrap();
+    told_of(
+        &from("default: 15m, min: 1"),
+        GOOD,
+        &["`min` and `max` are for numbers", "`limit` is a length of time"],
+    );
+    told_of(&from("default: [1], max: 1"), GOOD, &["`min` and `max` are for numbers"]);
+    told_of(&from("default: 3, min: 5, max: 2"), GOOD, &["no value fits"]);
+}
+
+#[test]
+fn timers_have_names_and_lengths_of_their_own() {
+    refused_with("timers: { OPEN: { after: 5m } }", &["already the name of a state", "its deadline"]);
+    refused_with("timers: { a.b: { after: 5m } }", &["the name of a timer has no dot", "`a_b`"]);
+    refused(("OPEN:   {", "A.B: {}\n  OPEN:   {"), &["the name of a state has no dot"]);
+    refused_with("timers: { t: { after: 0s } }", &["`0s` is no time at all"]);
+    refused_with("timers: { t: { after: 'duration(\"-5s\")' } }", &["is no time at all"]);
+    refused(("after: settings.wait", "after: 0m"), &["`0m` is no time at all"]);
+    refused(
+        ("OPEN:   { initial: true", "OPEN: { initial: true, retain: { for: 0s, then: start }"),
+        &["no time at all"],
+    );
+    refused_with("slots: { work: { for: 0s } }", &["no time at all"]);
+    refused_with("counters: { a: { within: 0s } }", &["no time at all"]);
+    refused_with("timers: { t: { every: 500ms } }", &["at least one second"]);
+    refused_with("counters: { a: { reset: 500ms } }", &["at least one second"]);
+    let at = GOOD.replace("tries: {", "due: { type: time }\n  tries: {");
+    told_of(PACK, &format!("{at}timers: {{ t: {{ at: due, starts: entry }} }}\n"), &["has no `starts`"]);
+    told_of(
+        PACK,
+        &format!("{at}timers: {{ t: {{ at: due, restarts: [start] }} }}\n"),
+        &["has no `restarts`"],
+    );
+}
+
+#[test]
+fn a_final_state_asks_for_no_way_out() {
+    let ends = |key: &str| ("outcome: success", format!("outcome: success, {key}"));
+    for (key, told) in [
+        ("always: [ { state: OPEN } ]", "CLOSED is final, so its `always` can do nothing"),
+        ("deadline: { after: 5m }", "so its `deadline` can do nothing"),
+        ("retain: { for: 5m, then: close }", "so its `retain` can do nothing"),
+    ] {
+        let (from, to) = ends(key);
+        refused((from, &to), &[told]);
+    }
+}
+
+#[test]
+fn a_target_is_one_and_always_there() {
+    refused(
+        ("to: DOING", "to: { DOING: CLOSED }"),
+        &["does not say where it goes from OPEN", "add `OPEN: STATE`"],
+    );
+    refused(
+        ("to: DOING", "to: [ { when: tries > 1, table: { DOING: CLOSED } }, { state: DOING } ]"),
+        &["does not say where it goes from OPEN"],
+    );
+    refused(("to: DOING", "to: []"), &["the list of choices is empty"]);
+    refused(("OPEN:   {", "OPEN:   { always: [],"), &["the list of choices is empty"]);
+    refused(("to: DOING", "to: [ { set: { tries: 1 } } ]"), &["does not say where it goes", "`stay: true`"]);
+    refused(
+        ("to: DOING", "to: [ { state: DOING, stay: true } ]"),
+        &["several ways at once: `state`, `stay`"],
+    );
+    refused(("to: DOING", "to: [ { stay: false } ]"), &["this can only be `true`"]);
+    refused(("to: DOING", "to: [ { ask: [DOING] }, { state: DOING } ]"), &["can never be taken"]);
+    refused(("to: DOING", "to: [ { table: { OPEN: DOING } }, { state: DOING } ]"), &["can never be taken"]);
+}
+
+#[test]
+fn what_the_engine_fires_can_leave() {
+    refused(
+        ("warn: [80%]", "then: start"),
+        &["`start` does not leave DOING: the deadline would do nothing", "one that leaves it: `close`"],
+    );
+    refused(("OPEN:   {", "OPEN:   { retain: { for: 5m, then: close },"), &["`close` does not leave OPEN"]);
+    refused_with(
+        "timers: { t: { after: 5m, runs: [OPEN], then: { fire: close } } }",
+        &["`close` does not leave OPEN: the timer would do nothing"],
+    );
+    compiled(PACK, &format!("{GOOD}timers: {{ t: {{ after: 5m, then: close }} }}\n")).unwrap();
+    refused_with(
+        "reactions: { r: { when: tries > 3, fire: start, in: [DOING, CLOSED] } }",
+        &["`start` leaves none of DOING, CLOSED: the reaction would do nothing"],
+    );
+    refused_with(
+        "invariants: { i: { holds: tries < 3, says: Too many, in: DOING, repair: start } }",
+        &["the repair would do nothing"],
+    );
+}
+
+#[test]
+fn names_that_mean_something_already_are_not_free() {
+    let told = &["has a meaning of its own"];
+    refused_with("sets: { any: [OPEN] }", told);
+    refused_with("sets: { stay: [OPEN] }", told);
+    refused_with("sets: { OPEN: [DOING] }", &["already the name of a state"]);
+    for name in ["create", "always", "heartbeat", "correct", "given"] {
+        refused(("close: {", &format!("{name}: {{")), told);
+    }
+    for name in ["human", "agent", "system", "engine", "admin", "state", "settings"] {
+        told_of(&PACK.replace("lead: {}", &format!("lead: {{}}, {name}: {{}}")), GOOD, &["for this role"]);
+    }
+    let inverse = |name: &str| {
+        format!(
+            "{GOOD}relations: {{ mine: actor.id == owner }}\nslots: {{ work: {{ for: 5m }} }}\nrefs: {{ other: {{ to: demo.task, by: owner, inverse: {name} }} }}\n"
+        )
+    };
+    told_of(PACK, &inverse("state"), &["for this inverse"]);
+    for name in ["mine", "work", "lead", "title", "other"] {
+        told_of(PACK, &inverse(name), &["already means something in demo.task"]);
+    }
+    compiled(PACK, &inverse("others")).unwrap();
+}
+
+#[test]
+fn fields_that_name_somebody_hold_names() {
+    let typed =
+        GOOD.replace("title: {", "ids: { items: { type: string } }\n  loose: { type: array }\n  title: {");
+    let with = |more: &str| format!("{typed}{more}\n");
+    told_of(
+        PACK,
+        &with("refs: { r: { to: demo.task, by: tries } }"),
+        &["`tries` holds a whole number, not an id"],
+    );
+    told_of(PACK, &with("refs: { r: { to: demo.task, by: ids } }"), &["not an id", "add `many: true`"]);
+    told_of(PACK, &with("refs: { r: { to: demo.task, by: owner, many: true } }"), &["not a list of ids"]);
+    told_of(PACK, &with("refs: { r: { to: demo.task, by: loose, many: true } }"), &["not a list of ids"]);
+    told_of(PACK, &with("assignee: tries"), &["not who works on it"]);
+    told_of(PACK, &with("slots: { work: { for: 5m, holder: tries } }"), &["not who holds it"]);
+    told_of(PACK, &with("slots: { work: { for: 5m, until: owner } }"), &["not a moment"]);
+    compiled(PACK, &with("assignee: ids\nrefs: { r: { to: demo.task, by: ids, many: true } }")).unwrap();
+}
+
+#[test]
+fn a_key_of_a_type_says_something_about_it() {
+    let field = |ty: &'static str| ("type: string, minLength: 1", ty);
+    let hint = "leave it out, or write `type: string`";
+    refused(
+        field("type: integer, minLength: 1"),
+        &["`minLength` says nothing about a value of type integer", hint],
+    );
+    refused(field("type: integer, maxLength: 1"), &["`maxLength` says nothing"]);
+    refused(field("type: boolean, pattern: x"), &["`pattern` says nothing"]);
+    refused(field("type: integer, enum: [A]"), &["`enum` says nothing"]);
+    refused(
+        field("type: string, minimum: 1"),
+        &["`minimum` says nothing", "`type: integer` or `type: number`"],
+    );
+    refused(field("type: span, maximum: 1"), &["`maximum` says nothing"]);
+    refused(field("type: string, items: { type: string }"), &["`items` says nothing"]);
+    refused(field("type: string, minLength: 5, maxLength: 2"), &["no value fits", "`minLength` is 5"]);
+    refused(field("type: integer, minimum: 5, maximum: 2"), &["no value fits"]);
+    refused(field("type: array, minItems: 5, maxItems: 2"), &["no value fits"]);
+    let pack = format!("{PACK}types: {{ Short: {{ type: string, maxLength: 9 }} }}\n");
+    let named = GOOD.replace("type: string, minLength: 1", "type: Short, minLength: 1");
+    told_of(&pack, &named, &["value of type Short", "say it where `Short` is declared"]);
+    compiled(PACK, &GOOD.replace("tries: {", "twice: { type: number, is: tries * 2 }\n  tries: {")).unwrap();
+}
+
+#[test]
+fn a_state_that_nothing_leads_to_is_a_warning() {
+    let warned = |lifecycle: &str| {
+        let mut sources = Sources::default();
+        let pack = sources.add("pack.yaml", PACK);
+        let lifecycle = sources.add("task.yaml", lifecycle);
+        match compile(&sources, &PackFiles { pack, lifecycles: vec![lifecycle] }) {
+            Ok((_, problems)) => problems.render(&sources, false),
+            Err(problems) => panic!("{}", problems.render(&sources, false)),
+        }
+    };
+    assert_eq!(warned(GOOD), "");
+    let lost = GOOD.replace("OPEN:   {", "LOST: {}\n  OPEN:   {");
+    assert!(warned(&lost).contains("no way leads to LOST"), "{}", warned(&lost));
+    assert_eq!(warned(&lost.replace("to: CLOSED", "to: { ask: [CLOSED, LOST] }")), "");
+    assert_eq!(
+        warned(
+            &lost.replace(
+                "DOING:  {",
+                "DOING:  { always: [ { when: tries > 3, state: LOST }, { stay: true } ],"
+            )
+        ),
+        ""
+    );
+    let path = format!("{lost}path: [OPEN, DOING, LOST, CLOSED]\n");
+    assert_eq!(
+        warned(&path.replace("from: DOING, to: CLOSED", "from: [DOING, LOST], to: { next: true }")),
+        ""
+    );
+}
+
+#[test]
+fn what_is_declared_nowhere_says_where_it_would_be() {
+    refused(
+        ("set: { owner: actor.id }", "count: [tried]"),
+        &["no counter `tried`", "declare it under `counters`"],
+    );
+    refused(("set: { owner: actor.id }", "lease: work"), &["no slot `work`", "declare it under `slots`"]);
+    refused(
+        ("set: { owner: actor.id }", "effects: [print]"),
+        &["no effect `print`", "declare it under `effects`"],
+    );
+    refused(("set: { owner: actor.id }", "also: { on: boss, fire: close }"), &["declare it under `refs`"]);
+    refused(
+        ("set: { owner: actor.id }", "then: { fire: close, with: { note: owner } }"),
+        &["declare it under its `takes`"],
+    );
+}

@@ -14,5 +14,37 @@ pub use syntax::{ScenarioFile, ScenarioHead, ScenarioNode, read_file};
 
 /// The JSON Schema of a scenario file.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(ScenarioFile).to_value()
+    let mut schema = schemars::schema_for!(ScenarioFile).to_value();
+    allow_holes(&mut schema);
+    schema
+}
+
+/// Everywhere a row may stand in: `<name>` is a text where anything else is expected.
+fn allow_holes(schema: &mut serde_json::Value) {
+    let serde_json::Value::Object(map) = schema else { return };
+    for (key, inner) in map.iter_mut() {
+        match (key.as_str(), inner) {
+            ("properties" | "$defs", serde_json::Value::Object(members)) => {
+                for member in members.values_mut() {
+                    allow_holes(member);
+                    if key == "properties" {
+                        or_hole(member);
+                    }
+                }
+            }
+            ("additionalProperties" | "items", inner) => {
+                allow_holes(inner);
+                or_hole(inner);
+            }
+            ("anyOf", serde_json::Value::Array(variants)) => variants.iter_mut().for_each(allow_holes),
+            _ => {}
+        }
+    }
+}
+
+fn or_hole(schema: &mut serde_json::Value) {
+    if schema.is_object() {
+        let hole = serde_json::json!({ "type": "string", "pattern": "^<[^>]+>$" });
+        *schema = serde_json::json!({ "anyOf": [schema.take(), hole] });
+    }
 }

@@ -34,15 +34,16 @@ impl Workbench<'_> {
                 None
             }
         };
+        let leaves = self.states(&from.from);
         let target = match &from.to {
-            Some(to) => self.target(to),
+            Some(to) => self.target(to, &leaves.0, transition.at),
             None => Some(Target::One(Aim::Stay)),
         };
         let arm = Arm {
             transition: transition.it.clone(),
             index,
             about: from.about.clone().unwrap_or_default(),
-            from: self.states(&from.from),
+            from: leaves,
             checks: self.checks(from.when.as_ref()),
             count: syntax_list(&from.count).iter().map(|it| self.counter(it)).collect(),
             keep: from.keep.iter().flatten().map(|it| self.field(it)).collect(),
@@ -197,7 +198,7 @@ impl Workbench<'_> {
         }
     }
 
-    fn target(&mut self, from: &TargetDecl) -> Option<Target> {
+    fn target(&mut self, from: &TargetDecl, leaves: &[Name], at: Place) -> Option<Target> {
         Some(match from {
             TargetDecl::State(name) if name.it == "stay" && !self.shape.is_state("stay") => {
                 Target::One(Aim::Stay)
@@ -206,12 +207,18 @@ impl Workbench<'_> {
             TargetDecl::Field(by) => Target::One(Aim::Field(self.state_field(&by.field))),
             TargetDecl::Ask(by) => Target::One(self.ask_aim(&by.ask, by.earlier, &by.of)),
             TargetDecl::Next(by) => Target::One(self.next_aim(by.next.at, &by.of)),
-            TargetDecl::Table(table) => Target::One(self.table(table)),
-            TargetDecl::Choices(choices) => Target::Choices(self.choices(choices)?),
+            TargetDecl::Table(table) => Target::One(self.table(table, leaves, at)),
+            TargetDecl::Choices(choices) => Target::Choices(self.choices(choices, leaves, at)?),
         })
     }
 
-    pub fn choices(&mut self, from: &[syntax::Choice]) -> Option<Vec<Choice>> {
+    /// Choices of a move that leaves these states; `at` is where it is declared.
+    pub fn choices(&mut self, from: &[syntax::Choice], leaves: &[Name], at: Place) -> Option<Vec<Choice>> {
+        if from.is_empty() {
+            self.problems
+                .error("no-choice", at, "the list of choices is empty")
+                .hint("add a choice such as `{ state: STATE }`, or leave the list out");
+        }
         let count = from.len();
         let mut choices = Vec::new();
         for (n, choice) in from.iter().enumerate() {
@@ -223,23 +230,39 @@ impl Workbench<'_> {
                         .hint("end the list with a choice without `when`; `{ stay: true }` if nothing should happen");
                 }
                 None if !last => {
-                    if let Some(at) =
-                        choice.state.as_ref().map(|it| it.at).or(choice.stay.as_ref().map(|it| it.at))
-                    {
-                        self.error("dead-choice", at, "the choices after this one can never be taken");
-                    }
+                    let at = choice_place(choice).unwrap_or(at);
+                    self.problems
+                        .error("dead-choice", at, "the choices after this one can never be taken")
+                        .hint("give it a `when`, or move it to the end");
                 }
                 _ => {}
             }
             let when = self.when(&choice.when);
-            let aim = self.choice_aim(choice);
+            self.one_target(choice, at);
+            let aim = self.choice_aim(choice, leaves, at);
             let then = self.consequences(&choice.consequences());
             choices.push(Choice { when, aim, then });
         }
         (!choices.is_empty()).then_some(choices)
     }
 
-    fn choice_aim(&mut self, from: &syntax::Choice) -> Aim {
+    fn one_target(&mut self, from: &syntax::Choice, at: Place) {
+        let at = choice_place(from).unwrap_or(at);
+        for word in [&from.stay, &from.next].into_iter().flatten().filter(|it| !it.it) {
+            self.error("choice-target", word.at, "this can only be `true`: leave it out instead");
+        }
+        let keys = target_keys(from);
+        let message = match keys.as_slice() {
+            [_] => return,
+            [] => "this choice does not say where it goes".to_owned(),
+            several => format!("this choice goes several ways at once: `{}`", several.join("`, `")),
+        };
+        self.problems
+            .error("choice-target", at, message)
+            .hint("give it one of `state`, `field`, `ask`, `next`, `table` and `stay: true`");
+    }
+
+    fn choice_aim(&mut self, from: &syntax::Choice, leaves: &[Name], at: Place) -> Aim {
         if let Some(name) = &from.state {
             Aim::State(self.state(name))
         } else if let Some(field) = &from.field {
@@ -249,7 +272,7 @@ impl Workbench<'_> {
         } else if let Some(next) = &from.next {
             self.next_aim(next.at, &from.of)
         } else if let Some(table) = &from.table {
-            self.table(table)
+            self.table(table, leaves, at)
         } else {
             Aim::Stay
         }
@@ -280,13 +303,46 @@ impl Workbench<'_> {
         Aim::Next { of: of.as_ref().map(|it| self.state_field(it)) }
     }
 
-    fn table(&mut self, table: &Named<At<Name>>) -> Aim {
+    fn table(&mut self, table: &Named<At<Name>>, leaves: &[Name], at: Place) -> Aim {
+        let gaps: Vec<&str> = leaves.iter().map(Name::as_str).filter(|it| !table.contains(it)).collect();
+        if let Some(first) = gaps.first() {
+            let at = table.names().next().map_or(at, |it| it.at);
+            self.problems
+                .error(
+                    "table-gap",
+                    at,
+                    format!("the table does not say where it goes from {}", gaps.join(", ")),
+                )
+                .hint(format!("add `{first}: STATE`, or take it out of `from`"));
+        }
         let mut aims = BTreeMap::new();
         for (from, to) in table.iter() {
             aims.insert(self.state(from), self.state(to));
         }
         Aim::Table(aims)
     }
+}
+
+fn target_keys(from: &syntax::Choice) -> Vec<&'static str> {
+    let keys = [
+        ("state", from.state.is_some()),
+        ("field", from.field.is_some()),
+        ("ask", from.ask.is_some()),
+        ("next", from.next.is_some()),
+        ("table", from.table.is_some()),
+        ("stay", from.stay.is_some()),
+    ];
+    keys.into_iter().filter(|(_, there)| *there).map(|(key, _)| key).collect()
+}
+
+/// Where a choice stands: at its target if it has one, else at its condition.
+fn choice_place(from: &syntax::Choice) -> Option<Place> {
+    let state = from.state.as_ref().or(from.field.as_ref()).map(|it| it.at);
+    let asked = from.ask.iter().flat_map(|it| it.iter()).next().map(|it| it.at);
+    let word = from.next.as_ref().or(from.stay.as_ref()).map(|it| it.at);
+    let table = from.table.iter().flat_map(|it| it.names()).next().map(|it| it.at);
+    let set = from.set.names().next().map(|it| it.at);
+    state.or(asked).or(word).or(table).or(from.when.as_ref().map(|it| it.at)).or(set)
 }
 
 /// Stands in where `by` could not be compiled; the pack is refused anyway.

@@ -6,7 +6,7 @@ use crate::model::{
     Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With,
 };
 use crate::name::Name;
-use crate::source::{At, Named};
+use crate::source::{At, Named, Place};
 use crate::syntax;
 use crate::syntax::Expr;
 
@@ -32,6 +32,26 @@ impl Workbench<'_> {
         }
     }
 
+    /// A step of a `warn` only changes fields and tells others; the rest is for a move.
+    pub fn warning_step(&mut self, from: &syntax::Consequences) -> Consequences {
+        let counters = from.set.iter().map(|(name, _)| name).filter(|it| self.sets_counter(it));
+        let mut refused: Vec<(Place, &str)> = counters.map(|it| (it.at, "set a counter")).collect();
+        refused.extend(from.reset.iter().map(|it| (it.at, "reset a counter")));
+        refused.extend(from.lease.iter().map(|it| (leased(it).at, "grant a lease")));
+        refused.extend(from.release.iter().map(|it| (it.at, "release a lease")));
+        for (at, what) in refused {
+            self.problems
+                .error("warn-step", at, format!("a step of `warn` cannot {what}"))
+                .hint("use `then` to fire a transition that does it");
+        }
+        self.consequences(from)
+    }
+
+    fn sets_counter(&self, name: &Name) -> bool {
+        let bare = name.split('[').next().unwrap_or(name);
+        self.shape.counters.contains_key(bare) && !self.shape.fields.contains_key(name)
+    }
+
     fn assign(&mut self, name: &At<Name>, value: &Expr) -> Option<Assign> {
         if let Some((counter, key)) =
             name.it.split_once('[').and_then(|(a, b)| Some((a, b.strip_suffix(']')?)))
@@ -55,6 +75,11 @@ impl Workbench<'_> {
             return Some(Assign { spot: Spot::CounterAt(spot, key), value: self.guard(value, &ty)? });
         }
         if let Some((ty, _)) = self.shape.counters.get(&name.it).cloned() {
+            if self.shape.keyed.contains(&name.it) {
+                self.problems
+                    .error("which-tally", name.at, format!("counter `{}` has several tallies", name.it))
+                    .hint(format!("say which: `{}[KEY]`", name.it));
+            }
             return Some(Assign { spot: Spot::Counter(name.it.clone()), value: self.guard(value, &ty)? });
         }
         let field = self.settable(name);
@@ -282,5 +307,12 @@ impl Workbench<'_> {
 
     pub fn expressions(&mut self, from: &Named<Expr>) -> With {
         from.iter().filter_map(|(name, it)| Some((name.it.clone(), self.guard(it, &Type::Any)?))).collect()
+    }
+}
+
+fn leased(grant: &syntax::Grant) -> &At<Name> {
+    match grant {
+        syntax::Grant::Slot(name) => name,
+        syntax::Grant::Map(map) => &map.slot,
     }
 }

@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::names::Table;
+use super::names::{Table, computed_key, relation_key};
 use super::rules::clash;
 use super::settings::Draft;
 use super::shape::{PackShape, RefShape, Shape};
 use super::types::Types;
-use super::workbench::Workbench;
+use super::words;
+use super::workbench::{Workbench, is_id, is_ids};
 use crate::guard::Type;
 use crate::model::{
     Consequences, Field, Gate, Invariant, Inverse, Lifecycle, Policy, Read, Ref, Relation, Severity, State,
-    Transition,
+    StateSet, Transition,
 };
 use crate::name::Name;
-use crate::source::{Named, Problems};
+use crate::source::{At, Named, Problems};
 use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, StateDecl, Take, Takes, TypeDecl};
 use crate::value::Value;
 
@@ -96,6 +97,12 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
                 (name.it.clone(), (ty, it.per.is_some() || it.key.is_some()))
             })
             .collect(),
+        keyed: file
+            .counters
+            .iter()
+            .filter(|(_, it)| it.key.is_some())
+            .map(|(name, _)| name.it.clone())
+            .collect(),
         slots: file.slots.iter().map(|(name, _)| name.it.clone()).collect(),
         me: file.me.as_ref().map(|it| it.it.clone()),
         effects: file.effects.iter().map(|(name, _)| name.it.clone()).collect(),
@@ -137,13 +144,17 @@ pub(super) fn compile(
         computed: Vec::new(),
         taken: BTreeMap::new(),
         ask: None,
+        leaving: Vec::new(),
         problems,
     };
     names_are_free(&mut bench, file);
+    words::are_distinct(&mut bench, file);
     let strangers = bench.settings_from(drafts);
     let fields = fields(&mut bench, file);
     for (name, source) in file.relations.iter() {
-        if let Some(guard) = bench.guard(source, &Type::Bool) {
+        let key = relation_key(&name.it);
+        let guard = bench.priced(key, &name.it, name.at, |bench| bench.guard(source, &Type::Bool));
+        if let Some(guard) = guard {
             bench.relations.push((name.it.clone(), guard));
         }
     }
@@ -162,6 +173,7 @@ pub(super) fn compile(
                 .collect(),
         })
         .collect();
+    bench.leaving = transitions.iter().map(leaving).collect();
     if file.create.is_none() && !shape.one {
         bench
             .problems
@@ -173,10 +185,14 @@ pub(super) fn compile(
     let mut invariants = Vec::new();
     let mut states = Vec::new();
     for (name, decl) in file.states.iter() {
-        states.push(state(&mut bench, &name.it, decl.as_ref()));
+        states.push(state(&mut bench, name, decl.as_ref()));
         let Some(decl) = decl else { continue };
-        timers.extend(decl.deadline.as_ref().and_then(|it| bench.deadline(&name.it, it)));
-        timers.extend(decl.retain.as_ref().and_then(|it| bench.retain(&name.it, it)));
+        if decl.r#final.unwrap_or(false) {
+            bench.stays_final(name, decl);
+        } else {
+            timers.extend(decl.deadline.as_ref().and_then(|it| bench.deadline(&name.it, it)));
+            timers.extend(decl.retain.as_ref().and_then(|it| bench.retain(&name.it, it)));
+        }
         if let Some(source) = &decl.holds
             && let Some(holds) = bench.guard(source, &Type::Bool)
         {
@@ -215,6 +231,8 @@ pub(super) fn compile(
     {
         bench.unknown("unknown-face", "face", face, FACES);
     }
+    let initial = initial(&mut bench, file)?;
+    bench.unreached(&file.states, &initial, &transitions, &states);
     let lifecycle = Lifecycle {
         name: file.lifecycle.it.clone(),
         pack: own_pack,
@@ -223,10 +241,10 @@ pub(super) fn compile(
         about: file.about.clone().unwrap_or_default(),
         one: shape.one,
         face: file.face.as_ref().map(|it| it.it.clone()),
-        assignee: file.assignee.as_ref().map(|it| bench.field(it)),
+        assignee: file.assignee.as_ref().map(|it| assignee(&mut bench, it)),
         me: me(&mut bench, file),
         read: file.read.as_ref().and_then(|it| bench.guard(it, &Type::Bool)),
-        initial: initial(&mut bench, file)?,
+        initial,
         slots: file.slots.iter().filter_map(|(name, it)| bench.lease_slot(name, it)).collect(),
         reactions: file.reactions.iter().filter_map(|(name, it)| bench.reaction(name, it)).collect(),
         notify: file.notify.iter().flatten().filter_map(|it| bench.notify_rule(it)).collect(),
@@ -253,6 +271,17 @@ pub(super) fn compile(
         policy,
     };
     Some((lifecycle, strangers))
+}
+
+/// Every state that some arm of it leaves.
+fn leaving(transition: &Transition) -> (Name, StateSet) {
+    let states = transition.arms.iter().flat_map(|it| it.from.0.iter().cloned()).collect();
+    (transition.name.clone(), StateSet(states))
+}
+
+fn assignee(bench: &mut Workbench<'_>, name: &At<Name>) -> Name {
+    let hint = "give it `type: string`, or `items: { type: string }` for several";
+    bench.field_of(name, |ty| is_id(ty) || is_ids(ty), "who works on it", hint)
 }
 
 /// What general screens and routes know how to speak to.
@@ -291,7 +320,9 @@ fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Fie
             bench.unknown("unknown-word", "owner of a field called", by, &["engine"]);
         }
         if let Some(source) = &decl.is {
-            if let Some(guard) = bench.guard(source, &Type::Any) {
+            let key = computed_key(&name.it);
+            let guard = bench.priced(key, &name.it, name.at, |bench| bench.guard(source, &Type::Any));
+            if let Some(guard) = guard {
                 bench.computed.push((name.it.clone(), guard.clone()));
                 let fits = crate::model::FieldType::ANY;
                 fields.insert(
@@ -350,12 +381,21 @@ fn refs(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Ref> {
         refs.push(Ref {
             name: name.it.clone(),
             to: decl.to.it.clone(),
-            by: decl.by.as_ref().map(|it| bench.field(it)),
+            by: decl.by.as_ref().map(|it| ref_field(bench, it, decl.many.unwrap_or(false))),
             many: decl.many.unwrap_or(false),
             inverse: decl.inverse.as_ref().map(|it| it.it.clone()),
         });
     }
     refs
+}
+
+fn ref_field(bench: &mut Workbench<'_>, name: &At<Name>, many: bool) -> Name {
+    if many {
+        let hint = "give it `items: { type: string }`; for a single id leave out `many`";
+        bench.field_of(name, is_ids, "a list of ids", hint)
+    } else {
+        bench.field_of(name, is_id, "an id", "give it `type: string`; for a list of ids add `many: true`")
+    }
 }
 
 fn inverses(pack: &PackShape, name: &Name) -> Vec<Inverse> {
@@ -382,7 +422,7 @@ fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile, types: &Types<'_>) -> 
         let applies = bench.when(&decl.r#for);
         let Some(open) = bench.guard(&decl.open, &Type::Bool) else { continue };
         let Some(says) = bench.template(&decl.says) else { continue };
-        let mut list = |names: &Option<crate::source::OneOrMany<crate::source::At<Name>>>| -> Vec<Name> {
+        let mut list = |names: &Option<crate::source::OneOrMany<At<Name>>>| -> Vec<Name> {
             let names = super::arms::syntax_list(names);
             names
                 .iter()
@@ -423,10 +463,10 @@ fn every_taken_value(file: &LifecycleFile) -> BTreeMap<Name, Type> {
     taken
 }
 
-fn state(bench: &mut Workbench<'_>, name: &Name, decl: Option<&StateDecl>) -> State {
+fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -> State {
     let Some(decl) = decl else {
         return State {
-            name: name.clone(),
+            name: name.it.clone(),
             about: String::new(),
             last: false,
             outcome: None,
@@ -442,14 +482,15 @@ fn state(bench: &mut Workbench<'_>, name: &Name, decl: Option<&StateDecl>) -> St
     {
         bench.unknown("unknown-outcome", "outcome", outcome, &["success", "failure", "cancelled"]);
     }
+    let here = std::slice::from_ref(&name.it);
     State {
-        name: name.clone(),
+        name: name.it.clone(),
         about: decl.about.clone().unwrap_or_default(),
         last: decl.r#final.unwrap_or(false),
         outcome: decl.outcome.as_ref().map(|it| it.it.clone()),
         require: bench.require(&decl.require),
         checks: bench.checks(decl.when.as_ref()),
-        always: decl.always.as_ref().and_then(|it| bench.choices(it)).unwrap_or_default(),
+        always: decl.always.as_ref().and_then(|it| bench.choices(it, here, name.at)).unwrap_or_default(),
         frozen: decl.frozen.iter().flatten().map(|it| bench.field(it)).collect(),
         enter: decl.enter.as_ref().map(|it| bench.consequences(&it.consequences())).unwrap_or_default(),
     }

@@ -2,6 +2,7 @@
 
 mod arms;
 mod consequences;
+mod depends;
 mod lifecycle;
 mod names;
 mod pack;
@@ -10,6 +11,8 @@ mod rules;
 mod settings;
 mod shape;
 mod types;
+mod ways;
+mod words;
 mod workbench;
 
 use crate::model::Pack;

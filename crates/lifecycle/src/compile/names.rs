@@ -13,10 +13,16 @@ use crate::name::Name;
 pub(super) struct Table {
     pub reads: Vec<Read>,
     known: BTreeMap<String, Slot>,
+    /// What reading some keys once costs beyond themselves, in reads.
+    pub costs: BTreeMap<String, u64>,
+    /// Reads compiled so far, each as often as it is mentioned.
+    pub spent: u64,
 }
 
 impl Table {
     fn slot(&mut self, key: &str, read: impl FnOnce() -> Read) -> Slot {
+        let beyond = self.costs.get(key).copied().unwrap_or_default();
+        self.spent = self.spent.saturating_add(1).saturating_add(beyond);
         if let Some(slot) = self.known.get(key) {
             return *slot;
         }
@@ -83,7 +89,9 @@ impl Names for Vocabulary<'_> {
             return self.found(&format!("taken {root}"), ty.clone(), 1, || Read::Taken(root.into()));
         }
         if let Some((_, guard)) = self.computed.iter().find(|(name, _)| name == root) {
-            return self.found(root, guard.ty().clone(), 1, || Read::Computed(guard.clone()));
+            // Not the key of the envelope's own value, which a computed field may show in its own way.
+            let key = computed_key(root);
+            return self.found(&key, guard.ty().clone(), 1, || Read::Computed(guard.clone()));
         }
         if let Some(field) = self.shape.fields.get(root) {
             return self.found(root, field.ty(), 1, || Read::Field(root.into()));
@@ -93,14 +101,14 @@ impl Names for Vocabulary<'_> {
             return self.found(root, ty, 1, || read);
         }
         if let Some((_, guard)) = self.relations.iter().find(|(name, _)| name == root) {
-            return self.found(root, Type::Bool, 1, || Read::Relation(guard.clone()));
+            return self.found(&relation_key(root), Type::Bool, 1, || Read::Relation(guard.clone()));
         }
         if self.pack.roles.contains_key(root) {
             let holders = holders(self.pack, root);
-            return self.found(root, Type::Bool, 1, || Read::Role(holders));
+            return self.found(&format!("role {root}"), Type::Bool, 1, || Read::Role(holders));
         }
         if let Some((ty, _)) = self.shape.counters.get(root) {
-            return self.found(root, ty.clone(), 1, || Read::Counter(root.into()));
+            return self.found(&format!("counter {root}"), ty.clone(), 1, || Read::Counter(root.into()));
         }
         self.dotted(root, rest)
     }
@@ -111,7 +119,7 @@ impl Names for Vocabulary<'_> {
             return None;
         }
         let ty = Type::Map(Box::new(ty.clone()));
-        self.found(&format!("{name}[]"), ty, 1, || Read::Counters(name.into())).ok()
+        self.found(&format!("counters {name}"), ty, 1, || Read::Counters(name.into())).ok()
     }
 
     fn function(&self, name: &str) -> Option<HostFunction> {
@@ -309,6 +317,15 @@ impl Vocabulary<'_> {
     }
 }
 
+/// How the table calls a computed field; no name in an expression has a blank.
+pub(super) fn computed_key(name: &str) -> String {
+    format!("computed {name}")
+}
+
+pub(super) fn relation_key(name: &str) -> String {
+    format!("relation {name}")
+}
+
 /// The role itself and every role that includes it, bare and with the pack before it.
 fn holders(pack: &PackShape, role: &str) -> Vec<Name> {
     let including = pack.roles.iter().filter(|(_, includes)| includes.iter().any(|it| it == role));
@@ -326,6 +343,6 @@ fn choice(names: &[&str]) -> Type {
 impl Table {
     /// Goes on with a table whose lifecycle is already compiled.
     pub(super) fn resume(reads: Vec<Read>) -> Self {
-        Self { reads, known: BTreeMap::new() }
+        Self { reads, ..Self::default() }
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lifecycle;
-use super::names::Table;
+use super::names::{Table, is_reserved};
 use super::settings::{self, Draft};
 use super::shape::PackShape;
 use super::types::Types;
+use super::words::has_meaning;
 use super::workbench::Workbench;
 use crate::guard::Type;
 use crate::model::{FieldType, Lifecycle, Order, Pack, Query, Setting};
@@ -38,6 +39,7 @@ pub(super) fn compile(
         }
     }
     let plain: Vec<Setting> = drafts.iter().map(|it| it.setting.clone()).collect();
+    super::words::roles_are_free(&file.roles, problems);
     let roles = roles(&file.roles, problems);
     let policy =
         file.policy.as_ref().map(|it| super::policy::compile(it, &file.pack.it, &roles, &plain, problems));
@@ -139,9 +141,19 @@ fn inverses(shape: &mut PackShape, lifecycles: &[LifecycleFile], problems: &mut 
         for (_, reference) in lifecycle.refs.iter() {
             let Some(inverse) = &reference.inverse else { continue };
             let Some(target) = shape.lifecycles.get_mut(&reference.to.it) else { continue };
-            let taken = target.fields.contains_key(&inverse.it)
+            if has_meaning(problems, inverse, "inverse", is_reserved(&inverse.it)) {
+                continue;
+            }
+            let related = lifecycles
+                .iter()
+                .any(|it| it.lifecycle.it == reference.to.it && it.relations.contains(&inverse.it));
+            let taken = related
+                || target.fields.contains_key(&inverse.it)
+                || target.computed.contains(&inverse.it)
                 || target.refs.contains_key(&inverse.it)
-                || target.counters.contains_key(&inverse.it);
+                || target.counters.contains_key(&inverse.it)
+                || target.slots.contains(&inverse.it)
+                || shape.roles.contains_key(&inverse.it);
             if taken || target.inverses.insert(inverse.it.clone(), lifecycle.lifecycle.it.clone()).is_some() {
                 problems.error(
                     "name-taken",
@@ -195,6 +207,7 @@ fn queries(
                 .collect(),
             taken: BTreeMap::new(),
             ask: Some(ask),
+            leaving: Vec::new(),
             problems,
         };
         queries.push(query(&mut bench, name, decl, takes));

@@ -1,24 +1,29 @@
 //! Clocks, tallies, leases, reactions, invariants, notices and effects.
 
 use super::arms::syntax_list;
-use super::workbench::{Workbench, needs_now};
+use super::ways::fired;
+use super::workbench::{Workbench, is_id, needs_now};
 use crate::guard::Type;
 use crate::model::{
     Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Severity, Slot, Starts,
     StateSet, Tally, Timer, TimerKind, Warn,
 };
 use crate::name::Name;
-use crate::source::{At, Named, OneOrMany, Percent};
+use crate::source::{At, Named, OneOrMany, Percent, Place};
 use crate::syntax::{self, CounterDecl, Deadline, Retain, SlotDecl, TimerDecl};
 use crate::time::Span;
 
 impl Workbench<'_> {
     /// The timer behind a state's deadline: named after the state, started on every entry.
     pub fn deadline(&mut self, state: &Name, from: &Deadline) -> Option<Timer> {
+        let runs = StateSet(vec![state.clone()]);
+        if let Some(then) = &from.then {
+            self.can_leave(fired(then), &runs, "the deadline");
+        }
         Some(Timer {
             name: state.clone(),
-            kind: TimerKind::After(self.span(&from.after)?),
-            runs: StateSet(vec![state.clone()]),
+            kind: TimerKind::After(self.some_span(&from.after)?),
+            runs,
             starts: Starts::Entry,
             restarts: Vec::new(),
             warn: self.warn(from.warn.as_ref()),
@@ -28,10 +33,12 @@ impl Workbench<'_> {
 
     /// The timer behind a state's retention.
     pub fn retain(&mut self, state: &Name, from: &Retain) -> Option<Timer> {
+        let runs = StateSet(vec![state.clone()]);
+        self.can_leave(fired(&from.then), &runs, "the end of `retain`");
         Some(Timer {
             name: Name::from(format!("{state}.retain")),
-            kind: TimerKind::After(self.span(&from.r#for)?),
-            runs: StateSet(vec![state.clone()]),
+            kind: TimerKind::After(self.some_span(&from.r#for)?),
+            runs,
             starts: Starts::Entry,
             restarts: Vec::new(),
             warn: Vec::new(),
@@ -41,15 +48,16 @@ impl Workbench<'_> {
 
     pub fn timer(&mut self, name: &At<Name>, from: &TimerDecl) -> Option<Timer> {
         let kind = match (&from.after, &from.at, &from.every) {
-            (Some(after), None, None) => TimerKind::After(self.span(after)?),
+            (Some(after), None, None) => TimerKind::After(self.some_span(after)?),
             (None, Some(field), None) => {
                 if self.shape.fields.get(&field.it).is_some_and(|it| it.ty() != Type::Time) {
                     self.error("not-a-time", field.at, format!("field `{}` is not of type time", field.it));
                 }
+                self.starts_by_itself(from);
                 TimerKind::At(self.field(field))
             }
             (None, None, Some(every)) => match parse_every(&every.text) {
-                Some(it) => TimerKind::Every(it),
+                Some(it) => TimerKind::Every(self.rhythm(it, every.at)),
                 None => {
                     self.problems
                         .error("bad-every", every.at, format!("`{}` is not a rhythm", every.text))
@@ -77,6 +85,9 @@ impl Workbench<'_> {
                 words => Starts::On(words.iter().map(|it| self.transition(it)).collect()),
             },
         };
+        if let Some(then) = &from.then {
+            self.can_leave(fired(then), &runs, "the timer");
+        }
         let timed = Timer {
             name: name.it.clone(),
             kind,
@@ -90,6 +101,31 @@ impl Workbench<'_> {
             self.error("warn-without-after", name.at, "percentages need a span: use `after`");
         }
         Some(timed)
+    }
+
+    /// The field alone says when an `at` timer is due.
+    fn starts_by_itself(&mut self, from: &TimerDecl) {
+        let words = [("starts", &from.starts), ("restarts", &from.restarts)];
+        for (key, names) in words {
+            if let Some(first) = names.iter().flat_map(|it| it.iter()).next() {
+                self.problems
+                    .error(
+                        "at-starts",
+                        first.at,
+                        format!("a timer with `at` has no `{key}`: its field says when it is due"),
+                    )
+                    .hint(format!("leave out `{key}`, and let a transition set the field"));
+            }
+        }
+    }
+
+    fn rhythm(&mut self, every: Every, at: Place) -> Every {
+        if matches!(every, Every::Span(span) if span < Span::seconds(1)) {
+            self.problems
+                .error("bad-every", at, "a rhythm is at least one second")
+                .hint("write `1s` or more");
+        }
+        every
     }
 
     fn warn(&mut self, from: Option<&syntax::Warn>) -> Vec<Warn> {
@@ -119,7 +155,7 @@ impl Workbench<'_> {
                         Some(word) if word.it == "none" => None,
                         Some(word) => self.severity(word),
                     };
-                    Some(Warn { percent, severity, then: self.consequences(&step.consequences()) })
+                    Some(Warn { percent, severity, then: self.warning_step(&step.consequences()) })
                 })
                 .collect(),
         };
@@ -149,17 +185,23 @@ impl Workbench<'_> {
         {
             self.unknown("unknown-word", "moment called", on, &["moves"]);
         }
+        let within = from.within.as_ref().and_then(|it| self.some_span(it));
+        let within = self.window(within, &from.within, "within");
+        let last = from.last.as_ref().and_then(|it| self.guard(it, &Type::Int));
+        let last = self.window(last, &from.last, "last");
+        let limit = from.limit.as_ref().and_then(|it| self.guard(it, &Type::Float));
+        let limit = self.limit(limit, &from.limit, &name.it);
         let mut counter = Counter {
             name: name.it.clone(),
             about: from.about.clone().unwrap_or_default(),
             tally,
             add: from.add.as_ref().and_then(|it| self.counted_guard(it, &Type::Float)),
             only_if: from.r#if.as_ref().and_then(|it| self.counted_guard(it, &Type::Bool)),
-            within: from.within.as_ref().and_then(|it| self.span(it)),
-            last: from.last.as_ref().and_then(|it| self.guard(it, &Type::Int)),
+            within,
+            last,
             on_moves: from.on.is_some(),
             failure: from.failure.unwrap_or(false),
-            limit: from.limit.as_ref().and_then(|it| self.guard(it, &Type::Float)),
+            limit,
             warn: self.warn(from.warn.as_ref()),
             then: from.then.as_ref().and_then(|it| self.follow(it)),
             reset_forward: false,
@@ -173,7 +215,7 @@ impl Workbench<'_> {
                 }
                 counter.reset_forward = true;
             } else if let Some(every) = parse_every(&word.it) {
-                counter.reset_every = Some(every);
+                counter.reset_every = Some(self.rhythm(every, word.at));
             } else {
                 let transition = self.transition(&word);
                 counter.reset_on.push(transition);
@@ -200,13 +242,19 @@ impl Workbench<'_> {
     pub fn lease_slot(&mut self, name: &At<Name>, from: &SlotDecl) -> Option<Slot> {
         Some(Slot {
             name: name.it.clone(),
-            lasts: self.span(&from.r#for)?,
+            lasts: self.some_span(&from.r#for)?,
             grace: match &from.grace {
                 Some(it) => Some(self.span(it)?),
                 None => None,
             },
-            holder: from.holder.as_ref().map(|it| self.field(it)),
-            until: from.until.as_ref().map(|it| self.field(it)),
+            holder: from
+                .holder
+                .as_ref()
+                .map(|it| self.field_of(it, is_id, "who holds it", "give it `type: string`")),
+            until: from
+                .until
+                .as_ref()
+                .map(|it| self.field_of(it, |ty| *ty == Type::Time, "a moment", "give it `type: time`")),
             lost: from.lost.as_ref().map(|it| self.transition(it)),
         })
     }
@@ -214,13 +262,18 @@ impl Workbench<'_> {
     pub fn reaction(&mut self, name: &At<Name>, from: &syntax::Reaction) -> Option<Reaction> {
         let when = self.guard(&from.when, &Type::Bool)?;
         self.timeless(&when, &from.when, "a reaction");
+        self.wakes(&when, &from.when);
+        let within = self.maybe_states(&from.r#in);
+        if let Some(states) = &within {
+            self.can_leave(&from.fire, states, "the reaction");
+        }
         let own = self.shape.name.clone();
         Some(Reaction {
             name: name.it.clone(),
             when,
             fire: self.transition(&from.fire),
             with: self.with(&from.with, &own, &from.fire),
-            within: self.maybe_states(&from.r#in),
+            within,
         })
     }
 
@@ -237,10 +290,14 @@ impl Workbench<'_> {
             }
         };
         let needs_now = needs_now(&holds, &self.table.reads);
+        let within = self.maybe_states(&from.r#in);
+        if let (Some(repair), Some(states)) = (&from.repair, &within) {
+            self.can_leave(repair, states, "the repair");
+        }
         Some(Invariant {
             name: name.it.clone(),
             holds,
-            within: self.maybe_states(&from.r#in),
+            within,
             severity,
             says: self.template(&from.says)?,
             repair: from.repair.as_ref().map(|it| self.transition(it)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::workbench::Workbench;
-use crate::guard::Type;
+use crate::guard::{Guard, Type};
 use crate::model::{Read, Setting};
 use crate::name::Name;
 use crate::source::{At, Json, Named, Problems};
@@ -56,6 +56,12 @@ fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Draft 
             Type::Any
         }
     };
+    if (min.is_some() || max.is_some()) && !matches!(ty, Type::Int | Type::Float) {
+        problems
+            .error("bounds", name.at, format!("`min` and `max` are for numbers, `{}` is {ty}", name.it))
+            .hint("leave them out, or give it `type: integer` or `type: number`");
+    }
+    super::types::ordered(min, max, ("min", "max"), name.at, problems);
     if let Some(number) = value.as_float()
         && (min.is_some_and(|it| number < it) || max.is_some_and(|it| number > it))
     {
@@ -126,30 +132,52 @@ impl Workbench<'_> {
     pub fn settings_from(&mut self, drafts: &[Draft]) -> Vec<(usize, Expr)> {
         let mut strangers = Vec::new();
         for (n, draft) in drafts.iter().enumerate() {
-            for source in &draft.from {
-                match self.try_guard(source) {
-                    Ok(guard) => {
-                        let plain =
-                            guard.reads().iter().all(|it| match self.table.reads.get(it.slot.0 as usize) {
-                                Some(
-                                    Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State,
-                                ) => true,
-                                // Only earlier ones, so that no setting can wait for itself.
-                                Some(Read::Setting(place)) => *place < n,
-                                _ => false,
-                            });
-                        if !plain {
-                            let message = "`from` may only read stored fields, refs, `me` and settings declared before it";
-                            self.error("setting-from", source.at, message);
-                        }
-                        if let Some(setting) = self.settings.get_mut(n) {
-                            setting.from.push(guard);
-                        }
-                    }
-                    Err(_) => strangers.push((n, source.clone())),
-                }
-            }
+            let Some(first) = draft.from.first() else { continue };
+            let name = format!("settings.{}", draft.setting.name);
+            self.priced(name.clone(), &name, first.at, |bench| bench.setting_from(n, draft, &mut strangers));
         }
         strangers
+    }
+
+    fn setting_from(&mut self, n: usize, draft: &Draft, strangers: &mut Vec<(usize, Expr)>) {
+        for source in &draft.from {
+            match self.try_guard(source) {
+                Ok(guard) => {
+                    self.stands_for(&guard, draft, source);
+                    let plain =
+                        guard.reads().iter().all(|it| match self.table.reads.get(it.slot.0 as usize) {
+                            Some(Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State) => {
+                                true
+                            }
+                            // Only earlier ones, so that no setting can wait for itself.
+                            Some(Read::Setting(place)) => *place < n,
+                            _ => false,
+                        });
+                    if !plain {
+                        let message =
+                            "`from` may only read stored fields, refs, `me` and settings declared before it";
+                        self.error("setting-from", source.at, message);
+                    }
+                    if let Some(setting) = self.settings.get_mut(n) {
+                        setting.from.push(guard);
+                    }
+                }
+                Err(_) => strangers.push((n, source.clone())),
+            }
+        }
+    }
+
+    /// What an entity says instead of a setting must be of its type.
+    fn stands_for(&mut self, guard: &Guard, draft: &Draft, source: &Expr) {
+        let (found, expected) = (guard.ty(), &draft.setting.ty);
+        if !found.fits(expected) {
+            let message = format!(
+                "setting `{}` is {expected}, but in {} this is {found}",
+                draft.setting.name, self.shape.name
+            );
+            self.problems
+                .error("setting-from", source.at, message)
+                .hint("read something of the same type, or change the type of the field");
+        }
     }
 }

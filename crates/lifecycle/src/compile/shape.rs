@@ -36,6 +36,8 @@ pub(super) struct Shape {
     pub inverses: BTreeMap<Name, Name>,
     /// Counter to the type of its value, and whether it has several tallies.
     pub counters: BTreeMap<Name, (Type, bool)>,
+    /// Counters whose tallies are kept apart by expressions.
+    pub keyed: Vec<Name>,
     pub slots: Vec<Name>,
     pub me: Option<Name>,
     pub effects: Vec<Name>,

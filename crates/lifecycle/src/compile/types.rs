@@ -45,6 +45,7 @@ impl<'a> Types<'a> {
         }
         let at = decl.r#type.as_ref().map_or(at, |it| it.at);
         let word = decl.r#type.as_ref().map(|it| it.it.as_str()).unwrap_or_else(|| implied(decl));
+        keys_apply(decl, word, at, problems);
         let fit = match word {
             "any" => Fit::Any,
             "boolean" => Fit::Bool,
@@ -121,11 +122,65 @@ impl<'a> Types<'a> {
     }
 }
 
+/// Refuses keys that say nothing about such a value, and bounds that nothing can meet.
+fn keys_apply(decl: &TypeDecl, word: &str, at: Place, problems: &mut Problems) {
+    let keys: [(&str, bool, &[&str]); 13] = [
+        ("enum", decl.r#enum.is_some(), &["string"]),
+        ("minLength", decl.min_length.is_some(), &["string"]),
+        ("maxLength", decl.max_length.is_some(), &["string"]),
+        ("pattern", decl.pattern.is_some(), &["string"]),
+        ("minimum", decl.minimum.is_some(), &["integer", "number"]),
+        ("maximum", decl.maximum.is_some(), &["integer", "number"]),
+        ("items", decl.items.is_some(), &["array"]),
+        ("minItems", decl.min_items.is_some(), &["array"]),
+        ("maxItems", decl.max_items.is_some(), &["array"]),
+        ("unique", decl.unique.is_some(), &["array"]),
+        ("properties", decl.properties.is_some(), &["object"]),
+        ("values", decl.values.is_some(), &["object"]),
+        ("required", decl.required.is_some(), &["object"]),
+    ];
+    for (key, _, types) in keys.iter().filter(|(_, there, types)| *there && !types.contains(&word)) {
+        let hint = if BUILT_IN.contains(&word) {
+            format!("leave it out, or write `type: {}`", types.join("` or `type: "))
+        } else {
+            format!("say it where `{word}` is declared, or leave it out")
+        };
+        problems
+            .error("wrong-key-for-type", at, format!("`{key}` says nothing about a value of type {word}"))
+            .hint(hint);
+    }
+    let float = |it: Option<u32>| it.map(f64::from);
+    ordered(decl.minimum, decl.maximum, ("minimum", "maximum"), at, problems);
+    ordered(float(decl.min_length), float(decl.max_length), ("minLength", "maxLength"), at, problems);
+    ordered(float(decl.min_items), float(decl.max_items), ("minItems", "maxItems"), at, problems);
+}
+
+/// Bounds in the wrong order leave no value at all.
+pub(super) fn ordered(
+    min: Option<f64>,
+    max: Option<f64>,
+    (least, most): (&str, &str),
+    at: Place,
+    problems: &mut Problems,
+) {
+    if let (Some(min), Some(max)) = (min, max)
+        && min > max
+    {
+        problems
+            .error("bounds", at, format!("no value fits: `{least}` is {min} and `{most}` is {max}"))
+            .hint("exchange them");
+    }
+}
+
 /// The type that the other keys speak of.
 fn implied(decl: &TypeDecl) -> &'static str {
     if decl.properties.is_some() || decl.values.is_some() {
         "object"
-    } else if decl.items.is_some() || decl.min_items.is_some() || decl.max_items.is_some() {
+    } else if decl.items.is_some()
+        || decl.min_items.is_some()
+        || decl.max_items.is_some()
+        || decl.unique.is_some()
+    {
         "array"
     } else if decl.r#enum.is_some()
         || decl.pattern.is_some()

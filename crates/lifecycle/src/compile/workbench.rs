@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::depends::depends;
 use super::names::{Table, Vocabulary};
 use super::shape::{PackShape, Shape};
 use crate::guard::nearest::nearest;
@@ -10,6 +11,7 @@ use crate::model::{Read, Setting, StateSet};
 use crate::name::Name;
 use crate::source::{At, OneOrMany, Place, Problems};
 use crate::syntax::Expr;
+use crate::value::Value;
 
 /// One lifecycle being compiled.
 pub(super) struct Workbench<'a> {
@@ -21,13 +23,15 @@ pub(super) struct Workbench<'a> {
     pub computed: Vec<(Name, Guard)>,
     pub taken: BTreeMap<Name, Type>,
     pub ask: Option<BTreeMap<Name, Type>>,
+    /// The states that each transition leaves, once they are compiled.
+    pub leaving: Vec<(Name, StateSet)>,
     pub problems: &'a mut Problems,
 }
 
 impl Workbench<'_> {
-    /// Compiles an expression that must give `expected`; a problem at its column if it does not.
-    pub fn guard(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
-        let mut names = Vocabulary {
+    /// Names as expressions see them here and now.
+    fn names(&mut self) -> Vocabulary<'_> {
+        Vocabulary {
             pack: self.pack,
             shape: self.shape,
             table: &mut self.table,
@@ -36,8 +40,12 @@ impl Workbench<'_> {
             computed: &self.computed,
             taken: &self.taken,
             ask: self.ask.as_ref(),
-        };
-        match Guard::compile_as(&source.text, &mut names, expected) {
+        }
+    }
+
+    /// Compiles an expression that must give `expected`; a problem at its column if it does not.
+    pub fn guard(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
+        match Guard::compile_as(&source.text, &mut self.names(), expected) {
             Ok(guard) => Some(guard),
             Err(errors) => {
                 self.report(source, errors);
@@ -48,31 +56,11 @@ impl Workbench<'_> {
 
     /// The same without reporting: whether these names mean something here.
     pub fn try_guard(&mut self, source: &Expr) -> Result<Guard, Vec<GuardError>> {
-        let mut names = Vocabulary {
-            pack: self.pack,
-            shape: self.shape,
-            table: &mut self.table,
-            settings: &self.settings,
-            relations: &self.relations,
-            computed: &self.computed,
-            taken: &self.taken,
-            ask: self.ask.as_ref(),
-        };
-        Guard::compile(&source.text, &mut names)
+        Guard::compile(&source.text, &mut self.names())
     }
 
     pub fn template(&mut self, source: &Expr) -> Option<Template> {
-        let mut names = Vocabulary {
-            pack: self.pack,
-            shape: self.shape,
-            table: &mut self.table,
-            settings: &self.settings,
-            relations: &self.relations,
-            computed: &self.computed,
-            taken: &self.taken,
-            ask: self.ask.as_ref(),
-        };
-        match Template::compile(&source.text, &mut names) {
+        match Template::compile(&source.text, &mut self.names()) {
             Ok(it) => Some(it),
             Err(errors) => {
                 self.report(source, errors);
@@ -84,7 +72,7 @@ impl Workbench<'_> {
     /// A span written plainly (`15m`) or an expression that gives one.
     pub fn span(&mut self, source: &Expr) -> Option<Guard> {
         match crate::time::Span::parse(&source.text) {
-            Some(span) => Some(Guard::literal(&source.text, crate::value::Value::Span(span))),
+            Some(span) => Some(Guard::literal(&source.text, Value::Span(span))),
             None => {
                 let counts = source.text.trim().starts_with(|it: char| it.is_ascii_digit());
                 if counts && source.text.trim().chars().all(|it| it.is_ascii_alphanumeric() || it == ' ') {
@@ -96,6 +84,19 @@ impl Workbench<'_> {
                 self.guard(source, &Type::Span)
             }
         }
+    }
+
+    /// The same, longer than nothing.
+    pub fn some_span(&mut self, source: &Expr) -> Option<Guard> {
+        let guard = self.span(source)?;
+        if let Some(Value::Span(span)) = guard.constant()
+            && span.0 <= 0
+        {
+            self.problems
+                .error("no-time", source.at, format!("`{}` is no time at all", source.text))
+                .hint("give it a length, such as 15m");
+        }
+        Some(guard)
     }
 
     pub fn report(&mut self, source: &Expr, errors: Vec<GuardError>) {
@@ -163,6 +164,8 @@ impl Workbench<'_> {
             problem.hint(format!("did you mean `{near}`?"));
         } else if !known.is_empty() && known.len() <= 12 {
             problem.hint(format!("there is {}", known.join(", ")));
+        } else if let Some(key) = known.is_empty().then(|| declared_under(what)).flatten() {
+            problem.hint(format!("there is none yet: declare it under {key}"));
         }
     }
 
@@ -174,6 +177,16 @@ impl Workbench<'_> {
             self.unknown("unknown-field", "field", name, known);
         }
         name.it.clone()
+    }
+
+    /// A stored field whose type is one of those that `what` can use.
+    pub fn field_of(&mut self, name: &At<Name>, fits: fn(&Type) -> bool, what: &str, hint: &str) -> Name {
+        if let Some(ty) = self.shape.fields.get(&name.it).map(|it| it.ty()).filter(|it| !fits(it)) {
+            self.problems
+                .error("wrong-field", name.at, format!("field `{}` holds {ty}, not {what}", name.it))
+                .hint(hint);
+        }
+        self.field(name)
     }
 
     pub fn counter(&mut self, name: &At<Name>) -> Name {
@@ -216,9 +229,32 @@ impl Workbench<'_> {
 
 /// Whether an expression's value can change without any event.
 pub(super) fn needs_now(guard: &Guard, reads: &[Read]) -> bool {
-    guard.reads().iter().any(|it| match reads.get(it.slot.0 as usize) {
-        Some(Read::Now | Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue) => true,
-        Some(Read::Computed(inner) | Read::Relation(inner)) => needs_now(inner, reads),
-        _ => false,
+    // Settings cannot depend on the time.
+    depends(guard, reads, &[], |it| {
+        matches!(it, Read::Now | Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue)
     })
+}
+
+/// The key under which such a thing would be declared.
+fn declared_under(what: &str) -> Option<&'static str> {
+    Some(match what {
+        "counter" => "`counters`",
+        "slot" => "`slots`",
+        "ref" => "`refs`",
+        "field" => "`fields`",
+        "effect" => "`effects`",
+        "audience" => "`audiences` of pack.yaml",
+        _ if what.starts_with("transition of") => "`transitions`",
+        _ if what.starts_with("field that") => "its `takes`",
+        _ => return None,
+    })
+}
+
+/// An id, or text that could be one.
+pub(super) fn is_id(ty: &Type) -> bool {
+    matches!(ty, Type::Text | Type::Choice(_))
+}
+
+pub(super) fn is_ids(ty: &Type) -> bool {
+    matches!(ty, Type::List(of) if is_id(of))
 }

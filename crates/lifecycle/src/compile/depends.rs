@@ -1,0 +1,114 @@
+//! What an expression depends on, through every name it mentions.
+
+use std::collections::BTreeSet;
+
+use super::workbench::Workbench;
+use crate::guard::Guard;
+use crate::model::{Look, Read, Setting};
+use crate::name::Name;
+use crate::source::Place;
+use crate::syntax::Expr;
+
+/// Whether it reads something of this kind: itself, or through computed fields, relations and settings.
+pub(super) fn depends(
+    guard: &Guard,
+    reads: &[Read],
+    settings: &[Setting],
+    wanted: impl Fn(&Read) -> bool,
+) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut todo = vec![guard];
+    while let Some(guard) = todo.pop() {
+        for slot in guard.reads().iter().map(|it| it.slot) {
+            let Some(read) = reads.get(slot.0 as usize).filter(|_| seen.insert(slot)) else { continue };
+            if wanted(read) {
+                return true;
+            }
+            match read {
+                Read::Computed(inner) | Read::Relation(inner) => todo.push(inner),
+                Read::Setting(place) => todo.extend(settings.get(*place).iter().flat_map(|it| &it.from)),
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+/// Most reads that one computed field, relation or setting may stand for.
+const DEAREST: u64 = 200;
+
+impl Workbench<'_> {
+    fn depends(&self, guard: &Guard, wanted: impl Fn(&Read) -> bool) -> bool {
+        depends(guard, &self.table.reads, &self.settings, wanted)
+    }
+
+    /// A counter's value is only known once its window is: the window cannot depend on a counter.
+    pub fn window(&mut self, guard: Option<Guard>, source: &Option<Expr>, key: &str) -> Option<Guard> {
+        let (guard, source) = (guard?, source.as_ref()?);
+        if self.depends(&guard, reads_counter) {
+            self.problems
+                .error("counter-reads-counter", source.at, format!("`{key}` cannot depend on a counter"))
+                .hint("use a fixed value, a setting or a field");
+        }
+        Some(guard)
+    }
+
+    /// A limit that moves with what it limits says nothing.
+    pub fn limit(&mut self, guard: Option<Guard>, source: &Option<Expr>, counter: &Name) -> Option<Guard> {
+        let (guard, source) = (guard?, source.as_ref()?);
+        let own = |read: &Read| matches!(read, Read::Counter(name) | Read::Counters(name) if name == counter);
+        if self.depends(&guard, own) {
+            self.problems
+                .error(
+                    "counter-reads-counter",
+                    source.at,
+                    format!("the limit of `{counter}` depends on `{counter}` itself"),
+                )
+                .hint("use a fixed value, a setting, a field or another counter");
+        }
+        Some(guard)
+    }
+
+    /// Others that move do not wake those they are named by; only those that name them.
+    pub fn wakes(&mut self, guard: &Guard, source: &Expr) {
+        let refs = &self.shape.refs;
+        let forward =
+            |read: &Read| matches!(read, Read::Group(name, _) if refs.get(name).is_some_and(|it| it.many));
+        if self.depends(guard, forward) {
+            self.problems
+                .error(
+                    "deaf-reaction",
+                    source.at,
+                    "a reaction cannot count the entities that a field names: it would not notice when they move",
+                )
+                .hint("count from the other side: give the ref an `inverse` and react there");
+        }
+    }
+
+    /// Does `work`, and notes under `key` how many reads all that it compiled stands for.
+    pub fn priced<T>(&mut self, key: String, name: &str, at: Place, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.table.spent;
+        let result = work(self);
+        let mut cost = self.table.spent.saturating_sub(before);
+        if cost > DEAREST {
+            self.problems
+                .error(
+                    "too-costly",
+                    at,
+                    format!("reading `{name}` once means {cost} reads, through all that it is made of"),
+                )
+                .hint(format!("at most {DEAREST}: let rules `set` a stored field, and build on that"));
+            // Told once, not again for all that is made of it.
+            cost = 0;
+        }
+        self.table.costs.insert(key, cost);
+        result
+    }
+}
+
+fn reads_counter(read: &Read) -> bool {
+    matches!(
+        read,
+        Read::Counter(_) | Read::Counters(_) | Read::Ref(_, Look::Counter(_)) | Read::Me(Look::Counter(_))
+    )
+}
