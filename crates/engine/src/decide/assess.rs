@@ -103,7 +103,6 @@ impl Decider<'_> {
             unmet.append(&mut faults);
         }
         self.frozen(life, entity, rule, &fields, &mut unmet);
-        self.kept(entity, rule, &fields, &mut unmet);
         let after = Scope { changed: &fields, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
         if let Some(state) = target.and_then(|it| life.state(it)) {
@@ -337,15 +336,6 @@ impl Decider<'_> {
                 unmet.push(
                     Unmet::new("frozen", format!("{name} cannot change while {}", state.name)).of(name),
                 );
-            }
-        }
-    }
-
-    fn kept(&self, entity: &Entity, rule: &Rule<'_>, fields: &[(Name, Value)], unmet: &mut Vec<Unmet>) {
-        for name in rule.keep {
-            if fields.iter().any(|(it, value)| it == name && *value != entity.fields.value(name)) {
-                let message = format!("{} must keep {name}, but the rules would change it", rule.trigger);
-                unmet.push(Unmet::new("kept", message).of(name));
             }
         }
     }
