@@ -18,7 +18,7 @@ verify:
 
 # Decisions per second, with controls.
 bench:
-    cargo run --release --package bench-law
+    scripts/bench
 
 # Fuzzes each target for this many seconds.
 fuzz seconds="60":

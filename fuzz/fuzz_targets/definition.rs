@@ -1,12 +1,24 @@
 //! Bytes to a pack: `pack.yaml`, a line `%%%%`, a lifecycle; more lifecycles may follow.
 //!
-//! Whatever comes, compiling answers, and what it finds wrong can be shown.
+//! Whatever comes, compiling answers, and what it finds wrong can be shown. What compiles is then lived:
+//! each lifecycle has an entity made, and every transition asked for by everybody.
 
 #![no_main]
 
+use std::sync::Arc;
+
 use libfuzzer_sys::fuzz_target;
+use trackside_engine::Law;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::Project;
+use trackside_engine::world::World;
 use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::time::Timestamp;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
@@ -19,6 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         Ok((pack, warnings)) => {
             assert!(!warnings.has_errors());
             std::hint::black_box(format!("{pack:?}"));
+            live(pack);
         }
         Err(problems) => {
             assert!(problems.has_errors(), "nothing compiled and nothing was said about it");
@@ -26,3 +39,27 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
 });
+
+/// Most transitions tried of a lifecycle: a definition may name thousands.
+const TRIED: usize = 32;
+
+fn live(pack: Pack) {
+    let roles: Vec<_> = pack.roles.keys().cloned().chain(["admin".into()]).collect();
+    let kinds = [ActorKind::Human, ActorKind::Agent, ActorKind::System];
+    let actors = kinds.map(|kind| Actor::new(kind.as_str(), kind).with_roles(roles.clone()));
+    let lifecycles = pack.lifecycles.clone();
+    let mut world = World::new(Arc::new(Law::new([pack])), Project::default(), Timestamp(0));
+    for actor in &actors {
+        for life in &lifecycles {
+            let entity = EntityKey::new(life.name.clone(), "x");
+            let fields = Fields::default();
+            world.submit(&Command::new(actor.clone(), Ask::Create { entity: entity.clone(), fields }));
+            for transition in life.transitions.iter().take(TRIED) {
+                let command =
+                    Command::fire(actor.clone(), entity.clone(), &transition.name, Fields::default());
+                world.submit(&command.because("fuzz"));
+            }
+        }
+    }
+    world.sweep();
+}
