@@ -1,15 +1,24 @@
 //! Named values in order, cheap to copy until one changes.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 /// Values by name. A name that is not there is null.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fields(Arc<Vec<(Name, Value)>>);
+
+/// All that are empty are one.
+static EMPTY: LazyLock<Arc<Vec<(Name, Value)>>> = LazyLock::new(Arc::default);
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self(EMPTY.clone())
+    }
+}
 
 impl Fields {
     pub fn get(&self, name: &str) -> Option<&Value> {

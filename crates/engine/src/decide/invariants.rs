@@ -1,6 +1,6 @@
 //! What must hold after every decision.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use trackside_lifecycle::model::{Invariant, Lifecycle, Severity};
 use trackside_lifecycle::name::Name;
@@ -128,7 +128,7 @@ impl Decider<'_> {
         }
         let request = onlooker();
         let around = self.around();
-        Ok(self.test(&plain_scope(&around, life, entity, &request), &invariant.holds)?.unwrap_or(false))
+        Ok(self.test(&plain_scope(&around, life, entity, request), &invariant.holds)?.unwrap_or(false))
     }
 
     /// Whether it was broken before this command.
@@ -141,7 +141,7 @@ impl Decider<'_> {
         let request = onlooker();
         let untouched = Draft::new(base);
         let around = Surroundings { draft: &untouched, ..self.around() };
-        Ok(!self.test(&plain_scope(&around, life, before, &request), &invariant.holds)?.unwrap_or(false))
+        Ok(!self.test(&plain_scope(&around, life, before, request), &invariant.holds)?.unwrap_or(false))
     }
 
     pub fn evidence(
@@ -152,7 +152,7 @@ impl Decider<'_> {
     ) -> Result<(String, Fields), Stop> {
         let request = onlooker();
         let around = self.around();
-        let scope = plain_scope(&around, life, entity, &request);
+        let scope = plain_scope(&around, life, entity, request);
         let saw = scope.saw(&invariant.holds);
         let saw = saw
             .iter()
@@ -162,6 +162,8 @@ impl Decider<'_> {
 }
 
 /// Nobody in particular, looking.
-fn onlooker() -> Request {
-    Request::engine(ActorKind::System, Fields::default(), names::ENGINE.clone(), None)
+fn onlooker() -> &'static Request {
+    static ONLOOKER: LazyLock<Request> =
+        LazyLock::new(|| Request::engine(ActorKind::System, Fields::default(), names::ENGINE.clone(), None));
+    &ONLOOKER
 }

@@ -1,6 +1,7 @@
 //! Types of fields: which values fit, and what to say of those that do not.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -41,6 +42,23 @@ pub struct Misfit {
     pub message: String,
 }
 
+/// The way to a part of a value; spelled out only if something is wrong there.
+enum Path<'a> {
+    Field(&'a str),
+    Member(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => f.write_str(name),
+            Self::Member(of, name) => write!(f, "{of}.{name}"),
+            Self::Item(of, n) => write!(f, "{of}[{n}]"),
+        }
+    }
+}
+
 /// Most levels of a value that comes from outside.
 const DEPTH: u32 = 32;
 
@@ -52,22 +70,22 @@ impl FieldType {
     /// Null always fits: it means that the field is not set.
     pub fn accept(&self, field: &str, value: &Value) -> Result<Value, Vec<Misfit>> {
         let mut misfits = Vec::new();
-        let kept = self.keep(field, value, 0, &mut misfits);
+        let kept = self.keep(&Path::Field(field), value, 0, &mut misfits);
         if misfits.is_empty() { Ok(kept) } else { Err(misfits) }
     }
 
-    fn keep(&self, path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
+    fn keep(&self, path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
         let before = out.len();
         let kept = self.keep_inner(path, value, depth, out);
         if let (Some(says), true) = (&self.says, out.len() > before) {
             let code = out.get(before).map_or("invalid", |it| it.code);
             out.truncate(before);
-            out.push(Misfit { path: path.to_owned(), code, message: says.clone() });
+            out.push(Misfit { path: path.to_string(), code, message: says.clone() });
         }
         kept
     }
 
-    fn keep_inner(&self, path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
+    fn keep_inner(&self, path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
         if value.is_null() {
             return Value::Null;
         }
@@ -141,7 +159,7 @@ impl FieldType {
                 let kept: Vec<Value> = list
                     .iter()
                     .enumerate()
-                    .map(|(n, item)| items.keep(&format!("{path}[{n}]"), item, depth + 1, out))
+                    .map(|(n, item)| items.keep(&Path::Item(path, n), item, depth + 1, out))
                     .collect();
                 if *unique
                     && kept.iter().enumerate().any(|(n, it)| kept.iter().take(n).any(|other| other == it))
@@ -155,7 +173,7 @@ impl FieldType {
                 for (name, item) in map.iter() {
                     match properties.get(name) {
                         Some(ty) => {
-                            let item = ty.keep(&format!("{path}.{name}"), item, depth + 1, out);
+                            let item = ty.keep(&Path::Member(path, name), item, depth + 1, out);
                             if !item.is_null() {
                                 kept.insert(name.clone(), item);
                             }
@@ -163,7 +181,7 @@ impl FieldType {
                         None => {
                             let known: Vec<&str> = properties.keys().map(Name::as_str).collect();
                             out.push(misfit(
-                                &format!("{path}.{name}"),
+                                &Path::Member(path, name),
                                 "unexpected-field",
                                 format!("{path} has no member {name}; it has {}", known.join(", ")),
                             ));
@@ -173,7 +191,7 @@ impl FieldType {
                 for name in required {
                     if map.get(name).is_none_or(Value::is_null) {
                         out.push(misfit(
-                            &format!("{path}.{name}"),
+                            &Path::Member(path, name),
                             "missing",
                             format!("{path}.{name} is required"),
                         ));
@@ -185,7 +203,7 @@ impl FieldType {
                 let mut kept = BTreeMap::new();
                 for (name, item) in map.iter() {
                     reserved(path, name, out);
-                    kept.insert(name.clone(), values.keep(&format!("{path}.{name}"), item, depth + 1, out));
+                    kept.insert(name.clone(), values.keep(&Path::Member(path, name), item, depth + 1, out));
                 }
                 Value::map(kept)
             }
@@ -243,7 +261,7 @@ pub(crate) fn six_decimals(number: f64) -> f64 {
 }
 
 /// A value of no declared type: kept as it is, but for names that only we may use.
-fn plain(path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
+fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
     if depth > DEPTH {
         out.push(misfit(path, "too-deep", format!("{path} is nested more than {DEPTH} levels deep")));
         return Value::Null;
@@ -265,13 +283,13 @@ fn plain(path: &str, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value 
     value.clone()
 }
 
-fn reserved(path: &str, name: &Name, out: &mut Vec<Misfit>) {
+fn reserved(path: &Path<'_>, name: &Name, out: &mut Vec<Misfit>) {
     if name.starts_with('$') {
         out.push(misfit(path, "reserved-name", format!("{path}: names starting with $ are reserved")));
     }
 }
 
-fn bounds(path: &str, it: f64, min: Option<f64>, max: Option<f64>, out: &mut Vec<Misfit>) {
+fn bounds(path: &Path<'_>, it: f64, min: Option<f64>, max: Option<f64>, out: &mut Vec<Misfit>) {
     if min.is_some_and(|min| it < min) || max.is_some_and(|max| it > max) {
         let message = match (min, max) {
             (Some(min), Some(max)) => format!("{path} must be between {min} and {max}"),
@@ -283,7 +301,7 @@ fn bounds(path: &str, it: f64, min: Option<f64>, max: Option<f64>, out: &mut Vec
     }
 }
 
-fn lengths(path: &str, text: &str, min: Option<u32>, max: Option<u32>, out: &mut Vec<Misfit>) {
+fn lengths(path: &Path<'_>, text: &str, min: Option<u32>, max: Option<u32>, out: &mut Vec<Misfit>) {
     let length = if text.trim().is_empty() { 0 } else { text.chars().count() as u64 };
     if min.is_some_and(|min| length < u64::from(min)) {
         out.push(misfit(path, "too-short", format!("{path} must have {}", amount(min, max, "character"))));
@@ -303,6 +321,6 @@ fn amount(min: Option<u32>, max: Option<u32>, what: &str) -> String {
     }
 }
 
-fn misfit(path: &str, code: &'static str, message: String) -> Misfit {
-    Misfit { path: path.to_owned(), code, message }
+fn misfit(path: &Path<'_>, code: &'static str, message: String) -> Misfit {
+    Misfit { path: path.to_string(), code, message }
 }
