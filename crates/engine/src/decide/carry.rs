@@ -44,7 +44,7 @@ impl Decider<'_> {
         if request.reason.is_none() && !rule.about.is_empty() {
             request.reason = Some(Arc::from(rule.about));
         }
-        let (event, mut counted_all, was) = {
+        let (event, outcome, mut counted_all, was) = {
             let before = match &born {
                 Some(_) => None,
                 None => Some(self.here(key)?.1),
@@ -76,7 +76,7 @@ impl Decider<'_> {
             self.record(key, request, trigger, event);
         }
         let entered = matches!(event, Event::Created { .. } | Event::Transitioned { .. });
-        let seq = self.record(key, request, trigger, event);
+        let seq = self.record_move(request, trigger, event, outcome);
         self.root.get_or_insert(seq);
         if request.cause.is_none() {
             request.cause = self.root;
@@ -98,7 +98,7 @@ impl Decider<'_> {
         Ok(moved)
     }
 
-    /// The event of the move, complete with counts, clocks and shifts.
+    /// The event of the move, complete with counts, clocks and shifts, and what it makes of the entity.
     fn move_event<'l>(
         &self,
         life: &'l Lifecycle,
@@ -107,7 +107,7 @@ impl Decider<'_> {
         before: Option<&Entity>,
         present: &Entity,
         request: &Request,
-    ) -> Result<(Event, Vec<Counted<'l>>, Fields), Stop> {
+    ) -> Result<(Event, Entity, Vec<Counted<'l>>, Fields), Stop> {
         let was = before.map(|it| it.fields.clone()).unwrap_or_default();
         let mut fields = plan.fields.clone();
         if rule.creating {
@@ -157,13 +157,18 @@ impl Decider<'_> {
         late.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
         late.shifts = shifts(life, before, &next);
         late.same = self.same_change(&scope, present.same.as_ref())?;
+        if !late.timers.is_empty() || late.same.is_some() {
+            let rest = Changes { timers: late.timers.clone(), same: late.same.clone(), ..Changes::default() };
+            let version = next.version;
+            evolve(&mut next, &Event::FieldsChanged { changes: rest }, self.now, version);
+        }
         if let Some(changes) = event.changes_mut() {
             changes.tallies.append(&mut late.tallies);
             changes.timers = late.timers;
             changes.shifts = late.shifts;
             changes.same = late.same;
         }
-        Ok((event, moves, was))
+        Ok((event, next, moves, was))
     }
 
     /// Counters that this move sets to zero.

@@ -80,6 +80,41 @@ impl<'a> Draft<'a> {
         self.entries.push(entry);
     }
 
+    /// The same for a move whose outcome is known already: what `apply` would make of its entity.
+    pub fn record_move(&mut self, entry: Entry, outcome: Entity) {
+        if let Some(changes) = entry.event.changes() {
+            for shift in &changes.shifts {
+                self.shift(&entry.entity, shift);
+            }
+            if let Some(same) = &changes.same {
+                let before = match self.entity(&entry.entity) {
+                    Found::Here(it) => it.same.clone(),
+                    _ => None,
+                };
+                self.set_same(&entry.entity, before.as_ref(), same.as_ref());
+            }
+        }
+        match self.entities.iter_mut().find(|it| it.key == outcome.key) {
+            Some(entity) => *entity = outcome,
+            None => self.entities.push(outcome),
+        }
+        self.entries.push(entry);
+    }
+
+    /// Whether applying the entries one by one comes to what is here.
+    pub fn agrees(&self) -> bool {
+        let mut again = Self::new(self.base);
+        for entry in &self.entries {
+            again.record(entry.clone());
+        }
+        let sorted = |it: &Self| {
+            let mut all = it.entities.clone();
+            all.sort_by(|a, b| a.key.cmp(&b.key));
+            all
+        };
+        sorted(&again) == sorted(self) && again.counts == self.counts && again.sames == self.sames
+    }
+
     /// Owners of the groups whose counts changed.
     pub fn counted(&self) -> Vec<EntityKey> {
         let mut owners: Vec<EntityKey> = self.counts.keys().map(|it| it.of.clone()).collect();

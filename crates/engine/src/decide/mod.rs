@@ -241,6 +241,7 @@ impl<'a> Decider<'a> {
     }
 
     fn finish(self, command: &Command, fingerprint: Option<String>) -> Decision {
+        debug_assert!(self.draft.agrees(), "what was decided is not what its entries come to");
         let mut entries = self.draft.entries;
         let first = entries.first().map_or(0, |it| it.seq);
         let root = self.root.map_or(0, |it| usize::try_from(it - first).unwrap_or(0));
@@ -284,12 +285,30 @@ impl<'a> Decider<'a> {
 
     /// Writes an event of an entity.
     fn record(&mut self, key: &EntityKey, request: &Request, trigger: &Name, event: Event) -> u64 {
+        let entry = self.entry(key, request, trigger, event);
+        let seq = entry.seq;
+        self.draft.record(entry);
+        seq
+    }
+
+    /// The same for a move whose outcome is known already.
+    fn record_move(&mut self, request: &Request, trigger: &Name, event: Event, outcome: Entity) -> u64 {
+        let entry = self.entry(&outcome.key, request, trigger, event);
+        let seq = entry.seq;
+        self.draft.record_move(entry, outcome);
+        seq
+    }
+
+    fn entry(&mut self, key: &EntityKey, request: &Request, trigger: &Name, event: Event) -> Entry {
+        if !self.touched.contains(key) {
+            self.touched.push(key.clone());
+        }
         let seq = self.draft.next_seq();
         let version = match self.draft.entity(key) {
             Found::Here(entity) => entity.version + u64::from(grows(&event)),
             _ => 1,
         };
-        self.draft.record(Entry {
+        Entry {
             seq,
             at: self.now,
             entity: key.clone(),
@@ -303,11 +322,7 @@ impl<'a> Decider<'a> {
             condition: request.condition.clone(),
             key: None,
             event,
-        });
-        if !self.touched.contains(key) {
-            self.touched.push(key.clone());
         }
-        seq
     }
 
     fn hit(&self, life: &Lifecycle, kind: PointKind, what: impl FnOnce() -> String) {
