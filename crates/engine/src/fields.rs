@@ -22,8 +22,8 @@ impl Default for Fields {
 
 impl Fields {
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let place = self.place(name).ok()?;
-        self.0.get(place).map(|(_, value)| value)
+        // Few, and of different lengths: looking at each is quicker than dividing.
+        self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value)
     }
 
     pub fn value(&self, name: &str) -> Value {

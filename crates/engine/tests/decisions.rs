@@ -121,6 +121,7 @@ fn a_refusal_names_everything_that_is_unmet_with_what_it_saw() {
         panic!("accepted");
     };
     assert_eq!(refusal.code, "not-permitted");
+    assert!(refusal.detail.starts_with("ada may not shut. Who may: lead or"), "{}", refusal.detail);
     assert_eq!(refusal.errors.len(), 4);
     assert!(refusal.allowed.is_empty());
 }
