@@ -45,13 +45,8 @@ pub(crate) fn cases() -> Vec<Case> {
             What::Start,
         ),
         case("mission.task start, 100,000 entities", 100_000, 20_000, 0, What::Start),
-        case(
-            "mission.task start, 1,000 entities with 50 entries of history each",
-            1_000,
-            1_000,
-            50,
-            What::Start,
-        ),
+        case("mission.task start, 500 entities with 20 entries of history each", 500, 500, 20, What::Start),
+        case("mission.task start, 500 entities with 400 entries of history each", 500, 500, 400, What::Start),
         case("mission.task comment (two windowed counters)", 10_000, 10_000, 0, What::Comment),
         case("build.task fail (counter, choice of target, deadline)", 10_000, 10_000, 0, What::Fail),
     ]
