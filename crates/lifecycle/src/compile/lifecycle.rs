@@ -412,6 +412,9 @@ fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile, types: &Types<'_>) -> 
     // A gate may read what any request brings: the union of all values taken.
     let mut gates = Vec::new();
     bench.taken = every_taken_value(file);
+    // A value that some request brings under a field's name does not hide the field from the others.
+    let fields = &bench.shape.fields;
+    bench.taken.retain(|name, _| !fields.contains_key(name));
     for (_, decl) in file.gates.iter() {
         for (name, it) in decl.takes.iter() {
             let ty = types.build(it, name.at, bench.problems).ty();
