@@ -5,7 +5,6 @@ use trackside_lifecycle::time::Timestamp;
 
 use crate::entity::{Entity, Lease, OpenEffect, Stay, Tallies, TimerState};
 use crate::event::{Changes, Entry, Event, TallyChange};
-use crate::fields::Fields;
 use crate::view::{Ledger, View};
 
 /// Makes a view what it is after an entry.
@@ -45,24 +44,7 @@ fn born(entry: &Entry) -> Option<Entity> {
         Event::Corrected { from: None, to, definition, .. } => (*definition, to),
         _ => return None,
     };
-    Some(Entity {
-        key: entry.entity.clone(),
-        definition,
-        state: state.clone(),
-        previous_state: None,
-        version: 0,
-        fields: Fields::default(),
-        created_at: entry.at,
-        updated_at: entry.at,
-        state_entered_at: entry.at,
-        stays: Vec::new(),
-        timers: Vec::new(),
-        tallies: Vec::new(),
-        leases: Vec::new(),
-        effects: Vec::new(),
-        same: None,
-        broken: Vec::new(),
-    })
+    Some(Entity::new(entry.entity.clone(), definition, state.clone(), entry.at))
 }
 
 /// What one event makes of its entity.

@@ -103,6 +103,28 @@ pub struct OpenEffect {
 }
 
 impl Entity {
+    /// One that has just come to be, before anything is known of it.
+    pub fn new(key: EntityKey, definition: u32, state: Name, at: Timestamp) -> Self {
+        Self {
+            key,
+            definition,
+            state,
+            previous_state: None,
+            version: 0,
+            fields: Fields::default(),
+            created_at: at,
+            updated_at: at,
+            state_entered_at: at,
+            stays: Vec::new(),
+            timers: Vec::new(),
+            tallies: Vec::new(),
+            leases: Vec::new(),
+            effects: Vec::new(),
+            same: None,
+            broken: Vec::new(),
+        }
+    }
+
     pub fn stay(&self, state: &str) -> Option<&Stay> {
         self.stays.iter().find(|it| it.state == *state)
     }

@@ -11,7 +11,6 @@ use super::request::Request;
 use super::{Decider, Stop, unknown_lifecycle};
 use crate::command::What;
 use crate::entity::Entity;
-use crate::fields::Fields;
 use crate::key::{EntityKey, is_valid_id};
 use crate::refusal::{Refusal, Stage, Unmet};
 use crate::trace::PointKind;
@@ -157,29 +156,10 @@ impl Decider<'_> {
 
     /// An entity as it is before anything is known of it but its defaults.
     pub fn blank(&self, life: &Lifecycle, key: &EntityKey) -> Entity {
-        let mut fields = Fields::default();
+        let mut entity = Entity::new(key.clone(), life.version, life.initial.clone(), self.now);
         for field in life.fields.values() {
-            if !field.default.is_null() {
-                fields.set(&field.name, field.default.clone());
-            }
+            entity.fields.set(&field.name, field.default.clone());
         }
-        Entity {
-            key: key.clone(),
-            definition: life.version,
-            state: life.initial.clone(),
-            previous_state: None,
-            version: 0,
-            fields,
-            created_at: self.now,
-            updated_at: self.now,
-            state_entered_at: self.now,
-            stays: Vec::new(),
-            timers: Vec::new(),
-            tallies: Vec::new(),
-            leases: Vec::new(),
-            effects: Vec::new(),
-            same: None,
-            broken: Vec::new(),
-        }
+        entity
     }
 }

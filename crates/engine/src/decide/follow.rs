@@ -49,7 +49,7 @@ impl Decider<'_> {
                 self.birth(life, key, birth, trigger, request, moved)?;
             }
         }
-        self.limits(life, key, trigger, request, moved)
+        self.limits(life, key, request, moved)
     }
 
     /// A further move of the same entity.
@@ -249,7 +249,6 @@ impl Decider<'_> {
         &mut self,
         life: &Lifecycle,
         key: &EntityKey,
-        trigger: &Name,
         request: &Request,
         moved: &Moved<'_>,
     ) -> Result<(), Stop> {
@@ -275,7 +274,6 @@ impl Decider<'_> {
                 }
             }
         }
-        let _ = trigger;
         Ok(())
     }
 

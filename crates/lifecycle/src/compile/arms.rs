@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::types::Types;
 use super::workbench::Workbench;
 use crate::guard::{Guard, Template, Type};
-use crate::model::{Aim, Arm, Check, Choice, Consequences, Create, FieldType, StateSet, Take, Target};
+use crate::model::{Aim, Arm, Check, Choice, Consequences, Create, FieldType, Take, Target};
 use crate::name::Name;
 use crate::source::{At, Named, NodeValue, OneOrMany, Place};
 use crate::syntax::{self, ArmDecl, Checks, Takes, TargetDecl, TypeDecl};
@@ -352,9 +352,4 @@ fn nobody() -> Guard {
 
 pub(super) fn syntax_list(from: &Option<OneOrMany<At<Name>>>) -> Vec<At<Name>> {
     from.as_ref().map(|it| it.iter().cloned().collect()).unwrap_or_default()
-}
-
-/// States as a set, from plain names that are known to be states.
-pub(super) fn state_set(names: Vec<Name>) -> StateSet {
-    StateSet(names)
 }

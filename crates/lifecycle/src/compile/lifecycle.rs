@@ -200,7 +200,7 @@ pub(super) fn compile(
             invariants.push(Invariant {
                 name: name.it.clone(),
                 holds,
-                within: Some(super::arms::state_set(vec![name.it.clone()])),
+                within: Some(StateSet(vec![name.it.clone()])),
                 severity: Severity::Error,
                 says: crate::guard::Template::text(&format!(
                     "While {} it must hold that {}",

@@ -176,7 +176,7 @@ impl Workbench<'_> {
                 return None;
             }
             (None, Some(keys)) => {
-                Tally::ByKey(keys.iter().filter_map(|it| self.counted_guard(it, &Type::Any)).collect())
+                Tally::ByKey(keys.iter().filter_map(|it| self.guard(it, &Type::Any)).collect())
             }
             (None, None) => Tally::One,
         };
@@ -195,8 +195,8 @@ impl Workbench<'_> {
             name: name.it.clone(),
             about: from.about.clone().unwrap_or_default(),
             tally,
-            add: from.add.as_ref().and_then(|it| self.counted_guard(it, &Type::Float)),
-            only_if: from.r#if.as_ref().and_then(|it| self.counted_guard(it, &Type::Bool)),
+            add: from.add.as_ref().and_then(|it| self.guard(it, &Type::Float)),
+            only_if: from.r#if.as_ref().and_then(|it| self.guard(it, &Type::Bool)),
             within,
             last,
             on_moves: from.on.is_some(),
@@ -232,11 +232,6 @@ impl Workbench<'_> {
             self.error("within-and-last", name.at, "a counter has `within` or `last`, not both");
         }
         Some(counter)
-    }
-
-    /// A counter's own expressions see what the request that counts it takes.
-    fn counted_guard(&mut self, source: &syntax::Expr, expected: &Type) -> Option<crate::guard::Guard> {
-        self.guard(source, expected)
     }
 
     pub fn lease_slot(&mut self, name: &At<Name>, from: &SlotDecl) -> Option<Slot> {
