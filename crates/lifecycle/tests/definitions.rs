@@ -135,8 +135,11 @@ fn a_type_that_contains_itself_ends() {
 
 #[test]
 fn what_is_reserved_is_refused_by_name() {
-    refused(("create: {", "line: { of: channel }\ncreate: {"), &["`line`"]);
-    refused(("set: { owner: actor.id }", "pick: { order: [tries] }"), &["`pick`"]);
+    refused(("create: {", "line: { of: channel }\ncreate: {"), &["`line`", "comes with a later release"]);
+    refused(
+        ("set: { owner: actor.id }", "pick: { order: [tries] }"),
+        &["`pick`", "comes with a later release"],
+    );
 }
 
 #[test]
