@@ -10,6 +10,9 @@ use crate::view::{Ledger, View};
 /// Makes a view what it is after an entry.
 pub fn apply(view: &mut View, entry: &Entry) {
     apply_to(view, entry);
+    for change in &entry.reranked {
+        view.rankings.change(change);
+    }
     view.seq = entry.seq;
     if let Some(record) = &entry.key {
         view.remember(&entry.actor, entry.seq, record);
@@ -19,7 +22,7 @@ pub fn apply(view: &mut View, entry: &Entry) {
 pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
     if let Some(changes) = entry.event.changes() {
         for shift in &changes.shifts {
-            ledger.shift(&entry.entity, shift);
+            ledger.shift(&entry.entity, shift, entry.at);
         }
         if let Some(same) = &changes.same {
             let before = ledger.entity_mut(&entry.entity).and_then(|it| it.same.take());
@@ -106,6 +109,11 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
             entity.effects.push(OpenEffect { id: *id, effect: effect.clone() });
         }
         Event::EffectSettled { id, .. } => entity.effects.retain(|it| it.id != *id),
+        Event::EvidenceKept { .. } => entity.kept = entity.kept.saturating_add(1),
+        Event::Erased => {
+            entity.tallies.clear();
+            entity.effects.clear();
+        }
         Event::Assigned { .. }
         | Event::MessagePosted { .. }
         | Event::Notified { .. }

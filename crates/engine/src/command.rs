@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
+use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
 
 use crate::actor::Actor;
@@ -28,6 +29,8 @@ pub enum Ask {
         fields: Fields,
     },
     Fire(Fire),
+    /// The next one of a ranking, for whoever asks.
+    Claim(Claim),
     Heartbeat {
         entity: EntityKey,
         slot: Name,
@@ -57,6 +60,17 @@ pub enum Ask {
     },
     /// Puts an entity into a state as it is: imports and tests.
     Plant(Plant),
+}
+
+/// The next entity that can be had.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub lifecycle: Name,
+    /// The transition that takes it; needed where several rankings can be claimed from.
+    pub event: Option<Name>,
+    /// Only those that this lets through.
+    pub only: Option<Filter>,
+    pub fields: Fields,
 }
 
 /// An entity as it is to be.
@@ -110,9 +124,10 @@ impl Command {
         self
     }
 
-    /// The entity it speaks of.
-    pub fn entity(&self) -> &EntityKey {
-        match &self.ask {
+    /// The entity it speaks of; none where that is for the engine to find.
+    pub fn entity(&self) -> Option<&EntityKey> {
+        Some(match &self.ask {
+            Ask::Claim(_) => return None,
             Ask::Create { entity, .. }
             | Ask::Heartbeat { entity, .. }
             | Ask::Due { entity, .. }
@@ -121,7 +136,7 @@ impl Command {
             | Ask::Inspect { entity } => entity,
             Ask::Plant(plant) => &plant.entity,
             Ask::Fire(fire) => &fire.entity,
-        }
+        })
     }
 
     /// What it says, as a digest: equal commands have equal ones, on every machine and in every release.
@@ -130,8 +145,8 @@ impl Command {
         digest.text(&self.actor.id);
         digest.text(self.on_behalf_of.as_deref().unwrap_or_default());
         digest.text(self.reason.as_deref().unwrap_or_default());
-        digest.text(&self.entity().lifecycle);
-        digest.text(&self.entity().id);
+        digest.text(self.entity().map_or("", |it| &it.lifecycle));
+        digest.text(self.entity().map_or("", |it| &it.id));
         let fields = match &self.ask {
             Ask::Create { fields, .. } => {
                 digest.text("create");
@@ -146,6 +161,13 @@ impl Command {
                 digest.text(name);
                 digest.text(&format!("{:?} {:?}", fire.fence, fire.if_version));
                 Some(&fire.fields)
+            }
+            Ask::Claim(claim) => {
+                digest.text("claim");
+                digest.text(&claim.lifecycle);
+                digest.text(claim.event.as_deref().unwrap_or_default());
+                digest.text(claim.only.as_ref().map_or("", |it| it.source()));
+                Some(&claim.fields)
             }
             Ask::Heartbeat { slot, fence, .. } => {
                 digest.text("heartbeat");

@@ -3,12 +3,19 @@
 use std::collections::BTreeSet;
 
 use trackside_lifecycle::guard::Guard;
-use trackside_lifecycle::model::{Check, Lifecycle, Take, Target, TimerKind};
+use trackside_lifecycle::model::{Check, Lifecycle, Pack, Take, Target, TimerKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use crate::decide::arm_label;
 use crate::trace::{Point, PointKind};
+
+/// Every rule of a pack that a scenario can exercise.
+pub fn points_of(pack: &Pack) -> BTreeSet<Point> {
+    let mut points: BTreeSet<Point> = pack.lifecycles.iter().flat_map(|it| points(it)).collect();
+    points.extend(crate::supervise::points(pack));
+    points
+}
 
 /// Every rule of a lifecycle that a scenario can exercise.
 pub fn points(life: &Lifecycle) -> BTreeSet<Point> {
@@ -53,6 +60,12 @@ pub fn points(life: &Lifecycle) -> BTreeSet<Point> {
         for n in 0..state.always.len() {
             all.add(PointKind::Transition, format!("{label}.always.to[{n}]"));
         }
+    }
+    for ranking in life.rankings.iter().filter(|it| it.claims.is_some()) {
+        all.add(PointKind::Transition, format!("rankings.{}.claims", ranking.name));
+    }
+    for name in &life.evidence {
+        all.add(PointKind::Refusal, format!("evidence.{name}"));
     }
     for gate in &life.gates {
         all.add(PointKind::Refusal, format!("gates.{}", gate.name));

@@ -30,6 +30,9 @@ pub struct Entity {
     pub same: Option<Name>,
     /// Invariants known to be broken.
     pub broken: Vec<Name>,
+    /// How many refused requests were kept as evidence.
+    #[serde(default)]
+    pub kept: u32,
 }
 
 /// How often a state was entered, and how long it lasted, the present stay left out.
@@ -122,6 +125,7 @@ impl Entity {
             effects: Vec::new(),
             same: None,
             broken: Vec::new(),
+            kept: 0,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::actor::ActorKind;
 use crate::entity::{Lease, Tally, TimerState};
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
+use crate::ranking::Reranked;
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct Entry {
     /// The idempotency key that the command came with, on its first entry.
     pub key: Option<KeyRecord>,
     pub event: Event,
+    /// How the decision that it ends changes orders among entities.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reranked: Vec<Reranked>,
 }
 
 /// A command that counts once under this name.
@@ -112,7 +116,19 @@ pub enum Event {
     MessagePosted {
         kind: Name,
         text: Arc<str>,
+        /// The actors it is delivered to; none: whoever may read.
+        to: Option<Vec<Name>>,
+        /// Whose words these are, where not the actor's.
+        from: Option<Name>,
     },
+    /// A request that was refused, kept all the same.
+    EvidenceKept {
+        code: Name,
+        fields: Fields,
+        fence: Option<u64>,
+    },
+    /// Everything that was known of it is dropped, here and from what the journal holds of it.
+    Erased,
     Notified {
         audience: Name,
         to: Vec<Name>,
@@ -197,6 +213,8 @@ impl Event {
             Self::LeaseReleased { .. } => "LEASE_RELEASED",
             Self::LeaseLost { .. } => "LEASE_LOST",
             Self::MessagePosted { .. } => "MESSAGE_POSTED",
+            Self::EvidenceKept { .. } => "EVIDENCE",
+            Self::Erased => "ERASED",
             Self::Notified { .. } => "NOTIFIED",
             Self::AlertRaised { .. } => "ALERT_RAISED",
             Self::EffectRequested { .. } => "EFFECT_REQUESTED",
@@ -269,7 +287,14 @@ impl Event {
             Self::LeaseLost { slot, lease, holder, .. } => {
                 json!({ "slot": slot, "holder": holder, "fence": lease.fence })
             }
-            Self::MessagePosted { kind, text } => json!({ "kind": kind, "text": text }),
+            Self::MessagePosted { kind, text, to, from } => {
+                json!({ "kind": kind, "text": text, "to": to, "from": from })
+            }
+            Self::EvidenceKept { code, fields, fence } => {
+                let fields = fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
+                json!({ "code": code, "fields": Json::Object(fields.collect()), "fence": fence })
+            }
+            Self::Erased => json!({}),
             Self::Notified { audience, to, message } => {
                 json!({ "audience": audience, "to": to, "message": message })
             }

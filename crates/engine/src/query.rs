@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use trackside_lifecycle::guard::{Fault, Scope};
-use trackside_lifecycle::model::Query;
+use trackside_lifecycle::compile::Filter;
+use trackside_lifecycle::guard::{Fault, Scope, Slot};
+use trackside_lifecycle::model::{Pack, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -14,12 +15,16 @@ use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
+use crate::ranking::RankingKey;
+use crate::settings::effective;
 use crate::view::View;
 
 /// What a query gives.
 #[derive(Debug)]
 pub enum Answer<'v> {
     Entities(Vec<&'v Entity>),
+    /// What it gives instead of rows, by name.
+    Values(Vec<(Name, Value)>),
     /// The journal of this entity.
     History(EntityKey),
 }
@@ -37,8 +42,14 @@ pub fn ask<'v>(
     now: Timestamp,
 ) -> Result<Answer<'v>, QueryError> {
     let params = params(query, asked)?;
-    let Some(life) = law.newest(&query.of) else {
-        return Err(QueryError(vec![format!("there is no lifecycle {}", query.of)]));
+    if !query.answers.is_empty() {
+        return values(law, view, query, actor, &params, now).map(Answer::Values);
+    }
+    let Some(of) = &query.of else {
+        return Err(QueryError(vec![format!("{} asks about nothing", query.name)]));
+    };
+    let Some(life) = law.newest(of) else {
+        return Err(QueryError(vec![format!("there is no lifecycle {of}")]));
     };
     let failed = |fault: Fault| QueryError(vec![fault.to_string()]);
     if let Some(history) = &query.history {
@@ -52,7 +63,7 @@ pub fn ask<'v>(
             None => history.constant().cloned().unwrap_or(blank),
         };
         let id = id.as_str().unwrap_or_default().to_owned();
-        let key = EntityKey::new(query.of.clone(), id.clone());
+        let key = EntityKey::new(of.clone(), id.clone());
         let readable = view.get(&key).is_some_and(|entity| {
             sample_scope(law, view, life, entity, actor, now, None, |scope| {
                 life.read.as_ref().is_none_or(|it| it.test(scope).unwrap_or(false))
@@ -61,25 +72,31 @@ pub fn ask<'v>(
         if !readable {
             return Err(QueryError(vec![format!("there is no {key}")]));
         }
-        return Ok(Answer::History(EntityKey::new(query.of.clone(), id)));
+        return Ok(Answer::History(EntityKey::new(of.clone(), id)));
+    }
+    if let Some(ranking) = &query.ranked {
+        let index = RankingKey { lifecycle: of.clone(), name: ranking.clone() };
+        let caller = match &query.meant_for {
+            Some(guard) => match guard.eval(&ParamScope { life, params: &params }).map_err(failed)? {
+                Value::Text(id) => Some(Name::from(id)),
+                _ => None,
+            },
+            None => None,
+        };
+        let mut found = Vec::new();
+        for id in view.rankings.get(&index).into_iter().flat_map(|it| it.open(caller.as_ref())) {
+            let Some(entity) = view.get(&EntityKey { lifecycle: of.clone(), id: id.clone() }) else {
+                continue;
+            };
+            if row(law, view, query, entity, actor, &params, now).map_err(failed)?.is_some() {
+                found.push(entity);
+            }
+        }
+        return Ok(Answer::Entities(found));
     }
     let mut found: Vec<(Vec<Value>, &Entity)> = Vec::new();
-    for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == query.of) {
-        let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { continue };
-        let row =
-            sample_scope(law, view, life, entity, actor, now, Some(&params), |scope| -> Result<_, Fault> {
-                let readable = life.read.as_ref().map_or(Ok(true), |it| it.test(scope))?;
-                if !readable || !query.filter.as_ref().map_or(Ok(true), |it| it.test(scope))? {
-                    return Ok(None);
-                }
-                query
-                    .order
-                    .iter()
-                    .map(|it| it.by.eval(scope))
-                    .collect::<Result<Vec<Value>, Fault>>()
-                    .map(Some)
-            });
-        if let Some(keys) = row.map_err(failed)? {
+    for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == *of) {
+        if let Some(keys) = row(law, view, query, entity, actor, &params, now).map_err(failed)? {
             found.push((keys, entity));
         }
     }
@@ -92,6 +109,131 @@ pub fn ask<'v>(
         order.then_with(|| x.key.cmp(&y.key))
     });
     Ok(Answer::Entities(found.into_iter().map(|(_, it)| it).collect()))
+}
+
+/// What an entity is ordered by, if the actor may see it and it is asked for.
+fn row(
+    law: &Law,
+    view: &View,
+    query: &Query,
+    entity: &Entity,
+    actor: &Actor,
+    params: &Fields,
+    now: Timestamp,
+) -> Result<Option<Vec<Value>>, Fault> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Ok(None) };
+    sample_scope(law, view, life, entity, actor, now, Some(params), |scope| {
+        let readable = life.read.as_ref().map_or(Ok(true), |it| it.test(scope))?;
+        if !readable || !query.filter.as_ref().map_or(Ok(true), |it| it.test(scope))? {
+            return Ok(None);
+        }
+        let keys = query.order.iter().map(|it| it.by.eval(scope));
+        keys.collect::<Result<Vec<Value>, Fault>>().map(Some)
+    })
+}
+
+/// How many rows a query has, given those of the parameters that it takes.
+pub fn count(
+    law: &Law,
+    view: &View,
+    pack: &Pack,
+    name: &Name,
+    actor: &Actor,
+    params: &Fields,
+    now: Timestamp,
+) -> Result<usize, QueryError> {
+    let Some(query) = pack.queries.iter().find(|it| it.name == *name) else {
+        return Err(QueryError(vec![format!("there is no query {name}")]));
+    };
+    let mut own = Fields::default();
+    for (name, value) in params.iter().filter(|(name, _)| query.takes.iter().any(|(it, _)| it == *name)) {
+        own.put(name, value.clone());
+    }
+    match ask(law, view, query, actor, &own, now)? {
+        Answer::Entities(rows) => Ok(rows.len()),
+        Answer::Values(_) | Answer::History(_) => Ok(0),
+    }
+}
+
+/// The answers of a query that gives values.
+fn values(
+    law: &Law,
+    view: &View,
+    query: &Query,
+    actor: &Actor,
+    params: &Fields,
+    now: Timestamp,
+) -> Result<Vec<(Name, Value)>, QueryError> {
+    let Some(pack) = law.packs().find(|it| it.queries.iter().any(|it| std::ptr::eq(it, query))) else {
+        return Err(QueryError(vec![format!("{} is a query of no pack", query.name)]));
+    };
+    let mut rows = Fields::default();
+    for name in &query.counts {
+        let count = count(law, view, pack, name, actor, params, now)?;
+        rows.put(name, Value::Int(i64::try_from(count).unwrap_or(i64::MAX)));
+    }
+    let scope = PackScope { pack, view, params, rows: &rows, given: &Fields::default() };
+    let answers = query.answers.iter().map(|(name, it)| Ok((name.clone(), it.eval(&scope)?)));
+    answers.collect::<Result<_, Fault>>().map_err(|fault| QueryError(vec![fault.to_string()]))
+}
+
+/// What an expression of a pack sees without an entity.
+pub(crate) struct PackScope<'a> {
+    pub pack: &'a Pack,
+    pub view: &'a View,
+    pub params: &'a Fields,
+    pub rows: &'a Fields,
+    pub given: &'a Fields,
+}
+
+impl Scope for PackScope<'_> {
+    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+        Ok(match self.pack.reads.get(slot.0 as usize) {
+            Some(Read::Ask(name)) => self.params.value(name),
+            Some(Read::Rows(name)) => self.rows.value(name),
+            Some(Read::Given(name)) => self.given.value(name),
+            Some(Read::Setting(place)) => match self.pack.settings.get(*place) {
+                Some(setting) => effective(setting, &self.pack.name, &self.view.project, None),
+                None => Value::Null,
+            },
+            _ => Value::Null,
+        })
+    }
+
+    fn call(&self, _: u16, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::Failed("no functions here".to_owned()))
+    }
+}
+
+/// Whether a condition that somebody asked for lets an entity through. What has no answer does not.
+pub fn lets_through(filter: &Filter, entity: &Entity) -> bool {
+    filter.guard().test(&FilterScope { filter, entity }).unwrap_or(false)
+}
+
+struct FilterScope<'a> {
+    filter: &'a Filter,
+    entity: &'a Entity,
+}
+
+impl Scope for FilterScope<'_> {
+    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+        let entity = self.entity;
+        Ok(match self.filter.read(slot) {
+            Some(Read::Field(name)) => entity.fields.value(name),
+            Some(Read::Id) => Value::from(&entity.key.id),
+            Some(Read::State) => Value::from(&entity.state),
+            Some(Read::PreviousState) => entity.previous_state.as_ref().map_or(Value::Null, Value::from),
+            Some(Read::Version) => Value::Int(i64::try_from(entity.version).unwrap_or(i64::MAX)),
+            Some(Read::CreatedAt) => Value::Time(entity.created_at),
+            Some(Read::UpdatedAt) => Value::Time(entity.updated_at),
+            Some(Read::StateEnteredAt) => Value::Time(entity.state_entered_at),
+            _ => Value::Null,
+        })
+    }
+
+    fn call(&self, _: u16, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::Failed("no functions here".to_owned()))
+    }
 }
 
 fn params(query: &Query, asked: &Fields) -> Result<Fields, QueryError> {
@@ -120,9 +262,9 @@ struct ParamScope<'a> {
 }
 
 impl Scope for ParamScope<'_> {
-    fn read(&self, slot: trackside_lifecycle::guard::Slot) -> Result<Value, Fault> {
+    fn read(&self, slot: Slot) -> Result<Value, Fault> {
         match self.life.reads.get(slot.0 as usize) {
-            Some(trackside_lifecycle::model::Read::Ask(name)) => Ok(self.params.value(name)),
+            Some(Read::Ask(name)) => Ok(self.params.value(name)),
             _ => Err(Fault::Failed("only parameters can be read here".to_owned())),
         }
     }

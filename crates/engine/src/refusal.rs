@@ -6,6 +6,8 @@ use std::fmt;
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
 
+use crate::event::Entry;
+
 /// Why not, what would be allowed instead, and who may.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
@@ -18,6 +20,8 @@ pub struct Refusal {
     pub allowed: Vec<Name>,
     /// Who may do what was asked, in words.
     pub who: Option<String>,
+    /// What was asked is kept in the journal all the same, by this entry.
+    pub kept: Option<Box<Entry>>,
 }
 
 /// Every code of a refusal, with what it says.
@@ -38,6 +42,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("no-such-edge", "no transition of this name, or to this target, leaves the present state"),
     ("not-due", "the timer is not due"),
     ("not-permitted", "this actor may not"),
+    ("nothing-claimable", "no entity of this lifecycle can be claimed by this caller now"),
     ("requirement-missing", "something that must be brought is missing"),
     ("stale-fence", "the caller does not hold the lease, or holds an earlier grant of it"),
     ("too-many-moves", "the rules would go on and on"),
@@ -114,17 +119,20 @@ impl fmt::Display for Refusal {
             let allowed: Vec<&str> = self.allowed.iter().map(Name::as_str).collect();
             write!(f, "\n  allowed from here: {}", allowed.join(", "))?;
         }
-        match &self.who {
-            Some(who) => write!(f, "\n  who may: {who}"),
-            None => Ok(()),
+        if let Some(who) = &self.who {
+            write!(f, "\n  who may: {who}")?;
         }
+        if self.kept.is_some() {
+            write!(f, "\n  what was sent is kept as evidence")?;
+        }
+        Ok(())
     }
 }
 
 impl Refusal {
     pub fn new(stage: Stage, code: &'static str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { stage, code, detail, errors: Vec::new(), allowed: Vec::new(), who: None }
+        Self { stage, code, detail, errors: Vec::new(), allowed: Vec::new(), who: None, kept: None }
     }
 
     /// A refusal that is its one unmet condition.
@@ -143,6 +151,7 @@ impl Refusal {
             "errors": self.errors.iter().map(Unmet::to_json).collect::<Vec<_>>(),
             "allowedTransitions": self.allowed,
             "who": self.who,
+            "kept": self.kept.is_some(),
         })
     }
 }

@@ -26,6 +26,7 @@ pub enum PointKind {
     Counter,
     Reaction,
     Invariant,
+    Supervision,
 }
 
 impl PointKind {
@@ -37,6 +38,7 @@ impl PointKind {
             Self::Counter => "counter",
             Self::Reaction => "reaction",
             Self::Invariant => "invariant",
+            Self::Supervision => "supervision",
         }
     }
 }
@@ -55,7 +57,7 @@ impl Hits {
         let since = self.open.split_off(mark.min(self.open.len()));
         self.sure.extend(since.into_iter().filter(|it| match it.kind {
             PointKind::Refusal => !accepted,
-            PointKind::Invariant => true,
+            PointKind::Invariant | PointKind::Supervision => true,
             PointKind::Transition | PointKind::Deadline | PointKind::Counter | PointKind::Reaction => {
                 accepted
             }

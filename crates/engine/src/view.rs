@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::entity::Entity;
 use crate::event::{KeyRecord, Shift};
 use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
+use crate::ranking::Rankings;
 
 /// What is known of an entity.
 #[derive(Debug)]
@@ -27,6 +29,7 @@ pub struct View {
     groups: Index<GroupKey, Group>,
     keys: Index<(Name, Name), (u64, KeyRecord)>,
     sames: Index<(Name, Name), EntityKey>,
+    pub rankings: Rankings,
     pub project: Project,
     /// The number of the last entry applied.
     pub seq: u64,
@@ -52,6 +55,8 @@ pub struct Project {
 pub struct Group {
     pub counts: BTreeMap<Name, u64>,
     pub members: BTreeSet<EntityKey>,
+    /// When one of them last moved, joined or left.
+    pub moved_at: Option<Timestamp>,
 }
 
 impl View {
@@ -107,7 +112,7 @@ impl View {
 pub trait Ledger {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity>;
     fn put(&mut self, entity: Entity);
-    fn shift(&mut self, member: &EntityKey, shift: &Shift);
+    fn shift(&mut self, member: &EntityKey, shift: &Shift, at: Timestamp);
     /// An entity takes a value that no other open one may have, or gives it free.
     fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>);
 }
@@ -130,8 +135,9 @@ impl Ledger for View {
         }
     }
 
-    fn shift(&mut self, member: &EntityKey, shift: &Shift) {
+    fn shift(&mut self, member: &EntityKey, shift: &Shift, at: Timestamp) {
         let group = self.groups.entry(shift.group.clone());
+        group.moved_at = Some(at);
         shift_counts(&mut group.counts, shift);
         if shift.to.is_none() {
             group.members.remove(member);

@@ -83,7 +83,12 @@ impl World {
                 let entries = first..self.journal.len();
                 Outcome::Accepted { root: first + accepted.root, entries, ignored: accepted.ignored }
             }
-            Decision::Refused(refusal) => Outcome::Refused(refusal),
+            Decision::Refused(refusal) => {
+                if let Some(entry) = &refusal.kept {
+                    self.write(Entry::clone(entry));
+                }
+                Outcome::Refused(refusal)
+            }
             Decision::Replayed { first, entries, root } => {
                 let first = usize::try_from(first).unwrap_or(1).saturating_sub(1);
                 let entries = first..first + entries as usize;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_engine::coverage::points;
+use trackside_engine::coverage::points_of;
 use trackside_engine::scenario;
 use trackside_engine::trace::Trace;
 use trackside_lifecycle::compile::{PackFiles, compile};
@@ -37,7 +37,7 @@ fn holds(folder: &str) {
         Ok((compiled, _)) => compiled,
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     };
-    let wanted: Vec<_> = compiled.lifecycles.iter().flat_map(|it| points(it)).collect();
+    let wanted = points_of(&compiled);
     let law = Arc::new(Law::new([compiled]));
     let trace = Arc::new(Trace::default());
     let mut problems = Problems::default();

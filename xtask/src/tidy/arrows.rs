@@ -29,6 +29,7 @@ const PURE: &[(&str, &[&str])] = &[
             "serde",
             "serde-saphyr",
             "serde_json",
+            "sha2",
             "thiserror",
         ],
     ),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_engine::coverage::points;
+use trackside_engine::coverage::points_of;
 use trackside_engine::scenario::{self, Report};
 use trackside_engine::trace::{Point, Trace};
 use trackside_lifecycle::compile::compile;
@@ -83,7 +83,7 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
             return result;
         }
     };
-    let wanted: BTreeSet<Point> = compiled.lifecycles.iter().flat_map(|it| points(it)).collect();
+    let wanted: BTreeSet<Point> = points_of(&compiled);
     let law = Arc::new(Law::new([compiled]));
     let trace = Arc::new(Trace::default());
     let begun = Instant::now();

@@ -47,6 +47,7 @@ impl Decider<'_> {
             was: if rule.creating { NO_FIELDS.get() } else { &entity.fields },
             request,
             ask: None,
+            it: None,
         };
         self.checks(&scope, rule.checks, &rule.label, &mut unmet)?;
         let clear = unmet.is_empty();
@@ -79,7 +80,8 @@ impl Decider<'_> {
         };
         let mut grants = Vec::new();
         let mut faults = Vec::new();
-        for consequences in [Some(rule.then), chosen].into_iter().flatten() {
+        let leaving = life.state(&entity.state).filter(|_| to.is_some() && !rule.creating).map(|it| &it.exit);
+        for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
             self.sets(&scope, consequences, &mut fields, &mut tallies, &mut faults)?;
             self.grants(&scope, consequences, &mut fields, &mut grants, &mut faults)?;
         }
@@ -103,6 +105,12 @@ impl Decider<'_> {
             unmet.append(&mut faults);
         }
         self.frozen(life, entity, rule, &fields, &mut unmet);
+        if let Some(kept) = target.and_then(|it| life.state(it)).and_then(|it| it.erase.as_ref()) {
+            for (name, _) in entity.fields.iter().filter(|(name, _)| !kept.contains(name)) {
+                put(&mut fields, name, Value::Null);
+            }
+            fields.retain(|(name, value)| value.is_null() || kept.contains(name));
+        }
         let after = Scope { changed: &fields, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
         if let Some(state) = target.and_then(|it| life.state(it)) {

@@ -41,6 +41,8 @@ impl Decider<'_> {
     ) -> Result<Moved<'l>, Stop> {
         self.moved()?;
         let choice = rule.choice(&plan).map(|it| &it.then);
+        let left = plan.to.as_ref().and(born.is_none().then(|| self.here(key).map(|it| it.1.state.clone())));
+        let left = left.transpose()?;
         if request.reason.is_none() && !rule.about.is_empty() {
             request.reason = Some(Arc::from(rule.about));
         }
@@ -86,7 +88,9 @@ impl Decider<'_> {
         }
         let state = self.here(key)?.1.state.clone();
         let enter = life.state(&state).filter(|_| entered).map(|it| &it.enter);
-        let parts: Vec<&Consequences> = [Some(rule.then), choice, enter].into_iter().flatten().collect();
+        let exit = left.as_ref().and_then(|it| life.state(it)).map(|it| &it.exit);
+        let parts: Vec<&Consequences> =
+            [Some(rule.then), choice, exit, enter].into_iter().flatten().collect();
         let releases: Vec<Name> = parts.iter().flat_map(|it| it.release.iter().cloned()).collect();
         self.lease_events(key, request, trigger, &plan.grants, &releases)?;
         counted_here.append(&mut counted_all);
@@ -95,6 +99,9 @@ impl Decider<'_> {
             self.tell_people(life, key, trigger, part, request, &moved)?;
         }
         self.notify_rules(life, key, trigger, request, &moved)?;
+        if entered && life.state(&state).is_some_and(|it| it.erase.is_some()) {
+            self.record(key, request, trigger, Event::Erased);
+        }
         Ok(moved)
     }
 
@@ -244,9 +251,20 @@ impl Decider<'_> {
             let around = self.around();
             let scope = moved.scope(&around, life, entity, request);
             for post in &from.post {
-                if self.met(&scope, post.when.as_ref())? {
-                    let text = self.render(&scope, &post.text)?;
-                    events.push(Event::MessagePosted { kind: post.kind.clone(), text });
+                for it in self.elements(&scope, post.each.as_ref())? {
+                    let scope = Scope { it: it.as_ref(), ..scope };
+                    if self.met(&scope, post.when.as_ref())? {
+                        let text = self.render(&scope, &post.text)?;
+                        let to = match &post.to {
+                            Some(to) => Some(ids_in(Some(&self.value(&scope, to)?))),
+                            None => None,
+                        };
+                        let from = match &post.from {
+                            Some(from) => ids_in(Some(&self.value(&scope, from)?)).into_iter().next(),
+                            None => None,
+                        };
+                        events.push(Event::MessagePosted { kind: post.kind.clone(), text, to, from });
+                    }
                 }
             }
             for tell in &from.notify {
@@ -317,19 +335,28 @@ impl Decider<'_> {
         Ok(())
     }
 
-    fn told(&self, scope: &Scope<'_>, tell: &Tell) -> Result<Option<Event>, Stop> {
-        if !self.met(scope, tell.when.as_ref())? {
-            return Ok(None);
+    fn told(&self, scope: &Scope<'_>, tell: &Tell) -> Result<Vec<Event>, Stop> {
+        let mut events = Vec::new();
+        for it in self.elements(scope, tell.each.as_ref())? {
+            let scope = Scope { it: it.as_ref(), ..*scope };
+            if !self.met(&scope, tell.when.as_ref())? {
+                continue;
+            }
+            let to = match &tell.to {
+                Some(to) => ids_in(Some(&self.value(&scope, to)?)),
+                None => Vec::new(),
+            };
+            let message = self.render(&scope, &tell.message)?;
+            events.push(Event::Notified { audience: tell.audience.clone(), to, message });
         }
-        let to = match &tell.to {
-            Some(to) => ids_in(Some(&self.value(scope, to)?)),
-            None => Vec::new(),
-        };
-        Ok(Some(Event::Notified {
-            audience: tell.audience.clone(),
-            to,
-            message: self.render(scope, &tell.message)?,
-        }))
+        Ok(events)
+    }
+
+    /// The elements for each of which something is told; without a list it is told once.
+    fn elements(&self, scope: &Scope<'_>, each: Option<&Guard>) -> Result<Vec<Option<Value>>, Stop> {
+        let Some(each) = each else { return Ok(vec![None]) };
+        let list = self.value(scope, each)?;
+        Ok(list.as_list().unwrap_or_default().iter().map(|it| Some(it.clone())).collect())
     }
 
     /// A value in a consequence: one that cannot be computed refuses the whole.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 
 use crate::apply::apply_to;
 use crate::entity::Entity;
@@ -49,6 +50,11 @@ impl<'a> Draft<'a> {
         self.counts.get(group).or_else(|| self.base.group(group).map(|it| &it.counts))
     }
 
+    /// When one of a group last moved; `now` if this decision moved one.
+    pub fn moved_at(&self, group: &GroupKey, now: Timestamp) -> Option<Timestamp> {
+        if self.counts.contains_key(group) { Some(now) } else { self.base.group(group)?.moved_at }
+    }
+
     pub fn members(&self, group: &GroupKey) -> BTreeSet<EntityKey> {
         let mut members = self.base.group(group).map(|it| it.members.clone()).unwrap_or_default();
         for ((moved, member), joined) in &self.moved {
@@ -84,7 +90,7 @@ impl<'a> Draft<'a> {
     pub fn record_move(&mut self, entry: Entry, outcome: Entity) {
         if let Some(changes) = entry.event.changes() {
             for shift in &changes.shifts {
-                self.shift(&entry.entity, shift);
+                self.shift(&entry.entity, shift, entry.at);
             }
             if let Some(same) = &changes.same {
                 let before = match self.entity(&entry.entity) {
@@ -145,7 +151,7 @@ impl Ledger for Draft<'_> {
         }
     }
 
-    fn shift(&mut self, member: &EntityKey, shift: &Shift) {
+    fn shift(&mut self, member: &EntityKey, shift: &Shift, _: Timestamp) {
         if !self.counts.contains_key(&shift.group) {
             let counts = self.base.group(&shift.group).map(|it| it.counts.clone()).unwrap_or_default();
             self.counts.insert(shift.group.clone(), counts);

@@ -66,10 +66,12 @@ impl Decider<'_> {
         mut request: Request,
     ) -> Result<(), Stop> {
         let choice = rule.choice(&plan).map(|it| &it.then);
+        let left = self.here(key)?.1.state.clone();
         let moved = self.carry(life, key, None, rule, plan, &mut request)?;
         let state = self.here(key)?.1.state.clone();
+        let exit = life.state(&left).filter(|_| moved.entered).map(|it| &it.exit);
         let enter = life.state(&state).filter(|_| moved.entered).map(|it| &it.enter);
-        let parts: Vec<_> = [Some(rule.then), choice, enter].into_iter().flatten().collect();
+        let parts: Vec<_> = [Some(rule.then), choice, exit, enter].into_iter().flatten().collect();
         self.follow_up(life, key, &parts, &rule.trigger, &request, &moved)
     }
 
@@ -82,7 +84,7 @@ impl Decider<'_> {
     }
 
     /// The arm to take and its plan; or a refusal that lists everything.
-    fn choose<'l>(
+    pub fn choose<'l>(
         &self,
         life: &'l Lifecycle,
         entity: &Entity,
@@ -310,6 +312,7 @@ pub(super) fn plain_scope<'s>(
         was: &entity.fields,
         request,
         ask: None,
+        it: None,
     }
 }
 

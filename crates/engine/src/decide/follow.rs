@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use trackside_lifecycle::model::{Also, Birth, Consequences, Follow, Lifecycle, Warn};
+use trackside_lifecycle::model::{Also, Birth, Consequences, Follow, Lifecycle, Much, Part, Share, Warn};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::carry::{Moved, alert, shifts};
 use super::plan::Rule;
 use super::request::Request;
-use super::scope::kind_of;
+use super::scope::{Scope, kind_of};
 use super::{Decider, EACH, REACTIONS, Stop};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
@@ -18,6 +18,7 @@ use crate::entity::ids_in;
 use crate::event::{Changes, Event};
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey, is_valid_id};
+use crate::ranking::{Key, RankingKey};
 use crate::refusal::{Refusal, Stage};
 use crate::trace::PointKind;
 use crate::view::Found;
@@ -81,7 +82,7 @@ impl Decider<'_> {
 
     fn fields_from(
         &self,
-        scope: &super::scope::Scope<'_>,
+        scope: &Scope<'_>,
         with: &[(Name, trackside_lifecycle::guard::Guard)],
     ) -> Result<Fields, Stop> {
         let mut fields = Fields::default();
@@ -147,10 +148,13 @@ impl Decider<'_> {
                     };
                     ids.into_iter().map(|id| EntityKey { lifecycle: reference.to.clone(), id }).collect()
                 }
-                None => {
-                    let group = GroupKey { of: key.clone(), name: also.on.clone() };
-                    self.draft.members(&group).into_iter().collect()
-                }
+                None => match &also.share {
+                    Some(share) => self.share(&scope, also, share)?,
+                    None => {
+                        let group = GroupKey { of: key.clone(), name: also.on.clone() };
+                        self.draft.members(&group).into_iter().collect()
+                    }
+                },
             };
             (targets, self.fields_from(&scope, &also.with)?)
         };
@@ -174,6 +178,9 @@ impl Decider<'_> {
             let mut next = Request::engine(ActorKind::System, fields.clone(), trigger.clone(), self.root);
             next.reason.clone_from(&request.reason);
             let what = What::Event(also.fire.clone());
+            if also.willing && !self.willing(&target, &what, &next)? {
+                continue;
+            }
             if also.soft {
                 self.softly(&target, trigger, |it| it.fire(&target, &what, next))?;
             } else {
@@ -181,6 +188,43 @@ impl Decider<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the other's own checks let it be moved.
+    fn willing(&self, target: &EntityKey, what: &What, request: &Request) -> Result<bool, Stop> {
+        let (life, entity) = self.here(target)?;
+        match self.choose(&life, entity, what, request) {
+            Ok(_) => Ok(true),
+            Err(Stop::Refused(refusal)) if refusal.code != "evaluation-failed" => Ok(false),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// A part of a ranking, as it stood before the command.
+    fn share(&self, scope: &Scope<'_>, also: &Also, share: &Share) -> Result<Vec<EntityKey>, Stop> {
+        let index = RankingKey { lifecycle: also.to.clone(), name: share.ranking.clone() };
+        let Some(ranking) = self.draft.base().rankings.get(&index) else { return Ok(Vec::new()) };
+        let within = vec![scope.entity.key.id.clone()];
+        let size = ranking.size(&within);
+        let many = |much: &Much| -> Result<usize, Stop> {
+            Ok(match much {
+                Much::Percent(percent) => (size * *percent as usize).div_ceil(100).max(1),
+                Much::Number(guard) => {
+                    let number = self.value(scope, guard)?.as_float().unwrap_or(0.0);
+                    // A number that is none, or below one, takes nobody.
+                    number.max(0.0) as usize
+                }
+            })
+        };
+        let ids: Vec<Name> = match &share.part {
+            Part::First(much) => ranking.ascending(&within).take(many(much)?).cloned().collect(),
+            Part::Last(much) => ranking.descending(&within).take(many(much)?).cloned().collect(),
+            Part::Below(guard) => {
+                let key = Key::from(&self.value(scope, guard)?);
+                ranking.below(&within, &key).take(EACH + 1).cloned().collect()
+            }
+        };
+        Ok(ids.into_iter().map(|id| EntityKey { lifecycle: also.to.clone(), id }).collect())
     }
 
     /// Does a move that may fail: if it is refused, nothing of it stays but an alert.
@@ -321,12 +365,9 @@ impl Decider<'_> {
         let mut fired = 0;
         loop {
             let mut quiet = true;
-            let mut keys = self.touched.clone();
-            for owner in self.draft.counted() {
-                if !keys.contains(&owner) {
-                    keys.push(owner);
-                }
-            }
+            let moved = self.moved_ones();
+            let mut keys = moved.clone();
+            self.add_watchers(&moved, false, &mut keys)?;
             for key in keys {
                 let Found::Here(entity) = self.draft.entity(&key) else { continue };
                 let Some(life) = self.law.definition(&key.lifecycle, entity.definition) else { continue };

@@ -6,11 +6,13 @@
 mod allowed;
 mod assess;
 mod carry;
+mod claim;
 mod correct;
 mod count;
 mod create;
 mod draft;
 mod due;
+mod evidence;
 mod fire;
 mod follow;
 mod heartbeat;
@@ -19,6 +21,7 @@ mod invariants;
 mod lease;
 mod plan;
 mod request;
+mod rerank;
 mod scope;
 mod settle;
 mod timers;
@@ -100,13 +103,16 @@ pub fn decide_traced(
     }
     let mut decider = Decider::new(law, view, now, trace.is_some());
     let mut outcome = decider.run(command);
+    if outcome.is_ok() {
+        outcome = decider.rerank();
+    }
     if let (Ask::Due { entity, timer }, Err(Stop::Refused(refusal))) = (&command.ask, &outcome)
         && refusal.stage > Stage::Edge
     {
         let mut again = Decider::new(law, view, now, trace.is_some());
         again.hits = std::mem::take(&mut decider.hits);
         again.hits.get_mut().settle(0, false);
-        outcome = again.pass_over(entity, timer, refusal);
+        outcome = again.pass_over(entity, timer, refusal).and_then(|()| again.rerank());
         decider = again;
     }
     if let Some(trace) = trace {
@@ -120,7 +126,17 @@ pub fn decide_traced(
     }
     match outcome {
         Ok(()) => decider.finish(command, fingerprint),
-        Err(Stop::Refused(refusal)) => Decision::Refused(refusal),
+        Err(Stop::Refused(mut refusal)) => {
+            refusal.kept = evidence::of(law, view, command, now, &refusal).map(Box::new);
+            if let (Some(trace), Some(entry)) = (trace, &refusal.kept) {
+                trace.add(vec![Point {
+                    lifecycle: entry.entity.lifecycle.clone(),
+                    kind: PointKind::Refusal,
+                    what: format!("evidence.{}", entry.trigger),
+                }]);
+            }
+            Decision::Refused(refusal)
+        }
         Err(Stop::NotLoaded) => {
             let mut keys = decider.misses.into_inner();
             keys.sort();
@@ -204,6 +220,7 @@ impl<'a> Decider<'a> {
                 request.if_version = fire.if_version;
                 self.fire(&fire.entity, &fire.what, request)?;
             }
+            Ask::Claim(claim) => return self.claim(claim, request(&claim.fields)),
             Ask::Heartbeat { entity, slot, fence } => {
                 let mut request = request(&Fields::default());
                 request.fence = *fence;
@@ -218,6 +235,11 @@ impl<'a> Decider<'a> {
                 return Ok(());
             }
         }
+        self.conclude()
+    }
+
+    /// What every command comes to in the end.
+    fn conclude(&mut self) -> Result<(), Stop> {
         self.react()?;
         self.keeps()?;
         self.invariants()
@@ -322,6 +344,7 @@ impl<'a> Decider<'a> {
             condition: request.condition.clone(),
             key: None,
             event,
+            reranked: Vec::new(),
         }
     }
 

@@ -9,8 +9,10 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
+use super::EACH;
 use super::draft::Draft;
 use super::request::Request;
+use super::rerank::within_id;
 use crate::actor::ActorKind;
 use crate::entity::{Entity, Tally, ids_in};
 use crate::event::TallyChange;
@@ -18,6 +20,7 @@ use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::law::Law;
 use crate::policy;
+use crate::ranking::RankingKey;
 use crate::settings::effective;
 use crate::view::{Found, Project};
 
@@ -48,6 +51,8 @@ pub(super) struct Scope<'a> {
     pub request: &'a Request,
     /// Parameters of a query.
     pub ask: Option<&'a Fields>,
+    /// The element of a list that is gone through.
+    pub it: Option<&'a Value>,
 }
 
 impl guard::Scope for Scope<'_> {
@@ -136,6 +141,15 @@ impl Scope<'_> {
                 return self.other(&EntityKey { lifecycle: lifecycle.clone(), id }, look);
             }
             Read::Group(name, count) => return self.group(name, count),
+            Read::Rank(name) => self.rank(name, false),
+            Read::RankSize(name) => self.rank(name, true),
+            Read::All(name) => return self.all(name),
+            Read::MovedAt(name) => {
+                let group = GroupKey { of: entity.key.clone(), name: name.clone() };
+                self.around.draft.moved_at(&group, now).map_or(Value::Null, Value::Time)
+            }
+            Read::It => self.it.cloned().unwrap_or_default(),
+            Read::Rows(_) | Read::Given(_) => Value::Null,
             Read::People => Value::list(self.around.project.people.iter().map(Value::from).collect()),
             Read::Now => Value::Time(now),
             Read::Ask(name) => self.ask.map_or(Value::Null, |it| it.value(name)),
@@ -215,6 +229,13 @@ impl Scope<'_> {
                 Value::Bool(life.and_then(|it| it.state(&other.state)).is_some_and(|it| it.last))
             }
             Look::Field(name) => other.fields.value(name),
+            Look::Group(name, count) => {
+                let life = self.around.law.definition(&key.lifecycle, other.definition);
+                let Some(inverse) = life.and_then(|it| it.inverse(name)) else { return Ok(Value::Int(0)) };
+                let group = GroupKey { of: key.clone(), name: name.clone() };
+                let counts = self.around.draft.counts(&group);
+                int(counts.map_or(0, |it| self.tally_of(&inverse.from, it, count)))
+            }
             Look::Counter(name) => {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
                     return Ok(Value::Null);
@@ -256,6 +277,48 @@ impl Scope<'_> {
         let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
         let counts = self.around.draft.counts(&group);
         Ok(int(counts.map_or(0, |it| self.tally_of(&inverse.from, it, count))))
+    }
+
+    /// Its own place in a ranking, or how many are in its order, as they stood before the command.
+    fn rank(&self, name: &Name, size: bool) -> Value {
+        let index = RankingKey { lifecycle: self.entity.key.lifecycle.clone(), name: name.clone() };
+        let Some(ranking) = self.around.draft.base().rankings.get(&index) else {
+            return if size { Value::Int(0) } else { Value::Null };
+        };
+        let whole = |it: usize| int(it as u64);
+        if !size {
+            return ranking.rank(&self.entity.key.id).map_or(Value::Null, whole);
+        }
+        let refs = self.life.ranking(name).map(|it| it.within.as_slice()).unwrap_or_default();
+        let within = refs.iter().map(|it| within_id(self.life, it, self.entity)).collect();
+        whole(ranking.size(&within))
+    }
+
+    /// Those of an inverse, in the order of their ids.
+    fn all(&self, name: &Name) -> Result<Value, Fault> {
+        let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
+        let members = self.around.draft.members(&group);
+        if members.len() > EACH {
+            return Err(Fault::Failed(format!("{name} has {} members; {EACH} is the most", members.len())));
+        }
+        let mut all = Vec::with_capacity(members.len());
+        for key in members {
+            let member = match self.around.draft.entity(&key) {
+                Found::Here(it) => it,
+                Found::Absent => continue,
+                Found::Unknown => {
+                    self.around.misses.borrow_mut().push(key);
+                    return Err(Fault::NotLoaded);
+                }
+            };
+            let mut map: BTreeMap<Name, Value> =
+                member.fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            map.insert(Name::new("id"), Value::from(&member.key.id));
+            map.insert(Name::new("state"), Value::from(&member.state));
+            map.insert(Name::new("version"), int(member.version));
+            all.push(Value::map(map));
+        }
+        Ok(Value::list(all))
     }
 
     fn tally_of(&self, lifecycle: &Name, counts: &BTreeMap<Name, u64>, count: &Count) -> u64 {
@@ -362,6 +425,10 @@ fn root_of(read: &guard::Read, life: &Lifecycle) -> Name {
             | Read::Setting(_)
             | Read::Slot(..)
             | Read::Group(..)
+            | Read::Rank(_)
+            | Read::RankSize(_)
+            | Read::MovedAt(_)
+            | Read::All(_)
             | Read::People
             | Read::Ask(_)
             | Read::ActorId
@@ -369,6 +436,7 @@ fn root_of(read: &guard::Read, life: &Lifecycle) -> Name {
             | Read::ActorRoles
             | Read::SubjectId,
         ) => 2,
+        Some(Read::Ref(_, Look::Group(..)) | Read::Me(Look::Group(..))) => 3,
         Some(Read::Ref(_, look) | Read::Me(look)) if *look != Look::Id => 2,
         _ => 1,
     };

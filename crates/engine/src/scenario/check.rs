@@ -71,6 +71,8 @@ impl Checker<'_> {
             step.sweep.is_some(),
             step.query.is_some(),
             step.policy.is_some(),
+            step.claim.is_some(),
+            step.exit.is_some(),
         ];
         let at = super::run::place(step).unwrap_or(at);
         match actions.iter().filter(|it| **it).count() {
@@ -97,6 +99,21 @@ impl Checker<'_> {
         let mut life = None;
         for key in acted.into_iter().flatten() {
             life = if names_are_the_point { self.quietly(&key.it) } else { self.entity(key) };
+        }
+        if let (Some(name), false) = (&step.claim, names_are_the_point) {
+            let law = self.law;
+            let known = law.lifecycle_names().iter().map(Name::as_str).collect();
+            self.known("lifecycle", &name.it, name.at, known);
+            life = law.newest(&name.it).cloned();
+            if let (Some(life), Some(event)) = (&life, &step.event) {
+                let known =
+                    life.rankings.iter().filter_map(|it| it.claims.as_ref()).map(Name::as_str).collect();
+                self.known(&format!("event that claims a {}", life.name), &event.it, event.at, known);
+            }
+        }
+        if let Some(role) = &step.role {
+            let known = self.pack.supervise.keys().map(Name::as_str).collect();
+            self.known("supervised role", &role.it, role.at, known);
         }
         if let (Some(life), false) = (&life, names_are_the_point) {
             let states = || life.states.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
@@ -135,6 +152,10 @@ impl Checker<'_> {
                     let known = life.fields.keys().map(Name::as_str).collect();
                     self.known(&format!("field of {}", life.name), name, fields.at, known);
                 }
+            }
+            for (name, _) in then.ranks.iter() {
+                let known = life.rankings.iter().map(|it| it.name.as_str()).collect();
+                self.known(&format!("ranking of {}", life.name), &name.it, name.at, known);
             }
             for (name, _) in then.timers.iter() {
                 let timers = life.timers.iter().map(|it| it.name.to_string());

@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::decide::{allowed, fields_of};
 use crate::event::{Entry, Event};
 use crate::key::EntityKey;
+use crate::ranking::RankingKey;
 use crate::refusal::Refusal;
 use crate::world::World;
 
@@ -129,6 +130,7 @@ impl Happened<'_> {
             || then.fields.is_some()
             || then.entity.is_some()
             || then.allowed.is_some()
+            || !then.ranks.is_empty()
             || !then.timers.is_empty();
         if wants_entity {
             let Some(key) = key else { return Err(mismatch(at, "an entity to look at", "none: say `of`")) };
@@ -159,6 +161,20 @@ impl Happened<'_> {
                 let wanted = envelope.it.0.to_json();
                 if !subset(&wanted, &got) {
                     return Err(mismatch(envelope.at, show(&wanted), show(&got)));
+                }
+            }
+            for (name, wanted) in then.ranks.iter() {
+                let index = RankingKey { lifecycle: key.lifecycle.clone(), name: name.it.clone() };
+                let rank = self.world.view.rankings.get(&index).and_then(|it| it.rank(&key.id));
+                let fine = match &wanted.value {
+                    NodeValue::Null => rank.is_none(),
+                    NodeValue::Int(it) => rank.and_then(|it| i64::try_from(it).ok()) == Some(*it),
+                    _ => false,
+                };
+                if !fine {
+                    let happened = rank.map_or("not in it".to_owned(), |it| format!("{it}"));
+                    let expected = wanted.as_written().unwrap_or_else(|| "null".to_owned());
+                    return Err(mismatch(name.at, format!("place in {}: {expected}", name.it), happened));
                 }
             }
             for (name, wanted) in then.timers.iter() {
@@ -252,6 +268,18 @@ impl Happened<'_> {
                 format!("replayed: {}", self.replayed),
             ));
         }
+        if let Some(wanted) = &then.claimed {
+            let got = self.entity.as_ref().map(|it| it.id.clone()).unwrap_or_else(|| "nothing".into());
+            if wanted.it != got {
+                return Err(mismatch(wanted.at, format!("claimed {}", wanted.it), got.to_string()));
+            }
+        }
+        if let Some(wanted) = &then.kept {
+            let kept = self.refusal.as_ref().is_some_and(|it| it.kept.is_some());
+            if wanted.it != kept {
+                return Err(mismatch(wanted.at, format!("kept: {}", wanted.it), format!("kept: {kept}")));
+            }
+        }
         if let Some(wanted) = &then.silent
             && wanted.it != self.entries.is_empty()
         {
@@ -281,7 +309,9 @@ impl Happened<'_> {
         };
         self.events_hold(then.alerts.as_ref(), "alerts", alerts)?;
         let messages = |event: &Event| match event {
-            Event::MessagePosted { kind, text } => Some(json!({ "kind": kind, "text": text })),
+            Event::MessagePosted { kind, text, to, from } => {
+                Some(json!({ "kind": kind, "text": text, "to": to, "from": from }))
+            }
             _ => None,
         };
         self.events_hold(then.messages.as_ref(), "messages", messages)?;
@@ -418,7 +448,7 @@ fn line(entry: &Entry) -> String {
     let detail = match &entry.event {
         Event::Notified { audience, message, .. } => format!(" {audience}: {message}"),
         Event::AlertRaised { severity, message, .. } => format!(" {}: {message}", severity.as_str()),
-        Event::MessagePosted { kind, text } => format!(" {kind}: {text}"),
+        Event::MessagePosted { kind, text, .. } => format!(" {kind}: {text}"),
         Event::FailureCounted { counter, key, tally } => format!(" {counter}[{key}] = {}", tally.value),
         Event::TimeoutWarned { timer, percent, .. } => format!(" {timer} {percent}%"),
         Event::LimitWarned { counter, percent, .. } => format!(" {counter} {percent}%"),

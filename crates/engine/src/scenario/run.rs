@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Problems};
 use trackside_lifecycle::time::{Span, Timestamp};
@@ -16,7 +17,7 @@ use super::report::{Failure, Report};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
 use crate::actor::{Actor, ActorKind};
-use crate::command::{Ask, Command, Fire, Plant, What};
+use crate::command::{Ask, Claim, Command, Fire, Plant, What};
 use crate::decide::Decision;
 use crate::event::Entry;
 use crate::fields::Fields;
@@ -26,6 +27,7 @@ use crate::policy;
 use crate::present;
 use crate::query;
 use crate::settings;
+use crate::supervise::{Ended, after_exit};
 use crate::trace::Trace;
 use crate::view::Project;
 use crate::world::{Outcome, World};
@@ -294,6 +296,8 @@ impl Play<'_> {
             self.world.sweep();
         } else if let Some(ask) = &step.policy {
             happened = self.policy(ask);
+        } else if let Some(code) = step.exit {
+            happened = self.exit(code, step);
         } else if let Some(name) = &step.query {
             happened = self.query(name, &step.with, actor.as_ref());
         } else {
@@ -329,7 +333,8 @@ impl Play<'_> {
         command.reason = step.reason.as_deref().map(Arc::from);
         command.idempotency_key.clone_from(&step.key);
         command.on_behalf_of.clone_from(&step.r#for);
-        let mut acted = Acted { entity: Some(entity), acted: true, ..Acted::default() };
+        let claims = matches!(command.ask, Ask::Claim(_));
+        let mut acted = Acted { entity: Some(entity).filter(|_| !claims), acted: true, ..Acted::default() };
         if step.dry == Some(true) {
             if let Decision::Refused(refusal) = self.world.dry_run(&command) {
                 acted.refusal = Some(*refusal);
@@ -337,8 +342,11 @@ impl Play<'_> {
             return Ok(acted);
         }
         match self.world.submit(&command) {
-            Outcome::Accepted { ignored, .. } => {
-                acted.ignored = ignored.iter().map(Name::to_string).collect()
+            Outcome::Accepted { ignored, root, .. } => {
+                acted.ignored = ignored.iter().map(Name::to_string).collect();
+                if claims {
+                    acted.entity = self.world.journal.get(root).map(|it| it.entity.clone());
+                }
             }
             Outcome::Refused(refusal) => acted.refusal = Some(*refusal),
             Outcome::Replayed { .. } => acted.replayed = true,
@@ -371,6 +379,17 @@ impl Play<'_> {
             let entity = key(&entity.it)?;
             return Ok(Some((entity.clone(), Ask::Create { entity, fields })));
         }
+        if let Some(lifecycle) = &step.claim {
+            let only = match (&step.r#where, self.stage.law.newest(&lifecycle.it)) {
+                (Some(source), Some(life)) => Some(Filter::new(life, &source.it).map_err(|errors| {
+                    errors.into_iter().map(|it| it.message).collect::<Vec<_>>().join("; ")
+                })?),
+                _ => None,
+            };
+            let event = step.event.as_ref().map(|it| it.it.clone());
+            let claim = Claim { lifecycle: lifecycle.it.clone(), event, only, fields };
+            return Ok(Some((EntityKey::new(lifecycle.it.clone(), ""), Ask::Claim(claim))));
+        }
         if let Some(entity) = &step.heartbeat {
             let entity = key(&entity.it)?;
             let slot = step.slot.as_ref().map(|it| it.it.clone()).ok_or("`heartbeat` needs `slot`")?;
@@ -393,6 +412,27 @@ impl Play<'_> {
             return Ok(Some((entity.clone(), Ask::Settle { entity, effect: open.id, ok, fields })));
         }
         Ok(None)
+    }
+
+    /// What the supervision rules say of a process that ended.
+    fn exit(&self, code: u32, step: &StepDecl) -> Result<Acted, String> {
+        let pack = self.stage.law.pack(&self.stage.file.pack.it).ok_or("no such pack")?;
+        let role = step.role.as_ref().ok_or("`exit` needs `role`")?;
+        let waited = match &step.waited {
+            Some(text) => Span::parse(&text.it).ok_or_else(|| format!("`{}` is no span", text.it))?,
+            None => Span(0),
+        };
+        let ended = Ended {
+            role: role.it.clone(),
+            agent: step.agent.clone().unwrap_or_else(|| Name::new("")),
+            code: i64::from(code),
+            restarts: step.restarts.unwrap_or(0),
+            reruns: step.reruns.unwrap_or(0),
+            waited,
+        };
+        let trace = Some(&*self.stage.trace);
+        let verdict = after_exit(&self.stage.law, &self.world.view, pack, &ended, self.world.now, trace);
+        Ok(Acted { result: verdict.map_err(|it| it.0.join("; "))?.to_json(), ..Acted::default() })
     }
 
     fn policy(&self, ask: &super::syntax::PolicyAsk) -> Result<Acted, String> {
@@ -426,6 +466,10 @@ impl Play<'_> {
                     .map(|it| present::entity(law, &self.world.view, it, &reader, self.world.now));
                 Acted { ids: Some(ids), result: Json::Array(all.collect()), ..Acted::default() }
             }
+            query::Answer::Values(values) => {
+                let values = values.into_iter().map(|(name, value)| (name.to_string(), value.to_json()));
+                Acted { result: Json::Object(values.collect()), ..Acted::default() }
+            }
             query::Answer::History(key) => {
                 let entries = self.world.journal.iter().filter(|it| it.entity == key).map(Entry::to_json);
                 Acted { result: json!(entries.collect::<Vec<_>>()), ..Acted::default() }
@@ -450,7 +494,7 @@ pub(super) fn fields_from(from: &Named<AsWritten>) -> Fields {
 }
 
 pub(super) fn place(step: &StepDecl) -> Option<Place> {
-    let names = [&step.r#as, &step.fire, &step.query, &step.effect];
+    let names = [&step.r#as, &step.fire, &step.query, &step.effect, &step.claim, &step.role];
     let texts = [&step.r#move, &step.create, &step.heartbeat, &step.correct, &step.advance, &step.of];
     let names = names.into_iter().flatten().map(|it| it.at);
     names.chain(texts.into_iter().flatten().map(|it| it.at)).min()

@@ -107,6 +107,24 @@ keys! {
         pub to: Option<At<Name>>,
         /// Creates this entity.
         pub create: Option<At<String>>,
+        /// Takes the next one of this lifecycle.
+        pub claim: Option<At<Name>>,
+        /// With `claim`: the transition that takes it.
+        pub event: Option<At<Name>>,
+        /// With `claim`: only those for which this is true.
+        pub r#where: Option<At<String>>,
+        /// A process of a role ended with this code.
+        pub exit: Option<u32>,
+        /// With `exit`: the role.
+        pub role: Option<At<Name>>,
+        /// With `exit`: the agent.
+        pub agent: Option<Name>,
+        /// With `exit`: restarts without progress so far.
+        pub restarts: Option<u32>,
+        /// With `exit`: starts on its task without progress so far.
+        pub reruns: Option<u32>,
+        /// With `exit`: how long it has waited instead of stopping.
+        pub waited: Option<At<String>>,
         /// Extends a lease of this entity.
         pub heartbeat: Option<At<String>>,
         /// With `heartbeat`: the slot.
@@ -177,6 +195,12 @@ keys! {
         pub ignored: Option<At<Json>>,
         /// Entries this step wrote, in order.
         pub journal: Option<Vec<At<Json>>>,
+        /// The id that `claim` took.
+        pub claimed: Option<At<Name>>,
+        /// The refused request was kept as evidence.
+        pub kept: Option<At<bool>>,
+        /// Ranking to its place in it, or null.
+        pub ranks: Named<Node>,
         /// This step wrote nothing.
         pub silent: Option<At<bool>>,
         /// What was told in this step.

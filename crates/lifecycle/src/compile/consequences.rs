@@ -1,12 +1,13 @@
 //! Consequences, from their keys.
 
 use super::workbench::Workbench;
-use crate::guard::Type;
+use crate::guard::{Guard, Type};
 use crate::model::{
-    Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With,
+    Also, Assign, Birth, Call, Consequences, Follow, Grant, Much, Part, Post, Raise, Severity, Share, Spot,
+    Tell, With,
 };
 use crate::name::Name;
-use crate::source::{At, Named, Place};
+use crate::source::{At, Named, Percent, Place};
 use crate::syntax;
 use crate::syntax::Expr;
 
@@ -25,7 +26,7 @@ impl Workbench<'_> {
             notify: from
                 .notify
                 .iter()
-                .filter_map(|it| self.tell(&it.audience, &it.to, &it.message, &it.when))
+                .filter_map(|it| self.tell(&it.audience, &it.to, &it.message, it.each.as_ref(), &it.when))
                 .collect(),
             alert: from.alert.iter().filter_map(|it| self.raise(it)).collect(),
             effects: from.effects.iter().filter_map(|it| self.call(it)).collect(),
@@ -84,7 +85,7 @@ impl Workbench<'_> {
         }
         let field = self.settable(name);
         let ty = self.shape.fields.get(&field).map_or(Type::Any, |it| it.ty());
-        Some(Assign { spot: Spot::Field(field), value: self.guard(value, &ty)? })
+        Some(Assign { spot: Spot::Field(field), value: self.listing_guard(value, &ty)? })
     }
 
     /// A field that rules may write: stored, not computed.
@@ -178,6 +179,7 @@ impl Workbench<'_> {
             }
             crate::model::StateSet(chosen)
         });
+        let share = self.share(from, name, each, &to);
         let fire = self.transition_of(&to, &from.fire);
         let with = self.with(&from.with, &to, &from.fire);
         let when = self.when(&from.when);
@@ -190,6 +192,8 @@ impl Workbench<'_> {
             with,
             when,
             soft: from.soft.unwrap_or(false),
+            willing: from.willing.unwrap_or(false),
+            share,
         })
     }
 
@@ -222,8 +226,13 @@ impl Workbench<'_> {
     }
 
     fn post(&mut self, from: &syntax::Post) -> Option<Post> {
+        let each = self.each(from.each.as_ref());
         let when = self.when(&from.when);
-        Some(Post { kind: from.kind.it.clone(), text: self.template(&from.text)?, when })
+        let to = from.to.as_ref().and_then(|it| self.guard(it, &Type::Any));
+        let author = from.from.as_ref().and_then(|it| self.guard(it, &Type::Text));
+        let text = self.template(&from.text);
+        self.it = None;
+        Some(Post { kind: from.kind.it.clone(), text: text?, to, from: author, each, when })
     }
 
     pub fn tell(
@@ -231,18 +240,91 @@ impl Workbench<'_> {
         audience: &At<Name>,
         to: &Option<Expr>,
         message: &Expr,
+        each: Option<&Expr>,
         when: &Option<Expr>,
     ) -> Option<Tell> {
         if !self.pack.audiences.contains(&audience.it) {
             let known: Vec<&str> = self.pack.audiences.iter().map(Name::as_str).collect();
             self.unknown("unknown-audience", "audience", audience, &known);
         }
-        let to = match to {
-            Some(to) => Some(self.guard(to, &Type::Any)?),
-            None => None,
-        };
+        let each = self.each(each);
+        let to = to.as_ref().and_then(|it| self.guard(it, &Type::Any));
         let when = self.when(when);
-        Some(Tell { audience: audience.it.clone(), to, message: self.template(message)?, when })
+        let message = self.template(message);
+        self.it = None;
+        Some(Tell { audience: audience.it.clone(), to, message: message?, each, when })
+    }
+
+    /// The list that a message is made for each element of; from here on `it` is the element.
+    fn each(&mut self, source: Option<&Expr>) -> Option<Guard> {
+        let guard = self.guard(source?, &Type::list(Type::Any))?;
+        self.it = Some(match guard.ty() {
+            Type::List(of) => Type::clone(of),
+            _ => Type::Any,
+        });
+        Some(guard)
+    }
+
+    /// The part of a ranking that `also` moves.
+    fn share(&mut self, from: &syntax::Also, inverse: &At<Name>, each: bool, to: &Name) -> Option<Share> {
+        let parts = [&from.first, &from.last, &from.below].into_iter().flatten().count();
+        let Some(ranking) = &from.ranked else {
+            if parts > 0 {
+                self.problems
+                    .error("no-ranking", from.fire.at, "`first`, `last` and `below` need an order")
+                    .hint("say which with `ranked`");
+            }
+            return None;
+        };
+        let other = self.pack.lifecycles.get(to);
+        let within = other.and_then(|it| it.rankings.get(&ranking.it));
+        let Some(within) = within else {
+            let known: Vec<&str> =
+                other.into_iter().flat_map(|it| it.rankings.keys()).map(Name::as_str).collect();
+            self.unknown("unknown-ranking", &format!("ranking of {to} called"), ranking, &known);
+            return None;
+        };
+        let ours = |it: &Name| {
+            let back = other.and_then(|other| other.refs.get(it)).and_then(|it| it.inverse.as_ref());
+            back == Some(&inverse.it)
+        };
+        if !each || within.len() != 1 || !within.iter().all(ours) {
+            self.problems
+                .error(
+                    "other-ranking",
+                    ranking.at,
+                    format!("`{}` is not kept within what `{}` is the inverse of", ranking.it, inverse.it),
+                )
+                .hint("use `each` with the inverse of the only ref in its `within`");
+        }
+        if parts != 1 {
+            self.error("which-part", ranking.at, "say which part: one of `first`, `last` and `below`");
+        }
+        let part = if let Some(it) = &from.first {
+            Part::First(self.much(it)?)
+        } else if let Some(it) = &from.last {
+            Part::Last(self.much(it)?)
+        } else {
+            Part::Below(self.guard(from.below.as_ref()?, &Type::Any)?)
+        };
+        Some(Share { ranking: ranking.it.clone(), part })
+    }
+
+    fn much(&mut self, from: &Expr) -> Option<Much> {
+        Some(match Percent::parse(from.text.trim()) {
+            Some(Percent(percent)) => Much::Percent(percent),
+            None => Much::Number(self.guard(from, &Type::Float)?),
+        })
+    }
+
+    /// What leaving a state entails besides what the arm itself says.
+    pub fn leaving_step(&mut self, from: &syntax::Consequences) -> Consequences {
+        if let Some(grant) = &from.lease {
+            self.problems
+                .error("exit-lease", leased(grant).at, "leaving a state cannot grant a lease")
+                .hint("grant it in the transition, or in `enter` of the next state");
+        }
+        self.consequences(from)
     }
 
     fn raise(&mut self, from: &syntax::Raise) -> Option<Raise> {
@@ -282,7 +364,7 @@ impl Workbench<'_> {
         Some(Call { effect: name.it.clone(), with, when })
     }
 
-    pub fn when(&mut self, from: &Option<Expr>) -> Option<crate::guard::Guard> {
+    pub fn when(&mut self, from: &Option<Expr>) -> Option<Guard> {
         from.as_ref().and_then(|it| self.guard(it, &Type::Bool))
     }
 
@@ -306,7 +388,9 @@ impl Workbench<'_> {
     }
 
     pub fn expressions(&mut self, from: &Named<Expr>) -> With {
-        from.iter().filter_map(|(name, it)| Some((name.it.clone(), self.guard(it, &Type::Any)?))).collect()
+        from.iter()
+            .filter_map(|(name, it)| Some((name.it.clone(), self.listing_guard(it, &Type::Any)?)))
+            .collect()
     }
 }
 

@@ -34,11 +34,23 @@ pub(super) fn depends(
     false
 }
 
+/// The refs it looks through.
+pub(super) fn refs_read(guard: &Guard, reads: &[Read], settings: &[Setting]) -> BTreeSet<Name> {
+    let found = std::cell::RefCell::new(BTreeSet::new());
+    depends(guard, reads, settings, |read| {
+        if let Read::Ref(name, _) | Read::Group(name, _) = read {
+            found.borrow_mut().insert(name.clone());
+        }
+        false
+    });
+    found.into_inner()
+}
+
 /// Most reads that one computed field, relation or setting may stand for.
 const DEAREST: u64 = 200;
 
 impl Workbench<'_> {
-    fn depends(&self, guard: &Guard, wanted: impl Fn(&Read) -> bool) -> bool {
+    pub(super) fn depends(&self, guard: &Guard, wanted: impl Fn(&Read) -> bool) -> bool {
         depends(guard, &self.table.reads, &self.settings, wanted)
     }
 
@@ -69,19 +81,21 @@ impl Workbench<'_> {
         Some(guard)
     }
 
-    /// Others that move do not wake those they are named by; only those that name them.
+    /// Others that move wake those that name them only through a ref that has an inverse.
     pub fn wakes(&mut self, guard: &Guard, source: &Expr) {
         let refs = &self.shape.refs;
-        let forward =
-            |read: &Read| matches!(read, Read::Group(name, _) if refs.get(name).is_some_and(|it| it.many));
-        if self.depends(guard, forward) {
+        let deaf = |read: &Read| match read {
+            Read::Group(name, _) => refs.get(name).is_some_and(|it| it.many && it.inverse.is_none()),
+            _ => false,
+        };
+        if self.depends(guard, deaf) {
             self.problems
                 .error(
                     "deaf-reaction",
                     source.at,
                     "a reaction cannot count the entities that a field names: it would not notice when they move",
                 )
-                .hint("count from the other side: give the ref an `inverse` and react there");
+                .hint("give the ref an `inverse`: then those who name them are woken");
         }
     }
 

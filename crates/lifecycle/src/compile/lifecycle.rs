@@ -85,7 +85,9 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
             .refs
             .iter()
             .map(|(name, it)| {
-                (name.it.clone(), RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false) })
+                let inverse = it.inverse.as_ref().map(|it| it.it.clone());
+                let shape = RefShape { to: it.to.it.clone(), many: it.many.unwrap_or(false), inverse };
+                (name.it.clone(), shape)
             })
             .collect(),
         inverses: BTreeMap::new(),
@@ -104,6 +106,14 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
             .map(|(name, _)| name.it.clone())
             .collect(),
         slots: file.slots.iter().map(|(name, _)| name.it.clone()).collect(),
+        rankings: file
+            .rankings
+            .iter()
+            .map(|(name, it)| {
+                let within = super::arms::syntax_list(&it.within).into_iter().map(|it| it.it).collect();
+                (name.it.clone(), within)
+            })
+            .collect(),
         me: file.me.as_ref().map(|it| it.it.clone()),
         effects: file.effects.iter().map(|(name, _)| name.it.clone()).collect(),
         transitions: file
@@ -144,6 +154,8 @@ pub(super) fn compile(
         computed: Vec::new(),
         taken: BTreeMap::new(),
         ask: None,
+        it: None,
+        listing: false,
         leaving: Vec::new(),
         problems,
     };
@@ -246,6 +258,10 @@ pub(super) fn compile(
         read: file.read.as_ref().and_then(|it| bench.guard(it, &Type::Bool)),
         initial,
         slots: file.slots.iter().filter_map(|(name, it)| bench.lease_slot(name, it)).collect(),
+        rankings: file.rankings.iter().filter_map(|(name, it)| bench.ranking(name, it)).collect(),
+        evidence: super::arms::syntax_list(&file.evidence).iter().map(|it| bench.transition(it)).collect(),
+        watchers: Vec::new(),
+        closes: Vec::new(),
         reactions: file.reactions.iter().filter_map(|(name, it)| bench.reaction(name, it)).collect(),
         notify: file.notify.iter().flatten().filter_map(|it| bench.notify_rule(it)).collect(),
         effects: file.effects.iter().map(|(name, it)| bench.effect(name, it)).collect(),
@@ -303,10 +319,11 @@ fn names_are_free(bench: &mut Workbench<'_>, file: &LifecycleFile) {
     let mut taken: Vec<(Name, &'static str)> =
         bench.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
     // A computed field may show the envelope's own value in its own way: `timeInState` in minutes.
-    clash(bench, "field", &file.fields, &mut taken, |_, it| it.is.is_some());
+    clash(bench, "field", &file.fields, &mut taken, |name, it| it.is.is_some() || name == "agent");
     clash(bench, "relation", &file.relations, &mut taken, |_, _| false);
     clash(bench, "counter", &file.counters, &mut taken, |_, _| false);
     clash(bench, "slot", &file.slots, &mut taken, |_, _| false);
+    clash(bench, "ranking", &file.rankings, &mut taken, |_, _| false);
     clash(bench, "ref", &file.refs, &mut taken, |name, _| name == "agent");
 }
 
@@ -478,6 +495,8 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
             always: Vec::new(),
             frozen: Vec::new(),
             enter: Consequences::default(),
+            exit: Consequences::default(),
+            erase: None,
         };
     };
     if let Some(outcome) = &decl.outcome
@@ -496,6 +515,8 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
         always: decl.always.as_ref().and_then(|it| bench.choices(it, here, name.at)).unwrap_or_default(),
         frozen: decl.frozen.iter().flatten().map(|it| bench.field(it)).collect(),
         enter: decl.enter.as_ref().map(|it| bench.consequences(&it.consequences())).unwrap_or_default(),
+        exit: decl.exit.as_ref().map(|it| bench.leaving_step(&it.consequences())).unwrap_or_default(),
+        erase: decl.erase.as_ref().map(|it| it.iter().map(|it| bench.field(it)).collect()),
     }
 }
 

@@ -3,10 +3,13 @@
 mod arms;
 mod consequences;
 mod depends;
+mod filter;
 mod lifecycle;
 mod names;
 mod pack;
 mod policy;
+mod questions;
+mod rankings;
 mod rules;
 mod settings;
 mod shape;
@@ -14,6 +17,8 @@ mod types;
 mod ways;
 mod words;
 mod workbench;
+
+pub use filter::Filter;
 
 use crate::model::Pack;
 use crate::source::{FileId, FromNode, Problems, Sources, read};

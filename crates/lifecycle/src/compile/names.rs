@@ -46,6 +46,10 @@ pub(super) struct Vocabulary<'a> {
     pub taken: &'a BTreeMap<Name, Type>,
     /// Parameters of a query.
     pub ask: Option<&'a BTreeMap<Name, Type>>,
+    /// The element that a list is gone through by.
+    pub it: Option<&'a Type>,
+    /// Whether members of inverses may be listed.
+    pub listing: bool,
 }
 
 /// The function by which expressions ask the risk policy.
@@ -73,7 +77,7 @@ const PLAIN: &[&str] = &[
     "admin",
     "now",
 ];
-const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask"];
+const DOTTED: &[&str] = &["was", "actor", "subject", "settings", "project", "me", "ask", "it", "count"];
 
 /// Words that no field, role, relation, counter, slot, ref or state set may take.
 pub(super) fn is_reserved(name: &str) -> bool {
@@ -95,6 +99,9 @@ impl Names for Vocabulary<'_> {
         }
         if let Some(field) = self.shape.fields.get(root) {
             return self.found(root, field.ty(), 1, || Read::Field(root.into()));
+        }
+        if let Some(ty) = self.it.filter(|_| root == "it") {
+            return self.found("it", ty.clone(), 1, || Read::It);
         }
         if let Some(plain) = self.plain(root) {
             let (ty, read) = plain;
@@ -208,9 +215,9 @@ impl Vocabulary<'_> {
                 }
                 None => Err(unknown(&key, self.ask.into_iter().flatten().map(|(it, _)| format!("ask.{it}")))),
             },
-            ("me", member) if self.shape.me.is_some() => {
+            ("me", _) if self.shape.me.is_some() => {
                 let to = self.shape.me.clone();
-                self.look(&key, to.as_ref(), member, Read::Me)
+                self.look(&key, to.as_ref(), rest, Read::Me)
             }
             (name, member) if self.shape.slots.iter().any(|it| it == name) => match member {
                 Some("held") => self.found(&key, Type::Bool, 2, || Read::Slot(name.into(), SlotLook::Held)),
@@ -224,13 +231,18 @@ impl Vocabulary<'_> {
                     ["held", "holder", "fence", "until"].iter().map(|it| format!("{name}.{it}")),
                 )),
             },
+            (name, member) if self.shape.rankings.contains_key(name) => match member {
+                Some("rank") => self.found(&key, Type::Int, 2, || Read::Rank(name.into())),
+                Some("size") => self.found(&key, Type::Int, 2, || Read::RankSize(name.into())),
+                _ => Err(unknown(&key, ["rank", "size"].iter().map(|it| format!("{name}.{it}")))),
+            },
             (name, member) => {
                 if let Some(it) = self.shape.refs.get(name).cloned() {
                     return if it.many {
                         self.group(&key, name, &it.to, member)
                     } else {
                         let name = Name::new(name);
-                        self.look(&key, Some(&it.to), member, |look| Read::Ref(name, look))
+                        self.look(&key, Some(&it.to), rest, |look| Read::Ref(name, look))
                     };
                 }
                 if let Some(from) = self.shape.inverses.get(name).cloned() {
@@ -246,10 +258,10 @@ impl Vocabulary<'_> {
         &mut self,
         key: &str,
         to: Option<&Name>,
-        member: Option<&str>,
+        rest: &[&str],
         read: impl FnOnce(Look) -> Read,
     ) -> Result<Resolved, Unknown> {
-        let Some(member) = member else {
+        let Some(&member) = rest.first() else {
             return self.found(key, Type::Text, 1, || read(Look::Id));
         };
         let Some(other) = to.and_then(|it| self.pack.lifecycles.get(it)) else {
@@ -265,6 +277,13 @@ impl Vocabulary<'_> {
             "stateEnteredAt" => (Type::Time, Look::StateEnteredAt),
             "final" => (Type::Bool, Look::Final),
             _ => {
+                if let Some(from) = other.inverses.get(member) {
+                    let states =
+                        self.pack.lifecycles.get(from).map(|it| it.states.clone()).unwrap_or_default();
+                    let count = count_of(key, rest.get(1).copied(), &states, false)?;
+                    let key = format!("{key}.{}", rest.get(1).copied().unwrap_or_default());
+                    return self.found(&key, Type::Int, 3, || read(Look::Group(member.into(), count)));
+                }
                 if let Some(field) = other.fields.get(member) {
                     (field.ty(), Look::Field(member.into()))
                 } else if let Some((ty, _)) = other.counters.get(member) {
@@ -283,20 +302,18 @@ impl Vocabulary<'_> {
 
     fn group(&mut self, key: &str, name: &str, of: &Name, member: Option<&str>) -> Result<Resolved, Unknown> {
         let states = self.pack.lifecycles.get(of).map(|it| it.states.clone()).unwrap_or_default();
-        let count = match member {
-            Some("count") => Count::All,
-            Some("missing") => Count::Missing,
-            Some("closed") => Count::Closed,
-            Some("open") => Count::Open,
-            Some(outcome @ ("success" | "failure" | "cancelled")) => Count::Outcome(outcome.into()),
-            Some(state) if states.iter().any(|it| it == state) => Count::State(state.into()),
-            _ => {
-                let known =
-                    ["count", "missing", "closed", "open", "success", "failure", "cancelled"].into_iter();
-                let known = known.chain(states.iter().map(Name::as_str));
-                return Err(unknown(key, known.map(|it| format!("{name}.{it}"))));
+        let inverse = self.shape.inverses.contains_key(name);
+        match member {
+            Some("movedAt") if inverse => {
+                return self.found(key, Type::Time, 2, || Read::MovedAt(name.into()));
             }
-        };
+            Some("all") if inverse && self.listing => {
+                let ty = Type::List(Box::new(Type::Any));
+                return self.found(key, ty, 2, || Read::All(name.into()));
+            }
+            _ => {}
+        }
+        let count = count_of(name, member, &states, inverse)?;
         self.found(key, Type::Int, 2, || Read::Group(name.into(), count))
     }
 
@@ -308,13 +325,35 @@ impl Vocabulary<'_> {
             .chain(self.taken.keys())
             .chain(shape.counters.keys())
             .chain(shape.refs.keys());
-        let names =
-            names.chain(shape.inverses.keys()).chain(shape.slots.iter()).chain(self.pack.roles.keys());
+        let names = names
+            .chain(shape.inverses.keys())
+            .chain(shape.slots.iter())
+            .chain(shape.rankings.keys())
+            .chain(self.pack.roles.keys());
         let names = names
             .chain(self.relations.iter().map(|(it, _)| it))
             .chain(self.computed.iter().map(|(it, _)| it));
         names.map(Name::to_string).chain(PLAIN.iter().chain(DOTTED).map(|it| (*it).to_owned())).collect()
     }
+}
+
+/// What is counted of those that `name` stands for.
+fn count_of(name: &str, member: Option<&str>, states: &[Name], inverse: bool) -> Result<Count, Unknown> {
+    Ok(match member {
+        Some("count") => Count::All,
+        Some("missing") => Count::Missing,
+        Some("closed") => Count::Closed,
+        Some("open") => Count::Open,
+        Some(outcome @ ("success" | "failure" | "cancelled")) => Count::Outcome(outcome.into()),
+        Some(state) if states.iter().any(|it| it == state) => Count::State(state.into()),
+        _ => {
+            let known = ["count", "missing", "closed", "open", "success", "failure", "cancelled"].into_iter();
+            let known = known.chain(["movedAt"].into_iter().filter(|_| inverse));
+            let known = known.chain(states.iter().map(Name::as_str));
+            let key = member.map_or_else(|| name.to_owned(), |it| format!("{name}.{it}"));
+            return Err(unknown(&key, known.map(|it| format!("{name}.{it}"))));
+        }
+    })
 }
 
 /// How the table calls a computed field; no name in an expression has a blank.

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lifecycle;
-use super::names::{Table, is_reserved};
+use super::names::is_reserved;
+use super::questions;
 use super::settings::{self, Draft};
 use super::shape::PackShape;
-use super::types::Types;
 use super::words::has_meaning;
-use super::workbench::Workbench;
-use crate::guard::Type;
-use crate::model::{FieldType, Lifecycle, Order, Pack, Query, Setting};
+use crate::model::{Lifecycle, Pack, Setting};
 use crate::name::Name;
 use crate::source::{At, Named, Problems};
-use crate::syntax::{Expr, LifecycleFile, PackFile, QueryDecl, RoleDecl};
+use crate::syntax::{Expr, LifecycleFile, PackFile, RoleDecl};
 
 pub(super) fn compile(
     file: &PackFile,
@@ -71,7 +69,11 @@ pub(super) fn compile(
         }
     }
     settings_known_nowhere(&drafts, &strangers, shared, lifecycles.len(), problems);
-    let queries = queries(file, &shape, &drafts, problems, &mut compiled);
+    super::rankings::connect(&mut compiled);
+    let mut asked = questions::Asked { pack: &shape, settings: &plain, problems, reads: Vec::new() };
+    let queries = asked.queries(file, &mut compiled);
+    let supervise = asked.supervise(file);
+    let reads = asked.reads;
     Some(Pack {
         name: file.pack.it.clone(),
         version: file.version.it,
@@ -82,6 +84,8 @@ pub(super) fn compile(
         policy,
         queries,
         settings: plain,
+        supervise,
+        reads,
     })
 }
 
@@ -162,83 +166,5 @@ fn inverses(shape: &mut PackShape, lifecycles: &[LifecycleFile], problems: &mut 
                 );
             }
         }
-    }
-}
-
-/// Queries are compiled with their lifecycle's names, so they share its table of slots.
-fn queries(
-    file: &PackFile,
-    shape: &PackShape,
-    drafts: &[Draft],
-    problems: &mut Problems,
-    compiled: &mut [Arc<Lifecycle>],
-) -> Vec<Query> {
-    let mut queries = Vec::new();
-    for (name, decl) in file.queries.iter() {
-        let Some(target) = shape.lifecycles.get(&decl.of.it) else {
-            problems.error(
-                "unknown-lifecycle",
-                decl.of.at,
-                format!("there is no lifecycle `{}`", decl.of.it),
-            );
-            continue;
-        };
-        let Some(lifecycle) = compiled.iter_mut().find(|it| it.name == decl.of.it).and_then(Arc::get_mut)
-        else {
-            continue;
-        };
-        let types = Types::new(target.states.clone(), &[&file.types]);
-        let takes: Vec<(Name, FieldType)> = decl
-            .takes
-            .iter()
-            .map(|(name, it)| (name.it.clone(), types.build(it, name.at, problems)))
-            .collect();
-        let ask: BTreeMap<Name, Type> = takes.iter().map(|(name, it)| (name.clone(), it.ty())).collect();
-        let mut bench = Workbench {
-            pack: shape,
-            shape: target,
-            table: Table::resume(std::mem::take(&mut lifecycle.reads)),
-            settings: drafts.iter().map(|it| it.setting.clone()).collect(),
-            relations: lifecycle.relations.iter().map(|it| (it.name.clone(), it.guard.clone())).collect(),
-            computed: lifecycle
-                .fields
-                .values()
-                .filter_map(|it| it.is.clone().map(|guard| (it.name.clone(), guard)))
-                .collect(),
-            taken: BTreeMap::new(),
-            ask: Some(ask),
-            leaving: Vec::new(),
-            problems,
-        };
-        queries.push(query(&mut bench, name, decl, takes));
-        lifecycle.reads = bench.table.reads;
-    }
-    queries
-}
-
-fn query(
-    bench: &mut Workbench<'_>,
-    name: &At<Name>,
-    decl: &QueryDecl,
-    takes: Vec<(Name, FieldType)>,
-) -> Query {
-    let mut order = Vec::new();
-    for source in decl.order.iter().flat_map(|it| it.iter()) {
-        let (descending, plain) = match source.text.strip_prefix('-') {
-            Some(rest) => (true, Expr::within(rest, source.at)),
-            None => (false, source.clone()),
-        };
-        if let Some(by) = bench.guard(&plain, &Type::Any) {
-            order.push(Order { by, descending });
-        }
-    }
-    Query {
-        name: name.it.clone(),
-        about: decl.about.clone().unwrap_or_default(),
-        of: decl.of.it.clone(),
-        takes,
-        filter: bench.when(&decl.r#where),
-        order,
-        history: decl.history.as_ref().and_then(|it| bench.guard(it, &Type::Text)),
     }
 }

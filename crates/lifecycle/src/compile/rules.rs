@@ -307,7 +307,11 @@ impl Workbench<'_> {
             words => NotifyOn::Transitions(words.iter().map(|it| self.transition(it)).collect()),
         };
         let within = self.maybe_states(&from.r#in);
-        Some(NotifyRule { on, within, tell: self.tell(&from.audience, &from.to, &from.message, &from.when)? })
+        Some(NotifyRule {
+            on,
+            within,
+            tell: self.tell(&from.audience, &from.to, &from.message, None, &from.when)?,
+        })
     }
 
     pub fn effect(&mut self, name: &At<Name>, from: &syntax::EffectDecl) -> Effect {

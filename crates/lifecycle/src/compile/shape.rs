@@ -39,6 +39,8 @@ pub(super) struct Shape {
     /// Counters whose tallies are kept apart by expressions.
     pub keyed: Vec<Name>,
     pub slots: Vec<Name>,
+    /// Ranking to the refs it is kept within.
+    pub rankings: BTreeMap<Name, Vec<Name>>,
     pub me: Option<Name>,
     pub effects: Vec<Name>,
     /// Transition to the names its arms take.
@@ -51,6 +53,7 @@ pub(super) struct Shape {
 pub(super) struct RefShape {
     pub to: Name,
     pub many: bool,
+    pub inverse: Option<Name>,
 }
 
 impl Shape {

@@ -23,6 +23,10 @@ pub(super) struct Workbench<'a> {
     pub computed: Vec<(Name, Guard)>,
     pub taken: BTreeMap<Name, Type>,
     pub ask: Option<BTreeMap<Name, Type>>,
+    /// The element that a list is gone through by.
+    pub it: Option<Type>,
+    /// Whether members of inverses may be listed.
+    pub listing: bool,
     /// The states that each transition leaves, once they are compiled.
     pub leaving: Vec<(Name, StateSet)>,
     pub problems: &'a mut Problems,
@@ -40,6 +44,8 @@ impl Workbench<'_> {
             computed: &self.computed,
             taken: &self.taken,
             ask: self.ask.as_ref(),
+            it: self.it.as_ref(),
+            listing: self.listing,
         }
     }
 
@@ -52,6 +58,14 @@ impl Workbench<'_> {
                 None
             }
         }
+    }
+
+    /// The same where members of inverses may be listed.
+    pub fn listing_guard(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
+        self.listing = true;
+        let guard = self.guard(source, expected);
+        self.listing = false;
+        guard
     }
 
     /// The same without reporting: whether these names mean something here.

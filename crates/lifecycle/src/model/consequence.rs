@@ -77,6 +77,32 @@ pub struct Also {
     pub with: With,
     pub when: Option<Guard>,
     pub soft: bool,
+    /// Those whose own checks refuse are passed over.
+    pub willing: bool,
+    /// Only a share of them, in the order of a ranking.
+    pub share: Option<Share>,
+}
+
+/// A part of a ranking.
+#[derive(Clone, Debug)]
+pub struct Share {
+    pub ranking: Name,
+    pub part: Part,
+}
+
+#[derive(Clone, Debug)]
+pub enum Part {
+    First(Much),
+    Last(Much),
+    /// Those whose first key is below this.
+    Below(Guard),
+}
+
+#[derive(Clone, Debug)]
+pub enum Much {
+    /// Of the whole order, rounded up.
+    Percent(u32),
+    Number(Guard),
 }
 
 #[derive(Clone, Debug)]
@@ -97,6 +123,11 @@ pub struct Grant {
 pub struct Post {
     pub kind: Name,
     pub text: Template,
+    pub to: Option<Guard>,
+    /// Whose words these are.
+    pub from: Option<Guard>,
+    /// Once per element.
+    pub each: Option<Guard>,
     pub when: Option<Guard>,
 }
 
@@ -105,6 +136,8 @@ pub struct Tell {
     pub audience: Name,
     pub to: Option<Guard>,
     pub message: Template,
+    /// Once per element.
+    pub each: Option<Guard>,
     pub when: Option<Guard>,
 }
 

@@ -7,7 +7,7 @@ use super::consequence::Consequences;
 use super::fit::FieldType;
 use super::pack::{Policy, Setting};
 use super::read::Read;
-use super::rule::{Counter, Effect, Invariant, NotifyRule, Reaction, Slot, Timer};
+use super::rule::{Counter, Effect, Invariant, NotifyRule, Ranking, Reaction, Slot, Timer};
 use super::transition::{Check, Choice, Create, Take, Transition};
 use crate::guard::{Guard, Template};
 use crate::name::Name;
@@ -41,7 +41,14 @@ pub struct Lifecycle {
     pub timers: Vec<Timer>,
     pub counters: Vec<Counter>,
     pub slots: Vec<Slot>,
+    pub rankings: Vec<Ranking>,
     pub reactions: Vec<Reaction>,
+    /// Transitions whose refused requests are kept.
+    pub evidence: Vec<Name>,
+    /// Rankings and reactions of others that look at one of these, by the ref through which they do.
+    pub watchers: Vec<Watcher>,
+    /// Rankings of others that are kept within one of these.
+    pub closes: Vec<Closing>,
     pub invariants: Vec<Invariant>,
     pub notify: Vec<NotifyRule>,
     pub effects: Vec<Effect>,
@@ -85,6 +92,10 @@ impl Lifecycle {
 
     pub fn inverse(&self, name: &str) -> Option<&Inverse> {
         self.inverses.iter().find(|it| it.name == *name)
+    }
+
+    pub fn ranking(&self, name: &str) -> Option<&Ranking> {
+        self.rankings.iter().find(|it| it.name == *name)
     }
 
     pub fn effect(&self, name: &str) -> Option<&Effect> {
@@ -151,6 +162,23 @@ pub struct Inverse {
     pub by_ref: Name,
 }
 
+/// Those that refer to this lifecycle under `inverse` look at what they refer to, so they are looked at again when it moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watcher {
+    pub inverse: Name,
+    /// A ranking of theirs, or else a reaction.
+    pub ranking: bool,
+}
+
+/// A ranking kept within entities of this lifecycle: it may open and close as they move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    pub lifecycle: Name,
+    pub ranking: Name,
+    /// Which of its `within` names them.
+    pub place: usize,
+}
+
 /// A set of states, in declared order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateSet(pub Vec<Name>);
@@ -181,4 +209,7 @@ pub struct State {
     pub always: Vec<Choice>,
     pub frozen: Vec<Name>,
     pub enter: Consequences,
+    pub exit: Consequences,
+    /// Entering drops every stored field but these.
+    pub erase: Option<Vec<Name>>,
 }

@@ -9,14 +9,17 @@ mod rule;
 mod transition;
 
 pub use consequence::{
-    Also, Assign, Birth, Call, Consequences, Follow, Grant, Post, Raise, Severity, Spot, Tell, With,
+    Also, Assign, Birth, Call, Consequences, Follow, Grant, Much, Part, Post, Raise, Severity, Share, Spot,
+    Tell, With,
 };
 pub use fit::{FieldType, Fit, Misfit};
-pub use lifecycle::{Field, Gate, Inverse, Lifecycle, Ref, Relation, State, StateSet};
-pub use pack::{Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting};
+pub use lifecycle::{Closing, Field, Gate, Inverse, Lifecycle, Ref, Relation, State, StateSet, Watcher};
+pub use pack::{
+    AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Wait,
+};
 pub use read::{Count, Look, Read, SlotLook};
 pub use rule::{
-    Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Slot, Starts, Tally, Timer, TimerKind,
-    Warn,
+    Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, Tally, Timer,
+    TimerKind, Warn,
 };
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};

@@ -22,6 +22,9 @@ pub struct Pack {
     pub policy: Option<Arc<Policy>>,
     pub queries: Vec<Query>,
     pub settings: Vec<Setting>,
+    pub supervise: BTreeMap<Name, Supervise>,
+    /// What each slot of its own expressions reads: those of `answers` and `supervise`.
+    pub reads: Vec<Read>,
 }
 
 /// A value that rules read.
@@ -71,12 +74,63 @@ pub struct PolicyRaise {
 pub struct Query {
     pub name: Name,
     pub about: String,
-    pub of: Name,
+    /// The lifecycle asked about; none for one that gives values.
+    pub of: Option<Name>,
     pub takes: Vec<(Name, FieldType)>,
     pub filter: Option<Guard>,
     pub order: Vec<Order>,
     /// Instead of a list: the journal of this entity.
     pub history: Option<Guard>,
+    /// Those that are open in this ranking, in its order.
+    pub ranked: Option<Name>,
+    pub meant_for: Option<Guard>,
+    /// Other queries whose rows are counted.
+    pub counts: Vec<Name>,
+    /// Instead of rows: values.
+    pub answers: Vec<(Name, Guard)>,
+}
+
+/// What becomes of an agent's process when it ends.
+#[derive(Clone, Debug)]
+pub struct Supervise {
+    pub role: Name,
+    pub about: String,
+    pub work: Option<Name>,
+    /// By exit code; `other` last.
+    pub exits: Vec<(Exit, AfterExit)>,
+    pub ends: Option<Name>,
+    pub holds: Option<Name>,
+    pub waits: Vec<Wait>,
+    pub reruns: Option<Guard>,
+    pub gives_up: Option<GiveUp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i64),
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub enum AfterExit {
+    Stop,
+    Restart { after: Guard, most: Option<Guard>, growth: Option<Guard>, limit: Option<Guard> },
+}
+
+/// A reason to wait before stopping.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    pub query: Name,
+    pub lasts: Guard,
+    pub most: Option<Guard>,
+    pub says: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct GiveUp {
+    pub on: Name,
+    pub fire: Name,
+    pub with: Vec<(Name, Guard)>,
 }
 
 #[derive(Clone, Debug)]

@@ -53,6 +53,20 @@ pub enum Read {
     Me(Look),
     /// How many of a many-ref or an inverse.
     Group(Name, Count),
+    /// Its own place in a ranking, from one; null when it is not in it.
+    Rank(Name),
+    /// How many are in its order of a ranking.
+    RankSize(Name),
+    /// The list of an inverse.
+    All(Name),
+    /// When one of an inverse last moved.
+    MovedAt(Name),
+    /// The element of a list that is gone through.
+    It,
+    /// How many rows another query has.
+    Rows(Name),
+    /// A value given by whoever asks.
+    Given(Name),
     People,
     Now,
     /// A query's parameter.
@@ -83,6 +97,8 @@ pub enum Look {
     Final,
     Field(Name),
     Counter(Name),
+    /// How many of one of its inverses.
+    Group(Name, Count),
 }
 
 /// What is counted of a group.

@@ -2,6 +2,7 @@
 
 use super::consequence::{Consequences, Follow, Severity, Tell, With};
 use super::lifecycle::StateSet;
+use super::pack::Order;
 use crate::guard::{Guard, Template};
 use crate::name::Name;
 use crate::time::Span;
@@ -82,6 +83,21 @@ pub struct Slot {
     pub holder: Option<Name>,
     pub until: Option<Name>,
     pub lost: Option<Name>,
+}
+
+/// An order among the entities of a lifecycle.
+#[derive(Clone, Debug)]
+pub struct Ranking {
+    pub name: Name,
+    pub about: String,
+    pub within_states: StateSet,
+    pub when: Option<Guard>,
+    pub by: Vec<Order>,
+    /// Refs: one order per entity they name.
+    pub within: Vec<Name>,
+    pub open: Option<Guard>,
+    pub meant_for: Option<Guard>,
+    pub claims: Option<Name>,
 }
 
 #[derive(Clone, Debug)]

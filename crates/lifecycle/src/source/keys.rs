@@ -167,7 +167,7 @@ impl<'a> Keys<'a> {
 }
 
 /// Keys that the language page fixes before they are carried out.
-const RESERVED: [&str; 5] = ["pick", "line", "population", "supervise", "prove"];
+const RESERVED: [&str; 1] = ["prove"];
 
 /// What an unknown key without a value looks like: a piece of something else.
 fn slip(key: &str, value: &Node) -> Option<&'static str> {

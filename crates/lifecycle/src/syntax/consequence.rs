@@ -110,6 +110,14 @@ keys! {
         pub on: Option<At<Name>>,
         /// Instead: every entity of a many-ref or an inverse.
         pub each: Option<At<Name>>,
+        /// With `each`: a share of them, in the order of this ranking.
+        pub ranked: Option<At<Name>>,
+        /// How many from the front: a percentage of the whole order, or an expression.
+        pub first: Option<Expr>,
+        /// The same from the end.
+        pub last: Option<Expr>,
+        /// Instead: those whose first `by` is below this.
+        pub below: Option<Expr>,
         /// With `each`: only those in these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// The transition.
@@ -120,6 +128,8 @@ keys! {
         pub when: Option<Expr>,
         /// A refusal is dropped with an alert instead of refusing the whole.
         pub soft: Option<bool>,
+        /// Those whose own checks refuse are passed over, and nothing is said.
+        pub willing: Option<bool>,
     }
 }
 
@@ -162,6 +172,12 @@ keys! {
         pub kind: At<Name>,
         /// Its text.
         pub text: Expr,
+        /// The actors it is delivered to: an expression giving an id or a list of ids.
+        pub to: Option<Expr>,
+        /// Whose words these are, where not those of whoever moves it: an expression giving an id.
+        pub from: Option<Expr>,
+        /// Once per element of this list, which the other expressions see as `it`.
+        pub each: Option<Expr>,
         /// Only when true.
         pub when: Option<Expr>,
     }
@@ -176,6 +192,8 @@ keys! {
         pub to: Option<Expr>,
         /// The text.
         pub message: Expr,
+        /// Once per element of this list, which the other expressions see as `it`.
+        pub each: Option<Expr>,
         /// Only when true.
         pub when: Option<Expr>,
     }

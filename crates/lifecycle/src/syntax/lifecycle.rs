@@ -7,7 +7,9 @@ use super::Expr;
 use super::consequence::{Follow, with_consequences};
 use super::field::{FieldDecl, TypeDecl};
 use super::pack::SettingDecl;
-use super::rule::{CounterDecl, EffectDecl, InvariantDecl, NotifyRule, Reaction, SlotDecl, TimerDecl, Warn};
+use super::rule::{
+    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, RankingDecl, Reaction, SlotDecl, TimerDecl, Warn,
+};
 use super::transition::{Arms, Choice, Takes};
 
 keys! {
@@ -53,6 +55,8 @@ keys! {
         pub counters: Named<CounterDecl>,
         /// Leases that one holder at a time may have.
         pub slots: Named<SlotDecl>,
+        /// Orders among the entities, kept as things move.
+        pub rankings: Named<RankingDecl>,
         /// Moves the engine makes when something becomes true.
         pub reactions: Named<Reaction>,
         /// What must always hold.
@@ -61,6 +65,8 @@ keys! {
         pub notify: Option<Vec<NotifyRule>>,
         /// Work for the outside.
         pub effects: Named<EffectDecl>,
+        /// Transitions whose refused requests are kept in the journal.
+        pub evidence: Option<OneOrMany<At<Name>>>,
         /// Lets general screens and routes speak to it.
         pub face: Option<At<Name>>,
         /// Fields the store indexes.
@@ -93,13 +99,17 @@ keys! {
         pub frozen: Option<Vec<At<Name>>>,
         /// What follows from every way in.
         pub enter: Option<Enter>,
+        /// What follows from every way out.
+        pub exit: Option<Enter>,
+        /// Entering drops all that is stored but these fields.
+        pub erase: Option<Vec<At<Name>>>,
         /// How long it stays, and what then follows.
         pub retain: Option<Retain>,
     }
 }
 
 with_consequences! {
-    /// Consequences of entering a state.
+    /// Consequences of entering or leaving a state.
     pub struct Enter {
     }
 }

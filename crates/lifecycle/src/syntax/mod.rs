@@ -20,9 +20,13 @@ pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
     CheckRule, Checks, Create, Deadline, Enter, Gate, LifecycleFile, Ref, Retain, StateDecl,
 };
-pub use pack::{PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RoleDecl, SettingDecl, SettingMap};
+pub use pack::{
+    ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RestartDecl, RoleDecl,
+    SettingDecl, SettingMap, SuperviseDecl, WaitDecl,
+};
 pub use rule::{
-    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, Reaction, SlotDecl, TimerDecl, Warn, WarnStep,
+    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, RankingDecl, Reaction, SlotDecl, TimerDecl, Warn,
+    WarnStep,
 };
 pub use transition::{ArmDecl, Arms, ByAsking, ByField, ByPath, Choice, Take, Takes, TargetDecl};
 

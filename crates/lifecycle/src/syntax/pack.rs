@@ -27,6 +27,8 @@ keys! {
         pub policy: Option<PolicyDecl>,
         /// Named questions.
         pub queries: Named<QueryDecl>,
+        /// What becomes of an agent's process when it ends, per role.
+        pub supervise: Named<SuperviseDecl>,
     }
 }
 
@@ -116,16 +118,94 @@ keys! {
     /// A named question.
     pub struct QueryDecl {
         /// The lifecycle asked about.
-        pub of: At<Name>,
+        pub of: Option<At<Name>>,
         /// Parameters, seen as `ask.NAME`.
         pub takes: Named<TypeDecl>,
         /// Which entities.
         pub r#where: Option<Expr>,
         /// In which order; a leading `-` for descending.
         pub order: Option<OneOrMany<Expr>>,
+        /// Those that are open in this ranking, in its order.
+        pub ranked: Option<At<Name>>,
+        /// With `ranked`: only what is meant for this actor.
+        pub r#for: Option<Expr>,
         /// Instead: the journal of the entity with this id.
         pub history: Option<Expr>,
+        /// Other queries whose rows are counted, seen as `count.NAME`.
+        pub counts: Option<OneOrMany<At<Name>>>,
+        /// Instead of rows: values, as expressions over `count`, `ask` and `settings`.
+        pub answers: Named<Expr>,
         /// One sentence for people.
         pub about: Option<String>,
+    }
+}
+
+keys! {
+    /// What becomes of an agent's process when it ends.
+    pub struct SuperviseDecl {
+        /// The query that lists its work.
+        pub work: Option<At<Name>>,
+        /// Exit code, or `other`, to what is done.
+        pub exits: Named<ExitDecl>,
+        /// A query: if it has a row, the supervisor stops instead of any restart.
+        pub ends: Option<At<Name>>,
+        /// A query: while it has a row, no restart.
+        pub holds: Option<At<Name>>,
+        /// Before a stop: reasons to wait and start again.
+        pub waits: Option<Vec<WaitDecl>>,
+        /// Starts on one task without progress before it gives up: number or expression.
+        pub reruns: Option<Expr>,
+        /// The transition fired on the agent's task when it gives up.
+        pub gives_up: Option<GiveUpDecl>,
+        /// One sentence for people.
+        pub about: Option<String>,
+    }
+}
+
+shapes! {
+    /// What follows an exit code: `stop`, or a restart.
+    pub enum ExitDecl {
+        Stop(At<Name>) if scalar,
+        Restart(Box<RestartDecl>) if map,
+    }
+}
+
+keys! {
+    /// A restart after a while.
+    pub struct RestartDecl {
+        /// The delay: span or expression.
+        pub restart: Expr,
+        /// The longest delay.
+        pub most: Option<Expr>,
+        /// By what the delay is multiplied with each restart that brought no progress; default 1.
+        pub growth: Option<Expr>,
+        /// Restarts without progress before it gives up.
+        pub limit: Option<Expr>,
+    }
+}
+
+keys! {
+    /// A reason to wait before stopping.
+    pub struct WaitDecl {
+        /// The query: while it has a row, wait.
+        pub r#while: At<Name>,
+        /// How long, before it is started again.
+        pub r#for: Expr,
+        /// How long in all.
+        pub most: Option<Expr>,
+        /// What is told to people.
+        pub says: Option<String>,
+    }
+}
+
+keys! {
+    /// What is done with the agent's task when it gives up.
+    pub struct GiveUpDecl {
+        /// The lifecycle of the task.
+        pub on: At<Name>,
+        /// The transition.
+        pub fire: At<Name>,
+        /// Its fields, as expressions over `exit`, `restarts` and `settings`.
+        pub with: Named<Expr>,
     }
 }

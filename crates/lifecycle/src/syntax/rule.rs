@@ -93,6 +93,28 @@ keys! {
 }
 
 keys! {
+    /// An order among the entities of a lifecycle, kept as things move.
+    pub struct RankingDecl {
+        /// The states of those in it; default: every state that is not final.
+        pub r#in: Option<OneOrMany<At<Name>>>,
+        /// Only those for which this is true; neither `now` nor the caller.
+        pub when: Option<Expr>,
+        /// Expressions in order of weight, a leading `-` for descending; then the older first.
+        pub by: Option<OneOrMany<Expr>>,
+        /// Refs: one order per entity they name.
+        pub within: Option<OneOrMany<At<Name>>>,
+        /// With `within`: while it is false, nothing of that order is handed out.
+        pub open: Option<Expr>,
+        /// The only actor whom it is meant for; null means anyone.
+        pub r#for: Option<Expr>,
+        /// The transition by which `claim` takes the first.
+        pub claims: Option<At<Name>>,
+        /// One sentence for people.
+        pub about: Option<String>,
+    }
+}
+
+keys! {
     /// A move the engine makes when something becomes true.
     pub struct Reaction {
         /// The condition; `now` is not allowed.

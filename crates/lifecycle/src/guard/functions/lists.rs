@@ -76,6 +76,12 @@ pub(super) fn slice(list: &Value, from: &Value, to: Option<&Value>, budget: &Bud
     Ok(Value::list(part.to_vec()))
 }
 
+/// The place of an item, counted from nought; -1 if it is not there.
+pub(super) fn index(list: &Value, item: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let place = position(items("index", list)?, item, budget)?;
+    Ok(Value::Int(place.and_then(|it| i64::try_from(it).ok()).unwrap_or(-1)))
+}
+
 pub(super) fn first(list: &Value) -> Result<Value, Fault> {
     Ok(items("first", list)?.first().cloned().unwrap_or_default())
 }

@@ -56,7 +56,12 @@ pub(in crate::guard) fn signature(builtin: Builtin, arguments: &[Type]) -> Resul
             text(1)?;
             Type::Text
         }
-        Builtin::Pair => {
+        Builtin::Index => {
+            list(0)?;
+            Type::Int
+        }
+        Builtin::Digest => Type::Text,
+        Builtin::Pair | Builtin::Before => {
             text(0)?;
             text(1)?;
             Type::Text

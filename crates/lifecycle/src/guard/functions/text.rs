@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+
 use super::needs;
 use crate::guard::Fault;
 use crate::guard::limits::Budget;
@@ -46,6 +48,22 @@ pub(super) fn trim(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     let it = of(it)?;
     budget.text(it.len())?;
     Ok(Value::text(it.trim()))
+}
+
+/// What stands before the last occurrence of a part; all of it if there is none.
+pub(super) fn before(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let (it, part) = (of(it)?, of(part)?);
+    budget.text(it.len())?;
+    let end = if part.is_empty() { None } else { it.rfind(part) };
+    Ok(Value::text(end.and_then(|end| it.get(..end)).unwrap_or(it)))
+}
+
+/// SHA-256 of the stored form, which has one spelling for each value.
+pub(super) fn digest(it: &Value, budget: &Budget) -> Result<Value, Fault> {
+    let stored = serde_json::to_string(it).map_err(|error| Fault::failed(error.to_string()))?;
+    budget.text(stored.len())?;
+    let digest = Sha256::digest(stored.as_bytes());
+    Ok(Value::Text(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()))
 }
 
 pub(super) fn split(it: &Value, separator: &Value, budget: &Budget) -> Result<Value, Fault> {

@@ -1,0 +1,107 @@
+//! The next entity that a caller can have.
+
+use trackside_lifecycle::model::{Lifecycle, Ranking};
+use trackside_lifecycle::name::Name;
+
+use super::draft::Draft;
+use super::request::Request;
+use super::{Decider, Stop, unknown_lifecycle};
+use crate::command::{Claim, What};
+use crate::key::EntityKey;
+use crate::ranking::RankingKey;
+use crate::refusal::{Refusal, Stage};
+use crate::trace::PointKind;
+use crate::view::Found;
+
+/// How many are tried before the answer is no.
+const TRIES: usize = 64;
+/// How many are looked at when only some will do.
+const LOOKS: usize = 1_000;
+
+impl Decider<'_> {
+    pub fn claim(&mut self, claim: &Claim, request: Request) -> Result<(), Stop> {
+        let Some(life) = self.law.newest(&claim.lifecycle).cloned() else {
+            return Err(unknown_lifecycle(self.law, &claim.lifecycle).into());
+        };
+        let (ranking, event) = claimed_by(&life, claim.event.as_ref())?;
+        let caller = request.subject_id().clone();
+        let base = self.draft.base();
+        let index = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
+        let candidates = base.rankings.get(&index).into_iter().flat_map(|it| it.open(Some(&caller)));
+        let mut nearest: Option<Box<Refusal>> = None;
+        let mut tried = 0;
+        for id in candidates.take(LOOKS) {
+            let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
+            match base.entity(&key) {
+                Found::Here(entity) => {
+                    if claim.only.as_ref().is_some_and(|it| !crate::query::lets_through(it, entity)) {
+                        continue;
+                    }
+                }
+                Found::Absent => continue,
+                Found::Unknown => {
+                    self.misses.borrow_mut().push(key);
+                    return Err(Stop::NotLoaded);
+                }
+            }
+            tried += 1;
+            if tried > TRIES {
+                break;
+            }
+            let mark = self.hits.borrow().open.len();
+            let done = self.fire(&key, &What::Event(event.clone()), request.clone());
+            match done.and_then(|()| self.conclude()) {
+                Ok(()) => {
+                    self.hit(&life, PointKind::Transition, || format!("rankings.{}.claims", ranking.name));
+                    return Ok(());
+                }
+                Err(Stop::Refused(refusal)) => {
+                    self.hits.borrow_mut().settle(mark, false);
+                    nearest.get_or_insert(refusal);
+                    self.start_again();
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        let mut message = format!("{caller} can claim no {} now", life.name);
+        if let Some(refusal) = &nearest {
+            message = format!("{message}. What is nearest was refused: {}", refusal.detail);
+        }
+        let mut refusal = Refusal::one(Stage::Edge, "nothing-claimable", message);
+        if let Some(nearest) = nearest {
+            refusal.errors.extend(nearest.errors);
+            refusal.who = nearest.who;
+        }
+        Err(refusal.into())
+    }
+
+    /// Forgets what a try came to.
+    fn start_again(&mut self) {
+        self.draft = Draft::new(self.draft.base());
+        self.touched.clear();
+        self.kept.clear();
+        self.ignored.clear();
+        self.root = None;
+        self.moves = 0;
+        self.depth = 0;
+    }
+}
+
+/// The ranking to claim from, and the transition that does.
+fn claimed_by<'l>(life: &'l Lifecycle, event: Option<&Name>) -> Result<(&'l Ranking, &'l Name), Stop> {
+    let all: Vec<(&Ranking, &Name)> =
+        life.rankings.iter().filter_map(|it| Some((it, it.claims.as_ref()?))).collect();
+    let fitting: Vec<_> = all.iter().filter(|(_, it)| event.is_none_or(|event| event == *it)).collect();
+    match (fitting.as_slice(), all.as_slice()) {
+        ([one], _) => Ok(**one),
+        (_, []) => {
+            let message = format!("{} has nothing that can be claimed", life.name);
+            Err(Refusal::one(Stage::Edge, "unknown-event", message).into())
+        }
+        (_, all) => {
+            let names: Vec<&str> = all.iter().map(|(_, it)| it.as_str()).collect();
+            let message = format!("Say how to claim a {}: event is one of {}", life.name, names.join(", "));
+            Err(Refusal::one(Stage::Edge, "unknown-event", message).into())
+        }
+    }
+}

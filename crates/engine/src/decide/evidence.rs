@@ -1,0 +1,64 @@
+//! Refused requests that are kept all the same.
+
+use trackside_lifecycle::time::Timestamp;
+
+use super::Decider;
+use super::allowed::targets;
+use super::fire::plain_scope;
+use super::request::Request;
+use crate::command::{Ask, Command, What};
+use crate::event::{Entry, Event};
+use crate::fields::Fields;
+use crate::law::Law;
+use crate::refusal::Refusal;
+use crate::view::{Found, View};
+
+/// Most that are kept of one entity.
+const MOST: u32 = 100;
+
+/// The entry that keeps a refused request, where its lifecycle asks for that.
+pub(super) fn of(
+    law: &Law,
+    view: &View,
+    command: &Command,
+    now: Timestamp,
+    refusal: &Refusal,
+) -> Option<Entry> {
+    let Ask::Fire(fire) = &command.ask else { return None };
+    if refusal.code.starts_with("unknown-") {
+        return None;
+    }
+    let mut decider = Decider::new(law, view, now, false);
+    let Found::Here(entity) = view.entity(&fire.entity) else { return None };
+    let life = law.definition(&fire.entity.lifecycle, entity.definition)?;
+    if life.evidence.is_empty() || entity.kept >= MOST {
+        return None;
+    }
+    let request = Request::by(
+        command.actor.clone(),
+        command.on_behalf_of.clone(),
+        Fields::default(),
+        command.reason.clone(),
+    );
+    if !decider.may_read(life, entity, &request).unwrap_or(false) {
+        return None;
+    }
+    let event = match &fire.what {
+        What::Event(name) => name.clone(),
+        What::To(state) => {
+            let around = decider.around();
+            let scope = plain_scope(&around, life, entity, &request);
+            let leads = life.transitions.iter().find(|it| {
+                life.evidence.contains(&it.name)
+                    && it.arms.iter().any(|arm| targets(&scope, arm).contains(state))
+            });
+            leads?.name.clone()
+        }
+    };
+    if !life.evidence.contains(&event) {
+        return None;
+    }
+    let kept =
+        Event::EvidenceKept { code: refusal.code.into(), fields: fire.fields.clone(), fence: fire.fence };
+    Some(decider.entry(&fire.entity, &request, &event, kept))
+}

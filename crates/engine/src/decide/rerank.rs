@@ -1,0 +1,179 @@
+//! What a decision changes of the orders among entities.
+
+use trackside_lifecycle::model::{Lifecycle, Ranking};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::fire::plain_scope;
+use super::request::Request;
+use super::{Decider, EACH, Stop, unanswered};
+use crate::actor::ActorKind;
+use crate::entity::Entity;
+use crate::fields::Fields;
+use crate::key::{EntityKey, GroupKey};
+use crate::ranking::{Place, RankingKey, Reranked, Weight, Within};
+use crate::refusal::{Refusal, Stage};
+use crate::view::Found;
+
+impl Decider<'_> {
+    /// Looks again at the place of everything that this decision touched, and of those that look at it.
+    pub fn rerank(&mut self) -> Result<(), Stop> {
+        if self.draft.entries.is_empty() {
+            return Ok(());
+        }
+        let moved = self.moved_ones();
+        let mut changes = Vec::new();
+        let mut opened: Vec<(RankingKey, Within)> = Vec::new();
+        let mut keys = moved.clone();
+        self.add_watchers(&moved, true, &mut keys)?;
+        for key in &keys {
+            let Found::Here(entity) = self.draft.entity(key) else { continue };
+            let Some(life) = self.law.definition(&key.lifecycle, entity.definition) else { continue };
+            for ranking in &life.rankings {
+                let index = RankingKey { lifecycle: key.lifecycle.clone(), name: ranking.name.clone() };
+                let known = self.draft.base().rankings.get(&index);
+                let place = self.place(life, ranking, entity)?;
+                if place.as_ref() != known.and_then(|it| it.place(&key.id)) {
+                    let within = place.as_ref().map(|it| it.within.clone());
+                    changes.push(Reranked::Placed {
+                        ranking: ranking.name.clone(),
+                        entity: key.clone(),
+                        place,
+                    });
+                    opened.extend(within.filter(|_| ranking.open.is_some()).map(|it| (index, it)));
+                }
+            }
+        }
+        for key in &moved {
+            let Some(life) = self.law.newest(&key.lifecycle) else { continue };
+            for closing in &life.closes {
+                let index =
+                    RankingKey { lifecycle: closing.lifecycle.clone(), name: closing.ranking.clone() };
+                let Some(known) = self.draft.base().rankings.get(&index) else { continue };
+                opened.extend(known.around(closing.place, &key.id).map(|it| (index.clone(), it.clone())));
+            }
+        }
+        opened.sort();
+        opened.dedup();
+        for (index, within) in opened {
+            let Some(life) = self.law.newest(&index.lifecycle) else { continue };
+            let Some(ranking) = life.ranking(&index.name) else { continue };
+            let open = self.is_open(life, ranking, &within)?;
+            // A new order is open until somebody closes it.
+            let known = self.draft.base().rankings.get(&index).and_then(|it| it.is_open(&within));
+            if open != known.unwrap_or(true) {
+                changes.push(Reranked::Opened { ranking: index, within, open });
+            }
+        }
+        if let Some(last) = self.draft.entries.last_mut() {
+            last.reranked = changes;
+        }
+        Ok(())
+    }
+
+    /// Everything touched, and those whose counts changed.
+    pub fn moved_ones(&self) -> Vec<EntityKey> {
+        let mut keys = self.touched.clone();
+        for owner in self.draft.counted() {
+            if !keys.contains(&owner) {
+                keys.push(owner);
+            }
+        }
+        keys
+    }
+
+    /// Those whose rankings (or reactions) look at one of `moved` through a ref.
+    pub fn add_watchers(
+        &self,
+        moved: &[EntityKey],
+        rankings: bool,
+        keys: &mut Vec<EntityKey>,
+    ) -> Result<(), Stop> {
+        for key in moved {
+            let Some(life) = self.law.newest(&key.lifecycle) else { continue };
+            for watcher in life.watchers.iter().filter(|it| it.ranking == rankings) {
+                let group = GroupKey { of: key.clone(), name: watcher.inverse.clone() };
+                let members = self.draft.members(&group);
+                if members.len() > EACH {
+                    let message = format!(
+                        "{} {} look at {key}, more than the {EACH} that one command may concern: use `within` and `open` for what many share",
+                        members.len(),
+                        watcher.inverse
+                    );
+                    return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+                }
+                for member in members {
+                    if !keys.contains(&member) {
+                        if matches!(self.draft.entity(&member), Found::Unknown) {
+                            self.misses.borrow_mut().push(member);
+                            return Err(Stop::NotLoaded);
+                        }
+                        keys.push(member);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an entity stands in a ranking, if it is in it.
+    fn place(&self, life: &Lifecycle, ranking: &Ranking, entity: &Entity) -> Result<Option<Place>, Stop> {
+        if !ranking.within_states.has(&entity.state) {
+            return Ok(None);
+        }
+        let around = self.around();
+        let request = nobody();
+        let scope = plain_scope(&around, life, entity, &request);
+        if let Some(when) = &ranking.when {
+            // What cannot be answered is not handed out.
+            if !self.test(&scope, when)?.unwrap_or(false) {
+                return Ok(None);
+            }
+        }
+        let mut weights = Vec::with_capacity(ranking.by.len());
+        for order in &ranking.by {
+            let value = self.eval(&scope, &order.by)?.unwrap_or_default();
+            weights.push(Weight::new(&value, order.descending));
+        }
+        let meant_for = match &ranking.meant_for {
+            Some(guard) => match self.eval(&scope, guard)?.unwrap_or_default() {
+                Value::Text(id) => Some(Name::from(id)),
+                _ => None,
+            },
+            None => None,
+        };
+        let within = ranking.within.iter().map(|it| within_id(life, it, entity)).collect();
+        Ok(Some(Place { within, meant_for, weights, since: entity.created_at }))
+    }
+
+    /// Whether an order is open, as anybody in it would see it.
+    fn is_open(&self, life: &Lifecycle, ranking: &Ranking, within: &Within) -> Result<bool, Stop> {
+        let Some(open) = &ranking.open else { return Ok(true) };
+        let key = EntityKey { lifecycle: life.name.clone(), id: Name::new("") };
+        let mut somebody = self.blank(life, &key);
+        for (name, id) in ranking.within.iter().zip(within) {
+            if let Some(field) = life.reference(name).and_then(|it| it.by.as_ref()) {
+                let value = if id.is_empty() { Value::Null } else { Value::from(id) };
+                somebody.fields.set(field, value);
+            }
+        }
+        let around = self.around();
+        let request = nobody();
+        let scope = plain_scope(&around, life, &somebody, &request);
+        self.test(&scope, open)?.map_err(|fault| unanswered(open.source(), &fault))
+    }
+}
+
+/// Rankings are the same for everybody.
+fn nobody() -> Request {
+    Request::engine(ActorKind::System, Fields::default(), Name::new("ranking"), None)
+}
+
+/// What a ref of an entity names; empty where it names nothing.
+pub(super) fn within_id(life: &Lifecycle, reference: &Name, entity: &Entity) -> Name {
+    let Some(reference) = life.reference(reference) else { return Name::new("") };
+    match &reference.by {
+        Some(field) => entity.ids(field).into_iter().next().unwrap_or_else(|| Name::new("")),
+        None => super::scope::kind_of(&reference.to),
+    }
+}

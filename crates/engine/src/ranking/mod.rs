@@ -1,0 +1,244 @@
+//! Orders among entities, kept as things move.
+
+mod ordered;
+mod weight;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use crate::index::Index;
+use crate::key::EntityKey;
+use ordered::Ordered;
+pub use weight::{Key, Number, Weight};
+
+/// Which ranking: of a lifecycle, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RankingKey {
+    pub lifecycle: Name,
+    pub name: Name,
+}
+
+/// The ids of what an order is kept within, one per ref; empty where a ref names nothing.
+pub type Within = Vec<Name>;
+
+/// Where an entity stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    pub within: Within,
+    /// The only actor whom it is meant for.
+    pub meant_for: Option<Name>,
+    pub weights: Vec<Weight>,
+    /// Equal weights: the older first.
+    pub since: Timestamp,
+}
+
+/// A change in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reranked {
+    /// An entity takes its place (some) or leaves the ranking (none).
+    Placed { ranking: Name, entity: EntityKey, place: Option<Place> },
+    /// A whole order opens or closes.
+    Opened { ranking: RankingKey, within: Within, open: bool },
+}
+
+/// Every ranking of every lifecycle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rankings {
+    by_key: BTreeMap<RankingKey, Ranking>,
+}
+
+/// All orders of one ranking.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranking {
+    orders: BTreeMap<Within, Order>,
+    places: Index<Name, Place>,
+    /// Which orders are kept within an entity, by the position of its ref.
+    around: BTreeMap<(usize, Name), BTreeSet<Within>>,
+    /// Orders that are not empty and not closed.
+    open: BTreeSet<Within>,
+}
+
+/// One order: a list per actor it is meant for, and one for anybody.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Order {
+    lists: BTreeMap<Option<Name>, Ordered<Ranked>>,
+    closed: bool,
+}
+
+/// An entity by its weights.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ranked {
+    weights: Vec<Weight>,
+    since: Timestamp,
+    id: Name,
+}
+
+impl Ranked {
+    fn new(id: &Name, place: &Place) -> Self {
+        Self { weights: place.weights.clone(), since: place.since, id: id.clone() }
+    }
+}
+
+impl Rankings {
+    pub fn get(&self, key: &RankingKey) -> Option<&Ranking> {
+        self.by_key.get(key)
+    }
+
+    pub(crate) fn change(&mut self, change: &Reranked) {
+        match change {
+            Reranked::Placed { ranking, entity, place } => {
+                let key = RankingKey { lifecycle: entity.lifecycle.clone(), name: ranking.clone() };
+                self.by_key.entry(key).or_default().put(&entity.id, place.as_ref());
+            }
+            Reranked::Opened { ranking, within, open } => {
+                self.by_key.entry(ranking.clone()).or_default().set_open(within, *open);
+            }
+        }
+    }
+}
+
+impl Ranking {
+    pub fn place(&self, id: &Name) -> Option<&Place> {
+        self.places.get(id)
+    }
+
+    /// Whether an order exists and is open. One that is empty is neither.
+    pub fn is_open(&self, within: &Within) -> Option<bool> {
+        self.orders.get(within).map(|it| !it.closed)
+    }
+
+    /// Orders kept within an entity that its `position`-th ref names.
+    pub fn around(&self, position: usize, id: &Name) -> impl Iterator<Item = &Within> {
+        self.around.get(&(position, id.clone())).into_iter().flatten()
+    }
+
+    /// Somebody in an order, who sees what all in it see.
+    pub fn anyone(&self, within: &Within) -> Option<&Name> {
+        self.orders.get(within)?.lists.values().find_map(|it| it.iter().next()).map(|it| &it.id)
+    }
+
+    /// Its place in its order, counted from one.
+    pub fn rank(&self, id: &Name) -> Option<usize> {
+        let place = self.places.get(id)?;
+        let ranked = Ranked::new(id, place);
+        let order = self.orders.get(&place.within)?;
+        Some(order.lists.values().map(|it| it.before(&ranked)).sum::<usize>() + 1)
+    }
+
+    pub fn size(&self, within: &Within) -> usize {
+        self.orders.get(within).map_or(0, |it| it.lists.values().map(Ordered::len).sum())
+    }
+
+    /// All of one order, first to last.
+    pub fn ascending(&self, within: &Within) -> impl Iterator<Item = &Name> {
+        let order = self.orders.get(within);
+        merged(order.into_iter().flat_map(|it| it.lists.values()).map(Ordered::iter).collect(), |a, b| a < b)
+    }
+
+    /// All of one order, last to first.
+    pub fn descending(&self, within: &Within) -> impl Iterator<Item = &Name> {
+        let order = self.orders.get(within);
+        let lists = order.into_iter().flat_map(|it| it.lists.values()).map(|it| it.iter().rev());
+        merged(lists.collect(), |a, b| a > b)
+    }
+
+    /// Those whose first weight comes before that of `key`, first to last.
+    pub fn below<'a>(&'a self, within: &Within, key: &'a Key) -> impl Iterator<Item = &'a Name> {
+        let low = |id: &&Name| {
+            let first = self.places.get(*id).and_then(|it| it.weights.first());
+            match first {
+                Some(Weight::Up(it)) => it < key,
+                Some(Weight::Down(it)) => it.0 > *key,
+                None => false,
+            }
+        };
+        self.ascending(within).take_while(low)
+    }
+
+    /// What is handed out, first to last: of every open order, for anybody or for this actor (without one: for all).
+    pub fn open(&self, caller: Option<&Name>) -> impl Iterator<Item = &Name> {
+        let orders = self.open.iter().filter_map(|it| self.orders.get(it));
+        let lists = orders.flat_map(|it| match caller {
+            None => it.lists.values().collect::<Vec<_>>(),
+            Some(caller) => {
+                [None, Some(caller.clone())].iter().filter_map(|it_for| it.lists.get(it_for)).collect()
+            }
+        });
+        merged(lists.map(Ordered::iter).collect(), |a, b| a < b)
+    }
+
+    fn put(&mut self, id: &Name, place: Option<&Place>) {
+        if let Some(old) = self.places.remove(id) {
+            let ranked = Ranked::new(id, &old);
+            if let Some(order) = self.orders.get_mut(&old.within) {
+                if let Some(list) = order.lists.get_mut(&old.meant_for) {
+                    list.remove(&ranked);
+                    if list.len() == 0 {
+                        order.lists.remove(&old.meant_for);
+                    }
+                }
+                let gone = order.lists.is_empty() && place.is_none_or(|it| it.within != old.within);
+                if gone {
+                    self.forget(&old.within);
+                }
+            }
+        }
+        let Some(place) = place else { return };
+        if !self.orders.contains_key(&place.within) {
+            for (position, id) in place.within.iter().enumerate() {
+                self.around.entry((position, id.clone())).or_default().insert(place.within.clone());
+            }
+            self.open.insert(place.within.clone());
+        }
+        let order = self.orders.entry(place.within.clone()).or_default();
+        order.lists.entry(place.meant_for.clone()).or_default().insert(Ranked::new(id, place));
+        self.places.insert(id.clone(), place.clone());
+    }
+
+    fn forget(&mut self, within: &Within) {
+        self.orders.remove(within);
+        self.open.remove(within);
+        for (position, id) in within.iter().enumerate() {
+            let key = (position, id.clone());
+            if let Some(all) = self.around.get_mut(&key) {
+                all.remove(within);
+                if all.is_empty() {
+                    self.around.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn set_open(&mut self, within: &Within, open: bool) {
+        let Some(order) = self.orders.get_mut(within) else { return };
+        order.closed = !open;
+        if open {
+            self.open.insert(within.clone());
+        } else {
+            self.open.remove(within);
+        }
+    }
+}
+
+/// Several sorted lists as one.
+fn merged<'a>(
+    lists: Vec<impl Iterator<Item = &'a Ranked>>,
+    earlier: impl Fn(&Ranked, &Ranked) -> bool,
+) -> impl Iterator<Item = &'a Name> {
+    let mut lists: Vec<_> = lists.into_iter().map(Iterator::peekable).collect();
+    std::iter::from_fn(move || {
+        let mut best: Option<(usize, &'a Ranked)> = None;
+        for (n, list) in lists.iter_mut().enumerate() {
+            if let Some(item) = list.peek().copied()
+                && best.is_none_or(|(_, it)| earlier(item, it))
+            {
+                best = Some((n, item));
+            }
+        }
+        let (n, _) = best?;
+        lists.get_mut(n)?.next().map(|it| &it.id)
+    })
+}

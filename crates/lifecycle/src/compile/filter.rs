@@ -1,0 +1,76 @@
+//! A condition that somebody asks for, over the fields and the envelope of an entity.
+
+use crate::guard::{Guard, GuardError, HostFunction, Names, Resolved, Slot, Type, Unknown};
+use crate::model::{Lifecycle, Read};
+
+/// A condition, and what each of its slots reads.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    guard: Guard,
+    reads: Vec<Read>,
+}
+
+impl Filter {
+    /// Compiles a condition over entities of a lifecycle.
+    pub fn new(life: &Lifecycle, source: &str) -> Result<Self, Vec<GuardError>> {
+        let mut names = FilterNames { life, reads: Vec::new() };
+        let guard = Guard::compile_as(source, &mut names, &Type::Bool)?;
+        Ok(Self { guard, reads: names.reads })
+    }
+
+    pub fn source(&self) -> &str {
+        self.guard.source()
+    }
+
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    pub fn read(&self, slot: Slot) -> Option<&Read> {
+        self.reads.get(slot.0 as usize)
+    }
+}
+
+struct FilterNames<'a> {
+    life: &'a Lifecycle,
+    reads: Vec<Read>,
+}
+
+impl Names for FilterNames<'_> {
+    fn resolve(&mut self, path: &[&str]) -> Result<Resolved, Unknown> {
+        let root = path.first().copied().unwrap_or_default();
+        let states =
+            || Type::Choice(self.life.states.iter().map(|it| it.name.clone()).collect::<Vec<_>>().into());
+        let found = match self.life.fields.get(root).filter(|it| it.is.is_none()) {
+            Some(field) => Some((Read::Field(field.name.clone()), field.fits.ty())),
+            None => match root {
+                "id" => Some((Read::Id, Type::Text)),
+                "state" => Some((Read::State, states())),
+                "previousState" => Some((Read::PreviousState, states())),
+                "version" => Some((Read::Version, Type::Int)),
+                "createdAt" => Some((Read::CreatedAt, Type::Time)),
+                "updatedAt" => Some((Read::UpdatedAt, Type::Time)),
+                "stateEnteredAt" => Some((Read::StateEnteredAt, Type::Time)),
+                _ => None,
+            },
+        };
+        let Some((read, ty)) = found else {
+            let envelope =
+                ["id", "state", "previousState", "version", "createdAt", "updatedAt", "stateEnteredAt"];
+            let stored = self.life.fields.values().filter(|it| it.is.is_none()).map(|it| it.name.to_string());
+            let known = stored.chain(envelope.iter().map(|it| (*it).to_owned())).collect();
+            return Err(Unknown { name: root.to_owned(), known });
+        };
+        let slot = Slot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
+        self.reads.push(read);
+        Ok(Resolved { slot, ty, used: 1 })
+    }
+
+    fn indexed(&mut self, _: &str) -> Option<Resolved> {
+        None
+    }
+
+    fn function(&self, _: &str) -> Option<HostFunction> {
+        None
+    }
+}

@@ -1,0 +1,375 @@
+//! Named questions, and what becomes of processes: what a pack says beyond its lifecycles.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::arms::syntax_list;
+use super::names::Table;
+use super::shape::PackShape;
+use super::types::Types;
+use super::workbench::Workbench;
+use crate::guard::{Guard, HostFunction, Names, Resolved, Slot, Type, Unknown, nearest};
+use crate::model::{
+    AfterExit, Exit, FieldType, GiveUp, Lifecycle, Order, Query, Read, Setting, Supervise, Wait,
+};
+use crate::name::Name;
+use crate::source::{At, Named, Problems};
+use crate::syntax::{ExitDecl, Expr, PackFile, QueryDecl, SuperviseDecl};
+use crate::time::Span;
+use crate::value::Value;
+
+/// Where the pack's own questions are compiled.
+pub(super) struct Asked<'a> {
+    pub pack: &'a PackShape,
+    pub settings: &'a [Setting],
+    pub problems: &'a mut Problems,
+    /// What each slot of expressions without a lifecycle reads.
+    pub reads: Vec<Read>,
+}
+
+/// Names that an expression without an entity knows.
+struct Values<'a> {
+    settings: &'a [Setting],
+    ask: &'a BTreeMap<Name, Type>,
+    counts: &'a [Name],
+    /// Values that whoever asks gives.
+    given: &'a [&'a str],
+    reads: &'a mut Vec<Read>,
+}
+
+impl Names for Values<'_> {
+    fn resolve(&mut self, path: &[&str]) -> Result<Resolved, Unknown> {
+        let found = match path {
+            ["settings", name, ..] => {
+                let place = self.settings.iter().position(|it| it.name == **name);
+                place.and_then(|it| Some((Read::Setting(it), self.settings.get(it)?.ty.clone(), 2)))
+            }
+            ["ask", name, ..] => self.ask.get(*name).map(|ty| (Read::Ask(Name::new(name)), ty.clone(), 2)),
+            ["count", name, ..] if self.counts.iter().any(|it| it == *name) => {
+                Some((Read::Rows(Name::new(name)), Type::Int, 2))
+            }
+            [name, ..] if self.given.contains(name) => Some((Read::Given(Name::new(name)), Type::Int, 1)),
+            _ => None,
+        };
+        let Some((read, ty, used)) = found else {
+            let settings = self.settings.iter().map(|it| format!("settings.{}", it.name));
+            let known = self.ask.keys().map(|it| format!("ask.{it}"));
+            let known = known.chain(self.counts.iter().map(|it| format!("count.{it}")));
+            let known = known.chain(self.given.iter().map(|it| (*it).to_owned())).chain(settings);
+            let name = path.iter().take(2).copied().collect::<Vec<_>>().join(".");
+            return Err(Unknown { name, known: known.collect() });
+        };
+        let slot = Slot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
+        self.reads.push(read);
+        Ok(Resolved { slot, ty, used })
+    }
+
+    fn indexed(&mut self, _: &str) -> Option<Resolved> {
+        None
+    }
+
+    fn function(&self, _: &str) -> Option<HostFunction> {
+        None
+    }
+}
+
+impl Asked<'_> {
+    /// Queries are compiled with their lifecycle's names, so they share its table of slots.
+    pub fn queries(&mut self, file: &PackFile, compiled: &mut [Arc<Lifecycle>]) -> Vec<Query> {
+        let names: Vec<Name> = file.queries.iter().map(|(name, _)| name.it.clone()).collect();
+        let mut queries = Vec::new();
+        for (name, decl) in file.queries.iter() {
+            if !decl.answers.is_empty() {
+                queries.push(self.values(file, name, decl, &names));
+                continue;
+            }
+            let Some(of) = &decl.of else {
+                self.problems
+                    .error(
+                        "missing-key",
+                        name.at,
+                        format!("query `{}` does not say what it asks about", name.it),
+                    )
+                    .hint("add `of: LIFECYCLE`; only one with `answers` needs none");
+                continue;
+            };
+            let pack = self.pack;
+            let Some(target) = pack.lifecycles.get(&of.it) else {
+                self.problems.error("unknown-lifecycle", of.at, format!("there is no lifecycle `{}`", of.it));
+                continue;
+            };
+            let Some(lifecycle) = compiled.iter_mut().find(|it| it.name == of.it).and_then(Arc::get_mut)
+            else {
+                continue;
+            };
+            let types = Types::new(target.states.clone(), &[&file.types]);
+            let takes = takes(decl, &types, self.problems);
+            let mut bench = Workbench {
+                pack,
+                shape: target,
+                table: Table::resume(std::mem::take(&mut lifecycle.reads)),
+                settings: self.settings.to_vec(),
+                relations: lifecycle.relations.iter().map(|it| (it.name.clone(), it.guard.clone())).collect(),
+                computed: lifecycle
+                    .fields
+                    .values()
+                    .filter_map(|it| it.is.clone().map(|guard| (it.name.clone(), guard)))
+                    .collect(),
+                taken: BTreeMap::new(),
+                ask: Some(types_of(&takes)),
+                it: None,
+                listing: false,
+                leaving: Vec::new(),
+                problems: self.problems,
+            };
+            queries.push(rows(&mut bench, name, decl, of, takes));
+            lifecycle.reads = bench.table.reads;
+        }
+        queries
+    }
+
+    /// A query that gives values instead of rows.
+    fn values(&mut self, file: &PackFile, name: &At<Name>, decl: &QueryDecl, queries: &[Name]) -> Query {
+        let types = Types::new(Arc::default(), &[&file.types]);
+        let takes = takes(decl, &types, self.problems);
+        let counts: Vec<At<Name>> = syntax_list(&decl.counts);
+        for it in &counts {
+            self.known_query(it, queries);
+            let nested =
+                file.queries.iter().any(|(name, other)| name.it == it.it && !other.answers.is_empty());
+            if nested {
+                self.problems.error("counts-rows", it.at, format!("`{}` has no rows to count", it.it));
+            }
+        }
+        let counts: Vec<Name> = counts.into_iter().map(|it| it.it).collect();
+        let ask = types_of(&takes);
+        let mut answers = Vec::new();
+        for (name, source) in decl.answers.iter() {
+            if let Some(guard) = self.value(source, &Type::Any, &ask, &counts, &[]) {
+                answers.push((name.it.clone(), guard));
+            }
+        }
+        let others = [decl.of.as_ref(), decl.ranked.as_ref()].into_iter().flatten().map(|it| it.at);
+        let exprs = [&decl.r#where, &decl.history, &decl.r#for].into_iter().flatten().map(|it| it.at);
+        if let Some(at) = others.chain(exprs).next() {
+            self.problems.error("answers-alone", at, "a query with `answers` has no rows: this says nothing");
+        }
+        Query {
+            name: name.it.clone(),
+            about: decl.about.clone().unwrap_or_default(),
+            of: None,
+            takes,
+            filter: None,
+            order: Vec::new(),
+            history: None,
+            ranked: None,
+            meant_for: None,
+            counts,
+            answers,
+        }
+    }
+
+    fn value(
+        &mut self,
+        source: &Expr,
+        expected: &Type,
+        ask: &BTreeMap<Name, Type>,
+        counts: &[Name],
+        given: &[&str],
+    ) -> Option<Guard> {
+        if *expected == Type::Span
+            && let Some(span) = Span::parse(&source.text)
+        {
+            return Some(Guard::literal(&source.text, Value::Span(span)));
+        }
+        let mut names = Values { settings: self.settings, ask, counts, given, reads: &mut self.reads };
+        match Guard::compile_as(&source.text, &mut names, expected) {
+            Ok(guard) => Some(guard),
+            Err(errors) => {
+                for error in errors {
+                    let problem = self.problems.error("expression", source.place_of(error.at), error.message);
+                    if let Some(hint) = error.hint {
+                        problem.hint(hint);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn known_query(&mut self, name: &At<Name>, queries: &[Name]) -> Name {
+        if !queries.contains(&name.it) {
+            let problem =
+                self.problems.error("unknown-query", name.at, format!("there is no query `{}`", name.it));
+            if let Some(near) = nearest(&name.it, queries.iter().map(Name::as_str)) {
+                problem.hint(format!("did you mean `{near}`?"));
+            }
+        }
+        name.it.clone()
+    }
+
+    pub fn supervise(&mut self, file: &PackFile) -> BTreeMap<Name, Supervise> {
+        let queries: Vec<Name> = file.queries.iter().map(|(name, _)| name.it.clone()).collect();
+        let mut roles = BTreeMap::new();
+        for (role, decl) in file.supervise.iter() {
+            if !self.pack.roles.contains_key(&role.it) {
+                self.problems.error("unknown-role", role.at, format!("there is no role `{}`", role.it));
+            }
+            roles.insert(role.it.clone(), self.supervised(role, decl, &queries));
+        }
+        roles
+    }
+
+    fn supervised(&mut self, role: &At<Name>, from: &SuperviseDecl, queries: &[Name]) -> Supervise {
+        let none = BTreeMap::new();
+        let mut exits = Vec::new();
+        for (code, decl) in from.exits.iter() {
+            let exit = match code.it.as_str() {
+                "other" => Exit::Other,
+                text => match text.parse().ok().filter(|it| (0..=255).contains(it)) {
+                    Some(it) => Exit::Code(it),
+                    None => {
+                        self.problems
+                            .error("bad-exit", code.at, format!("`{text}` is no exit code"))
+                            .hint("0 to 255, or `other`");
+                        continue;
+                    }
+                },
+            };
+            let after = match decl {
+                ExitDecl::Stop(word) => {
+                    if word.it != "stop" {
+                        self.problems
+                            .error("bad-exit", word.at, format!("`{}` is nothing that can be done", word.it))
+                            .hint("`stop`, or `{ restart: 2s }`");
+                    }
+                    AfterExit::Stop
+                }
+                ExitDecl::Restart(it) => {
+                    let mut maybe = |source: &Option<Expr>, ty: &Type| {
+                        source.as_ref().and_then(|it| self.value(it, ty, &none, &[], &[]))
+                    };
+                    let most = maybe(&it.most, &Type::Span);
+                    let growth = maybe(&it.growth, &Type::Float);
+                    let limit = maybe(&it.limit, &Type::Int);
+                    let Some(after) = self.value(&it.restart, &Type::Span, &none, &[], &[]) else { continue };
+                    AfterExit::Restart { after, most, growth, limit }
+                }
+            };
+            exits.push((exit, after));
+        }
+        exits.sort_by_key(|(exit, _)| *exit == Exit::Other);
+        if !exits.iter().any(|(exit, _)| *exit == Exit::Other) {
+            self.problems
+                .error("missing-key", role.at, "`exits` does not say what becomes of any other code")
+                .hint("add `other: { restart: 5s }` or `other: stop`");
+        }
+        let waits = from.waits.iter().flatten().filter_map(|it| {
+            Some(Wait {
+                query: self.known_query(&it.r#while, queries),
+                most: it.most.as_ref().and_then(|it| self.value(it, &Type::Span, &none, &[], &[])),
+                lasts: self.value(&it.r#for, &Type::Span, &none, &[], &[])?,
+                says: it.says.clone().unwrap_or_default(),
+            })
+        });
+        let waits = waits.collect();
+        Supervise {
+            role: role.it.clone(),
+            about: from.about.clone().unwrap_or_default(),
+            work: from.work.as_ref().map(|it| self.known_query(it, queries)),
+            exits,
+            ends: from.ends.as_ref().map(|it| self.known_query(it, queries)),
+            holds: from.holds.as_ref().map(|it| self.known_query(it, queries)),
+            waits,
+            reruns: from.reruns.as_ref().and_then(|it| self.value(it, &Type::Int, &none, &[], &[])),
+            gives_up: from.gives_up.as_ref().map(|it| GiveUp {
+                on: it.on.it.clone(),
+                fire: self.transition_of(&it.on, &it.fire, &it.with),
+                with: it
+                    .with
+                    .iter()
+                    .filter_map(|(name, source)| {
+                        let guard = self.value(source, &Type::Any, &none, &[], &["exit", "restarts"])?;
+                        Some((name.it.clone(), guard))
+                    })
+                    .collect(),
+            }),
+        }
+    }
+
+    fn transition_of(&mut self, on: &At<Name>, fire: &At<Name>, with: &Named<Expr>) -> Name {
+        match self.pack.lifecycles.get(&on.it) {
+            None => {
+                self.problems.error("unknown-lifecycle", on.at, format!("there is no lifecycle `{}`", on.it));
+            }
+            Some(other) => match other.transitions.get(&fire.it) {
+                None => {
+                    let message = format!("{} has no transition `{}`", on.it, fire.it);
+                    self.problems.error("unknown-transition", fire.at, message);
+                }
+                Some(takes) => {
+                    for (name, _) in with.iter().filter(|(name, _)| !takes.contains(&name.it)) {
+                        let message = format!("{} does not take `{}`", fire.it, name.it);
+                        self.problems.error("unknown-field", name.at, message);
+                    }
+                }
+            },
+        }
+        fire.it.clone()
+    }
+}
+
+fn takes(decl: &QueryDecl, types: &Types<'_>, problems: &mut Problems) -> Vec<(Name, FieldType)> {
+    decl.takes.iter().map(|(name, it)| (name.it.clone(), types.build(it, name.at, problems))).collect()
+}
+
+fn types_of(takes: &[(Name, FieldType)]) -> BTreeMap<Name, Type> {
+    takes.iter().map(|(name, it)| (name.clone(), it.ty())).collect()
+}
+
+fn rows(
+    bench: &mut Workbench<'_>,
+    name: &At<Name>,
+    decl: &QueryDecl,
+    of: &At<Name>,
+    takes: Vec<(Name, FieldType)>,
+) -> Query {
+    let mut order = Vec::new();
+    for source in decl.order.iter().flat_map(|it| it.iter()) {
+        let (descending, plain) = match source.text.strip_prefix('-') {
+            Some(rest) => (true, Expr::within(rest, source.at)),
+            None => (false, source.clone()),
+        };
+        if let Some(by) = bench.guard(&plain, &Type::Any) {
+            order.push(Order { by, descending });
+        }
+    }
+    if let Some(ranking) = &decl.ranked
+        && !bench.shape.rankings.contains_key(&ranking.it)
+    {
+        let known: Vec<&str> = bench.shape.rankings.keys().map(Name::as_str).collect();
+        bench.unknown("unknown-ranking", "ranking", ranking, &known);
+    }
+    if let (None, Some(source)) = (&decl.ranked, &decl.r#for) {
+        bench.problems.error("no-ranking", source.at, "`for` needs an order").hint("say which with `ranked`");
+    }
+    if let (Some(ranking), false) = (&decl.ranked, order.is_empty()) {
+        bench.error("two-orders", ranking.at, "a ranking has its own order: leave out `order`");
+    }
+    if let Some(first) = syntax_list(&decl.counts).first() {
+        bench.problems.error("counts-alone", first.at, "`counts` is for `answers`");
+    }
+    Query {
+        name: name.it.clone(),
+        about: decl.about.clone().unwrap_or_default(),
+        of: Some(of.it.clone()),
+        takes,
+        filter: bench.when(&decl.r#where),
+        order,
+        history: decl.history.as_ref().and_then(|it| bench.guard(it, &Type::Text)),
+        ranked: decl.ranked.as_ref().map(|it| it.it.clone()),
+        meant_for: decl.r#for.as_ref().and_then(|it| bench.guard(it, &Type::Text)),
+        counts: Vec::new(),
+        answers: Vec::new(),
+    }
+}

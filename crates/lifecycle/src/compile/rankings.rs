@@ -1,0 +1,185 @@
+//! Orders among entities, and who must be looked at again when something moves.
+
+use std::sync::Arc;
+
+use super::arms::syntax_list;
+use super::depends::refs_read;
+use super::workbench::{Workbench, needs_now};
+use crate::guard::{Guard, Type};
+use crate::model::{Closing, Lifecycle, Order, Ranking, Read, StateSet, Watcher};
+use crate::name::Name;
+use crate::source::At;
+use crate::syntax::{Expr, RankingDecl};
+
+impl Workbench<'_> {
+    pub fn ranking(&mut self, name: &At<Name>, from: &RankingDecl) -> Option<Ranking> {
+        let shape = self.shape;
+        let within_states = match &from.r#in {
+            Some(names) => self.states(names),
+            None => StateSet(shape.states.iter().filter(|it| !shape.finals.contains(it)).cloned().collect()),
+        };
+        let within: Vec<At<Name>> = syntax_list(&from.within);
+        for it in &within {
+            match shape.refs.get(&it.it) {
+                None => {
+                    let known: Vec<&str> = shape.refs.keys().map(Name::as_str).collect();
+                    self.unknown("unknown-ref", "ref", it, &known);
+                }
+                Some(one) if one.many => self.error(
+                    "within-many",
+                    it.at,
+                    format!("`{}` names many entities; an order is kept within one", it.it),
+                ),
+                Some(_) => {}
+            }
+        }
+        let when = from.when.as_ref().and_then(|it| self.kept(it, &Type::Bool));
+        let meant_for = from.r#for.as_ref().and_then(|it| self.kept(it, &Type::Text));
+        let mut by = Vec::new();
+        for source in from.by.iter().flat_map(|it| it.iter()) {
+            let (descending, plain) = match source.text.strip_prefix('-') {
+                Some(rest) => (true, Expr::within(rest, source.at)),
+                None => (false, source.clone()),
+            };
+            if let Some(by_what) = self.kept(&plain, &Type::Any) {
+                by.push(Order { by: by_what, descending });
+            }
+        }
+        let open = from.open.as_ref().and_then(|it| {
+            let guard = self.guard(it, &Type::Bool)?;
+            self.of_the_group(&guard, it, &within);
+            Some(guard)
+        });
+        if let (Some(open), true) = (&from.open, within.is_empty()) {
+            self.problems
+                .error("open-without-within", open.at, "`open` is a condition on what `within` names")
+                .hint("without `within`, use `when`");
+        }
+        Some(Ranking {
+            name: name.it.clone(),
+            about: from.about.clone().unwrap_or_default(),
+            within_states,
+            when,
+            by,
+            within: within.into_iter().map(|it| it.it).collect(),
+            open,
+            meant_for,
+            claims: from.claims.as_ref().map(|it| self.transition(it)),
+        })
+    }
+
+    /// An expression whose value changes only with events that reach the entity.
+    fn kept(&mut self, source: &Expr, expected: &Type) -> Option<Guard> {
+        let guard = self.guard(source, expected)?;
+        if needs_now(&guard, &self.table.reads) {
+            self.timeless(&guard, source, "a ranking");
+            return Some(guard);
+        }
+        if self.depends(&guard, speaks_of_a_request) {
+            self.problems
+                .error(
+                    "ranking-reads-request",
+                    source.at,
+                    "a ranking is the same for everybody, and kept between requests",
+                )
+                .hint("use `for` to say whom it is meant for, and `by` of the transition for who may");
+        }
+        let refs = &self.shape.refs;
+        let deaf = |read: &Read| match read {
+            Read::Ref(name, _) => refs.get(name).is_some_and(|it| it.inverse.is_none()),
+            Read::Group(name, _) => refs.get(name).is_some_and(|it| it.inverse.is_none()),
+            _ => false,
+        };
+        if self.depends(&guard, deaf) {
+            self.problems
+                .error(
+                    "deaf-ranking",
+                    source.at,
+                    "it looks at another entity and would not notice when that one moves",
+                )
+                .hint("give the ref an `inverse`");
+        }
+        Some(guard)
+    }
+
+    /// `open` is asked once for a whole order.
+    fn of_the_group(&mut self, guard: &Guard, source: &Expr, within: &[At<Name>]) {
+        let own = |read: &Read| match read {
+            Read::Ref(name, _) => !within.iter().any(|it| it.it == *name),
+            Read::Setting(_) | Read::Computed(_) => false,
+            _ => true,
+        };
+        if self.depends(guard, own) {
+            self.problems
+                .error(
+                    "open-reads-entity",
+                    source.at,
+                    "`open` may read only the refs in `within`, and settings",
+                )
+                .hint("what differs between entities belongs into `when`");
+        }
+    }
+}
+
+fn speaks_of_a_request(read: &Read) -> bool {
+    matches!(
+        read,
+        Read::Reason
+            | Read::Fence
+            | Read::ActorId
+            | Read::ActorKind
+            | Read::ActorRoles
+            | Read::SubjectId
+            | Read::Human
+            | Read::Agent
+            | Read::System
+            | Read::Engine
+            | Read::Admin
+            | Read::Role(_)
+            | Read::Me(_)
+            | Read::Taken(_)
+            | Read::Was(_)
+            | Read::People
+            | Read::Rank(_)
+            | Read::RankSize(_)
+            | Read::MovedAt(_)
+    )
+}
+
+/// Tells each lifecycle which others look at it.
+pub(super) fn connect(lifecycles: &mut [Arc<Lifecycle>]) {
+    let mut watchers: Vec<(Name, Watcher)> = Vec::new();
+    let mut closings: Vec<(Name, Closing)> = Vec::new();
+    for life in lifecycles.iter() {
+        let mut watch = |guard: &Guard, ranking: bool| {
+            for name in refs_read(guard, &life.reads, &life.settings) {
+                let Some(reference) = life.reference(&name) else { continue };
+                let Some(inverse) = &reference.inverse else { continue };
+                let watcher = (reference.to.clone(), Watcher { inverse: inverse.clone(), ranking });
+                if !watchers.contains(&watcher) {
+                    watchers.push(watcher);
+                }
+            }
+        };
+        for ranking in &life.rankings {
+            for guard in
+                ranking.when.iter().chain(&ranking.meant_for).chain(ranking.by.iter().map(|it| &it.by))
+            {
+                watch(guard, true);
+            }
+            for (place, name) in ranking.within.iter().enumerate().filter(|_| ranking.open.is_some()) {
+                let Some(reference) = life.reference(name) else { continue };
+                let closing = Closing { lifecycle: life.name.clone(), ranking: ranking.name.clone(), place };
+                closings.push((reference.to.clone(), closing));
+            }
+        }
+        for reaction in &life.reactions {
+            watch(&reaction.when, false);
+        }
+    }
+    for life in lifecycles.iter_mut().filter_map(Arc::get_mut) {
+        life.watchers =
+            watchers.iter().filter(|(to, _)| *to == life.name).map(|(_, it)| it.clone()).collect();
+        life.closes = closings.iter().filter(|(to, _)| *to == life.name).map(|(_, it)| it.clone()).collect();
+    }
+}
