@@ -38,6 +38,7 @@ use trackside_lifecycle::value::Value;
 pub use allowed::allowed;
 pub use inspect::fields_of;
 pub(crate) use plan::{arm_label, sample_scope};
+pub use rerank::reindex;
 
 use crate::actor::ActorKind;
 use crate::command::{Ask, Command};

@@ -2,6 +2,7 @@
 
 use trackside_lifecycle::model::{Lifecycle, Ranking};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use super::fire::plain_scope;
@@ -11,9 +12,10 @@ use crate::actor::ActorKind;
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
+use crate::law::Law;
 use crate::ranking::{Place, RankingKey, Reranked, Weight, Within};
 use crate::refusal::{Refusal, Stage};
-use crate::view::Found;
+use crate::view::{Found, View};
 
 impl Decider<'_> {
     /// Looks again at the place of everything that this decision touched, and of those that look at it.
@@ -22,11 +24,20 @@ impl Decider<'_> {
             return Ok(());
         }
         let moved = self.moved_ones();
-        let mut changes = Vec::new();
-        let mut opened: Vec<(RankingKey, Within)> = Vec::new();
         let mut keys = moved.clone();
         self.add_watchers(&moved, true, &mut keys)?;
-        for key in &keys {
+        let changes = self.reranked(&moved, &keys)?;
+        if let Some(last) = self.draft.entries.last_mut() {
+            last.reranked = changes;
+        }
+        Ok(())
+    }
+
+    /// How the places of `keys` and the orders kept within `moved` differ from what is known.
+    fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
+        let mut changes = Vec::new();
+        let mut opened: Vec<(RankingKey, Within)> = Vec::new();
+        for key in keys {
             let Found::Here(entity) = self.draft.entity(key) else { continue };
             let Some(life) = self.law.definition(&key.lifecycle, entity.definition) else { continue };
             for ranking in &life.rankings {
@@ -44,7 +55,7 @@ impl Decider<'_> {
                 }
             }
         }
-        for key in &moved {
+        for key in moved {
             let Some(life) = self.law.newest(&key.lifecycle) else { continue };
             for closing in &life.closes {
                 let index =
@@ -65,10 +76,7 @@ impl Decider<'_> {
                 changes.push(Reranked::Opened { ranking: index, within, open });
             }
         }
-        if let Some(last) = self.draft.entries.last_mut() {
-            last.reranked = changes;
-        }
-        Ok(())
+        Ok(changes)
     }
 
     /// Everything touched, and those whose counts changed.
@@ -162,6 +170,13 @@ impl Decider<'_> {
         let scope = plain_scope(&around, life, &somebody, &request);
         self.test(&scope, open)?.map_err(|fault| unanswered(open.source(), &fault))
     }
+}
+
+/// What is not as it should be in the rankings of a whole view: nothing, unless definitions or settings have changed.
+pub fn reindex(law: &Law, view: &View, now: Timestamp) -> Vec<Reranked> {
+    let decider = Decider::new(law, view, now, false);
+    let all: Vec<EntityKey> = view.entities().into_iter().map(|it| it.key.clone()).collect();
+    decider.reranked(&all, &all).unwrap_or_default()
 }
 
 /// Rankings are the same for everybody.
