@@ -54,7 +54,8 @@ pub struct Project {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub counts: BTreeMap<Name, u64>,
-    pub members: BTreeSet<EntityKey>,
+    /// By state, so that those in one state are found without a look at the others.
+    pub members: BTreeMap<Name, BTreeSet<EntityKey>>,
     /// When one of them last moved, joined or left.
     pub moved_at: Option<Timestamp>,
 }
@@ -139,10 +140,16 @@ impl Ledger for View {
         let group = self.groups.entry(shift.group.clone());
         group.moved_at = Some(at);
         shift_counts(&mut group.counts, shift);
-        if shift.to.is_none() {
-            group.members.remove(member);
-        } else if shift.from.is_none() {
-            group.members.insert(member.clone());
+        if let Some(from) = &shift.from
+            && let Some(there) = group.members.get_mut(from)
+        {
+            there.remove(member);
+            if there.is_empty() {
+                group.members.remove(from);
+            }
+        }
+        if let Some(to) = &shift.to {
+            group.members.entry(to.clone()).or_default().insert(member.clone());
         }
     }
 }

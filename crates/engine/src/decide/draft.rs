@@ -1,6 +1,6 @@
 //! What a decision has come to so far: the view, and what its own events make of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -16,8 +16,8 @@ pub(super) struct Draft<'a> {
     base: &'a View,
     entities: Vec<Entity>,
     counts: BTreeMap<GroupKey, BTreeMap<Name, u64>>,
-    /// Who joined (true) or left (false) a group.
-    moved: BTreeMap<(GroupKey, EntityKey), bool>,
+    /// Who moved within a group, and to which state; none has left it.
+    moved: BTreeMap<(GroupKey, EntityKey), Option<Name>>,
     /// Values taken (some) or given free (none) by this decision.
     sames: BTreeMap<(Name, Name), Option<EntityKey>>,
     pub entries: Vec<Entry>,
@@ -55,17 +55,23 @@ impl<'a> Draft<'a> {
         if self.counts.contains_key(group) { Some(now) } else { self.base.group(group)?.moved_at }
     }
 
-    pub fn members(&self, group: &GroupKey) -> BTreeSet<EntityKey> {
-        let mut members = self.base.group(group).map(|it| it.members.clone()).unwrap_or_default();
-        for ((moved, member), joined) in &self.moved {
-            if moved == group {
-                if *joined {
-                    members.insert(member.clone());
-                } else {
-                    members.remove(member);
-                }
+    /// Those of a group in the states that are wanted, in the order of their keys; at most one more than `most`.
+    pub fn members(&self, group: &GroupKey, most: usize, wanted: impl Fn(&Name) -> bool) -> Vec<EntityKey> {
+        let moved = |member: &EntityKey| self.moved.contains_key(&(group.clone(), member.clone()));
+        let states = self.base.group(group).into_iter().flat_map(|it| &it.members);
+        let mut members: Vec<EntityKey> = states
+            .filter(|(state, _)| wanted(state))
+            .flat_map(|(_, members)| members)
+            .filter(|it| !moved(it))
+            .take(most.saturating_add(1))
+            .cloned()
+            .collect();
+        for ((of, member), state) in &self.moved {
+            if of == group && state.as_ref().is_some_and(&wanted) {
+                members.push(member.clone());
             }
         }
+        members.sort();
         members
     }
 
@@ -159,11 +165,6 @@ impl Ledger for Draft<'_> {
         if let Some(counts) = self.counts.get_mut(&shift.group) {
             shift_counts(counts, shift);
         }
-        let place = (shift.group.clone(), member.clone());
-        if shift.to.is_none() {
-            self.moved.insert(place, false);
-        } else if shift.from.is_none() {
-            self.moved.insert(place, true);
-        }
+        self.moved.insert((shift.group.clone(), member.clone()), shift.to.clone());
     }
 }

@@ -152,7 +152,8 @@ impl Decider<'_> {
                     Some(share) => self.share(&scope, also, share)?,
                     None => {
                         let group = GroupKey { of: key.clone(), name: also.on.clone() };
-                        self.draft.members(&group).into_iter().collect()
+                        let within = |state: &Name| also.within.as_ref().is_none_or(|it| it.has(state));
+                        self.draft.members(&group, EACH, within)
                     }
                 },
             };

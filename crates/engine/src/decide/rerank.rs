@@ -101,11 +101,10 @@ impl Decider<'_> {
             let Some(life) = self.law.newest(&key.lifecycle) else { continue };
             for watcher in life.watchers.iter().filter(|it| it.ranking == rankings) {
                 let group = GroupKey { of: key.clone(), name: watcher.inverse.clone() };
-                let members = self.draft.members(&group);
+                let members = self.draft.members(&group, EACH, |state| watcher.states.has(state));
                 if members.len() > EACH {
                     let message = format!(
-                        "{} {} look at {key}, more than the {EACH} that one command may concern: use `within` and `open` for what many share",
-                        members.len(),
+                        "More than {EACH} {} look at {key}, which one command may not concern: use `within` and `open` for what many share",
                         watcher.inverse
                     );
                     return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());

@@ -294,12 +294,17 @@ impl Scope<'_> {
         whole(ranking.size(&within))
     }
 
-    /// Those of an inverse, in the order of their ids.
+    /// The open ones of an inverse, in the order of their ids.
     fn all(&self, name: &Name) -> Result<Value, Fault> {
         let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
-        let members = self.around.draft.members(&group);
+        let Some(inverse) = self.life.inverse(name) else { return Ok(Value::list(Vec::new())) };
+        let life = self.around.law.newest(&inverse.from);
+        let open = |state: &Name| {
+            life.and_then(|it| it.state(state)).is_none_or(|it| !it.last && it.outcome.is_none())
+        };
+        let members = self.around.draft.members(&group, EACH, open);
         if members.len() > EACH {
-            return Err(Fault::Failed(format!("{name} has {} members; {EACH} is the most", members.len())));
+            return Err(Fault::Failed(format!("{name} has more than {EACH} that are open")));
         }
         let mut all = Vec::with_capacity(members.len());
         for key in members {

@@ -8,9 +8,12 @@ use super::report::{Failure, Report};
 use super::run::{Stage, fields_from, plant};
 use super::syntax::Matrix;
 use crate::actor::Actor;
+use crate::apply::apply;
 use crate::command::{Ask, Command, Fire, What};
 use crate::decide::allowed;
 use crate::key::EntityKey;
+use crate::refusal::Refusal;
+use crate::view::View;
 use crate::world::{Outcome, World};
 
 const SUBJECT: &str = "M-1";
@@ -112,7 +115,7 @@ fn case(
         Fire { entity: entity.clone(), what: What::To(to.clone()), fields, fence: None, if_version: None };
     let mut command = Command::new(actor.clone(), Ask::Fire(ask));
     command.reason = table.reason.as_deref().map(std::sync::Arc::from);
-    let before = world.view.clone();
+    let mut before = world.view.clone();
     let outcome = world.submit(&command);
     let state = world.view.get(&entity).map(|it| it.state.to_string()).unwrap_or_default();
     let what = format!("{} moves it from {from} to {to}", actor.id);
@@ -131,7 +134,7 @@ fn case(
                 &lines(&world.journal),
             )))
         }
-        (Outcome::Refused(_), false) if world.view == before => Ok(()),
+        (Outcome::Refused(refusal), false) if nothing_else(&mut before, &refusal, &world) => Ok(()),
         (Outcome::Refused(_), false) => {
             let expected = format!("{what}: refused, nothing changed");
             Err(Box::new(failure(
@@ -163,6 +166,14 @@ fn case(
             )))
         }
     }
+}
+
+/// Nothing changed but what a refusal keeps as evidence.
+fn nothing_else(before: &mut View, refusal: &Refusal, world: &World) -> bool {
+    if let Some(entry) = &refusal.kept {
+        apply(before, entry);
+    }
+    world.view == *before
 }
 
 fn failure(table: &Matrix, at: Place, expected: &str, happened: String, journal: &[String]) -> Failure {

@@ -54,15 +54,17 @@ fn replayed(journal: &[Entry]) -> View {
     view
 }
 
+type Members = BTreeMap<Name, BTreeSet<EntityKey>>;
+
 /// Counts of those that refer to an entity, from the entities themselves.
-fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, BTreeSet<EntityKey>)> {
-    let mut groups: BTreeMap<GroupKey, (BTreeMap<Name, u64>, BTreeSet<EntityKey>)> = BTreeMap::new();
+fn recounted(view: &View) -> BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> {
+    let mut groups: BTreeMap<GroupKey, (BTreeMap<Name, u64>, Members)> = BTreeMap::new();
     for entity in view.entities() {
         for id in entity.ids("parent_id") {
             let group = GroupKey { of: EntityKey::new(LIFECYCLE, id), name: Name::new("kids") };
             let (counts, members) = groups.entry(group).or_default();
             *counts.entry(entity.state.clone()).or_default() += 1;
-            members.insert(entity.key.clone());
+            members.entry(entity.state.clone()).or_default().insert(entity.key.clone());
         }
     }
     groups

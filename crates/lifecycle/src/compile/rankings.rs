@@ -151,13 +151,24 @@ pub(super) fn connect(lifecycles: &mut [Arc<Lifecycle>]) {
     let mut watchers: Vec<(Name, Watcher)> = Vec::new();
     let mut closings: Vec<(Name, Closing)> = Vec::new();
     for life in lifecycles.iter() {
-        let mut watch = |guard: &Guard, ranking: bool| {
+        let mut watch = |guard: &Guard, ranking: bool, states: &StateSet| {
             for name in refs_read(guard, &life.reads, &life.settings) {
                 let Some(reference) = life.reference(&name) else { continue };
                 let Some(inverse) = &reference.inverse else { continue };
-                let watcher = (reference.to.clone(), Watcher { inverse: inverse.clone(), ranking });
-                if !watchers.contains(&watcher) {
-                    watchers.push(watcher);
+                let same = |(to, it): &&mut (Name, Watcher)| {
+                    *to == reference.to && it.inverse == *inverse && it.ranking == ranking
+                };
+                match watchers.iter_mut().find(same) {
+                    Some((_, known)) => {
+                        let more = states.0.iter().filter(|it| !known.states.has(it)).cloned();
+                        let more: Vec<Name> = more.collect();
+                        known.states.0.extend(more);
+                    }
+                    None => {
+                        let states = states.clone();
+                        let watcher = Watcher { inverse: inverse.clone(), ranking, states };
+                        watchers.push((reference.to.clone(), watcher));
+                    }
                 }
             }
         };
@@ -165,7 +176,7 @@ pub(super) fn connect(lifecycles: &mut [Arc<Lifecycle>]) {
             for guard in
                 ranking.when.iter().chain(&ranking.meant_for).chain(ranking.by.iter().map(|it| &it.by))
             {
-                watch(guard, true);
+                watch(guard, true, &ranking.within_states);
             }
             for (place, name) in ranking.within.iter().enumerate().filter(|_| ranking.open.is_some()) {
                 let Some(reference) = life.reference(name) else { continue };
@@ -174,7 +185,10 @@ pub(super) fn connect(lifecycles: &mut [Arc<Lifecycle>]) {
             }
         }
         for reaction in &life.reactions {
-            watch(&reaction.when, false);
+            let leaves = life.transition(&reaction.fire).into_iter().flat_map(|it| &it.arms);
+            let leaves = leaves.flat_map(|it| &it.from.0);
+            let within = |state: &&Name| reaction.within.as_ref().is_none_or(|it| it.has(state));
+            watch(&reaction.when, false, &StateSet(leaves.filter(within).cloned().collect()));
         }
     }
     for life in lifecycles.iter_mut().filter_map(Arc::get_mut) {

@@ -168,6 +168,8 @@ pub struct Watcher {
     pub inverse: Name,
     /// A ranking of theirs, or else a reaction.
     pub ranking: bool,
+    /// Only those in these states look.
+    pub states: StateSet,
 }
 
 /// A ranking kept within entities of this lifecycle: it may open and close as they move.
