@@ -124,7 +124,8 @@ pub enum Event {
     /// A request that was refused, kept all the same.
     EvidenceKept {
         code: Name,
-        fields: Fields,
+        /// What was sent, as JSON; cut where it is long.
+        sent: Arc<str>,
         fence: Option<u64>,
     },
     /// Everything that was known of it is dropped, here and from what the journal holds of it.
@@ -290,9 +291,9 @@ impl Event {
             Self::MessagePosted { kind, text, to, from } => {
                 json!({ "kind": kind, "text": text, "to": to, "from": from })
             }
-            Self::EvidenceKept { code, fields, fence } => {
-                let fields = fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-                json!({ "code": code, "fields": Json::Object(fields.collect()), "fence": fence })
+            Self::EvidenceKept { code, sent, fence } => {
+                let sent: Json = serde_json::from_str(sent).unwrap_or_else(|_| json!(sent));
+                json!({ "code": code, "sent": sent, "fence": fence })
             }
             Self::Erased => json!({}),
             Self::Notified { audience, to, message } => {

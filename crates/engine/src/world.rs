@@ -104,7 +104,11 @@ impl World {
 
     /// Decides without changing anything.
     pub fn dry_run(&self, command: &Command) -> Decision {
-        decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref())
+        let mut decision = decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref());
+        if let Decision::Refused(refusal) = &mut decision {
+            refusal.kept = None;
+        }
+        decision
     }
 
     fn write(&mut self, entry: Entry) {

@@ -83,7 +83,14 @@ impl Decider<'_> {
         let leaving = life.state(&entity.state).filter(|_| to.is_some() && !rule.creating).map(|it| &it.exit);
         for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
             self.sets(&scope, consequences, &mut fields, &mut tallies, &mut faults)?;
-            self.grants(&scope, consequences, &mut fields, &mut grants, &mut faults)?;
+        }
+        // What leaving releases can be granted anew by the same move.
+        let mut released: Vec<Name> = Vec::new();
+        for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
+            self.releases(life, consequences, &mut fields, &mut released);
+        }
+        for consequences in [Some(rule.then), chosen].into_iter().flatten() {
+            self.grants(&scope, consequences, &released, &mut fields, &mut grants, &mut faults)?;
         }
         let target = if rule.creating { Some(&entity.state) } else { to.as_ref() };
         if let Some(state) = target.and_then(|it| life.state(it))
@@ -97,7 +104,8 @@ impl Decider<'_> {
             let before = fields.clone();
             let inside = Scope { entity: &there, changed: &before, ..scope };
             self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
-            self.grants(&inside, &state.enter, &mut fields, &mut grants, &mut faults)?;
+            self.releases(life, &state.enter, &mut fields, &mut released);
+            self.grants(&inside, &state.enter, &released, &mut fields, &mut grants, &mut faults)?;
         }
         // What could not be computed is only news if nothing else is wrong: a missing field
         // spoils the expressions that read it.

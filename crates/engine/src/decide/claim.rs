@@ -34,6 +34,9 @@ impl Decider<'_> {
             let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
             match base.entity(&key) {
                 Found::Here(entity) => {
+                    if !self.may_read(&life, entity, &request)? {
+                        continue;
+                    }
                     if claim.only.as_ref().is_some_and(|it| !crate::query::lets_through(it, entity)) {
                         continue;
                     }

@@ -1,5 +1,7 @@
 //! Refused requests that are kept all the same.
 
+use std::sync::Arc;
+
 use trackside_lifecycle::time::Timestamp;
 
 use super::Decider;
@@ -13,6 +15,8 @@ use crate::law::Law;
 use crate::refusal::Refusal;
 use crate::view::{Found, View};
 
+/// Longest text that is kept, in bytes.
+const LONGEST: usize = 16 * 1024;
 /// Most that are kept of one entity.
 const MOST: u32 = 100;
 
@@ -58,7 +62,18 @@ pub(super) fn of(
     if !life.evidence.contains(&event) {
         return None;
     }
-    let kept =
-        Event::EvidenceKept { code: refusal.code.into(), fields: fire.fields.clone(), fence: fire.fence };
+    let kept = Event::EvidenceKept { code: refusal.code.into(), sent: told(&fire.fields), fence: fire.fence };
     Some(decider.entry(&fire.entity, &request, &event, kept))
+}
+
+/// What was sent, as it would be shown: unchecked values are not stored as values.
+fn told(fields: &Fields) -> Arc<str> {
+    let map = fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
+    let mut text = serde_json::Value::Object(map).to_string();
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|it| text.is_char_boundary(*it)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    Arc::from(text)
 }

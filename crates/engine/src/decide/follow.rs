@@ -286,6 +286,9 @@ impl Decider<'_> {
         let mut next = Request::engine(ActorKind::System, fields, trigger.clone(), self.root);
         next.reason.clone_from(&request.reason);
         let target = EntityKey { lifecycle: birth.lifecycle.clone(), id: Name::from(id) };
+        if birth.soft {
+            return self.softly(key, trigger, |it| it.create(&target, next)).map(|_| ());
+        }
         self.create(&target, next).map_err(|stop| because_of(stop, &target, &Name::new("create")))
     }
 

@@ -1,6 +1,6 @@
 //! Leases: granted, renewed, released, lost.
 
-use trackside_lifecycle::model::Consequences;
+use trackside_lifecycle::model::{Consequences, Lifecycle};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -22,7 +22,7 @@ impl Decider<'_> {
     /// The caller must hold the lease that the rule asks for, and not an older one.
     pub fn holding(
         &self,
-        life: &trackside_lifecycle::model::Lifecycle,
+        life: &Lifecycle,
         entity: &Entity,
         rule: &Rule<'_>,
         request: &Request,
@@ -38,21 +38,33 @@ impl Decider<'_> {
         }
     }
 
+    /// Leases that a rule ends: the fields that show them are empty then.
+    pub fn releases(
+        &self,
+        life: &Lifecycle,
+        from: &Consequences,
+        fields: &mut Vec<(Name, Value)>,
+        released: &mut Vec<Name>,
+    ) {
+        for slot in &from.release {
+            let Some(decl) = life.slot(slot) else { continue };
+            for field in [&decl.holder, &decl.until].into_iter().flatten() {
+                put(fields, field, Value::Null);
+            }
+            released.push(slot.clone());
+        }
+    }
+
     /// Leases that a rule grants: who gets them, and the fields that show them.
     pub fn grants(
         &self,
         scope: &Scope<'_>,
         from: &Consequences,
+        released: &[Name],
         fields: &mut Vec<(Name, Value)>,
         grants: &mut Vec<(Name, Name)>,
         faults: &mut Vec<Unmet>,
     ) -> Result<(), Stop> {
-        for slot in &from.release {
-            let Some(decl) = scope.life.slot(slot) else { continue };
-            for field in [&decl.holder, &decl.until].into_iter().flatten() {
-                put(fields, field, Value::Null);
-            }
-        }
         let Some(grant) = &from.lease else { return Ok(()) };
         let Some(slot) = scope.life.slot(&grant.slot) else { return Ok(()) };
         let holder = match &grant.to {
@@ -72,7 +84,7 @@ impl Decider<'_> {
         if let Some(lease) = scope.entity.lease(&slot.name)
             && let Some(present) = &lease.holder
             && now < lease.expires_at
-            && !from.release.contains(&slot.name)
+            && !released.contains(&slot.name)
         {
             let message = format!(
                 "{} is held by {present} until {}. Wait, or ask somebody who may release it.",

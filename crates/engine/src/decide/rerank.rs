@@ -7,7 +7,7 @@ use trackside_lifecycle::value::Value;
 
 use super::fire::plain_scope;
 use super::request::Request;
-use super::{Decider, EACH, Stop, unanswered};
+use super::{Decider, EACH, Stop};
 use crate::actor::ActorKind;
 use crate::entity::Entity;
 use crate::fields::Fields;
@@ -72,7 +72,14 @@ impl Decider<'_> {
             let open = self.is_open(life, ranking, &within)?;
             // A new order is open until somebody closes it.
             let known = self.draft.base().rankings.get(&index).and_then(|it| it.is_open(&within));
-            if open != known.unwrap_or(true) {
+            // One that is emptied and filled again in the same decision is a new one, too.
+            let filled = changes.iter().any(|it| match it {
+                Reranked::Placed { entity, ranking, place: Some(place) } => {
+                    entity.lifecycle == index.lifecycle && *ranking == index.name && place.within == within
+                }
+                _ => false,
+            });
+            if open != known.unwrap_or(true) || (filled && !open) {
                 changes.push(Reranked::Opened { ranking: index, within, open });
             }
         }
@@ -167,7 +174,8 @@ impl Decider<'_> {
         let around = self.around();
         let request = nobody();
         let scope = plain_scope(&around, life, &somebody, &request);
-        self.test(&scope, open)?.map_err(|fault| unanswered(open.source(), &fault))
+        // What cannot be answered is closed.
+        Ok(self.test(&scope, open)?.unwrap_or(false))
     }
 }
 

@@ -1,7 +1,10 @@
 //! The result of an effect comes home.
 
+use serde_json::Value as Json;
+use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
 
+use super::carry::alert;
 use super::request::Request;
 use super::{Decider, Stop};
 use crate::actor::ActorKind;
@@ -26,7 +29,16 @@ impl Decider<'_> {
         self.root.get_or_insert(seq);
         request.cause = self.root;
         let Some(effect) = life.effect(&open.effect) else { return Ok(()) };
-        let fire = if ok { effect.ok.clone() } else { effect.failed.clone() };
+        let last = life.state(&self.here(key)?.1.state).is_some_and(|it| it.last);
+        let Some(fire) = (if ok { &effect.ok } else { &effect.failed }).clone().filter(|_| !last) else {
+            if !ok {
+                let said =
+                    Json::Object(fields.iter().map(|(name, it)| (name.to_string(), it.to_json())).collect());
+                let message = format!("{} of {key} failed: {said}", open.effect);
+                self.record(key, &request, &condition, alert("effect-failed", Severity::Error, message));
+            }
+            return Ok(());
+        };
         // The outside may tell more than the transition takes.
         let arms = life.transition(&fire).map(|it| it.arms.as_slice()).unwrap_or_default();
         let taken = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));

@@ -349,7 +349,12 @@ impl Play<'_> {
                 }
             }
             Outcome::Refused(refusal) => acted.refusal = Some(*refusal),
-            Outcome::Replayed { .. } => acted.replayed = true,
+            Outcome::Replayed { root, .. } => {
+                acted.replayed = true;
+                if claims {
+                    acted.entity = self.world.journal.get(root).map(|it| it.entity.clone());
+                }
+            }
         }
         Ok(acted)
     }

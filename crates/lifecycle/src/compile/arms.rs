@@ -20,7 +20,7 @@ impl Workbench<'_> {
         types: &Types<'_>,
     ) -> Option<Arm> {
         let takes = self.takes(from.takes.as_ref(), types);
-        self.open_taken(&takes);
+        // Who may is asked before what was brought.
         let by = match &from.by {
             Some(by) => self.guard(by, &Type::Bool),
             None => {
@@ -34,6 +34,7 @@ impl Workbench<'_> {
                 None
             }
         };
+        self.open_taken(&takes);
         let leaves = self.states(&from.from);
         let target = match &from.to {
             Some(to) => self.target(to, &leaves.0, transition.at),

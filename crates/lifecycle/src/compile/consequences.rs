@@ -222,6 +222,7 @@ impl Workbench<'_> {
             id: self.guard(&from.id, &Type::Text)?,
             fields,
             when: self.when(&from.when),
+            soft: from.soft.unwrap_or(false),
         })
     }
 
@@ -277,8 +278,7 @@ impl Workbench<'_> {
             return None;
         };
         let other = self.pack.lifecycles.get(to);
-        let within = other.and_then(|it| it.rankings.get(&ranking.it));
-        let Some(within) = within else {
+        let Some(order) = other.and_then(|it| it.rankings.get(&ranking.it)) else {
             let known: Vec<&str> =
                 other.into_iter().flat_map(|it| it.rankings.keys()).map(Name::as_str).collect();
             self.unknown("unknown-ranking", &format!("ranking of {to} called"), ranking, &known);
@@ -288,7 +288,7 @@ impl Workbench<'_> {
             let back = other.and_then(|other| other.refs.get(it)).and_then(|it| it.inverse.as_ref());
             back == Some(&inverse.it)
         };
-        if !each || within.len() != 1 || !within.iter().all(ours) {
+        if !each || order.within.len() != 1 || !order.within.iter().all(ours) {
             self.problems
                 .error(
                     "other-ranking",
@@ -305,6 +305,15 @@ impl Workbench<'_> {
         } else if let Some(it) = &from.last {
             Part::Last(self.much(it)?)
         } else {
+            if !order.ascending {
+                self.problems
+                    .error(
+                        "below-what",
+                        ranking.at,
+                        format!("`{}` does not begin with the smallest", ranking.it),
+                    )
+                    .hint("`below` needs a ranking whose first `by` has no `-`");
+            }
             Part::Below(self.guard(from.below.as_ref()?, &Type::Any)?)
         };
         Some(Share { ranking: ranking.it.clone(), part })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::names::{Table, computed_key, relation_key};
 use super::rules::clash;
 use super::settings::Draft;
-use super::shape::{PackShape, RefShape, Shape};
+use super::shape::{PackShape, RankingShape, RefShape, Shape};
 use super::types::Types;
 use super::words;
 use super::workbench::{Workbench, is_id, is_ids};
@@ -105,13 +105,21 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
             .filter(|(_, it)| it.key.is_some())
             .map(|(name, _)| name.it.clone())
             .collect(),
+        windowed: file
+            .counters
+            .iter()
+            .filter(|(_, it)| it.within.is_some())
+            .map(|(name, _)| name.it.clone())
+            .collect(),
         slots: file.slots.iter().map(|(name, _)| name.it.clone()).collect(),
         rankings: file
             .rankings
             .iter()
             .map(|(name, it)| {
                 let within = super::arms::syntax_list(&it.within).into_iter().map(|it| it.it).collect();
-                (name.it.clone(), within)
+                let first = it.by.iter().flat_map(|it| it.iter()).next();
+                let ascending = first.is_some_and(|it| !it.text.starts_with('-'));
+                (name.it.clone(), RankingShape { within, ascending })
             })
             .collect(),
         me: file.me.as_ref().map(|it| it.it.clone()),
@@ -258,7 +266,7 @@ pub(super) fn compile(
         read: file.read.as_ref().and_then(|it| bench.guard(it, &Type::Bool)),
         initial,
         slots: file.slots.iter().filter_map(|(name, it)| bench.lease_slot(name, it)).collect(),
-        rankings: file.rankings.iter().filter_map(|(name, it)| bench.ranking(name, it)).collect(),
+        rankings: bench.rankings(&file.rankings),
         evidence: super::arms::syntax_list(&file.evidence).iter().map(|it| bench.transition(it)).collect(),
         watchers: Vec::new(),
         closes: Vec::new(),

@@ -157,6 +157,7 @@ fn inverses(shape: &mut PackShape, lifecycles: &[LifecycleFile], problems: &mut 
                 || target.refs.contains_key(&inverse.it)
                 || target.counters.contains_key(&inverse.it)
                 || target.slots.contains(&inverse.it)
+                || target.rankings.contains_key(&inverse.it)
                 || shape.roles.contains_key(&inverse.it);
             if taken || target.inverses.insert(inverse.it.clone(), lifecycle.lifecycle.it.clone()).is_some() {
                 problems.error(

@@ -150,7 +150,9 @@ impl Asked<'_> {
             }
         }
         let others = [decl.of.as_ref(), decl.ranked.as_ref()].into_iter().flatten().map(|it| it.at);
-        let exprs = [&decl.r#where, &decl.history, &decl.r#for].into_iter().flatten().map(|it| it.at);
+        let order = decl.order.iter().flat_map(|it| it.iter());
+        let exprs =
+            [&decl.r#where, &decl.history, &decl.r#for].into_iter().flatten().chain(order).map(|it| it.at);
         if let Some(at) = others.chain(exprs).next() {
             self.problems.error("answers-alone", at, "a query with `answers` has no rows: this says nothing");
         }
@@ -208,6 +210,36 @@ impl Asked<'_> {
         name.it.clone()
     }
 
+    /// A query whose rows can be counted by somebody who gives it these parameters.
+    fn has_rows(&mut self, file: &PackFile, name: &At<Name>, given: &[(&str, Option<&FieldType>)]) {
+        let Some((_, query)) = file.queries.iter().find(|(it, _)| it.it == name.it) else { return };
+        if !query.answers.is_empty() || query.history.is_some() {
+            self.problems.error("counts-rows", name.at, format!("`{}` has no rows to count", name.it));
+        }
+        let types = Types::new(Arc::default(), &[&file.types]);
+        for (param, decl) in query.takes.iter() {
+            let mut quiet = Problems::default();
+            let wanted = types.build(decl, param.at, &mut quiet).ty();
+            let fits = given.iter().any(|(it, ty)| {
+                *it == param.it.as_str()
+                    && ty.map_or(super::workbench::is_id(&wanted), |ty| ty.ty() == wanted)
+            });
+            if !fits {
+                self.problems.error(
+                    "counts-rows",
+                    name.at,
+                    format!("`{}` needs `{}`, which nobody here gives it", name.it, param.it),
+                );
+            }
+        }
+    }
+
+    /// A query that supervision asks: it gives the agent and the role.
+    fn asked_of(&mut self, file: &PackFile, name: &At<Name>, queries: &[Name]) -> Name {
+        self.has_rows(file, name, &[("agent", None), ("role", None)]);
+        self.known_query(name, queries)
+    }
+
     pub fn supervise(&mut self, file: &PackFile) -> BTreeMap<Name, Supervise> {
         let queries: Vec<Name> = file.queries.iter().map(|(name, _)| name.it.clone()).collect();
         let mut roles = BTreeMap::new();
@@ -215,14 +247,21 @@ impl Asked<'_> {
             if !self.pack.roles.contains_key(&role.it) {
                 self.problems.error("unknown-role", role.at, format!("there is no role `{}`", role.it));
             }
-            roles.insert(role.it.clone(), self.supervised(role, decl, &queries));
+            roles.insert(role.it.clone(), self.supervised(file, role, decl, &queries));
         }
         roles
     }
 
-    fn supervised(&mut self, role: &At<Name>, from: &SuperviseDecl, queries: &[Name]) -> Supervise {
+    fn supervised(
+        &mut self,
+        file: &PackFile,
+        role: &At<Name>,
+        from: &SuperviseDecl,
+        queries: &[Name],
+    ) -> Supervise {
         let none = BTreeMap::new();
-        let mut exits = Vec::new();
+        let mut exits: Vec<(Exit, AfterExit)> = Vec::new();
+        let mut other = false;
         for (code, decl) in from.exits.iter() {
             let exit = match code.it.as_str() {
                 "other" => Exit::Other,
@@ -236,6 +275,10 @@ impl Asked<'_> {
                     }
                 },
             };
+            other |= exit == Exit::Other;
+            if exits.iter().any(|(it, _)| *it == exit) {
+                self.problems.error("bad-exit", code.at, format!("exit code `{}` is named twice", code.it));
+            }
             let after = match decl {
                 ExitDecl::Stop(word) => {
                     if word.it != "stop" {
@@ -252,6 +295,11 @@ impl Asked<'_> {
                     let most = maybe(&it.most, &Type::Span);
                     let growth = maybe(&it.growth, &Type::Float);
                     let limit = maybe(&it.limit, &Type::Int);
+                    if let (Some(guard), Some(source)) = (&limit, &it.limit)
+                        && guard.constant().and_then(Value::as_int).is_some_and(|it| it < 1)
+                    {
+                        self.problems.error("bad-exit", source.at, "a limit is at least one");
+                    }
                     let Some(after) = self.value(&it.restart, &Type::Span, &none, &[], &[]) else { continue };
                     AfterExit::Restart { after, most, growth, limit }
                 }
@@ -259,14 +307,30 @@ impl Asked<'_> {
             exits.push((exit, after));
         }
         exits.sort_by_key(|(exit, _)| *exit == Exit::Other);
-        if !exits.iter().any(|(exit, _)| *exit == Exit::Other) {
+        if !other {
             self.problems
                 .error("missing-key", role.at, "`exits` does not say what becomes of any other code")
                 .hint("add `other: { restart: 5s }` or `other: stop`");
         }
+        let stops = exits.iter().any(|(_, it)| matches!(it, AfterExit::Stop));
+        if let (Some(wait), false) = (from.waits.iter().flatten().next(), stops) {
+            self.problems.error(
+                "no-stop",
+                wait.r#while.at,
+                "no exit code stops it, so it never waits instead",
+            );
+        }
+        let limited = |it: &AfterExit| matches!(it, AfterExit::Restart { limit: Some(_), .. });
+        if let (Some(it), None) = (&from.gives_up, &from.reruns)
+            && !exits.iter().any(|(_, it)| limited(it))
+        {
+            self.problems
+                .error("no-limit", it.fire.at, "nothing makes it give up")
+                .hint("give an exit a `limit`, or say `reruns`");
+        }
         let waits = from.waits.iter().flatten().filter_map(|it| {
             Some(Wait {
-                query: self.known_query(&it.r#while, queries),
+                query: self.asked_of(file, &it.r#while, queries),
                 most: it.most.as_ref().and_then(|it| self.value(it, &Type::Span, &none, &[], &[])),
                 lasts: self.value(&it.r#for, &Type::Span, &none, &[], &[])?,
                 says: it.says.clone().unwrap_or_default(),
@@ -276,10 +340,10 @@ impl Asked<'_> {
         Supervise {
             role: role.it.clone(),
             about: from.about.clone().unwrap_or_default(),
-            work: from.work.as_ref().map(|it| self.known_query(it, queries)),
+            work: from.work.as_ref().map(|it| self.asked_of(file, it, queries)),
             exits,
-            ends: from.ends.as_ref().map(|it| self.known_query(it, queries)),
-            holds: from.holds.as_ref().map(|it| self.known_query(it, queries)),
+            ends: from.ends.as_ref().map(|it| self.asked_of(file, it, queries)),
+            holds: from.holds.as_ref().map(|it| self.asked_of(file, it, queries)),
             waits,
             reruns: from.reruns.as_ref().and_then(|it| self.value(it, &Type::Int, &none, &[], &[])),
             gives_up: from.gives_up.as_ref().map(|it| GiveUp {
@@ -356,6 +420,21 @@ fn rows(
     if let (Some(ranking), false) = (&decl.ranked, order.is_empty()) {
         bench.error("two-orders", ranking.at, "a ranking has its own order: leave out `order`");
     }
+    if let (Some(ranking), Some(_)) = (&decl.ranked, &decl.history) {
+        bench.error("two-orders", ranking.at, "a journal has its own order: leave out `ranked`");
+    }
+    let meant_for = decl.r#for.as_ref().and_then(|source| {
+        let guard = bench.guard(source, &Type::Text)?;
+        let reads = &bench.table.reads;
+        let own = |it: &crate::guard::Read| !matches!(reads.get(it.slot.0 as usize), Some(Read::Ask(_)));
+        if guard.reads().iter().any(own) {
+            bench
+                .problems
+                .error("for-whom", source.at, "`for` of a query is asked once, not of each entity")
+                .hint("use a parameter: `for: ask.agent`");
+        }
+        Some(guard)
+    });
     if let Some(first) = syntax_list(&decl.counts).first() {
         bench.problems.error("counts-alone", first.at, "`counts` is for `answers`");
     }
@@ -368,7 +447,7 @@ fn rows(
         order,
         history: decl.history.as_ref().and_then(|it| bench.guard(it, &Type::Text)),
         ranked: decl.ranked.as_ref().map(|it| it.it.clone()),
-        meant_for: decl.r#for.as_ref().and_then(|it| bench.guard(it, &Type::Text)),
+        meant_for,
         counts: Vec::new(),
         answers: Vec::new(),
     }

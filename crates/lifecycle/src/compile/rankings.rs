@@ -6,13 +6,28 @@ use super::arms::syntax_list;
 use super::depends::refs_read;
 use super::workbench::{Workbench, needs_now};
 use crate::guard::{Guard, Type};
-use crate::model::{Closing, Lifecycle, Order, Ranking, Read, StateSet, Watcher};
+use crate::model::{Closing, Lifecycle, Look, Order, Ranking, Read, StateSet, Watcher};
 use crate::name::Name;
-use crate::source::At;
+use crate::source::{At, Named};
 use crate::syntax::{Expr, RankingDecl};
 
 impl Workbench<'_> {
-    pub fn ranking(&mut self, name: &At<Name>, from: &RankingDecl) -> Option<Ranking> {
+    pub fn rankings(&mut self, from: &Named<RankingDecl>) -> Vec<Ranking> {
+        let mut claimed: Vec<&Name> = Vec::new();
+        for claims in from.iter().filter_map(|(_, it)| it.claims.as_ref()) {
+            if claimed.contains(&&claims.it) {
+                self.error(
+                    "claimed-twice",
+                    claims.at,
+                    format!("`{}` already claims from another ranking", claims.it),
+                );
+            }
+            claimed.push(&claims.it);
+        }
+        from.iter().filter_map(|(name, it)| self.ranking(name, it)).collect()
+    }
+
+    fn ranking(&mut self, name: &At<Name>, from: &RankingDecl) -> Option<Ranking> {
         let shape = self.shape;
         let within_states = match &from.r#in {
             Some(names) => self.states(names),
@@ -55,6 +70,9 @@ impl Workbench<'_> {
                 .error("open-without-within", open.at, "`open` is a condition on what `within` names")
                 .hint("without `within`, use `when`");
         }
+        if let Some(claims) = &from.claims {
+            self.can_leave(claims, &within_states, "claiming");
+        }
         Some(Ranking {
             name: name.it.clone(),
             about: from.about.clone().unwrap_or_default(),
@@ -84,6 +102,21 @@ impl Workbench<'_> {
                 )
                 .hint("use `for` to say whom it is meant for, and `by` of the transition for who may");
         }
+        let shape = self.shape;
+        let lifecycles = &self.pack.lifecycles;
+        let fades = |read: &Read| match read {
+            Read::Counter(name) | Read::Counters(name) => shape.windowed.contains(name),
+            Read::Ref(reference, Look::Counter(name)) => {
+                let other = shape.refs.get(reference).and_then(|it| lifecycles.get(&it.to));
+                other.is_some_and(|it| it.windowed.contains(name))
+            }
+            _ => false,
+        };
+        if self.depends(&guard, fades) {
+            self.problems
+                .error("fading-counter", source.at, "a counter with `within` changes without an event")
+                .hint("use one without it, or let a timer move the entity");
+        }
         let refs = &self.shape.refs;
         let deaf = |read: &Read| match read {
             Read::Ref(name, _) => refs.get(name).is_some_and(|it| it.inverse.is_none()),
@@ -105,6 +138,7 @@ impl Workbench<'_> {
     /// `open` is asked once for a whole order.
     fn of_the_group(&mut self, guard: &Guard, source: &Expr, within: &[At<Name>]) {
         let own = |read: &Read| match read {
+            Read::Ref(_, Look::Counter(_)) => true,
             Read::Ref(name, _) => !within.iter().any(|it| it.it == *name),
             Read::Setting(_) | Read::Computed(_) => false,
             _ => true,

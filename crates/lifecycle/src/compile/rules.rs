@@ -5,8 +5,8 @@ use super::ways::fired;
 use super::workbench::{Workbench, is_id, needs_now};
 use crate::guard::Type;
 use crate::model::{
-    Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Severity, Slot, Starts,
-    StateSet, Tally, Timer, TimerKind, Warn,
+    Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Read, Severity, Slot,
+    Starts, StateSet, Tally, Timer, TimerKind, Warn,
 };
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, Percent, Place};
@@ -258,6 +258,15 @@ impl Workbench<'_> {
         let when = self.guard(&from.when, &Type::Bool)?;
         self.timeless(&when, &from.when, "a reaction");
         self.wakes(&when, &from.when);
+        if self.depends(&when, |it| matches!(it, Read::Rank(_) | Read::RankSize(_))) {
+            self.problems
+                .error(
+                    "deaf-reaction",
+                    from.when.at,
+                    "a reaction cannot read a place: it would not notice when others pass",
+                )
+                .hint("let what they are ranked within move a share of them: `also` with `ranked`");
+        }
         let within = self.maybe_states(&from.r#in);
         if let Some(states) = &within {
             self.can_leave(&from.fire, states, "the reaction");
@@ -319,8 +328,8 @@ impl Workbench<'_> {
             name: name.it.clone(),
             about: from.about.clone().unwrap_or_default(),
             with: self.expressions(&from.with),
-            ok: self.transition(&from.ok),
-            failed: self.transition(&from.failed),
+            ok: from.ok.as_ref().map(|it| self.transition(it)),
+            failed: from.failed.as_ref().map(|it| self.transition(it)),
         }
     }
 

@@ -39,8 +39,9 @@ pub(super) struct Shape {
     /// Counters whose tallies are kept apart by expressions.
     pub keyed: Vec<Name>,
     pub slots: Vec<Name>,
-    /// Ranking to the refs it is kept within.
-    pub rankings: BTreeMap<Name, Vec<Name>>,
+    pub rankings: BTreeMap<Name, RankingShape>,
+    /// Counters that forget with time.
+    pub windowed: Vec<Name>,
     pub me: Option<Name>,
     pub effects: Vec<Name>,
     /// Transition to the names its arms take.
@@ -54,6 +55,14 @@ pub(super) struct RefShape {
     pub to: Name,
     pub many: bool,
     pub inverse: Option<Name>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RankingShape {
+    /// The refs it is kept within.
+    pub within: Vec<Name>,
+    /// What weighs most is there, and the smaller comes first.
+    pub ascending: bool,
 }
 
 impl Shape {

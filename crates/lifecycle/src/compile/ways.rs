@@ -51,6 +51,7 @@ impl Workbench<'_> {
             ("always", decl.always.is_some()),
             ("deadline", decl.deadline.is_some()),
             ("retain", decl.retain.is_some()),
+            ("exit", decl.exit.is_some()),
         ];
         for (key, _) in asked.iter().filter(|(_, there)| *there) {
             self.problems

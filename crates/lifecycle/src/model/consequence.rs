@@ -111,6 +111,7 @@ pub struct Birth {
     pub id: Guard,
     pub fields: With,
     pub when: Option<Guard>,
+    pub soft: bool,
 }
 
 #[derive(Clone, Debug)]

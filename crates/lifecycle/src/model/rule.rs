@@ -139,6 +139,7 @@ pub struct Effect {
     pub name: Name,
     pub about: String,
     pub with: With,
-    pub ok: Name,
-    pub failed: Name,
+    /// Without one the result is only journalled.
+    pub ok: Option<Name>,
+    pub failed: Option<Name>,
 }

@@ -144,6 +144,8 @@ keys! {
         pub fields: Named<Expr>,
         /// Only when true.
         pub when: Option<Expr>,
+        /// A refusal is dropped with an alert instead of refusing the whole.
+        pub soft: Option<bool>,
     }
 }
 

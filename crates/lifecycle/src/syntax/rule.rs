@@ -168,9 +168,9 @@ keys! {
         /// What it is told, as expressions.
         pub with: Named<Expr>,
         /// The transition when it was done.
-        pub ok: At<Name>,
+        pub ok: Option<At<Name>>,
         /// The transition when it failed.
-        pub failed: At<Name>,
+        pub failed: Option<At<Name>>,
         /// One sentence for people.
         pub about: Option<String>,
     }
