@@ -14,6 +14,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod control;
+mod populations;
 mod worlds;
 
 use std::time::{Duration, Instant};
@@ -48,8 +49,11 @@ fn main() {
         if only.as_ref().is_some_and(|it| !case.name().contains(it.as_str())) {
             continue;
         }
-        let rate =
-            best_of(5, || case.prepare(), |(law, view, commands, now)| run(&law, view, &commands, now));
+        let rate = best_of(
+            if case.entities() > 10_000 { 2 } else { 5 },
+            || case.prepare(),
+            |(law, view, commands, now)| run(&law, view, &commands, now),
+        );
         rows.push((case.name().to_owned(), rate));
     }
     rows.push(("control: a bare Rust match".to_owned(), control::bare_match()));

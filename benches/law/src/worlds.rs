@@ -18,7 +18,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
 pub(crate) struct Case {
-    name: &'static str,
+    name: String,
     /// How many entities there are, and how many of them move.
     entities: usize,
     commands: usize,
@@ -28,15 +28,26 @@ pub(crate) struct Case {
 }
 
 #[derive(Clone, Copy)]
-enum What {
+pub(crate) enum What {
     Start,
     Comment,
     Fail,
+    Claim,
+    Match,
+    Finish,
+    Select,
+    CodingClaim,
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    let case = |name, entities, commands, history, what| Case { name, entities, commands, history, what };
-    vec![
+    let case = |name: &str, entities, commands, history, what| Case {
+        name: name.to_owned(),
+        entities,
+        commands,
+        history,
+        what,
+    };
+    let mut cases = vec![
         case(
             "mission.task start (gates, guard, artifact, journal), 1,000 entities",
             1_000,
@@ -49,31 +60,58 @@ pub(crate) fn cases() -> Vec<Case> {
         case("mission.task start, 500 entities with 400 entries of history each", 500, 500, 400, What::Start),
         case("mission.task comment (two windowed counters)", 10_000, 10_000, 0, What::Comment),
         case("build.task fail (counter, choice of target, deadline)", 10_000, 10_000, 0, What::Fail),
-    ]
+    ];
+    cases.extend(crate::populations::cases());
+    cases
 }
 
 impl Case {
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
+    pub(crate) fn new(name: String, entities: usize, commands: usize, what: What) -> Self {
+        Self { name, entities, commands, history: 0, what }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn entities(&self) -> usize {
+        self.entities
+    }
+
+    pub(crate) fn commands(&self) -> usize {
+        self.commands
+    }
+
+    pub(crate) fn what(&self) -> What {
+        self.what
+    }
+}
+
+/// Puts an entity in place.
+pub(crate) fn plant(world: &mut World, key: &str, state: &str, fields: &serde_json::Value) {
+    let given = Actor::new("given", ActorKind::System);
+    let ask = Ask::Plant(Plant {
+        state: Some(Name::new(state)),
+        fields: fields_from(fields),
+        ..Plant::new(EntityKey::parse(key).unwrap())
+    });
+    if let Outcome::Refused(refusal) = world.submit(&Command::new(given, ask)) {
+        panic!("{key}: {}", refusal.to_json());
     }
 }
 
 pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
     let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
-    let law = Arc::new(Law::new([pack("mission"), pack("build")]));
+    let packs = ["mission", "build", "research", "coding"].map(pack);
+    let law = Arc::new(Law::new(packs));
     let mut world = World::new(law.clone(), Project::default(), now);
-    let given = Actor::new("given", ActorKind::System);
-    let plant = |world: &mut World, key: &str, state: &str, fields: serde_json::Value| {
-        let ask = Ask::Plant(Plant {
-            state: Some(Name::new(state)),
-            fields: fields_from(&fields),
-            ..Plant::new(EntityKey::parse(key).unwrap())
-        });
-        if let Outcome::Refused(refusal) = world.submit(&Command::new(given.clone(), ask)) {
-            panic!("{key}: {}", refusal.to_json());
-        }
-    };
-    plant(&mut world, "mission.agent/ada", "ACTIVE", serde_json::json!({ "role": "specialist" }));
+    if matches!(case.what, What::Claim | What::Match | What::Finish | What::Select | What::CodingClaim) {
+        let commands = crate::populations::build(case, &mut world);
+        let now = world.now.plus(Span::seconds(1));
+        drop(world.law);
+        return (Arc::into_inner(law).unwrap(), world.view, commands, now);
+    }
+    plant(&mut world, "mission.agent/ada", "ACTIVE", &serde_json::json!({ "role": "specialist" }));
     let plan = serde_json::json!({ "workPlan": { "bullets": ["Read it", "Write it", "Check it"] } });
     let mut commands = Vec::new();
     for n in 0..case.entities {
@@ -86,7 +124,7 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
                 if matches!(case.what, What::Comment) {
                     fields["workPlan"] = plan["workPlan"].clone();
                 }
-                plant(&mut world, &key, state, fields);
+                plant(&mut world, &key, state, &fields);
                 let ada = Actor::new("ada", ActorKind::Agent).with_roles(["specialist"]);
                 let (event, fields) = match case.what {
                     What::Start => ("start", plan.clone()),
@@ -97,9 +135,9 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
                     Command::fire(ada, EntityKey::parse(&key).unwrap(), event, fields_from(&fields)),
                 )
             }
-            What::Fail => {
+            _ => {
                 let key = format!("build.task/T-{n}");
-                plant(&mut world, &key, "planning", serde_json::json!({ "title": "Add a search box" }));
+                plant(&mut world, &key, "planning", &serde_json::json!({ "title": "Add a search box" }));
                 let validator = Actor::new("val", ActorKind::Agent).with_roles(["solution_validator"]);
                 let fire =
                     Command::fire(validator, EntityKey::parse(&key).unwrap(), "fail", Fields::default());
@@ -124,7 +162,7 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
     (Arc::into_inner(law).unwrap(), world.view, commands, now)
 }
 
-fn fields_from(json: &serde_json::Value) -> Fields {
+pub(crate) fn fields_from(json: &serde_json::Value) -> Fields {
     let map = json.as_object().unwrap();
     map.iter().map(|(name, value)| (name.as_str(), Value::from_json(value))).collect()
 }

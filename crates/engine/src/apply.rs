@@ -26,7 +26,7 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
         }
         if let Some(same) = &changes.same {
             let before = ledger.entity_mut(&entry.entity).and_then(|it| it.same.take());
-            ledger.set_same(&entry.entity, before.as_ref(), same.as_ref());
+            ledger.set_same(&entry.entity, before.as_ref(), same.value());
         }
     }
     match ledger.entity_mut(&entry.entity) {
@@ -110,7 +110,8 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
         }
         Event::EffectSettled { id, .. } => entity.effects.retain(|it| it.id != *id),
         Event::EvidenceKept { .. } => entity.kept = entity.kept.saturating_add(1),
-        Event::Erased => {
+        Event::Erased { kept } => {
+            entity.fields = kept.clone();
             entity.tallies.clear();
             entity.effects.clear();
         }
@@ -161,7 +162,7 @@ fn change(entity: &mut Entity, changes: &Changes, at: Timestamp) {
         set_timer(entity, name, *timer);
     }
     if let Some(same) = &changes.same {
-        entity.same.clone_from(same);
+        entity.same = same.value().cloned();
     }
     entity.updated_at = at;
 }

@@ -129,7 +129,10 @@ pub enum Event {
         fence: Option<u64>,
     },
     /// Everything that was known of it is dropped, here and from what the journal holds of it.
-    Erased,
+    Erased {
+        /// What stays.
+        kept: Fields,
+    },
     Notified {
         audience: Name,
         to: Vec<Name>,
@@ -177,8 +180,28 @@ pub struct Changes {
     pub tallies: Vec<TallyChange>,
     pub timers: Vec<(Name, Option<TimerState>)>,
     pub shifts: Vec<Shift>,
-    /// What no other open entity may have in common with it: taken (some) or given free (none).
-    pub same: Option<Option<Name>>,
+    /// How what no other open entity may have in common with it changes.
+    pub same: Option<Same>,
+}
+
+/// What no other open entity may have in common with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Same {
+    Free,
+    Taken(Name),
+}
+
+impl Same {
+    pub fn new(value: Option<Name>) -> Self {
+        value.map_or(Self::Free, Self::Taken)
+    }
+
+    pub fn value(&self) -> Option<&Name> {
+        match self {
+            Self::Free => None,
+            Self::Taken(value) => Some(value),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,7 +238,7 @@ impl Event {
             Self::LeaseLost { .. } => "LEASE_LOST",
             Self::MessagePosted { .. } => "MESSAGE_POSTED",
             Self::EvidenceKept { .. } => "EVIDENCE",
-            Self::Erased => "ERASED",
+            Self::Erased { .. } => "ERASED",
             Self::Notified { .. } => "NOTIFIED",
             Self::AlertRaised { .. } => "ALERT_RAISED",
             Self::EffectRequested { .. } => "EFFECT_REQUESTED",
@@ -295,7 +318,10 @@ impl Event {
                 let sent: Json = serde_json::from_str(sent).unwrap_or_else(|_| json!(sent));
                 json!({ "code": code, "sent": sent, "fence": fence })
             }
-            Self::Erased => json!({}),
+            Self::Erased { kept } => {
+                let kept = kept.iter().map(|(name, value)| (name.to_string(), value.to_json()));
+                json!({ "kept": Json::Object(kept.collect()) })
+            }
             Self::Notified { audience, to, message } => {
                 json!({ "audience": audience, "to": to, "message": message })
             }
@@ -321,6 +347,33 @@ impl Event {
 }
 
 impl Entry {
+    /// Drops what it tells of an entity that was erased: values and words. What happened and when stays.
+    pub fn forget(&mut self, erased: &EntityKey) {
+        let of_it = |it: &Reranked| matches!(it, Reranked::Placed { entity, .. } if entity == erased);
+        self.reranked.retain(|it| !of_it(it));
+        if self.entity != *erased {
+            return;
+        }
+        self.reason = None;
+        if let Some(changes) = self.event.changes_mut() {
+            changes.fields.clear();
+            changes.tallies.clear();
+            changes.same = None;
+        }
+        match &mut self.event {
+            Event::MessagePosted { text, .. } => *text = Arc::from(""),
+            Event::Notified { message, .. } | Event::AlertRaised { message, .. } => *message = Arc::from(""),
+            Event::EvidenceKept { sent, .. } => *sent = Arc::from("{}"),
+            Event::EffectRequested { with, .. } => *with = Fields::default(),
+            Event::Assigned { before, after, .. } => (*before, *after) = (Value::Null, Value::Null),
+            Event::ViolationFound { message, evidence, .. } => {
+                *message = Arc::from("");
+                *evidence = Fields::default();
+            }
+            _ => {}
+        }
+    }
+
     /// The outward form.
     pub fn to_json(&self) -> Json {
         let mut json = json!({

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use trackside_lifecycle::compile::Filter;
-use trackside_lifecycle::guard::{Fault, Scope, Slot};
+use trackside_lifecycle::guard::{Fault, Guard, Scope, Slot};
 use trackside_lifecycle::model::{Pack, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use crate::actor::Actor;
+use crate::actor::{Actor, ActorKind};
 use crate::decide::sample_scope;
 use crate::entity::Entity;
 use crate::fields::Fields;
@@ -33,6 +33,7 @@ pub enum Answer<'v> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError(pub Vec<String>);
 
+/// Answers a query of a pack, as far as the actor may see.
 pub fn ask<'v>(
     law: &Law,
     view: &'v View,
@@ -41,6 +42,18 @@ pub fn ask<'v>(
     asked: &Fields,
     now: Timestamp,
 ) -> Result<Answer<'v>, QueryError> {
+    answer(law, view, query, &Who { actor, asks: true }, asked, now)
+}
+
+fn answer<'v>(
+    law: &Law,
+    view: &'v View,
+    query: &Query,
+    who: &Who<'_>,
+    asked: &Fields,
+    now: Timestamp,
+) -> Result<Answer<'v>, QueryError> {
+    let actor = who.actor;
     let params = params(query, asked)?;
     if !query.answers.is_empty() {
         return values(law, view, query, actor, &params, now).map(Answer::Values);
@@ -88,7 +101,7 @@ pub fn ask<'v>(
             let Some(entity) = view.get(&EntityKey { lifecycle: of.clone(), id: id.clone() }) else {
                 continue;
             };
-            if row(law, view, query, entity, actor, &params, now).map_err(failed)?.is_some() {
+            if row(law, view, query, entity, who, &params, now).map_err(failed)?.is_some() {
                 found.push(entity);
             }
         }
@@ -96,7 +109,7 @@ pub fn ask<'v>(
     }
     let mut found: Vec<(Vec<Value>, &Entity)> = Vec::new();
     for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == *of) {
-        if let Some(keys) = row(law, view, query, entity, actor, &params, now).map_err(failed)? {
+        if let Some(keys) = row(law, view, query, entity, who, &params, now).map_err(failed)? {
             found.push((keys, entity));
         }
     }
@@ -111,34 +124,51 @@ pub fn ask<'v>(
     Ok(Answer::Entities(found.into_iter().map(|(_, it)| it).collect()))
 }
 
+/// What was answered, or what stands for no answer.
+fn answered<T>(answer: Result<T, Fault>, otherwise: T) -> Result<T, Fault> {
+    match answer {
+        Err(Fault::NotLoaded) => Err(Fault::NotLoaded),
+        Err(_) => Ok(otherwise),
+        Ok(it) => Ok(it),
+    }
+}
+
+/// Who asks: an actor, who sees what it may read, or the pack itself, which only counts.
+struct Who<'a> {
+    actor: &'a Actor,
+    asks: bool,
+}
+
 /// What an entity is ordered by, if the actor may see it and it is asked for.
 fn row(
     law: &Law,
     view: &View,
     query: &Query,
     entity: &Entity,
-    actor: &Actor,
+    who: &Who<'_>,
     params: &Fields,
     now: Timestamp,
 ) -> Result<Option<Vec<Value>>, Fault> {
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Ok(None) };
-    sample_scope(law, view, life, entity, actor, now, Some(params), |scope| {
-        let readable = life.read.as_ref().map_or(Ok(true), |it| it.test(scope))?;
-        if !readable || !query.filter.as_ref().map_or(Ok(true), |it| it.test(scope))? {
+    sample_scope(law, view, life, entity, who.actor, now, Some(params), |scope| {
+        // What has no answer is not in it, and nobody is told why of what they may not see.
+        let yes = |guard: Option<&Guard>| guard.map_or(Ok(true), |it| answered(it.test(scope), false));
+        let readable = !who.asks || yes(life.read.as_ref())?;
+        if !readable || !yes(query.filter.as_ref())? {
             return Ok(None);
         }
-        let keys = query.order.iter().map(|it| it.by.eval(scope));
+        let keys = query.order.iter().map(|it| answered(it.by.eval(scope), Value::Null));
         keys.collect::<Result<Vec<Value>, Fault>>().map(Some)
     })
 }
 
-/// How many rows a query has, given those of the parameters that it takes.
+/// How many rows a query has, given those of the parameters that it takes. Without an actor all of them count: a question of the pack's own.
 pub fn count(
     law: &Law,
     view: &View,
     pack: &Pack,
     name: &Name,
-    actor: &Actor,
+    actor: Option<&Actor>,
     params: &Fields,
     now: Timestamp,
 ) -> Result<usize, QueryError> {
@@ -149,7 +179,9 @@ pub fn count(
     for (name, value) in params.iter().filter(|(name, _)| query.takes.iter().any(|(it, _)| it == *name)) {
         own.put(name, value.clone());
     }
-    match ask(law, view, query, actor, &own, now)? {
+    let pack = Actor::new("trackside", ActorKind::System);
+    let who = Who { actor: actor.unwrap_or(&pack), asks: actor.is_some() };
+    match answer(law, view, query, &who, &own, now)? {
         Answer::Entities(rows) => Ok(rows.len()),
         Answer::Values(_) | Answer::History(_) => Ok(0),
     }
@@ -169,7 +201,7 @@ fn values(
     };
     let mut rows = Fields::default();
     for name in &query.counts {
-        let count = count(law, view, pack, name, actor, params, now)?;
+        let count = count(law, view, pack, name, Some(actor), params, now)?;
         rows.put(name, Value::Int(i64::try_from(count).unwrap_or(i64::MAX)));
     }
     let scope = PackScope { pack, view, params, rows: &rows, given: &Fields::default() };

@@ -9,7 +9,6 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use crate::actor::{Actor, ActorKind};
 use crate::fields::Fields;
 use crate::law::Law;
 use crate::query::{PackScope, QueryError, count};
@@ -175,8 +174,7 @@ impl Case<'_> {
         let mut params = Fields::default();
         params.put(&Name::new("agent"), Value::from(&self.ended.agent));
         params.put(&Name::new("role"), Value::from(&self.ended.role));
-        let supervisor = Actor::new("trackside", ActorKind::System);
-        count(self.law, self.view, self.pack, query, &supervisor, &params, self.now)
+        count(self.law, self.view, self.pack, query, None, &params, self.now)
     }
 
     fn value(&self, guard: &Guard) -> Result<Value, QueryError> {

@@ -10,7 +10,7 @@ use crate::actor::{Actor, ActorKind};
 use crate::apply::apply;
 use crate::command::{Ask, Command, Plant};
 use crate::decide::{Decision, decide_traced};
-use crate::event::Entry;
+use crate::event::{Entry, Event};
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::refusal::Refusal;
@@ -116,7 +116,13 @@ impl World {
         self.unschedule(&key);
         apply(&mut self.view, &entry);
         self.schedule(&key);
+        let erased = matches!(entry.event, Event::Erased { .. });
         self.journal.push(entry);
+        if erased {
+            for entry in &mut self.journal {
+                entry.forget(&key);
+            }
+        }
     }
 
     fn unschedule(&mut self, key: &EntityKey) {

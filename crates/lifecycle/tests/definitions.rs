@@ -514,3 +514,408 @@ fn what_is_declared_nowhere_says_where_it_would_be() {
         &["declare it under its `takes`"],
     );
 }
+
+/// Two refs of which the other side knows, one that is deaf, one of many; one counter fades, one does not.
+const ORDERED: &str = "\
+refs:
+  parent: { to: demo.task, by: owner, inverse: kids }
+  second: { to: demo.task, by: title, inverse: others }
+  deaf:   { to: demo.task, by: title }
+  needed: { to: demo.task, by: needs, many: true, inverse: needing }
+  silent: { to: demo.task, by: needs, many: true }
+counters: { words: { within: 10m }, hits: { last: 5 }, sum: { add: tries } }
+slots: { work: { for: 5m } }
+relations: { mine: actor.id == owner }
+";
+
+fn ordered() -> String {
+    GOOD.replace("  tries: {", "  needs: { items: { type: string } }\n  soon: { is: now }\n  tries: {")
+        + ORDERED
+}
+
+fn ranked(by: &str) -> String {
+    format!("{}rankings: {{ r: {{ {by} }} }}\n", ordered())
+}
+
+#[test]
+fn a_ranking_sees_what_moves_it() {
+    for reads in [
+        "in: [OPEN, DOING], when: 'state == \"OPEN\" && previousState == null && visits[\"OPEN\"] < 3'",
+        "by: [-tries, createdAt, hits, sum, settings.limit]",
+        "when: 'work.held && kids.open == 0 && needing.count == 0'",
+        "when: 'needed.CLOSED == needed.count && parent.state == \"DOING\" && parent.kids.open < 3'",
+        "within: [parent, deaf], open: 'parent.state == \"OPEN\" && deaf.tries < settings.limit'",
+        "within: parent, open: parent.kids.open < 3",
+        "for: 'parent.state == \"OPEN\" ? owner : null', claims: start",
+    ] {
+        compiled(PACK, &ranked(reads)).unwrap_or_else(|said| panic!("{reads}: {said}"));
+    }
+    let now = &["error[now]", "a ranking cannot depend on the time", "let a timer move it"];
+    let asked = &["error[ranking-reads-request]", "the same for everybody", "use `for`"];
+    let deaf = &["error[deaf-ranking]", "would not notice when that one moves", "give the ref an `inverse`"];
+    let fades = &["error[fading-counter]", "changes without an event"];
+    let told: [(&str, &[&str]); 20] = [
+        ("when: createdAt < now", now),
+        ("by: timeInState", now),
+        ("by: totalTime", now),
+        ("by: 'overdue ? 1 : 2'", now),
+        ("by: soon", now),
+        ("when: human", asked),
+        ("when: mine", asked),
+        ("when: lead", asked),
+        ("for: actor.id", asked),
+        ("for: subject.id", asked),
+        ("by: reason", asked),
+        ("by: was.tries", asked),
+        ("when: size(project.people) > 0", asked),
+        ("by: r.rank", asked),
+        ("by: kids.movedAt", asked),
+        ("by: deaf.tries", deaf),
+        ("when: deaf == null", deaf),
+        ("when: silent.open == 0", deaf),
+        ("by: words", fades),
+        ("for: 'parent.words > 3 ? owner : null'", fades),
+    ];
+    for (reads, told) in told {
+        told_of(PACK, &ranked(reads), told);
+    }
+    let by_setting = PACK.replace("limit: 3", "limit: { default: 3, from: deaf.tries }");
+    told_of(&by_setting, &ranked("by: settings.limit"), deaf);
+}
+
+#[test]
+fn an_order_is_kept_within_one_and_opened_by_it() {
+    told_of(PACK, &ranked("within: sibling"), &["error[unknown-ref]", "no ref `sibling`"]);
+    told_of(PACK, &ranked("within: needed"), &["error[within-many]", "`needed` names many entities"]);
+    told_of(PACK, &ranked("within: kids"), &["error[unknown-ref]"]);
+    told_of(
+        PACK,
+        &ranked("open: settings.limit > 2"),
+        &["error[open-without-within]", "without `within`, use `when`"],
+    );
+    let own = &["error[open-reads-entity]", "only the refs in `within`", "belongs into `when`"];
+    for open in [
+        "tries > 2",
+        "state == 'OPEN'",
+        "id == 'x'",
+        "human",
+        "createdAt < now",
+        "kids.open == 0",
+        "needed.open == 0",
+        "hits > 1",
+        "second.state == 'OPEN'",
+        "parent.hits > 1",
+        "work.held",
+    ] {
+        told_of(PACK, &ranked(&format!("within: parent, open: \"{open}\"")), own);
+    }
+    let by_setting = PACK.replace("limit: 3", "limit: { default: 3, from: tries }");
+    told_of(&by_setting, &ranked("within: parent, open: settings.limit > 2"), own);
+}
+
+#[test]
+fn a_ranking_says_what_it_is_made_of() {
+    for (keys, told) in [
+        ("in: NOWHERE", &["error[unknown-state]", "`NOWHERE`"][..]),
+        ("by: [-tires]", &["unknown name `tires`", "did you mean `tries`?"]),
+        ("by: [tries, -ownr]", &["unknown name `ownr`", "did you mean `owner`?"]),
+        ("when: tries", &["expected true or false, this gives a whole number"]),
+        ("for: tries", &["expected text, this gives a whole number"]),
+        ("within: parent, open: parent.state", &["expected true or false"]),
+        ("claims: grab", &["error[unknown-transition]", "`grab`"]),
+        ("in: DOING, claims: start", &["error[nothing-to-leave]", "`start` does not leave DOING: claiming"]),
+        ("in: [OPEN, DOING], order: tries", &["error[unknown-key]", "`order` is not a key here"]),
+    ] {
+        told_of(PACK, &ranked(keys), told);
+    }
+    let two = |second: &str| {
+        format!("{}, s: {{ {second} }} }}\n", ranked("claims: start").trim_end_matches(" }\n"))
+    };
+    told_of(PACK, &two("claims: start"), &["error[claimed-twice]", "already claims from another ranking"]);
+    compiled(PACK, &two("in: DOING, claims: close")).unwrap();
+    let named = |name: &str| format!("{}rankings: {{ {name}: {{ by: tries }} }}\n", ordered());
+    for name in ["title", "parent", "words", "work", "mine", "lead"] {
+        told_of(PACK, &named(name), &["error[name-taken]", "already the name of a"]);
+    }
+    told_of(PACK, &named("count"), &["error[reserved-name]", "for this ranking"]);
+    told_of(PACK, &named("kids"), &["error[name-taken]", "already means something in demo.task"]);
+    let read = |what: &str| ranked("by: tries").replace("set: { owner: actor.id }", &format!("when: {what}"));
+    compiled(PACK, &read("r.rank == null || r.rank <= r.size")).unwrap();
+    told_of(PACK, &read("r.place == 1"), &["unknown name `r.place`"]);
+    told_of(PACK, &read("r == 1"), &["unknown name `r`"]);
+}
+
+#[test]
+fn a_share_is_of_an_order_within_the_one_that_moves_it() {
+    let also = |keys: &str| {
+        let rankings = "rankings: { r: { by: tries, within: parent }, down: { by: -tries, within: parent }, bare: { within: parent }, two: { by: tries, within: [parent, second] }, all: { by: tries } }\n";
+        ordered().replace("set: { owner: actor.id }", &format!("also: {{ {keys}, fire: close }}")) + rankings
+    };
+    for keys in [
+        "each: kids, ranked: r, first: 10%",
+        "each: kids, ranked: down, last: 100%, willing: true",
+        "each: kids, ranked: bare, first: tries + 1, in: [OPEN]",
+        "each: kids, ranked: r, below: tries - settings.limit, soft: true",
+    ] {
+        compiled(PACK, &also(keys)).unwrap_or_else(|said| panic!("{keys}: {said}"));
+    }
+    let other = &["error[other-ranking]", "the inverse of the only ref in its `within`"][..];
+    let which = &["error[which-part]", "one of `first`, `last` and `below`"][..];
+    let order = &["error[no-ranking]", "need an order", "say which with `ranked`"][..];
+    let below = &["error[below-what]", "needs a ranking whose first `by` has no `-`"][..];
+    for (keys, told) in [
+        ("each: kids, first: 1", order),
+        ("each: kids, below: 3", order),
+        ("on: parent, last: 10%", order),
+        ("each: kids, ranked: q, first: 1", &["error[unknown-ranking]", "ranking of demo.task called `q`"]),
+        ("each: others, ranked: r, first: 1", other),
+        ("each: needing, ranked: r, first: 1", other),
+        ("each: needed, ranked: r, first: 1", other),
+        ("on: parent, ranked: r, first: 1", other),
+        ("each: kids, ranked: two, first: 1", other),
+        ("each: kids, ranked: all, first: 1", other),
+        ("each: kids, ranked: r", which),
+        ("each: kids, ranked: r, first: 1, last: 1", which),
+        ("each: kids, ranked: r, first: 1, below: 1", which),
+        ("each: kids, ranked: r, first: title", &["expected a number, this gives text"]),
+        ("each: kids, ranked: r, last: tires", &["unknown name `tires`"]),
+        ("each: kids, ranked: down, below: 3", below),
+        ("each: kids, ranked: bare, below: 3", below),
+    ] {
+        told_of(PACK, &also(keys), told);
+    }
+}
+
+#[test]
+fn leaving_grants_nothing_and_ends_nowhere() {
+    let exit = |does: &str| ordered().replace("DOING:  {", &format!("DOING:  {{ exit: {{ {does} }},"));
+    compiled(PACK, &exit("set: { tries: tries + 1 }, clear: [owner], release: work, reset: [hits]")).unwrap();
+    compiled(PACK, &exit("also: { each: kids, fire: close }, then: close, post: { kind: X, text: '{id}' }"))
+        .unwrap();
+    let told = &["error[exit-lease]", "cannot grant a lease", "`enter` of the next state"];
+    told_of(PACK, &exit("lease: work"), told);
+    told_of(PACK, &exit("lease: { slot: work, to: owner }"), told);
+    refused(
+        ("outcome: success", "outcome: success, exit: { clear: [owner] }"),
+        &["error[final-state]", "CLOSED is final, so its `exit` can do nothing"],
+    );
+    let erase =
+        |fields: &str| ordered().replace("outcome: success", &format!("outcome: success, erase: [{fields}]"));
+    compiled(PACK, &erase("")).unwrap();
+    compiled(PACK, &erase("title, owner")).unwrap();
+    told_of(PACK, &erase("titel"), &["error[unknown-field]", "did you mean `title`?"]);
+    told_of(PACK, &erase("soon"), &["error[unknown-field]", "`soon`"]);
+    refused_with("evidence: [start, stop]", &["error[unknown-transition]", "`stop`"]);
+    refused_with("evidence: create", &["error[unknown-transition]", "`create`"]);
+    compiled(PACK, &format!("{GOOD}evidence: close\n")).unwrap();
+}
+
+#[test]
+fn those_that_name_it_are_listed_where_it_is_kept_and_counted_elsewhere() {
+    let arm = |does: &str| ordered().replace("set: { owner: actor.id }", does);
+    for does in [
+        "set: { title: digest(kids.all) }",
+        "also: { on: parent, fire: note, with: { list: kids.all } }",
+        "create: { lifecycle: demo.task, id: \"'x'\", fields: { title: string(kids.all) } }",
+        "when: parent.kids.open < 3 && kids.movedAt < now",
+        "post: { kind: X, each: needs, to: it, from: it, when: it != owner, text: '{it}' }",
+        "notify: { audience: people, each: '[1, 2]', to: '[owner]', message: '{it}' }",
+        "when: \"index(needs, owner) >= 0 && before(title, '/') != '' && digest(needs) != ''\"",
+    ] {
+        let noted = arm(does).replace(
+            "  close: {",
+            "  note: { from: OPEN, by: engine, takes: { list: { type: array } } }\n  close: {",
+        );
+        compiled(PACK, &noted).unwrap_or_else(|said| panic!("{does}: {said}"));
+    }
+    for (does, told) in [
+        ("when: size(kids.all) > 1", "unknown name `kids.all`"),
+        ("post: { kind: X, text: '{kids.all}' }", "unknown name `kids.all`"),
+        ("post: { kind: X, each: kids.all, text: x }", "unknown name `kids.all`"),
+        ("set: { title: string(needed.all) }", "unknown name `needed.all`"),
+        ("set: { title: string(parent.kids.all) }", "unknown name `parent.kids.all`"),
+        ("when: needed.movedAt < now", "unknown name `needed.movedAt`"),
+        ("when: parent.kids.movedAt < now", "unknown name `parent.kids.movedAt`"),
+        ("when: parent.kids.NOWHERE > 1", "unknown name `parent.kids.NOWHERE`"),
+        ("when: parent.kids > 1", "unknown name `parent.kids`"),
+        ("post: { kind: X, text: '{it}' }", "unknown name `it`"),
+        ("post: [ { kind: X, each: needs, text: x }, { kind: X, text: '{it}' } ]", "unknown name `it`"),
+        ("post: { kind: X, each: title, text: x }", "expected a list"),
+        ("when: 'index(title, owner) >= 0'", "`index` needs a list, this gives text"),
+        ("when: \"before(tries, '/') == ''\"", "`before` needs text, this gives a whole number"),
+        ("when: 'digest(title, 1) == owner'", "`digest` does not take 2 values"),
+    ] {
+        told_of(PACK, &arm(does), &[told]);
+    }
+    told_of(
+        PACK,
+        &format!("{}reactions: {{ q: {{ when: r.rank > 3, fire: close }} }}\n", ranked("by: tries")),
+        &["error[deaf-reaction]", "would not notice when others pass", "`also` with `ranked`"],
+    );
+    compiled(PACK, &format!("{}reactions: {{ q: {{ when: parent.tries > 3, fire: close }} }}\n", ordered()))
+        .unwrap();
+}
+
+#[test]
+fn a_field_may_be_called_agent_and_then_it_is_the_field() {
+    let called = GOOD
+        .replace("owner: {", "agent: {")
+        .replace("set: { owner: actor.id }", "set: { agent: actor.id }, when: agent == null");
+    compiled(PACK, &called).unwrap();
+    told_of(
+        PACK,
+        &called.replace("by: human }", "by: agent }"),
+        &["expected true or false, this gives text"],
+    );
+    told_of(
+        PACK,
+        &format!("{called}refs: {{ agent: {{ to: demo.task, by: agent }} }}\n"),
+        &["error[name-taken]", "`agent` is already the name of a field"],
+    );
+    for name in ["human", "system", "it", "count"] {
+        refused(("owner: {", &format!("{name}: {{")), &["error[reserved-name]", "has a meaning of its own"]);
+    }
+}
+
+#[test]
+fn a_query_gives_rows_or_values() {
+    let with = |queries: &str| {
+        compiled(
+            &format!(
+                "{PACK}queries: {{ rows: {{ of: demo.task }}, mine: {{ of: demo.task, takes: {{ who: {{ type: string }} }}, where: owner == ask.who }}, values: {{ answers: {{ n: 1 }} }}, story: {{ of: demo.task, takes: {{ who: {{ type: string }} }}, history: ask.who }}, {queries} }}\n"
+            ),
+            &ranked("for: owner"),
+        )
+    };
+    for fine in [
+        "q: { of: demo.task, ranked: r }",
+        "q: { of: demo.task, ranked: r, takes: { who: { type: string } }, for: ask.who, where: tries > 1 }",
+        "q: { counts: rows, answers: { none: count.rows == 0, limit: settings.limit } }",
+        "q: { takes: { who: { type: string } }, counts: [rows, mine], answers: { n: count.rows - count.mine, who: ask.who } }",
+    ] {
+        with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
+    }
+    for (query, told) in [
+        ("q: { where: tries > 1 }", &["error[missing-key]", "does not say what it asks about"][..]),
+        ("q: { of: demo.tsk }", &["error[unknown-lifecycle]", "`demo.tsk`"]),
+        ("q: { of: demo.task, ranked: s }", &["error[unknown-ranking]", "no ranking `s`"]),
+        ("q: { of: demo.task, for: \"'x'\" }", &["error[no-ranking]", "`for` needs an order"]),
+        (
+            "q: { of: demo.task, ranked: r, for: owner }",
+            &["error[for-whom]", "asked once", "`for: ask.agent`"],
+        ),
+        ("q: { of: demo.task, ranked: r, for: string(settings.limit) }", &["error[for-whom]"]),
+        ("q: { of: demo.task, ranked: r, for: 3 }", &["expected text"]),
+        ("q: { of: demo.task, ranked: r, order: [title] }", &["error[two-orders]", "leave out `order`"]),
+        ("q: { of: demo.task, ranked: r, history: \"'x'\" }", &["error[two-orders]", "leave out `ranked`"]),
+        ("q: { of: demo.task, counts: rows }", &["error[counts-alone]", "`counts` is for `answers`"]),
+        ("q: { counts: rws, answers: { n: 1 } }", &["error[unknown-query]", "did you mean `rows`?"]),
+        ("q: { counts: values, answers: { n: 1 } }", &["error[counts-rows]", "`values` has no rows"]),
+        ("q: { answers: { n: count.rows } }", &["unknown name `count.rows`"]),
+        ("q: { answers: { n: ask.who } }", &["unknown name `ask.who`"]),
+        ("q: { answers: { n: settings.lmit } }", &["unknown name `settings.lmit`", "settings.limit"]),
+        ("q: { answers: { n: title } }", &["unknown name `title`"]),
+        ("q: { answers: { n: now } }", &["unknown name `now`"]),
+        (
+            "q: { counts: rows, answers: { n: 'count.rows > \"x\"' } }",
+            &["cannot compare a whole number with text"],
+        ),
+    ] {
+        let Err(said) = with(query) else { panic!("accepted: {query}") };
+        for words in told {
+            assert!(said.contains(words), "{query}: expected {words:?} in\n{said}");
+        }
+    }
+    for alone in
+        ["of: demo.task", "ranked: r", "where: 'true'", "history: \"'x'\"", "for: \"'x'\"", "order: title"]
+    {
+        let said = with(&format!("q: {{ {alone}, answers: {{ n: 1 }} }}")).err().unwrap();
+        assert!(said.contains("error[answers-alone]"), "{alone}: {said}");
+    }
+}
+
+#[test]
+fn supervision_says_what_becomes_of_every_end() {
+    let with = |rules: &str| {
+        compiled(
+            &format!(
+                "{PACK}queries: {{ rows: {{ of: demo.task, takes: {{ agent: {{ type: string }}, role: {{ type: string }} }}, where: owner == ask.agent || title == ask.role }}, values: {{ answers: {{ n: 1 }} }}, story: {{ of: demo.task, takes: {{ agent: {{ type: string }} }}, history: ask.agent }}, far: {{ of: demo.task, takes: {{ zone: {{ type: string }} }} }}, odd: {{ of: demo.task, takes: {{ agent: {{ type: integer }} }} }} }}\nsupervise: {{ {rules} }}\n"
+            ),
+            &GOOD.replace("to: CLOSED, by: human", "to: CLOSED, by: human, takes: [title]"),
+        )
+    };
+    for fine in [
+        "lead: { exits: { other: stop } }",
+        "lead: { exits: { 0: stop, 255: { restart: 2s }, other: { restart: settings.wait, most: 1h, growth: 1.5, limit: settings.limit } }, work: rows, ends: rows, holds: rows, waits: [ { while: rows, for: 5s, most: 1m, says: '{n} left' } ], reruns: 3, gives_up: { on: demo.task, fire: close, with: { title: 'string(exit + restarts)' } } }",
+    ] {
+        with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
+    }
+    let other = &["error[missing-key]", "what becomes of any other code", "`other: stop`"][..];
+    for (rules, told) in [
+        ("boss: { exits: { other: stop } }", &["error[unknown-role]", "no role `boss`"][..]),
+        ("lead: {}", other),
+        ("lead: { exits: { 0: stop } }", other),
+        (
+            "lead: { exits: { other: halt } }",
+            &["error[bad-exit]", "nothing that can be done", "`{ restart: 2s }`"],
+        ),
+        (
+            "lead: { exits: { 256: stop, other: stop } }",
+            &["error[bad-exit]", "`256` is no exit code", "0 to 255"],
+        ),
+        ("lead: { exits: { -1: stop, other: stop } }", &["error[bad-exit]", "`-1` is no exit code"]),
+        ("lead: { exits: { 7: stop, 07: stop, other: stop } }", &["error[bad-exit]", "`07` is named twice"]),
+        ("lead: { exits: { other: { restart: 5s, limit: 0 } } }", &["error[bad-exit]", "at least one"]),
+        (
+            "lead: { exits: { other: { restart: 5 } } }",
+            &["expected a length of time, this gives a whole number"],
+        ),
+        ("lead: { exits: { other: { restart: 5s, most: settings.limit } } }", &["expected a length of time"]),
+        ("lead: { exits: { other: { restart: 5s, limit: settings.wait } } }", &["expected a whole number"]),
+        (
+            "lead: { exits: { other: { restart: 5s, limt: 3 } } }",
+            &["error[unknown-key]", "Did you mean `limit`?"],
+        ),
+        ("lead: { exits: { other: stop }, reruns: tries }", &["unknown name `tries`"]),
+        ("lead: { exits: { other: stop }, work: rws }", &["error[unknown-query]", "did you mean `rows`?"]),
+        ("lead: { exits: { other: stop }, ends: rws }", &["error[unknown-query]"]),
+        ("lead: { exits: { other: stop }, holds: rws }", &["error[unknown-query]"]),
+        ("lead: { exits: { other: stop }, waits: [ { while: rws, for: 5s } ] }", &["error[unknown-query]"]),
+        ("lead: { exits: { other: stop }, ends: values }", &["error[counts-rows]", "`values` has no rows"]),
+        ("lead: { exits: { other: stop }, holds: story }", &["error[counts-rows]", "`story` has no rows"]),
+        ("lead: { exits: { other: stop }, work: far }", &["error[counts-rows]", "needs `zone`"]),
+        (
+            "lead: { exits: { other: stop }, waits: [ { while: odd, for: 5s } ] }",
+            &["error[counts-rows]", "needs `agent`"],
+        ),
+        (
+            "lead: { exits: { other: { restart: 5s } }, waits: [ { while: rows, for: 5s } ] }",
+            &["error[no-stop]", "never waits"],
+        ),
+        (
+            "lead: { exits: { other: { restart: 5s } }, gives_up: { on: demo.task, fire: close } }",
+            &["error[no-limit]", "nothing makes it give up"],
+        ),
+        (
+            "lead: { exits: { other: stop }, reruns: 3, gives_up: { on: demo.tsk, fire: close } }",
+            &["error[unknown-lifecycle]"],
+        ),
+        (
+            "lead: { exits: { other: stop }, reruns: 3, gives_up: { on: demo.task, fire: clse } }",
+            &["error[unknown-transition]", "`clse`"],
+        ),
+        (
+            "lead: { exits: { other: stop }, reruns: 3, gives_up: { on: demo.task, fire: close, with: { owner: exit } } }",
+            &["error[unknown-field]", "does not take `owner`"],
+        ),
+        (
+            "lead: { exits: { other: stop }, reruns: 3, gives_up: { on: demo.task, fire: close, with: { title: agent } } }",
+            &["unknown name `agent`"],
+        ),
+    ] {
+        let Err(said) = with(rules) else { panic!("accepted: {rules}") };
+        for words in told {
+            assert!(said.contains(words), "{rules}: expected {words:?} in\n{said}");
+        }
+    }
+}

@@ -105,6 +105,7 @@ impl Decider<'_> {
             let inside = Scope { entity: &there, changed: &before, ..scope };
             self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
             self.releases(life, &state.enter, &mut fields, &mut released);
+            grants.retain(|(slot, _)| !state.enter.release.contains(slot));
             self.grants(&inside, &state.enter, &released, &mut fields, &mut grants, &mut faults)?;
         }
         // What could not be computed is only news if nothing else is wrong: a missing field

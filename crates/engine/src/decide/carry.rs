@@ -100,7 +100,10 @@ impl Decider<'_> {
         }
         self.notify_rules(life, key, trigger, request, &moved)?;
         if entered && life.state(&state).is_some_and(|it| it.erase.is_some()) {
-            self.record(key, request, trigger, Event::Erased);
+            let held: Vec<Name> = life.slots.iter().map(|it| it.name.clone()).collect();
+            self.lease_events(key, request, trigger, &[], &held)?;
+            let kept = self.here(key)?.1.fields.clone();
+            self.record(key, request, trigger, Event::Erased { kept });
         }
         Ok(moved)
     }

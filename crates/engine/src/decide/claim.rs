@@ -34,8 +34,10 @@ impl Decider<'_> {
             let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
             match base.entity(&key) {
                 Found::Here(entity) => {
-                    if !self.may_read(&life, entity, &request)? {
-                        continue;
+                    match self.may_read(&life, entity, &request) {
+                        Ok(true) => {}
+                        Ok(false) | Err(Stop::Refused(_)) => continue,
+                        Err(stop) => return Err(stop),
                     }
                     if claim.only.as_ref().is_some_and(|it| !crate::query::lets_through(it, entity)) {
                         continue;

@@ -11,6 +11,7 @@ use super::request::Request;
 use super::{Decider, Stop, unknown_lifecycle};
 use crate::command::What;
 use crate::entity::Entity;
+use crate::event::Same;
 use crate::key::{EntityKey, is_valid_id};
 use crate::refusal::{Refusal, Stage, Unmet};
 use crate::trace::PointKind;
@@ -123,11 +124,11 @@ impl Decider<'_> {
         &self,
         scope: &super::scope::Scope<'_>,
         before: Option<&Name>,
-    ) -> Result<Option<Option<Name>>, Stop> {
+    ) -> Result<Option<Same>, Stop> {
         let value = self.same_value(scope)?.filter(|it| {
             self.draft.same(&scope.life.name, it).is_none_or(|holder| holder == scope.entity.key)
         });
-        Ok((value.as_ref() != before).then_some(value))
+        Ok((value.as_ref() != before).then(|| Same::new(value)))
     }
 
     /// The id exists: some lifecycles say what that means, others refuse.

@@ -8,13 +8,14 @@ use trackside_lifecycle::time::Timestamp;
 use crate::apply::apply_to;
 use crate::entity::Entity;
 use crate::event::{Entry, Shift};
+use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
 use crate::view::{Found, Ledger, View, shift_counts};
 
 #[derive(Clone)]
 pub(super) struct Draft<'a> {
     base: &'a View,
-    entities: Vec<Entity>,
+    entities: Touched,
     counts: BTreeMap<GroupKey, BTreeMap<Name, u64>>,
     /// Who moved within a group, and to which state; none has left it.
     moved: BTreeMap<(GroupKey, EntityKey), Option<Name>>,
@@ -23,11 +24,55 @@ pub(super) struct Draft<'a> {
     pub entries: Vec<Entry>,
 }
 
+/// The entities of a decision. Few are found fastest by looking; many have an index.
+#[derive(Clone, Default)]
+struct Touched {
+    all: Vec<Entity>,
+    places: Index<EntityKey, usize>,
+}
+
+/// So many are few.
+const FEW: usize = 8;
+
+impl Touched {
+    fn place(&self, key: &EntityKey) -> Option<usize> {
+        if self.all.len() <= FEW {
+            return self.all.iter().position(|it| it.key == *key);
+        }
+        self.places.get(key).copied()
+    }
+
+    fn get(&self, key: &EntityKey) -> Option<&Entity> {
+        self.all.get(self.place(key)?)
+    }
+
+    fn get_mut(&mut self, key: &EntityKey) -> Option<&mut Entity> {
+        let place = self.place(key)?;
+        self.all.get_mut(place)
+    }
+
+    fn put(&mut self, entity: Entity) {
+        if let Some(known) = self.get_mut(&entity.key) {
+            *known = entity;
+            return;
+        }
+        if self.all.len() == FEW {
+            for (place, it) in self.all.iter().enumerate() {
+                self.places.insert(it.key.clone(), place);
+            }
+        }
+        if self.all.len() >= FEW {
+            self.places.insert(entity.key.clone(), self.all.len());
+        }
+        self.all.push(entity);
+    }
+}
+
 impl<'a> Draft<'a> {
     pub fn new(base: &'a View) -> Self {
         Self {
             base,
-            entities: Vec::new(),
+            entities: Touched::default(),
             counts: BTreeMap::new(),
             moved: BTreeMap::new(),
             sames: BTreeMap::new(),
@@ -40,7 +85,7 @@ impl<'a> Draft<'a> {
     }
 
     pub fn entity(&self, key: &EntityKey) -> Found<&Entity> {
-        match self.entities.iter().find(|it| it.key == *key) {
+        match self.entities.get(key) {
             Some(entity) => Found::Here(entity),
             None => self.base.entity(key),
         }
@@ -103,13 +148,10 @@ impl<'a> Draft<'a> {
                     Found::Here(it) => it.same.clone(),
                     _ => None,
                 };
-                self.set_same(&entry.entity, before.as_ref(), same.as_ref());
+                self.set_same(&entry.entity, before.as_ref(), same.value());
             }
         }
-        match self.entities.iter_mut().find(|it| it.key == outcome.key) {
-            Some(entity) => *entity = outcome,
-            None => self.entities.push(outcome),
-        }
+        self.entities.put(outcome);
         self.entries.push(entry);
     }
 
@@ -120,7 +162,7 @@ impl<'a> Draft<'a> {
             again.record(entry.clone());
         }
         let sorted = |it: &Self| {
-            let mut all = it.entities.clone();
+            let mut all = it.entities.all.clone();
             all.sort_by(|a, b| a.key.cmp(&b.key));
             all
         };
@@ -137,15 +179,15 @@ impl<'a> Draft<'a> {
 
 impl Ledger for Draft<'_> {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity> {
-        if !self.entities.iter().any(|it| it.key == *key) {
+        if self.entities.get(key).is_none() {
             let entity = self.base.get(key)?.clone();
-            self.entities.push(entity);
+            self.entities.put(entity);
         }
-        self.entities.iter_mut().find(|it| it.key == *key)
+        self.entities.get_mut(key)
     }
 
     fn put(&mut self, entity: Entity) {
-        self.entities.push(entity);
+        self.entities.put(entity);
     }
 
     fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {

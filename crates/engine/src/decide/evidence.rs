@@ -52,11 +52,14 @@ pub(super) fn of(
         What::To(state) => {
             let around = decider.around();
             let scope = plain_scope(&around, life, entity, &request);
+            // First what this actor could have meant from here.
+            let meant = decider.candidates(life, entity, &fire.what, &request).unwrap_or_default();
+            let meant = meant.into_iter().map(|it| &it.transition).find(|it| life.evidence.contains(it));
             let leads = life.transitions.iter().find(|it| {
                 life.evidence.contains(&it.name)
                     && it.arms.iter().any(|arm| targets(&scope, arm).contains(state))
             });
-            leads?.name.clone()
+            meant.or(leads.map(|it| &it.name))?.clone()
         }
     };
     if !life.evidence.contains(&event) {

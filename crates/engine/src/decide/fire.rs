@@ -167,7 +167,7 @@ impl Decider<'_> {
         Err(refusal.into())
     }
 
-    fn candidates<'l>(
+    pub fn candidates<'l>(
         &self,
         life: &'l Lifecycle,
         entity: &Entity,

@@ -194,9 +194,19 @@ impl Decider<'_> {
     /// Whether the other's own checks let it be moved.
     fn willing(&self, target: &EntityKey, what: &What, request: &Request) -> Result<bool, Stop> {
         let (life, entity) = self.here(target)?;
+        let mark = self.hits.borrow().open.len();
         match self.choose(&life, entity, what, request) {
-            Ok(_) => Ok(true),
-            Err(Stop::Refused(refusal)) if refusal.code != "evaluation-failed" => Ok(false),
+            Ok(_) => {
+                self.hits.borrow_mut().open.truncate(mark);
+                Ok(true)
+            }
+            // A rule that does not admit the engine is a mistake, not an unwilling entity.
+            Err(Stop::Refused(refusal))
+                if refusal.stage != Stage::Who && refusal.code != "evaluation-failed" =>
+            {
+                self.hits.borrow_mut().settle(mark, false);
+                Ok(false)
+            }
             Err(stop) => Err(stop),
         }
     }
@@ -222,10 +232,15 @@ impl Decider<'_> {
             Part::Last(much) => ranking.descending(&within).take(many(much)?).cloned().collect(),
             Part::Below(guard) => {
                 let key = Key::from(&self.value(scope, guard)?);
-                ranking.below(&within, &key).take(EACH + 1).cloned().collect()
+                ranking.below(&within, &key).cloned().collect()
             }
         };
-        Ok(ids.into_iter().map(|id| EntityKey { lifecycle: also.to.clone(), id }).collect())
+        let keys = ids.into_iter().map(|id| EntityKey { lifecycle: also.to.clone(), id });
+        let there = |key: &EntityKey| match (self.draft.entity(key), &also.within) {
+            (Found::Here(entity), Some(within)) => within.has(&entity.state),
+            _ => true,
+        };
+        Ok(keys.filter(there).collect())
     }
 
     /// Does a move that may fail: if it is refused, nothing of it stays but an alert.
@@ -281,7 +296,12 @@ impl Decider<'_> {
         };
         let Some(id) = id.as_str().map(clean_id).filter(|it| is_valid_id(it)) else {
             let message = format!("`{}` gives no id for a new {}", birth.id.source(), birth.lifecycle);
-            return Err(Refusal::one(Stage::Follow, "invalid-id", message).into());
+            let refusal = Refusal::one(Stage::Follow, "invalid-id", message);
+            if birth.soft {
+                self.drop_with_alert(key, trigger, &refusal);
+                return Ok(());
+            }
+            return Err(refusal.into());
         };
         let mut next = Request::engine(ActorKind::System, fields, trigger.clone(), self.root);
         next.reason.clone_from(&request.reason);

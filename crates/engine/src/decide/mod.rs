@@ -165,6 +165,8 @@ const MOVES: u32 = 4_096;
 const DEPTH: u32 = 16;
 /// Most reactions that one command may set off.
 const REACTIONS: u32 = 64;
+/// Most entities that one expression may list.
+const LISTED: usize = 4_096;
 /// Most entities that one rule may move with `each`.
 const EACH: usize = 1_000;
 

@@ -157,7 +157,7 @@ impl Decider<'_> {
             None => None,
         };
         let within = ranking.within.iter().map(|it| within_id(life, it, entity)).collect();
-        Ok(Some(Place { within, meant_for, weights, since: entity.created_at }))
+        Ok(Some(Place { within, meant_for, weights: weights.into(), since: entity.created_at }))
     }
 
     /// Whether an order is open, as anybody in it would see it.

@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use super::EACH;
+use super::LISTED;
 use super::draft::Draft;
 use super::request::Request;
 use super::rerank::within_id;
@@ -302,9 +302,9 @@ impl Scope<'_> {
         let open = |state: &Name| {
             life.and_then(|it| it.state(state)).is_none_or(|it| !it.last && it.outcome.is_none())
         };
-        let members = self.around.draft.members(&group, EACH, open);
-        if members.len() > EACH {
-            return Err(Fault::Failed(format!("{name} has more than {EACH} that are open")));
+        let members = self.around.draft.members(&group, LISTED, open);
+        if members.len() > LISTED {
+            return Err(Fault::Failed(format!("{name} has more than {LISTED} that are open")));
         }
         let mut all = Vec::with_capacity(members.len());
         for key in members {

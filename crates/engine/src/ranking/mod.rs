@@ -12,7 +12,7 @@ use trackside_lifecycle::time::Timestamp;
 use crate::index::Index;
 use crate::key::EntityKey;
 use ordered::Ordered;
-pub use weight::{Key, Number, Weight};
+pub use weight::{Key, Number, Weight, Weights};
 
 /// Which ranking: of a lifecycle, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Place {
     pub within: Within,
     /// The only actor whom it is meant for.
     pub meant_for: Option<Name>,
-    pub weights: Vec<Weight>,
+    pub weights: Weights,
     /// Equal weights: the older first.
     pub since: Timestamp,
 }
@@ -71,7 +71,7 @@ struct Order {
 /// An entity by its weights.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
-    weights: Vec<Weight>,
+    weights: Weights,
     since: Timestamp,
     id: Name,
 }

@@ -291,6 +291,13 @@ impl Happened<'_> {
                 return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
             }
         }
+        for unwanted in then.without.iter().flatten() {
+            let json = unwanted.it.0.to_json();
+            if let Some(found) = self.entries.iter().find(|it| subset(&json, &it.to_json())) {
+                let found = lines(std::slice::from_ref(found)).join("");
+                return Err(mismatch(unwanted.at, format!("no entry like {}", show(&json)), found));
+            }
+        }
         if let Some(wanted) = &then.journal {
             self.journal_holds(wanted)?;
         }

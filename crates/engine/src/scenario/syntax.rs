@@ -195,6 +195,8 @@ keys! {
         pub ignored: Option<At<Json>>,
         /// Entries this step wrote, in order.
         pub journal: Option<Vec<At<Json>>>,
+        /// What no entry of this step is like.
+        pub without: Option<Vec<At<Json>>>,
         /// The id that `claim` took.
         pub claimed: Option<At<Name>>,
         /// The refused request was kept as evidence.

@@ -321,7 +321,12 @@ impl Workbench<'_> {
 
     fn much(&mut self, from: &Expr) -> Option<Much> {
         Some(match Percent::parse(from.text.trim()) {
-            Some(Percent(percent)) => Much::Percent(percent),
+            Some(Percent(percent)) => {
+                if !(1..=100).contains(&percent) {
+                    self.error("bad-percentage", from.at, "a share is 1% to 100%");
+                }
+                Much::Percent(percent)
+            }
             None => Much::Number(self.guard(from, &Type::Float)?),
         })
     }

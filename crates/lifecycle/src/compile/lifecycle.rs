@@ -79,6 +79,12 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
             .filter(|(_, decl)| is_final(decl))
             .map(|(name, _)| name.it.clone())
             .collect(),
+        erasing: file
+            .states
+            .iter()
+            .filter(|(_, decl)| decl.as_ref().is_some_and(|it| it.erase.is_some()))
+            .map(|(name, _)| name.it.clone())
+            .collect(),
         sets,
         path: file.path.iter().flatten().map(|it| it.it.clone()).collect(),
         refs: file
@@ -511,6 +517,12 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
         && !["success", "failure", "cancelled"].contains(&outcome.it.as_str())
     {
         bench.unknown("unknown-outcome", "outcome", outcome, &["success", "failure", "cancelled"]);
+    }
+    if decl.erase.is_some() && !decl.r#final.unwrap_or(false) {
+        bench
+            .problems
+            .error("erase-final", name.at, format!("{} erases, so it must be final", name.it))
+            .hint("add `final: true`: what is gone has no way on");
     }
     let here = std::slice::from_ref(&name.it);
     State {

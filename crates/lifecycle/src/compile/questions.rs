@@ -135,11 +135,9 @@ impl Asked<'_> {
         let counts: Vec<At<Name>> = syntax_list(&decl.counts);
         for it in &counts {
             self.known_query(it, queries);
-            let nested =
-                file.queries.iter().any(|(name, other)| name.it == it.it && !other.answers.is_empty());
-            if nested {
-                self.problems.error("counts-rows", it.at, format!("`{}` has no rows to count", it.it));
-            }
+            let given: Vec<(&str, Option<&FieldType>)> =
+                takes.iter().map(|(name, ty)| (name.as_str(), Some(ty))).collect();
+            self.has_rows(file, it, &given);
         }
         let counts: Vec<Name> = counts.into_iter().map(|it| it.it).collect();
         let ask = types_of(&takes);

@@ -33,8 +33,14 @@ impl Workbench<'_> {
             Some(names) => self.states(names),
             None => StateSet(shape.states.iter().filter(|it| !shape.finals.contains(it)).cloned().collect()),
         };
+        if let Some(state) = within_states.0.iter().find(|it| shape.erasing.contains(it)) {
+            self.error("ranks-erased", name.at, format!("{state} erases what it would be ranked by"));
+        }
         let within: Vec<At<Name>> = syntax_list(&from.within);
-        for it in &within {
+        for (n, it) in within.iter().enumerate() {
+            if within.iter().take(n).any(|earlier| earlier.it == it.it) {
+                self.error("name-taken", it.at, format!("`{}` is named twice", it.it));
+            }
             match shape.refs.get(&it.it) {
                 None => {
                     let known: Vec<&str> = shape.refs.keys().map(Name::as_str).collect();

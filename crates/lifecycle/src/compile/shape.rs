@@ -25,6 +25,8 @@ pub(super) struct Shape {
     pub one: bool,
     pub states: Arc<Vec<Name>>,
     pub finals: Vec<Name>,
+    /// States that drop what is stored.
+    pub erasing: Vec<Name>,
     pub sets: BTreeMap<Name, Vec<Name>>,
     pub path: Vec<Name>,
     /// Stored fields; computed ones join as they are compiled.

@@ -1,0 +1,454 @@
+//! What somebody asks for next: mostly what the rules allow, so that walks get deep, now and then anything.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Claim, Command, Fire, What};
+use trackside_engine::entity::Entity;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::ranking::RankingKey;
+use trackside_engine::refusal::Stage;
+use trackside_engine::world::World;
+use trackside_engine::{Decision, decide};
+use trackside_lifecycle::model::{Aim, Arm, Choice, Lifecycle, Take, Target};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use crate::cast::Cast;
+use crate::dice::Dice;
+use crate::ids;
+use crate::packs::Ground;
+use crate::values::Source;
+
+/// How many different things are thought of before one that is refused is asked for.
+const THOUGHTS: usize = 7;
+/// How many ask in vain before the next thing is thought of.
+const VOICES: usize = 12;
+
+/// Somebody who looks at the world and asks for something.
+#[derive(Debug)]
+pub(crate) struct Asking<'a> {
+    pub(crate) ground: &'a Ground,
+    pub(crate) world: &'a World,
+    pub(crate) cast: &'a Cast,
+    /// How often each transition of each lifecycle was taken: what was not is more tempting.
+    pub(crate) taken: &'a BTreeMap<(Name, Name), usize>,
+}
+
+impl Asking<'_> {
+    /// Something that will be accepted, if it can be thought of.
+    pub(crate) fn guided(&self, dice: &mut Dice) -> Option<Command> {
+        let mut last = None;
+        for _ in 0..THOUGHTS {
+            let Some((entity, arm)) = self.tempting(dice) else { continue };
+            for (actor, subject) in self.likely(&entity.key.id, Some(entity), dice).into_iter().take(VOICES) {
+                let command = self.fire(entity, arm, actor, subject, dice);
+                match self.tried(&command) {
+                    None => return Some(command),
+                    Some(Stage::Who | Stage::Edge) => last = Some(command),
+                    Some(_) => {
+                        let again =
+                            self.fire(entity, arm, command.actor.clone(), command.on_behalf_of.clone(), dice);
+                        if self.tried(&again).is_none() {
+                            return Some(again);
+                        }
+                        last = Some(again);
+                        break;
+                    }
+                }
+            }
+        }
+        last
+    }
+
+    /// Anything of anything, by anybody.
+    pub(crate) fn blind(&self, dice: &mut Dice) -> Option<Command> {
+        let entities = self.world.view.entities();
+        let entity = dice.pick(&entities)?;
+        let life = self.ground.life(&entity.key.lifecycle)?;
+        let transition = dice.pick(&life.transitions)?;
+        let arm = dice.pick(&transition.arms)?;
+        let (actor, subject) = self.anybody(dice)?;
+        Some(self.fire(entity, arm, actor, subject, dice))
+    }
+
+    /// Something new.
+    pub(crate) fn create(&self, dice: &mut Dice) -> Option<Command> {
+        let lives: Vec<_> = self.ground.pack.lifecycles.iter().filter(|it| !it.one).collect();
+        let mut last = None;
+        for _ in 0..THOUGHTS {
+            // The one of which there are the fewest comes first.
+            let open = |life: &Lifecycle| {
+                let all = self.world.view.entities();
+                all.iter().filter(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it)).count()
+            };
+            let mut life = dice.pick(&lives)?;
+            for _ in 0..2 {
+                let other = dice.pick(&lives)?;
+                if open(other) < open(life) {
+                    life = other;
+                }
+            }
+            let id = ids::fresh(self.ground, &self.world.view, self.cast, life, dice)?;
+            for (actor, subject) in self.likely(&id, None, dice).into_iter().take(VOICES) {
+                let mut fields = self.sent(life, None, &life.create.takes, &mut Vec::new(), dice);
+                for (name, _) in &life.create.require {
+                    if fields.get(name).is_none()
+                        && let Some(take) = life.create.takes.iter().find(|it| it.name == *name)
+                    {
+                        fields.put(name, self.source(life, None).field(name, &take.fits, dice));
+                    }
+                }
+                let entity = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
+                let mut command = Command::new(actor, Ask::Create { entity, fields });
+                command.on_behalf_of = subject;
+                if life.create.reason.is_some() || dice.percent(20) {
+                    command = command.because("it is needed");
+                }
+                match self.tried(&command) {
+                    None => return Some(command),
+                    Some(Stage::Who) => last = Some(command),
+                    Some(_) => {
+                        last = Some(command);
+                        if dice.percent(50) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        last
+    }
+
+    /// The next one of a ranking.
+    pub(crate) fn claim(&self, dice: &mut Dice) -> Option<Command> {
+        let lives = self.ground.pack.lifecycles.iter();
+        let mut claims: Vec<(&Name, &Name)> = Vec::new();
+        for life in lives {
+            for ranking in &life.rankings {
+                let key = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
+                let offered =
+                    self.world.view.rankings.get(&key).is_some_and(|it| it.open(None).next().is_some());
+                // Whoever asks for nothing is refused, which need not be seen often.
+                if offered || dice.percent(5) {
+                    claims.extend(ranking.claims.as_ref().map(|it| (&life.name, it)));
+                }
+            }
+        }
+        let (lifecycle, event) = dice.pick(&claims)?;
+        let life = self.ground.life(lifecycle)?;
+        let arm = life.transition(event)?.arms.first()?;
+        let mut last = None;
+        for (actor, subject) in self.likely(&Name::new(""), None, dice) {
+            let mut fields = Fields::default();
+            for take in arm.takes.iter().filter(|it| it.required.is_some()) {
+                fields.put(&take.name, self.source(life, None).field(&take.name, &take.fits, dice));
+            }
+            let claim =
+                Claim { lifecycle: (*lifecycle).clone(), event: Some((*event).clone()), only: None, fields };
+            let mut command = Command::new(actor, Ask::Claim(claim));
+            command.on_behalf_of = subject;
+            if self.tried(&command).is_none() {
+                return Some(command);
+            }
+            last = Some(command);
+        }
+        last
+    }
+
+    /// A lease is renewed, or somebody with an old grant tries.
+    pub(crate) fn heartbeat(&self, dice: &mut Dice) -> Option<Command> {
+        let held = self.held();
+        let (entity, slot, holder, fence) = dice.pick(&held)?.clone();
+        let right = dice.percent(85);
+        let mut command = self.beat(&entity, &slot, &holder, fence)?;
+        if !right && let Ask::Heartbeat { fence, .. } = &mut command.ask {
+            *fence = match dice.below(3) {
+                0 => None,
+                1 => fence.map(|it| it.saturating_sub(1)),
+                _ => fence.map(|it| it + 1),
+            };
+        }
+        Some(command)
+    }
+
+    /// Every lease that somebody has: entity, slot, holder, fence.
+    pub(crate) fn held(&self) -> Vec<(EntityKey, Name, Name, u64)> {
+        let mut held = Vec::new();
+        for entity in self.world.view.entities() {
+            for (slot, lease) in &entity.leases {
+                if let Some(holder) = &lease.holder {
+                    held.push((entity.key.clone(), slot.clone(), holder.clone(), lease.fence));
+                }
+            }
+        }
+        held
+    }
+
+    /// The heartbeat of a holder, if it is here.
+    pub(crate) fn beat(&self, entity: &EntityKey, slot: &Name, holder: &Name, fence: u64) -> Option<Command> {
+        let actor = self.cast.find(holder)?.clone();
+        let ask = Ask::Heartbeat { entity: entity.clone(), slot: slot.clone(), fence: Some(fence) };
+        Some(Command::new(actor, ask))
+    }
+
+    /// The outside has done, or could not do, what it was asked for.
+    pub(crate) fn settle(&self, dice: &mut Dice) -> Option<Command> {
+        let entities = self.world.view.entities();
+        let open: Vec<(&Entity, u64, &Name)> = entities
+            .iter()
+            .flat_map(|it| it.effects.iter().map(|open| (*it, open.id, &open.effect)))
+            .collect();
+        let (entity, id, effect) = dice.pick(&open)?;
+        let life = self.ground.life(&entity.key.lifecycle)?;
+        let effect = life.effect(effect)?;
+        let ok = dice.percent(65);
+        let home = if ok { effect.ok.as_ref() } else { effect.failed.as_ref() };
+        let arm = home.and_then(|it| life.transition(it)).and_then(|it| it.arms.first());
+        let takes = arm.map(|it| it.takes.as_slice()).unwrap_or_default();
+        let fields = self.sent(life, Some(entity), takes, &mut Vec::new(), dice);
+        // An effect that was answered before, or never asked for.
+        let effect = if dice.percent(95) { *id } else { *id + 1_000 };
+        let actor = self.cast.find(&Name::new("cron"))?.clone();
+        Some(Command::new(actor, Ask::Settle { entity: entity.key.clone(), effect, ok, fields }))
+    }
+
+    /// The loud override; mostly by the one who may.
+    pub(crate) fn correct(&self, dice: &mut Dice) -> Option<Command> {
+        let entities = self.world.view.entities();
+        let entity = dice.pick(&entities)?;
+        let life = self.ground.life(&entity.key.lifecycle)?;
+        let to = dice.pick(&life.states).map(|it| it.name.clone()).filter(|_| dice.percent(70));
+        let mut fields = Fields::default();
+        let known: Vec<_> = life.fields.values().filter(|it| it.is.is_none()).collect();
+        for _ in 0..dice.below(3) {
+            if let Some(field) = dice.pick(&known) {
+                fields
+                    .put(&field.name, self.source(life, Some(entity)).field(&field.name, &field.fits, dice));
+            }
+        }
+        let ada = Name::new("ada");
+        let actor = if dice.percent(85) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
+        let ask = Ask::Correct { entity: entity.key.clone(), to, fields };
+        Some(Command::new(actor, ask).because("it was wrong"))
+    }
+
+    /// The stage at which it is refused; none if it would be accepted.
+    fn tried(&self, command: &Command) -> Option<Stage> {
+        match decide(&self.world.law, &self.world.view, command, self.world.now) {
+            Decision::Accepted(_) => None,
+            Decision::Refused(refusal) => Some(refusal.stage),
+            Decision::Replayed { .. } | Decision::Needs(_) => Some(Stage::Replay),
+        }
+    }
+
+    /// A way out of where some entity is, rather one that was seldom taken.
+    fn tempting(&self, dice: &mut Dice) -> Option<(&Entity, &Arm)> {
+        let mut best: Option<(usize, &Entity, &Arm)> = None;
+        for _ in 0..3 {
+            let Some((entity, arm)) = self.leaving(dice) else { continue };
+            let key = (entity.key.lifecycle.clone(), arm.transition.clone());
+            let taken = self.taken.get(&key).copied().unwrap_or(0);
+            if best.is_none_or(|(least, _, _)| taken < least) {
+                best = Some((taken, entity, arm));
+            }
+        }
+        best.map(|(_, entity, arm)| (entity, arm))
+    }
+
+    /// An arm that leaves where some entity is, and that is not for the engine alone.
+    fn leaving(&self, dice: &mut Dice) -> Option<(&Entity, &Arm)> {
+        let entities = self.world.view.entities();
+        let lives = &self.ground.pack.lifecycles;
+        // Where there is more to ask for, more is asked; a switch for everything is turned seldom.
+        let weight = |life: &Lifecycle| {
+            let there =
+                entities.iter().any(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it));
+            let ways = life.transitions.iter().flat_map(|it| &it.arms).filter(|it| askable(it)).count();
+            if !there {
+                0
+            } else if life.one {
+                1
+            } else {
+                4 + ways
+            }
+        };
+        let weights: Vec<usize> = lives.iter().map(|it| weight(it)).collect();
+        let life = lives.get(dice.weighed(&weights))?;
+        let of: Vec<&Entity> = entities
+            .iter()
+            .filter(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it))
+            .copied()
+            .collect();
+        // Rather one that has come far already.
+        let (one, other) = (*dice.pick(&of)?, *dice.pick(&of)?);
+        let entity = if other.stays.len() > one.stays.len() { other } else { one };
+        let arms = life.transitions.iter().flat_map(|it| &it.arms);
+        let arms: Vec<&Arm> = arms.filter(|it| it.from.has(&entity.state) && askable(it)).collect();
+        let arm = *dice.pick(&arms)?;
+        // What ends it, and what only notes something, can wait.
+        let wait = match arm.target.main() {
+            Aim::Stay => 40,
+            Aim::State(state) if life.state(state).is_some_and(|it| it.last || it.outcome.is_some()) => 65,
+            _ => 0,
+        };
+        (!dice.percent(wait)).then_some((entity, arm))
+    }
+
+    fn fire(
+        &self,
+        entity: &Entity,
+        arm: &Arm,
+        actor: Actor,
+        subject: Option<Name>,
+        dice: &mut Dice,
+    ) -> Command {
+        let life = self.ground.life(&entity.key.lifecycle).expect("its lifecycle");
+        let mut wanted = wanted(life, entity, arm);
+        let mut fields = self.sent(life, Some(entity), &arm.takes, &mut wanted, dice);
+        for aim in aims(&arm.target) {
+            if let Aim::Ask { among, .. } = aim
+                && let Some(state) = dice.pick(&among.0)
+            {
+                fields.put(&Name::new("to"), Value::from(state));
+            }
+        }
+        for take in life.gates.iter().filter(|it| it.binds(&arm.transition)).flat_map(|it| &it.takes) {
+            if dice.percent(30) {
+                fields.put(&take.name, self.source(life, Some(entity)).field(&take.name, &take.fits, dice));
+            }
+        }
+        let by_target = match arm.target.main() {
+            Aim::State(state) if dice.percent(12) => Some(state),
+            _ => None,
+        };
+        let what = match by_target {
+            Some(state) => What::To(state.clone()),
+            None => What::Event(arm.transition.clone()),
+        };
+        let held = arm.holding.as_ref().and_then(|it| entity.lease(it)).map(|it| it.fence);
+        let fence = match dice.below(10) {
+            0 => held.map(|it| it.saturating_sub(1)),
+            1..=3 => None,
+            _ => held,
+        };
+        let if_version = match dice.below(40) {
+            0 => Some(entity.version + 1),
+            1..=4 => Some(entity.version),
+            _ => None,
+        };
+        let fire = Fire { entity: entity.key.clone(), what, fields, fence, if_version };
+        let mut command = Command::new(actor, Ask::Fire(fire));
+        command.on_behalf_of = subject;
+        if arm.reason.is_some() || dice.percent(40) {
+            command = command.because("for a reason");
+        }
+        command
+    }
+
+    /// What is sent: what is required, and of the rest some.
+    fn sent(
+        &self,
+        life: &Lifecycle,
+        entity: Option<&Entity>,
+        takes: &[Take],
+        wanted: &mut Vec<Name>,
+        dice: &mut Dice,
+    ) -> Fields {
+        let share = [0, 50, 50, 100][dice.below(4)];
+        let source = self.source(life, entity);
+        let mut fields = Fields::default();
+        for take in takes {
+            if take.required.is_some() || wanted.contains(&take.name) || dice.percent(share) {
+                fields.put(&take.name, source.field(&take.name, &take.fits, dice));
+            }
+        }
+        // Now and then something is missing.
+        if dice.percent(4)
+            && let Some(take) = dice.pick(takes)
+        {
+            fields.put(&take.name, Value::Null);
+        }
+        fields
+    }
+
+    fn source<'s>(&'s self, life: &'s Lifecycle, entity: Option<&'s Entity>) -> Source<'s> {
+        let (ground, view, cast, now) = (self.ground, &self.world.view, self.cast, self.world.now);
+        Source { ground, view, cast, now, life, entity }
+    }
+
+    /// Who might ask, those first whom the entity speaks of.
+    fn likely(&self, id: &Name, entity: Option<&Entity>, dice: &mut Dice) -> Vec<(Actor, Option<Name>)> {
+        let named = |actor: &Name| {
+            id == actor
+                || id.rsplit(':').next() == Some(actor.as_str())
+                || entity.is_some_and(|it| {
+                    it.fields.iter().any(|(_, value)| mentions(value, actor))
+                        || it.leases.iter().any(|(_, lease)| lease.holder.as_ref() == Some(actor))
+                })
+        };
+        let present = dice.shuffled(self.cast.present());
+        let (mut first, rest): (Vec<&Actor>, Vec<&Actor>) = present.into_iter().partition(|it| named(&it.id));
+        if dice.percent(75) {
+            first.extend(rest);
+        } else {
+            first = dice.shuffled(first.into_iter().chain(rest).collect());
+        }
+        let mut likely: Vec<(Actor, Option<Name>)> = Vec::new();
+        for actor in first {
+            likely.push((actor.clone(), None));
+            // Whoever speaks for others, speaks for those whom it is about.
+            if actor.roles.iter().any(|it| self.ground.hints.deputies.contains(&it.as_str())) {
+                let agents = dice.shuffled(self.cast.agents());
+                let subject = agents.iter().find(|it| named(it)).or(agents.first()).cloned();
+                likely.push((actor.clone(), subject));
+            }
+        }
+        likely
+    }
+
+    fn anybody(&self, dice: &mut Dice) -> Option<(Actor, Option<Name>)> {
+        let present = self.cast.present();
+        let actor = (*dice.pick(&present)?).clone();
+        let agents = self.cast.agents();
+        let subject =
+            dice.pick(&agents).cloned().filter(|_| actor.kind != ActorKind::Human && dice.percent(10));
+        Some((actor, subject))
+    }
+}
+
+/// Fields that the states it may lead to ask for, and that are not there yet.
+fn wanted(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
+    let mut wanted = Vec::new();
+    for aim in aims(&arm.target) {
+        if let Aim::State(state) = aim
+            && let Some(state) = life.state(state)
+        {
+            wanted.extend(state.require.iter().map(|(name, _)| name.clone()));
+        }
+    }
+    wanted.retain(|it| entity.fields.value(it).is_blank());
+    wanted
+}
+
+/// Whether it is not for the engine alone.
+fn askable(arm: &Arm) -> bool {
+    arm.by.source() != "engine"
+}
+
+/// Everywhere an arm may lead.
+fn aims(target: &Target) -> Vec<&Aim> {
+    match target {
+        Target::One(aim) => vec![aim],
+        Target::Choices(choices) => choices.iter().map(|Choice { aim, .. }| aim).collect(),
+    }
+}
+
+fn mentions(value: &Value, actor: &Name) -> bool {
+    match value {
+        Value::Text(text) => **text == **actor,
+        Value::List(list) => list.iter().any(|it| mentions(it, actor)),
+        _ => false,
+    }
+}

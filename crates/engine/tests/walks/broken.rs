@@ -1,0 +1,21 @@
+//! A promise that was not kept.
+
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) promise: &'static str,
+    pub(crate) what: String,
+}
+
+impl Broken {
+    pub(crate) fn new(promise: &'static str, what: impl Into<String>) -> Self {
+        Self { promise, what: what.into() }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is broken: {}", self.promise, self.what)
+    }
+}

@@ -1,0 +1,114 @@
+//! What the rules of a pack got into: moves that could not be made, questions without an answer.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::refusal::Refusal;
+use trackside_lifecycle::name::Name;
+
+use crate::broken::Broken;
+use crate::packs::Ground;
+
+/// What was found, in words that are the same for every entity, and how often.
+#[derive(Debug, Default)]
+pub(crate) struct Drops {
+    /// Mistakes of a pack: expressions without an answer, rules that lead into what invariants forbid.
+    pub(crate) mistakes: BTreeMap<String, usize>,
+    /// Everything else that was dropped, which may be meant so.
+    pub(crate) others: BTreeMap<String, usize>,
+}
+
+impl Drops {
+    /// Looks at an alert about a dropped move.
+    pub(crate) fn look(&mut self, ground: &Ground, entry: &Entry) {
+        let Event::AlertRaised { kind, message, .. } = &entry.event else { return };
+        if kind != "dropped-move" {
+            return;
+        }
+        let why = message.split_once("could not be done: ").map_or(&**message, |(_, it)| it);
+        let condition = entry.condition.as_deref().unwrap_or_default();
+        let line = format!("{} {condition} dropped: {}", entry.entity.lifecycle, plain(why));
+        let mistake = unanswered(why) || breaks_invariant(ground, why);
+        let found = if mistake { &mut self.mistakes } else { &mut self.others };
+        *found.entry(line).or_default() += 1;
+    }
+
+    /// Looks at a refusal. What is asked for is refused by a rule that says so, not because rules have no answer,
+    /// no end, or would do what must not be.
+    pub(crate) fn refused(&mut self, refusal: &Refusal) {
+        let codes = ["evaluation-failed", "too-many-moves", "invariant-violated", "always-refused"];
+        if codes.contains(&refusal.code) {
+            let line = format!("refused, {}: {}", refusal.code, plain(&refusal.detail));
+            *self.mistakes.entry(line).or_default() += 1;
+        }
+    }
+
+    /// A question of the pack that has no answer.
+    pub(crate) fn asked(&mut self, query: &Name, why: &str) {
+        *self.mistakes.entry(format!("query {query}: {}", plain(why))).or_default() += 1;
+    }
+
+    /// The first mistake, if there is one.
+    pub(crate) fn mistake(&self) -> Result<(), Broken> {
+        match self.mistakes.keys().next() {
+            Some(what) => {
+                Err(Broken::new("the rules of a pack have an answer and keep its invariants", what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        for (line, times) in other.mistakes {
+            *self.mistakes.entry(line).or_default() += times;
+        }
+        for (line, times) in other.others {
+            *self.others.entry(line).or_default() += times;
+        }
+    }
+}
+
+/// Numbers and ids left out.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for it in text.chars() {
+        match it {
+            '0'..='9' if plain.ends_with('#') => {}
+            '0'..='9' => plain.push('#'),
+            it => plain.push(it),
+        }
+    }
+    plain
+}
+
+fn unanswered(why: &str) -> bool {
+    ["could not be answered", "could not be counted", "could not be computed"]
+        .iter()
+        .any(|it| why.contains(it))
+}
+
+/// Whether a text is what some invariant says when it is broken.
+fn breaks_invariant(ground: &Ground, why: &str) -> bool {
+    let rules = ground.pack.lifecycles.iter().flat_map(|it| &it.invariants);
+    rules.map(|it| it.says.source()).any(|says| !says.is_empty() && is_rendered(says, why))
+}
+
+/// Whether a text can be what a template gives.
+fn is_rendered(template: &str, text: &str) -> bool {
+    let mut rest = text;
+    let mut open = template;
+    let mut first = true;
+    loop {
+        let (literal, after) = open.split_once('{').unwrap_or((open, ""));
+        match rest.find(literal) {
+            Some(0) => rest = &rest[literal.len()..],
+            Some(place) if !first => rest = &rest[place + literal.len()..],
+            _ => return false,
+        }
+        first = false;
+        match after.split_once('}') {
+            Some((_, next)) => open = next,
+            None => return true,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What holds of a whole world after every step.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::decide::reindex;
+use trackside_engine::event::Event;
+use trackside_engine::world::World;
+use trackside_engine::{Decision, decide};
+use trackside_lifecycle::model::Severity;
+use trackside_lifecycle::name::Name;
+
+use crate::broken::Broken;
+use crate::packs::Ground;
+
+/// No entity breaks what must always hold: the sweep would find nothing, and nothing is known to be broken.
+pub(crate) fn invariants(ground: &Ground, world: &World) -> Result<(), Broken> {
+    let broken = |what| Err(Broken::new("every invariant holds", what));
+    for entity in world.view.entities() {
+        let Some(life) = ground.life(&entity.key.lifecycle) else { continue };
+        let strict = |name: &Name| {
+            let excused = ground.hints.excused.iter();
+            let excused =
+                excused.filter(|(it, _, _)| entity.key.lifecycle == **it).any(|(_, it, _)| name == it);
+            let rule = life.invariants.iter().find(|it| it.name == *name);
+            !excused && rule.is_none_or(|it| it.severity >= Severity::Error && !it.needs_now)
+        };
+        if !life.invariants.iter().any(|it| strict(&it.name)) {
+            continue;
+        }
+        if let Some(rule) = entity.broken.iter().find(|it| strict(it)) {
+            return broken(format!("{} breaks {rule}, and the sweep has found it", entity.key));
+        }
+        let actor = Actor::new("trackside", ActorKind::System);
+        let command = Command::new(actor, Ask::Inspect { entity: entity.key.clone() });
+        match decide(&world.law, &world.view, &command, world.now) {
+            Decision::Accepted(accepted) => {
+                for entry in &accepted.entries {
+                    if let Event::ViolationFound { rule, message, evidence, .. } = &entry.event
+                        && strict(rule)
+                    {
+                        return broken(format!(
+                            "{} breaks {rule}: {message}; it saw {evidence:?}",
+                            entry.entity
+                        ));
+                    }
+                }
+            }
+            other => return broken(format!("{} cannot be inspected: {other:?}", entity.key)),
+        }
+    }
+    Ok(())
+}
+
+/// Rankings kept as things moved are what a recount gives.
+pub(crate) fn orders(world: &World) -> Result<(), Broken> {
+    let wrong = reindex(&world.law, &world.view, world.now);
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Broken::new("rankings are what a recount gives", format!("{wrong:?}")))
+    }
+}
+
+/// Once time has passed, every clock that struck was heard.
+pub(crate) fn nothing_lies(world: &World) -> Result<(), Broken> {
+    let broken = |what| Err(Broken::new("what is due is done", what));
+    for entity in world.view.entities() {
+        for (name, timer) in &entity.timers {
+            if timer.due.is_some_and(|it| it <= world.now) {
+                return broken(format!("{name} of {} was due: {timer:?}", entity.key));
+            }
+            if timer.due.is_some() && timer.running_since.is_none() {
+                return broken(format!("{name} of {} stands still and is due: {timer:?}", entity.key));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No two open entities of a lifecycle have in common what no two may.
+pub(crate) fn only_ones(world: &World) -> Result<(), Broken> {
+    let broken = |what| Err(Broken::new("no two open entities are the same", what));
+    let mut seen = BTreeMap::new();
+    for entity in world.view.entities() {
+        let Some(same) = &entity.same else { continue };
+        let key = (entity.key.lifecycle.clone(), same.clone());
+        if world.view.same(&key.0, &key.1) != Some(&entity.key) {
+            return broken(format!("{} has {same} and is not known for it", entity.key));
+        }
+        if let Some(other) = seen.insert(key, &entity.key) {
+            return broken(format!("{other} and {}: {same}", entity.key));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Ids: few of each lifecycle, so that entities meet.
+
+use trackside_engine::entity::Entity;
+use trackside_engine::view::View;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+
+use crate::cast::Cast;
+use crate::dice::Dice;
+use crate::packs::Ground;
+
+/// How many of a lifecycle are made in one walk, those that rules make left out.
+const MOST: usize = 12;
+
+/// An id of this lifecycle: mostly of one that is there and goes on.
+pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str, dice: &mut Dice) -> Name {
+    let open: Vec<Name> =
+        of(view, lifecycle).filter(|it| goes_on(ground, it)).map(|it| it.key.id.clone()).collect();
+    if dice.percent(88)
+        && let Some(id) = dice.pick(&open)
+    {
+        return id.clone();
+    }
+    let all = pool(ground, view, cast, lifecycle);
+    dice.pick(&all).cloned().unwrap_or_else(|| Name::new("nobody"))
+}
+
+/// An id for a new entity; now and then one that is taken.
+pub(crate) fn fresh(
+    ground: &Ground,
+    view: &View,
+    cast: &Cast,
+    life: &Lifecycle,
+    dice: &mut Dice,
+) -> Option<Name> {
+    let pool = pool(ground, view, cast, &life.name);
+    let free: Vec<Name> =
+        pool.iter().filter(|id| !of(view, &life.name).any(|it| it.key.id == **id)).cloned().collect();
+    if dice.percent(15) { dice.pick(&pool).cloned() } else { dice.pick(&free).or(dice.pick(&pool)).cloned() }
+}
+
+/// Every id that entities of this lifecycle may have.
+fn pool(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str) -> Vec<Name> {
+    let mut pool: Vec<Name> = Vec::new();
+    let further = ground.hints.ids.iter().filter(|(it, _)| *it == lifecycle).flat_map(|(_, ids)| ids.iter());
+    pool.extend(further.map(|it| Name::new(it)));
+    if let Some((_, left, right)) = ground.hints.pairs.iter().find(|(it, _, _)| *it == lifecycle) {
+        for a in of(view, left) {
+            for b in of(view, right) {
+                pool.push(Name::from(format!("{}:{}", a.key.id, b.key.id)));
+            }
+        }
+    } else if let Some((_, roles)) = ground.hints.selves.iter().find(|(it, _)| *it == lifecycle) {
+        pool.extend(cast.agents_of(roles));
+    } else {
+        let kind = lifecycle.rsplit('.').next().unwrap_or_default();
+        let initial = kind.chars().next().unwrap_or('x').to_ascii_uppercase();
+        // One more than there are, so that a new one can come.
+        let there = of(view, lifecycle).count();
+        pool.extend((1..=(there + 1).clamp(3, MOST)).map(|n| Name::from(format!("{initial}-{n}"))));
+    }
+    pool
+}
+
+fn of<'v>(view: &'v View, lifecycle: &str) -> impl Iterator<Item = &'v Entity> {
+    view.entities().into_iter().filter(move |it| it.key.lifecycle == *lifecycle)
+}
+
+/// Whether there is a way out of where it is.
+pub(crate) fn goes_on(ground: &Ground, entity: &Entity) -> bool {
+    let life = ground.life(&entity.key.lifecycle);
+    life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)
+}

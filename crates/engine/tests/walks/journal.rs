@@ -1,0 +1,58 @@
+//! What the journal tells: nothing that the definition does not know, and all of the view.
+
+use trackside_engine::apply;
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::view::View;
+use trackside_engine::world::World;
+
+use crate::broken::Broken;
+use crate::packs::Ground;
+
+/// What holds of an entry beside those before it.
+pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<(), Broken> {
+    let broken = |what| Err(Broken::new("the journal follows the definition", what));
+    let entry = &world.journal[place];
+    if entry.seq != place as u64 + 1 {
+        return broken(format!("entry {place} has the number {}", entry.seq));
+    }
+    if entry.cause.is_some_and(|it| it >= entry.seq) {
+        return broken(format!("a cause comes after what it caused: {entry:?}"));
+    }
+    let earlier = world.journal[..place].iter().rev().find(|it| it.entity == entry.entity);
+    if earlier.is_some_and(|it| it.version > entry.version || it.at > entry.at) {
+        return broken(format!("versions and time only grow: {earlier:?}, then {entry:?}"));
+    }
+    if let Event::Transitioned { from, to, .. } = &entry.event {
+        let life = ground.life(&entry.entity.lifecycle).expect("its lifecycle");
+        if life.state(from).is_none_or(|it| it.last) || life.state(to).is_none() {
+            return broken(format!("{} left {from} for {to}", entry.entity));
+        }
+        let arms = life.transition(&entry.trigger).map(|it| it.arms.as_slice()).unwrap_or_default();
+        let always = entry.trigger == "always" && life.state(from).is_some_and(|it| !it.always.is_empty());
+        if !always && !arms.iter().any(|it| it.from.has(from)) {
+            return broken(format!("{} of {} does not leave {from}", entry.trigger, entry.entity));
+        }
+    }
+    Ok(())
+}
+
+/// Replaying the journal gives the live view, also when it was stored as text in between.
+pub(crate) fn replays(world: &World) -> Result<(), Broken> {
+    let broken = |what| Broken::new("a replay of the stored journal gives the live view", what);
+    let mut view = View::default();
+    view.project = world.view.project.clone();
+    for entry in &world.journal {
+        let text = serde_json::to_string(entry).map_err(|it| broken(format!("{it}: {entry:?}")))?;
+        let stored: Entry = serde_json::from_str(&text).map_err(|it| broken(format!("{it}: {text}")))?;
+        if stored != *entry {
+            return Err(broken(format!("an entry was read back otherwise: {entry:?}, then {stored:?}")));
+        }
+        apply(&mut view, &stored);
+    }
+    for entity in world.view.entities() {
+        if view.get(&entity.key) != Some(entity) {
+            return Err(broken(format!("{:?} instead of {entity:?}", view.get(&entity.key))));
+        }
+    }
+    if view == world.view { Ok(()) } else { Err(broken("groups, keys or rankings differ".to_owned())) }
+}

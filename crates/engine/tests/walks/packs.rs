@@ -1,0 +1,69 @@
+//! A pack from its folder, ready to be walked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::model::{Lifecycle, Pack};
+use trackside_lifecycle::source::{FileId, Sources};
+
+use crate::hints::{self, Hints};
+
+/// What is walked.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) law: Arc<Law>,
+    pub(crate) pack: Arc<Pack>,
+    pub(crate) hints: &'static Hints,
+}
+
+impl Ground {
+    /// The pack of this name.
+    pub(crate) fn load(name: &str) -> Self {
+        let folder = folder().join(name);
+        let mut sources = Sources::default();
+        let file = add(&mut sources, &folder.join("pack.yaml"));
+        let lifecycles = yaml_in(&folder.join("lifecycles")).iter().map(|it| add(&mut sources, it)).collect();
+        let pack = match compile(&sources, &PackFiles { pack: file, lifecycles }) {
+            Ok((pack, _)) => Arc::new(pack),
+            Err(problems) => panic!("{}", problems.render(&sources, false)),
+        };
+        let mut law = Law::default();
+        law.add(pack.clone());
+        Self { law: Arc::new(law), pack, hints: hints::of(name) }
+    }
+
+    pub(crate) fn life(&self, name: &str) -> Option<&Arc<Lifecycle>> {
+        self.pack.lifecycles.iter().find(|it| it.name == *name)
+    }
+}
+
+/// Every pack there is.
+pub(crate) fn names() -> Vec<String> {
+    let packs = std::fs::read_dir(folder()).unwrap().map(|it| it.unwrap().path());
+    let packs = packs.filter(|it| it.join("pack.yaml").exists());
+    let mut names: Vec<String> =
+        packs.map(|it| it.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Where packs lie; another place can be named, to walk changed copies.
+fn folder() -> PathBuf {
+    match std::env::var_os("TRACKSIDE_WALKS_PACKS") {
+        Some(it) => PathBuf::from(it),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs"),
+    }
+}
+
+fn yaml_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    files.retain(|it| it.extension().is_some_and(|it| it == "yaml"));
+    files.sort();
+    files
+}
+
+fn add(sources: &mut Sources, path: &Path) -> FileId {
+    sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
+}

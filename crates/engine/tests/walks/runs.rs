@@ -1,0 +1,143 @@
+//! Many walks over a pack, and the shortest one that breaks a promise.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use trackside_engine::trace::Trace;
+
+use crate::broken::Broken;
+use crate::depth::Depth;
+use crate::dice::Dice;
+use crate::packs::Ground;
+use crate::steps::Step;
+use crate::walk::{Setup, Walk, Walked};
+
+/// Steps of a walk: between the two.
+const STEPS: (usize, usize) = (40, 200);
+
+/// Walks so often over a pack. A walk that breaks a promise is shortened and told.
+pub(crate) fn over(name: &str, walks: u64, seed: u64) -> Depth {
+    let ground = Ground::load(name);
+    let trace = Arc::new(Trace::default());
+    let mut depth = Depth::default();
+    for walk in 0..walks {
+        let mut dice = Dice::new(seed.wrapping_mul(1_000_003).wrapping_add(walk));
+        let setup = Setup::drawn(&ground, &mut dice);
+        let many = STEPS.0 + dice.below(STEPS.1 - STEPS.0);
+        let mut steps = Vec::new();
+        let outcome = guarded(|| {
+            let mut walk = Walk::new(&ground, &trace, &setup);
+            let opening = walk.opening();
+            let rest = many.saturating_sub(opening.len());
+            for step in opening {
+                steps.push(step.clone());
+                kept(&mut walk, &step)?;
+            }
+            for _ in 0..rest {
+                let step = walk.think(&mut dice);
+                steps.push(step.clone());
+                kept(&mut walk, &step)?;
+            }
+            ended(walk)
+        });
+        match outcome {
+            Ok(walked) => {
+                if std::env::var("TRACKSIDE_WALKS_STORY").is_ok_and(|it| it == walk.to_string()) {
+                    println!("{name}, seed {seed}, walk {walk}:\n  {}", walked.story.join("\n  "));
+                }
+                depth.add(walked);
+            }
+            Err(broken) => {
+                let story = shortest(&ground, setup, steps, &broken);
+                panic!("{name}, seed {seed}, walk {walk}: {broken}\n  {}", story.join("\n  "));
+            }
+        }
+    }
+    depth.finish(name, &ground, &trace);
+    depth
+}
+
+/// Walks the opening of a pack and nothing more: all of it is accepted.
+pub(crate) fn opens(name: &str) {
+    let ground = Ground::load(name);
+    let mut walk = Walk::new(&ground, &Arc::default(), &Setup::usual());
+    for step in walk.opening() {
+        kept(&mut walk, &step).unwrap_or_else(|broken| panic!("{name}: {broken}"));
+        assert_eq!(walk.walked.accepted, walk.walked.asked, "{name}: {:?}", walk.walked.story.last());
+    }
+}
+
+/// Whether mistakes of packs are only counted, to see all of them at once.
+fn tolerant() -> bool {
+    std::env::var_os("TRACKSIDE_WALKS_TOLERANT").is_some()
+}
+
+fn kept(walk: &mut Walk<'_>, step: &Step) -> Result<(), Broken> {
+    walk.take(step)?;
+    if tolerant() { Ok(()) } else { walk.walked.drops.mistake() }
+}
+
+fn ended(walk: Walk<'_>) -> Result<Walked, Broken> {
+    let walked = walk.end()?;
+    if !tolerant() {
+        walked.drops.mistake()?;
+    }
+    Ok(walked)
+}
+
+/// A panic of the engine is a broken promise too.
+fn guarded(work: impl FnOnce() -> Result<Walked, Broken>) -> Result<Walked, Broken> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()));
+        Err(Broken::new("nothing panics", text.unwrap_or_default()))
+    })
+}
+
+/// The story of a walk that breaks the same promise with as few steps as can be found.
+fn shortest(ground: &Ground, mut setup: Setup, mut steps: Vec<Step>, broken: &Broken) -> Vec<String> {
+    let breaks = |setup: &Setup, steps: &[Step]| {
+        let outcome = guarded(|| again(ground, setup, steps, &mut Vec::new()));
+        outcome.is_err_and(|it| it.promise == broken.promise)
+    };
+    for name in setup.settings.keys().cloned().collect::<Vec<_>>() {
+        let mut fewer = setup.clone();
+        fewer.settings.remove(&name);
+        if breaks(&fewer, &steps) {
+            setup = fewer;
+        }
+    }
+    let mut part = steps.len().div_ceil(2);
+    loop {
+        let before = steps.len();
+        let mut place = 0;
+        while place < steps.len() {
+            let mut fewer = steps.clone();
+            fewer.drain(place..(place + part).min(steps.len()));
+            if breaks(&setup, &fewer) {
+                steps = fewer;
+            } else {
+                place += part;
+            }
+        }
+        if part == 1 && steps.len() == before {
+            break;
+        }
+        part = part.div_ceil(2).max(1);
+    }
+    let mut story = Vec::new();
+    let last = guarded(|| again(ground, &setup, &steps, &mut story));
+    story.extend(last.err().map(|it| it.to_string()));
+    story
+}
+
+/// The same steps once more.
+fn again(ground: &Ground, setup: &Setup, steps: &[Step], story: &mut Vec<String>) -> Result<Walked, Broken> {
+    let mut walk = Walk::new(ground, &Arc::default(), setup);
+    for step in steps {
+        let outcome = kept(&mut walk, step);
+        story.clone_from(&walk.walked.story);
+        outcome?;
+    }
+    ended(walk)
+}

@@ -1,0 +1,102 @@
+//! One step of a walk: a request, time that passes, somebody who crashes or comes back.
+
+use trackside_engine::command::Command;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+
+use crate::asking::Asking;
+use crate::dice::Dice;
+use crate::ids;
+use crate::walk::Setup;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Ask(Box<Command>),
+    /// Time passes; whoever is here keeps its leases, or nobody does.
+    Pass {
+        span: Span,
+        attended: bool,
+    },
+    Sweep,
+    Crash(Name),
+    ComeBack(Name),
+}
+
+/// Around the spans that packs speak of.
+const SPANS: &[i64] = &[
+    1, 5, 9, 11, 29, 31, 61, 125, 301, 601, 901, 1_801, 3_601, 7_201, 14_401, 29_000, 90_000, 260_000,
+    700_000,
+];
+
+/// How many of them are short.
+const CALM: usize = 9;
+
+impl Step {
+    /// What comes next.
+    pub(crate) fn next(asking: &Asking<'_>, setup: &Setup, again: Option<&Command>, dice: &mut Dice) -> Self {
+        let open = asking.world.view.entities().iter().filter(|it| ids::goes_on(asking.ground, it)).count();
+        let wanted = 3 * asking.ground.pack.lifecycles.len();
+        let weights = [
+            120,                                   // guided
+            if open < wanted { 50 } else { 12 },   // create
+            12,                                    // claim
+            8,                                     // heartbeat
+            14,                                    // settle
+            6,                                     // blind
+            24,                                    // time
+            3,                                     // sweep
+            4,                                     // crash
+            6,                                     // come back
+            if setup.corrections { 4 } else { 0 }, // correct
+            if again.is_some() { 3 } else { 0 },   // the same again
+        ];
+        let command = match dice.weighed(&weights) {
+            0 => asking.guided(dice),
+            1 => asking.create(dice),
+            2 => asking.claim(dice),
+            3 => asking.heartbeat(dice),
+            4 => asking.settle(dice),
+            5 => asking.blind(dice),
+            6 => return Self::pass(asking, setup, dice),
+            7 => return Self::Sweep,
+            8 => match dice.pick(&asking.cast.present()) {
+                Some(actor) => return Self::Crash(actor.id.clone()),
+                None => None,
+            },
+            9 => match dice.pick(&asking.cast.absent()) {
+                Some(actor) => return Self::ComeBack(actor.clone()),
+                None => None,
+            },
+            10 => asking.correct(dice),
+            _ => again.cloned(),
+        };
+        match command.or_else(|| asking.guided(dice)).or_else(|| asking.create(dice)) {
+            Some(mut command) => {
+                if command.idempotency_key.is_none() && dice.percent(5) {
+                    command.idempotency_key = Some(Name::from(format!("k-{}", dice.below(4))));
+                }
+                Self::Ask(Box::new(command))
+            }
+            None => Self::Sweep,
+        }
+    }
+
+    /// Some time, or until the next clock strikes, a moment before or after.
+    fn pass(asking: &Asking<'_>, setup: &Setup, dice: &mut Dice) -> Self {
+        let world = asking.world;
+        let entities = world.view.entities();
+        let due = entities.iter().flat_map(|it| it.timers.iter().filter_map(|(_, timer)| timer.due)).min();
+        let span = match due {
+            Some(due) if dice.percent(50) => {
+                Span(due.since(world.now).0.saturating_add(dice.between(-1, 1)).max(0))
+            }
+            // Long ones are seldom: they end most of what goes on.
+            _ => {
+                let most = if setup.calm { CALM } else { SPANS.len() };
+                let place = dice.below(most).min(dice.below(most));
+                Span::seconds(SPANS[place])
+            }
+        };
+        Self::Pass { span, attended: dice.percent(85) }
+    }
+}

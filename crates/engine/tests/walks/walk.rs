@@ -1,0 +1,411 @@
+//! One walk: a world, those who act in it, and what was promised of every step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trackside_engine::command::{Ask, Command, What};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::settings::fitting;
+use trackside_engine::trace::Trace;
+use trackside_engine::view::{Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_engine::{Decision, apply, decide};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use crate::asking::Asking;
+use crate::broken::Broken;
+use crate::cast::Cast;
+use crate::counts::Counts;
+use crate::dice::Dice;
+use crate::drops::Drops;
+use crate::holds;
+use crate::journal;
+use crate::leases::Leases;
+use crate::openings;
+use crate::packs::Ground;
+use crate::questions;
+use crate::steps::Step;
+
+/// Most slices in which holders keep their leases while time passes; after that they all fall silent.
+const SLICES: usize = 24;
+
+/// What a walk was: how far it came, and what it found in the pack.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) asked: usize,
+    pub(crate) accepted: usize,
+    pub(crate) entries: usize,
+    pub(crate) entities: usize,
+    /// Refusals by their code.
+    pub(crate) refused: BTreeMap<&'static str, usize>,
+    pub(crate) drops: Drops,
+    /// One line per step.
+    pub(crate) story: Vec<String>,
+}
+
+/// What is so from the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) settings: BTreeMap<Name, Value>,
+    /// Whether there are corrections.
+    pub(crate) corrections: bool,
+    /// Whether time passes in small steps only.
+    pub(crate) calm: bool,
+    /// How much of the pack's opening comes first, in percent.
+    pub(crate) opening: usize,
+}
+
+impl Setup {
+    /// As the pack is, with all of its opening.
+    pub(crate) fn usual() -> Self {
+        Self { settings: BTreeMap::new(), corrections: false, calm: true, opening: 100 }
+    }
+
+    pub(crate) fn drawn(ground: &Ground, dice: &mut Dice) -> Self {
+        let opening = if dice.percent(75) { 100 } else { dice.below(100) };
+        Self {
+            settings: settings(ground, dice),
+            corrections: dice.percent(12),
+            calm: dice.percent(60),
+            opening,
+        }
+    }
+}
+
+/// A walk under way.
+#[derive(Debug)]
+pub(crate) struct Walk<'a> {
+    ground: &'a Ground,
+    world: World,
+    cast: Cast,
+    setup: Setup,
+    /// After a correction entities may stand to each other as no rule would have put them.
+    corrected: bool,
+    taken: BTreeMap<(Name, Name), usize>,
+    /// The last command with a key, for asking it again.
+    again: Option<Command>,
+    counts: Counts,
+    leases: Leases,
+    pub(crate) walked: Walked,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(ground: &'a Ground, trace: &Arc<Trace>, setup: &Setup) -> Self {
+        let cast = Cast::of(ground);
+        let settings = BTreeMap::from([(ground.pack.name.clone(), setup.settings.clone())]);
+        let project = Project { people: cast.people(), settings, ..Project::default() };
+        let now = Timestamp::parse("2026-01-01T08:00:00Z").expect("a moment");
+        let world = World::new(ground.law.clone(), project, now).traced(trace.clone());
+        let mut walked = Walked::default();
+        for (name, value) in &setup.settings {
+            walked.story.push(format!("settings.{name} is {}", value.to_json()));
+        }
+        Self {
+            ground,
+            world,
+            cast,
+            setup: setup.clone(),
+            corrected: false,
+            taken: BTreeMap::new(),
+            again: None,
+            counts: Counts::default(),
+            leases: Leases::default(),
+            walked,
+        }
+    }
+
+    /// What comes next.
+    pub(crate) fn think(&self, dice: &mut Dice) -> Step {
+        Step::next(&self.asking(), &self.setup, self.again.as_ref(), dice)
+    }
+
+    /// What comes first.
+    pub(crate) fn opening(&self) -> Vec<Step> {
+        let lines = openings::of(self.ground, &self.cast);
+        let many = lines.len() * self.setup.opening / 100;
+        lines.into_iter().take(many).map(|it| Step::Ask(Box::new(it))).collect()
+    }
+
+    /// The end: everything can be told again.
+    pub(crate) fn end(mut self) -> Result<Walked, Broken> {
+        journal::replays(&self.world)?;
+        questions::have_answers(self.ground, &self.world, &self.cast, &mut self.walked.drops);
+        self.walked.entries = self.world.journal.len();
+        self.walked.entities = self.world.view.len();
+        Ok(self.walked)
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        Asking { ground: self.ground, world: &self.world, cast: &self.cast, taken: &self.taken }
+    }
+
+    /// Takes a step; every promise is looked at.
+    pub(crate) fn take(&mut self, step: &Step) -> Result<(), Broken> {
+        let first = self.world.journal.len();
+        match step {
+            Step::Ask(command) => self.ask(command)?,
+            Step::Pass { span, attended } => {
+                self.tell(format!("{span} pass{}", if *attended { "" } else { ", and everybody is silent" }));
+                self.pass(*span, *attended)?;
+            }
+            Step::Sweep => {
+                self.tell("the sweep".to_owned());
+                self.world.sweep();
+            }
+            Step::Crash(actor) => {
+                self.tell(format!("{actor} crashes"));
+                self.cast.crash(actor);
+            }
+            Step::ComeBack(actor) => {
+                self.tell(format!("{actor} is back"));
+                self.cast.come_back(actor);
+            }
+        }
+        self.promises(first, matches!(step, Step::Pass { .. }))
+    }
+
+    /// Everything that holds after every step.
+    fn promises(&mut self, first: usize, passed: bool) -> Result<(), Broken> {
+        for place in first..self.world.journal.len() {
+            let entry = self.world.journal[place].clone();
+            self.note(&entry);
+            journal::follows(self.ground, &self.world, place)?;
+            self.leases.follow(&entry)?;
+            if !self.corrected {
+                self.walked.drops.look(self.ground, &entry);
+            }
+        }
+        if first == self.world.journal.len() && !passed {
+            return Ok(());
+        }
+        if passed {
+            holds::nothing_lies(&self.world)?;
+        }
+        holds::only_ones(&self.world)?;
+        holds::orders(&self.world)?;
+        self.counts.agree(self.ground, &self.world.view)?;
+        if self.corrected { Ok(()) } else { holds::invariants(self.ground, &self.world) }
+    }
+
+    /// Puts an entry into the story.
+    fn note(&mut self, entry: &Entry) {
+        let line = match &entry.event {
+            Event::Created { state, .. } => format!("{} is {state}", entry.entity),
+            Event::Transitioned { from, to, .. } => {
+                let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
+                *self.taken.entry(key).or_default() += 1;
+                format!("{} goes from {from} to {to} ({})", entry.entity, entry.trigger)
+            }
+            Event::FieldsChanged { .. } => {
+                let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
+                *self.taken.entry(key).or_default() += 1;
+                format!("{}: {}", entry.entity, entry.trigger)
+            }
+            Event::AlertRaised { kind, message, .. } => format!("alert {kind}: {message}"),
+            Event::LeaseGranted { slot, lease, .. } => {
+                format!(
+                    "{} grants {slot} number {} to {}",
+                    entry.entity,
+                    lease.fence,
+                    lease.holder.as_deref().unwrap_or("nobody")
+                )
+            }
+            Event::LeaseLost { slot, .. } => format!("{slot} of {} is lost", entry.entity),
+            Event::Corrected { to, .. } => format!("{} is corrected to {to}", entry.entity),
+            Event::ViolationFound { rule, .. } => format!("{} breaks {rule}", entry.entity),
+            _ => return,
+        };
+        self.tell(format!("    {line}"));
+    }
+
+    fn tell(&mut self, line: String) {
+        self.walked.story.push(line);
+    }
+
+    /// Submits a command; what must hold of every answer.
+    fn ask(&mut self, command: &Command) -> Result<(), Broken> {
+        let once = decide(&self.world.law, &self.world.view, command, self.world.now);
+        let twice = decide(&self.world.law, &self.world.view, command, self.world.now);
+        if !alike(&once, &twice) {
+            let what = format!("{}: {once:?}, then {twice:?}", told(command));
+            return Err(Broken::new("deciding twice gives the same", what));
+        }
+        let before = (self.world.view.clone(), self.world.journal.len());
+        let outcome = self.world.submit(command);
+        self.walked.asked += 1;
+        let answer = match &outcome {
+            Outcome::Accepted { .. } => {
+                self.walked.accepted += 1;
+                "accepted".to_owned()
+            }
+            Outcome::Refused(refusal) => {
+                *self.walked.refused.entry(refusal.code).or_default() += 1;
+                format!("refused, {}: {}", refusal.code, refusal.detail)
+            }
+            Outcome::Replayed { .. } => "the same as before".to_owned(),
+        };
+        self.tell(format!("{}: {answer}", told(command)));
+        match outcome {
+            Outcome::Accepted { .. } => {
+                if !matches!(once, Decision::Accepted(_)) {
+                    return Err(Broken::new(
+                        "deciding twice gives the same",
+                        format!("accepted after {once:?}"),
+                    ));
+                }
+                self.corrected |= matches!(command.ask, Ask::Correct { .. });
+                if command.idempotency_key.is_some() {
+                    self.again = Some(command.clone());
+                }
+            }
+            Outcome::Refused(refusal) => {
+                if refusal.errors.is_empty() {
+                    return Err(Broken::new("a refusal says why", format!("{refusal:?}")));
+                }
+                if !self.corrected && !matches!(command.ask, Ask::Correct { .. }) {
+                    self.walked.drops.refused(&refusal);
+                }
+                let mut expected: View = before.0;
+                if let Some(kept) = &refusal.kept {
+                    apply(&mut expected, kept);
+                    if !matches!(kept.event, Event::EvidenceKept { .. }) {
+                        return Err(Broken::new(
+                            "only evidence is kept of a refused command",
+                            format!("{kept:?}"),
+                        ));
+                    }
+                }
+                if self.world.journal.len() != before.1 + usize::from(refusal.kept.is_some())
+                    || expected != self.world.view
+                {
+                    return Err(Broken::new("a refused command changes nothing", told(command)));
+                }
+            }
+            Outcome::Replayed { .. } => {
+                if self.world.journal.len() != before.1 || before.0 != self.world.view {
+                    return Err(Broken::new("a command that comes again changes nothing", told(command)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Time passes. Those who are here renew their leases before they run out.
+    fn pass(&mut self, span: Span, attended: bool) -> Result<(), Broken> {
+        let target = self.world.now.plus(span);
+        for _ in 0..if attended { SLICES } else { 0 } {
+            let asking = self.asking();
+            let held: Vec<_> =
+                asking.held().into_iter().filter(|(_, _, it, _)| self.cast.find(it).is_some()).collect();
+            let ends = held.iter().filter_map(|(key, slot, _, _)| self.world.view.get(key)?.lease(slot));
+            let Some(next) = ends.map(|it| it.expires_at).filter(|it| *it > self.world.now).min() else {
+                break;
+            };
+            // A second before; whoever has no second left is too late.
+            let then = Timestamp(next.0 - 1_000).max(self.world.now);
+            if then >= target {
+                break;
+            }
+            self.world.advance(then.since(self.world.now));
+            let asking = self.asking();
+            let beats: Vec<Command> = asking
+                .held()
+                .iter()
+                .filter(|(key, slot, _, _)| {
+                    let lease = self.world.view.get(key).and_then(|it| it.lease(slot));
+                    lease.is_some_and(|it| it.expires_at.0 <= next.0 + 1_000)
+                })
+                .filter_map(|(key, slot, holder, fence)| asking.beat(key, slot, holder, *fence))
+                .collect();
+            for command in beats {
+                if let Outcome::Refused(refusal) = self.world.submit(&command) {
+                    let what = format!("{}: {}", told(&command), refusal.detail);
+                    return Err(Broken::new("a heartbeat in time is accepted", what));
+                }
+            }
+            if then == self.world.now && next.0 - 1_000 < then.0 {
+                break;
+            }
+        }
+        self.world.advance(target.since(self.world.now));
+        Ok(())
+    }
+}
+
+/// What the project says otherwise than the pack, in some walks.
+fn settings(ground: &Ground, dice: &mut Dice) -> BTreeMap<Name, Value> {
+    let mut changed = BTreeMap::new();
+    let usual = dice.percent(35);
+    let declared: Vec<_> = ground
+        .pack
+        .settings
+        .iter()
+        .chain(ground.pack.lifecycles.iter().flat_map(|it| &it.settings))
+        .collect();
+    let mut seen = BTreeSet::new();
+    for (name, json) in ground.hints.settings {
+        let setting =
+            declared.iter().find(|it| it.name == **name).unwrap_or_else(|| panic!("no setting {name}"));
+        let value = Value::from_json(&serde_json::from_str(json).expect("hints are JSON"));
+        let value = fitting(setting, &value).unwrap_or_else(|why| panic!("{name}: {why}"));
+        if !usual && dice.percent(40) && seen.insert(*name) {
+            changed.insert(setting.name.clone(), value);
+        }
+    }
+    changed
+}
+
+fn alike(one: &Decision, other: &Decision) -> bool {
+    match (one, other) {
+        (Decision::Accepted(a), Decision::Accepted(b)) => {
+            (&a.entries, a.root, &a.ignored) == (&b.entries, b.root, &b.ignored)
+        }
+        (Decision::Refused(a), Decision::Refused(b)) => a == b,
+        (
+            Decision::Replayed { first: a, entries: b, root: c },
+            Decision::Replayed { first, entries, root },
+        ) => (a, b, c) == (first, entries, root),
+        _ => false,
+    }
+}
+
+/// A command in a line.
+fn told(command: &Command) -> String {
+    let shown = |fields: &trackside_engine::fields::Fields| {
+        let all: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}: {}", value.to_json())).collect();
+        if all.is_empty() { String::new() } else { format!(" with {{ {} }}", all.join(", ")) }
+    };
+    let what = match &command.ask {
+        Ask::Create { entity, fields } => format!("create {entity}{}", shown(fields)),
+        Ask::Fire(fire) => {
+            let what = match &fire.what {
+                What::Event(name) => format!("{name} of {}", fire.entity),
+                What::To(state) => format!("{} to {state}", fire.entity),
+            };
+            let fence = fire.fence.map(|it| format!(" fence {it}")).unwrap_or_default();
+            let version = fire.if_version.map(|it| format!(" at version {it}")).unwrap_or_default();
+            format!("{what}{}{fence}{version}", shown(&fire.fields))
+        }
+        Ask::Claim(claim) => {
+            let event = claim.event.as_deref().unwrap_or_default();
+            format!("claim the next {} ({event}){}", claim.lifecycle, shown(&claim.fields))
+        }
+        Ask::Heartbeat { entity, slot, fence } => format!("heartbeat of {slot} of {entity}, fence {fence:?}"),
+        Ask::Due { entity, timer } => format!("{timer} of {entity} is due"),
+        Ask::Settle { entity, effect, ok, fields } => {
+            format!("effect {effect} of {entity} {}{}", if *ok { "is done" } else { "failed" }, shown(fields))
+        }
+        Ask::Correct { entity, to, fields } => {
+            format!("correct {entity} to {}{}", to.as_deref().unwrap_or("where it is"), shown(fields))
+        }
+        Ask::Inspect { entity } => format!("inspect {entity}"),
+        Ask::Plant(plant) => format!("plant {}", plant.entity),
+    };
+    let subject = command.on_behalf_of.as_ref().map(|it| format!(" for {it}")).unwrap_or_default();
+    let reason = if command.reason.is_some() { ", with a reason" } else { "" };
+    let key = command.idempotency_key.as_ref().map(|it| format!(", key {it}")).unwrap_or_default();
+    format!("{}{subject} asks: {what}{reason}{key}", command.actor.id)
+}
