@@ -229,7 +229,7 @@ impl Event {
             Self::FieldsChanged { .. } => "FIELDS_CHANGED",
             Self::FailureCounted { .. } => "FAILURE_COUNTED",
             Self::TimeoutWarned { .. } => "TIMEOUT_WARNING",
-            Self::TimerFired { .. } => "TIMEOUT",
+            Self::TimerFired { .. } => "TIMER_FIRED",
             Self::LimitWarned { .. } => "LIMIT_WARNING",
             Self::Assigned { .. } => "ASSIGNED",
             Self::LeaseGranted { .. } => "LEASE_GRANTED",

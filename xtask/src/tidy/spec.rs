@@ -1,6 +1,6 @@
 //! The specification holds: every rule has its place in a pack and a scenario that proves it.
 //!
-//! A rule is a row `| id | rule | where | scenarios |` of `docs/spec*.md`. Its id is the first letter of
+//! A rule is a row `| id | rule | where | scenarios |` of `docs/spec.md` or a page of `docs/spec/`. Its id is the first letter of
 //! its pack and a number. `where` names keys (`lifecycles/task.yaml transitions.start.by`), `scenarios`
 //! are `file: title`, separated by semicolons, and each of them lists the id under `rules`.
 
@@ -13,10 +13,17 @@ use crate::packs::{PackFile, PackFolder, leads, packs};
 use crate::tree::Tree;
 
 /// Pages that hold rules; those that exist are looked at.
-const PAGES: [&str; 1] = ["docs/spec.md"];
+const PAGES: [&str; 6] = [
+    "docs/spec.md",
+    "docs/spec/build.md",
+    "docs/spec/coding.md",
+    "docs/spec/mission.md",
+    "docs/spec/research.md",
+    "docs/spec/turns.md",
+];
 
 /// Keys a path may begin with.
-const TOP: [&str; 29] = [
+const TOP: [&str; 31] = [
     "roles",
     "settings",
     "types",
@@ -39,7 +46,9 @@ const TOP: [&str; 29] = [
     "timers",
     "counters",
     "slots",
+    "rankings",
     "reactions",
+    "evidence",
     "invariants",
     "notify",
     "effects",

@@ -155,7 +155,7 @@ impl PackResult {
         let mark = if failed == 0 && !self.problems.has_errors() {
             painted_data("ok", Colour::Green)
         } else {
-            painted_data("FAILED", Colour::Red)
+            painted_data("FAIL", Colour::Red)
         };
         let rate = if self.seconds > 0.0 { (passed + failed) as f64 / self.seconds } else { 0.0 };
         print::line(&format!(
