@@ -364,6 +364,7 @@ impl Entry {
             Event::MessagePosted { text, .. } => *text = Arc::from(""),
             Event::Notified { message, .. } | Event::AlertRaised { message, .. } => *message = Arc::from(""),
             Event::EvidenceKept { sent, .. } => *sent = Arc::from("{}"),
+            Event::Erased { kept } => *kept = Fields::default(),
             Event::EffectRequested { with, .. } => *with = Fields::default(),
             Event::Assigned { before, after, .. } => (*before, *after) = (Value::Null, Value::Null),
             Event::ViolationFound { message, evidence, .. } => {

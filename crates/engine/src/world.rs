@@ -119,7 +119,8 @@ impl World {
         let erased = matches!(entry.event, Event::Erased { .. });
         self.journal.push(entry);
         if erased {
-            for entry in &mut self.journal {
+            let earlier = self.journal.len().saturating_sub(1);
+            for entry in self.journal.iter_mut().take(earlier) {
                 entry.forget(&key);
             }
         }

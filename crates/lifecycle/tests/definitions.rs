@@ -588,6 +588,7 @@ fn an_order_is_kept_within_one_and_opened_by_it() {
     told_of(PACK, &ranked("within: sibling"), &["error[unknown-ref]", "no ref `sibling`"]);
     told_of(PACK, &ranked("within: needed"), &["error[within-many]", "`needed` names many entities"]);
     told_of(PACK, &ranked("within: kids"), &["error[unknown-ref]"]);
+    told_of(PACK, &ranked("within: [parent, parent]"), &["error[name-taken]", "`parent` is named twice"]);
     told_of(
         PACK,
         &ranked("open: settings.limit > 2"),
@@ -679,6 +680,8 @@ fn a_share_is_of_an_order_within_the_one_that_moves_it() {
         ("each: kids, ranked: r, first: 1, below: 1", which),
         ("each: kids, ranked: r, first: title", &["expected a number, this gives text"]),
         ("each: kids, ranked: r, last: tires", &["unknown name `tires`"]),
+        ("each: kids, ranked: r, first: 0%", &["error[bad-percentage]", "a share is 1% to 100%"]),
+        ("each: kids, ranked: r, last: 101%", &["error[bad-percentage]"]),
         ("each: kids, ranked: down, below: 3", below),
         ("each: kids, ranked: bare, below: 3", below),
     ] {
@@ -703,6 +706,16 @@ fn leaving_grants_nothing_and_ends_nowhere() {
         |fields: &str| ordered().replace("outcome: success", &format!("outcome: success, erase: [{fields}]"));
     compiled(PACK, &erase("")).unwrap();
     compiled(PACK, &erase("title, owner")).unwrap();
+    refused(
+        ("OPEN:   { initial: true", "OPEN: { initial: true, erase: []"),
+        &["error[erase-final]", "OPEN erases, so it must be final"],
+    );
+    told_of(
+        PACK,
+        &format!("{}rankings: {{ r: {{ in: [OPEN, CLOSED] }} }}\n", erase("title")),
+        &["error[ranks-erased]", "CLOSED erases what it would be ranked by"],
+    );
+    compiled(PACK, &format!("{}rankings: {{ r: {{ by: tries }} }}\n", erase("title"))).unwrap();
     told_of(PACK, &erase("titel"), &["error[unknown-field]", "did you mean `title`?"]);
     told_of(PACK, &erase("soon"), &["error[unknown-field]", "`soon`"]);
     refused_with("evidence: [start, stop]", &["error[unknown-transition]", "`stop`"]);
@@ -811,6 +824,18 @@ fn a_query_gives_rows_or_values() {
         ("q: { of: demo.task, counts: rows }", &["error[counts-alone]", "`counts` is for `answers`"]),
         ("q: { counts: rws, answers: { n: 1 } }", &["error[unknown-query]", "did you mean `rows`?"]),
         ("q: { counts: values, answers: { n: 1 } }", &["error[counts-rows]", "`values` has no rows"]),
+        (
+            "q: { counts: story, takes: { who: { type: string } }, answers: { n: 1 } }",
+            &["error[counts-rows]", "`story` has no rows"],
+        ),
+        (
+            "q: { counts: mine, answers: { n: 1 } }",
+            &["error[counts-rows]", "`mine` needs `who`, which nobody here gives it"],
+        ),
+        (
+            "q: { counts: mine, takes: { who: { type: integer } }, answers: { n: 1 } }",
+            &["error[counts-rows]", "`mine` needs `who`"],
+        ),
         ("q: { answers: { n: count.rows } }", &["unknown name `count.rows`"]),
         ("q: { answers: { n: ask.who } }", &["unknown name `ask.who`"]),
         ("q: { answers: { n: settings.lmit } }", &["unknown name `settings.lmit`", "settings.limit"]),

@@ -35,7 +35,8 @@ pub(super) fn of(
     let mut decider = Decider::new(law, view, now, false);
     let Found::Here(entity) = view.entity(&fire.entity) else { return None };
     let life = law.definition(&fire.entity.lifecycle, entity.definition)?;
-    if life.evidence.is_empty() || entity.kept >= MOST {
+    let erased = life.state(&entity.state).is_some_and(|it| it.erase.is_some());
+    if life.evidence.is_empty() || entity.kept >= MOST || erased {
         return None;
     }
     let request = Request::by(

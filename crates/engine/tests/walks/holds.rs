@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
-use trackside_engine::decide::reindex;
+use trackside_engine::entity::Entity;
 use trackside_engine::event::Event;
 use trackside_engine::world::World;
 use trackside_engine::{Decision, decide};
@@ -16,50 +16,39 @@ use crate::packs::Ground;
 
 /// No entity breaks what must always hold: the sweep would find nothing, and nothing is known to be broken.
 pub(crate) fn invariants(ground: &Ground, world: &World) -> Result<(), Broken> {
-    let broken = |what| Err(Broken::new("every invariant holds", what));
-    for entity in world.view.entities() {
-        let Some(life) = ground.life(&entity.key.lifecycle) else { continue };
-        let strict = |name: &Name| {
-            let excused = ground.hints.excused.iter();
-            let excused =
-                excused.filter(|(it, _, _)| entity.key.lifecycle == **it).any(|(_, it, _)| name == it);
-            let rule = life.invariants.iter().find(|it| it.name == *name);
-            !excused && rule.is_none_or(|it| it.severity >= Severity::Error && !it.needs_now)
-        };
-        if !life.invariants.iter().any(|it| strict(&it.name)) {
-            continue;
-        }
-        if let Some(rule) = entity.broken.iter().find(|it| strict(it)) {
-            return broken(format!("{} breaks {rule}, and the sweep has found it", entity.key));
-        }
-        let actor = Actor::new("trackside", ActorKind::System);
-        let command = Command::new(actor, Ask::Inspect { entity: entity.key.clone() });
-        match decide(&world.law, &world.view, &command, world.now) {
-            Decision::Accepted(accepted) => {
-                for entry in &accepted.entries {
-                    if let Event::ViolationFound { rule, message, evidence, .. } = &entry.event
-                        && strict(rule)
-                    {
-                        return broken(format!(
-                            "{} breaks {rule}: {message}; it saw {evidence:?}",
-                            entry.entity
-                        ));
-                    }
-                }
-            }
-            other => return broken(format!("{} cannot be inspected: {other:?}", entity.key)),
-        }
-    }
-    Ok(())
+    world.view.entities().into_iter().try_for_each(|it| invariants_of(ground, world, it))
 }
 
-/// Rankings kept as things moved are what a recount gives.
-pub(crate) fn orders(world: &World) -> Result<(), Broken> {
-    let wrong = reindex(&world.law, &world.view, world.now);
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(Broken::new("rankings are what a recount gives", format!("{wrong:?}")))
+/// The same of one entity.
+pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> Result<(), Broken> {
+    let broken = |what| Err(Broken::new("every invariant holds", what));
+    let Some(life) = ground.life(&entity.key.lifecycle) else { return Ok(()) };
+    let strict = |name: &Name| {
+        let excused = ground.hints.excused.iter();
+        let excused = excused.filter(|(it, _, _)| entity.key.lifecycle == **it).any(|(_, it, _)| name == it);
+        let rule = life.invariants.iter().find(|it| it.name == *name);
+        !excused && rule.is_none_or(|it| it.severity >= Severity::Error && !it.needs_now)
+    };
+    if !life.invariants.iter().any(|it| strict(&it.name)) {
+        return Ok(());
+    }
+    if let Some(rule) = entity.broken.iter().find(|it| strict(it)) {
+        return broken(format!("{} breaks {rule}, and the sweep has found it", entity.key));
+    }
+    let actor = Actor::new("trackside", ActorKind::System);
+    let command = Command::new(actor, Ask::Inspect { entity: entity.key.clone() });
+    match decide(&world.law, &world.view, &command, world.now) {
+        Decision::Accepted(accepted) => {
+            for entry in &accepted.entries {
+                if let Event::ViolationFound { rule, message, evidence, .. } = &entry.event
+                    && strict(rule)
+                {
+                    return broken(format!("{} breaks {rule}: {message}; it saw {evidence:?}", entry.entity));
+                }
+            }
+            Ok(())
+        }
+        other => broken(format!("{} cannot be inspected: {other:?}", entity.key)),
     }
 }
 

@@ -26,6 +26,7 @@ mod ids;
 mod journal;
 mod leases;
 mod openings;
+mod orders;
 mod packs;
 mod questions;
 mod runs;

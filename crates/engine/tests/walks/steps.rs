@@ -42,7 +42,7 @@ impl Step {
             12,                                    // claim
             8,                                     // heartbeat
             14,                                    // settle
-            6,                                     // blind
+            20,                                    // blind
             24,                                    // time
             3,                                     // sweep
             4,                                     // crash

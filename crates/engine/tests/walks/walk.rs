@@ -24,6 +24,7 @@ use crate::holds;
 use crate::journal;
 use crate::leases::Leases;
 use crate::openings;
+use crate::orders;
 use crate::packs::Ground;
 use crate::questions;
 use crate::steps::Step;
@@ -184,7 +185,7 @@ impl<'a> Walk<'a> {
             holds::nothing_lies(&self.world)?;
         }
         holds::only_ones(&self.world)?;
-        holds::orders(&self.world)?;
+        orders::agree(self.ground, &self.world)?;
         self.counts.agree(self.ground, &self.world.view)?;
         if self.corrected { Ok(()) } else { holds::invariants(self.ground, &self.world) }
     }
@@ -255,7 +256,13 @@ impl<'a> Walk<'a> {
                         format!("accepted after {once:?}"),
                     ));
                 }
-                self.corrected |= matches!(command.ask, Ask::Correct { .. });
+                if let Ask::Correct { entity, .. } = &command.ask {
+                    // Not even that may break what must hold; but what was broken before does not stop it.
+                    if !std::mem::replace(&mut self.corrected, true) {
+                        let corrected = self.world.view.get(entity).expect("what was corrected");
+                        holds::invariants_of(self.ground, &self.world, corrected)?;
+                    }
+                }
                 if command.idempotency_key.is_some() {
                     self.again = Some(command.clone());
                 }
