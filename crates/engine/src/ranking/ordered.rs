@@ -1,7 +1,7 @@
 //! A sorted set that also tells places: how many come before one.
 
 /// Most items of a block; a full one is halved. Blocks are few, so that counting them is nothing.
-const BLOCK: usize = 512;
+const BLOCK: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ordered<T> {
