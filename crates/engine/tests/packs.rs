@@ -74,3 +74,18 @@ fn mission_holds() {
 fn build_holds() {
     holds("../../packs/build");
 }
+
+#[test]
+fn coding_holds() {
+    holds("../../packs/coding");
+}
+
+#[test]
+fn turns_holds() {
+    holds("../../packs/turns");
+}
+
+#[test]
+fn research_holds() {
+    holds("../../packs/research");
+}

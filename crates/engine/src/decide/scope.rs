@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use trackside_lifecycle::guard::{self, Fault, Guard, Slot};
-use trackside_lifecycle::model::{Count, Counter, Lifecycle, Look, Read, SlotLook, Tally as TallyKind};
+use trackside_lifecycle::model::{
+    Count, Counter, Lifecycle, Look, Read, SlotLook, Tally as TallyKind, Timer, TimerKind,
+};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -478,7 +480,10 @@ pub(crate) fn kind_of(lifecycle: &Name) -> Name {
 /// Some timer of it has passed its whole length.
 pub(crate) fn is_overdue(life: &Lifecycle, entity: &Entity, now: Timestamp) -> bool {
     entity.timers.iter().any(|(name, timer)| {
-        life.timer(name).is_some_and(|it| matches!(it.kind, trackside_lifecycle::model::TimerKind::After(_)))
+        // What a timer fires when it is due is its own answer; what stands still is not late.
+        let waits = |it: &Timer| matches!(it.kind, TimerKind::After(_)) && it.then.is_none();
+        life.timer(name).is_some_and(waits)
+            && timer.running_since.is_some()
             && timer.length.0 > 0
             && timer.elapsed(now) >= timer.length
     })
