@@ -81,3 +81,27 @@ fn told(fields: &Fields) -> Arc<str> {
     }
     Arc::from(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use trackside_lifecycle::name::Name;
+    use trackside_lifecycle::value::Value;
+
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_cut_between_characters() {
+        let sent = |text: &str| {
+            let mut fields = Fields::default();
+            fields.put(&Name::new("text"), Value::text(text));
+            told(&fields)
+        };
+        assert_eq!(&*sent("short"), r#"{"text":"short"}"#);
+        for shift in 0..4 {
+            let long = format!("{}{}", "x".repeat(shift), "€".repeat(10_000));
+            let kept = sent(&long);
+            assert!(kept.len() <= LONGEST + "…".len() && kept.len() > LONGEST - 4, "{}", kept.len());
+            assert!(kept.ends_with('…'));
+        }
+    }
+}

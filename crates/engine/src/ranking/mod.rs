@@ -115,11 +115,6 @@ impl Ranking {
         self.around.get(&(position, id.clone())).into_iter().flatten()
     }
 
-    /// Somebody in an order, who sees what all in it see.
-    pub fn anyone(&self, within: &Within) -> Option<&Name> {
-        self.orders.get(within)?.lists.values().find_map(|it| it.iter().next()).map(|it| &it.id)
-    }
-
     /// Its place in its order, counted from one.
     pub fn rank(&self, id: &Name) -> Option<usize> {
         let place = self.places.get(id)?;
@@ -241,4 +236,87 @@ fn merged<'a>(
         let (n, _) = best?;
         lists.get_mut(n)?.next().map(|it| &it.id)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use trackside_lifecycle::value::Value;
+
+    use super::*;
+
+    fn place(within: &[&str], meant_for: Option<&str>, weight: i64) -> Place {
+        Place {
+            within: within.iter().map(|it| Name::new(it)).collect(),
+            meant_for: meant_for.map(Name::new),
+            weights: vec![Weight::new(&Value::Int(weight), false)].into(),
+            since: Timestamp(0),
+        }
+    }
+
+    fn names<'a>(all: impl Iterator<Item = &'a Name>) -> Vec<&'a str> {
+        all.map(Name::as_str).collect()
+    }
+
+    /// Two orders; in the first, things for anybody, for ada and for bob stand mixed.
+    fn mixed() -> Ranking {
+        let mut ranking = Ranking::default();
+        let all = [
+            ("a", "x", None, 1),
+            ("b", "x", Some("ada"), 2),
+            ("c", "x", Some("bob"), 3),
+            ("d", "x", None, 4),
+            ("e", "x", Some("ada"), 5),
+            ("f", "y", None, 0),
+            ("g", "y", Some("bob"), 6),
+        ];
+        for (id, within, meant_for, weight) in all {
+            ranking.put(&Name::new(id), Some(&place(&[within], meant_for, weight)));
+        }
+        ranking
+    }
+
+    #[test]
+    fn an_order_is_one_whoever_its_entries_are_meant_for() {
+        let ranking = mixed();
+        let x = vec![Name::new("x")];
+        assert_eq!(names(ranking.ascending(&x)), ["a", "b", "c", "d", "e"]);
+        assert_eq!(names(ranking.descending(&x)), ["e", "d", "c", "b", "a"]);
+        assert_eq!(names(ranking.below(&x, &Key::from(&Value::Int(3)))), ["a", "b"]);
+        assert_eq!(ranking.size(&x), 5);
+        let ranks = ["a", "b", "c", "d", "e"].map(|it| ranking.rank(&Name::new(it)));
+        assert_eq!(ranks, [1, 2, 3, 4, 5].map(Some));
+        assert_eq!(ranking.rank(&Name::new("g")), Some(2));
+        assert_eq!(ranking.rank(&Name::new("nobody")), None);
+    }
+
+    #[test]
+    fn what_is_handed_out_is_open_and_for_the_caller() {
+        let mut ranking = mixed();
+        assert_eq!(names(ranking.open(Some(&Name::new("ada")))), ["f", "a", "b", "d", "e"]);
+        assert_eq!(names(ranking.open(Some(&Name::new("eve")))), ["f", "a", "d"]);
+        assert_eq!(names(ranking.open(None)), ["f", "a", "b", "c", "d", "e", "g"]);
+        ranking.set_open(&vec![Name::new("x")], false);
+        assert_eq!(ranking.is_open(&vec![Name::new("x")]), Some(false));
+        assert_eq!(names(ranking.open(Some(&Name::new("bob")))), ["f", "g"]);
+        // A closed order takes new ones, and stays closed.
+        ranking.put(&Name::new("h"), Some(&place(&["x"], None, 0)));
+        assert_eq!(names(ranking.open(Some(&Name::new("ada")))), ["f"]);
+        ranking.set_open(&vec![Name::new("x")], true);
+        assert_eq!(names(ranking.open(Some(&Name::new("eve")))), ["f", "h", "a", "d"]);
+    }
+
+    #[test]
+    fn a_place_is_left_before_another_is_taken() {
+        let mut ranking = mixed();
+        ranking.put(&Name::new("f"), Some(&place(&["x"], None, 9)));
+        ranking.put(&Name::new("g"), None);
+        assert_eq!(names(ranking.ascending(&vec![Name::new("x")])), ["a", "b", "c", "d", "e", "f"]);
+        assert_eq!(ranking.is_open(&vec![Name::new("y")]), None, "nobody is left there");
+        assert_eq!(ranking.around(0, &Name::new("y")).count(), 0);
+        assert_eq!(ranking.around(0, &Name::new("x")).count(), 1);
+        for id in ["a", "b", "c", "d", "e", "f"] {
+            ranking.put(&Name::new(id), None);
+        }
+        assert_eq!(ranking, Ranking::default(), "nothing stays of what is gone");
+    }
 }
