@@ -140,14 +140,13 @@ impl Ranking {
         merged(lists.collect(), |a, b| a > b)
     }
 
-    /// Those whose first weight comes before that of `key`, first to last.
+    /// Those whose first weight, an ascending one, is below `key`, first to last.
     pub fn below<'a>(&'a self, within: &Within, key: &'a Key) -> impl Iterator<Item = &'a Name> {
         let low = |id: &&Name| {
             let first = self.places.get(*id).and_then(|it| it.weights.first());
             match first {
                 Some(Weight::Up(it)) => it < key,
-                Some(Weight::Down(it)) => it.0 > *key,
-                None => false,
+                Some(Weight::Down(_)) | None => false,
             }
         };
         self.ascending(within).take_while(low)
