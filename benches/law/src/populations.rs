@@ -127,7 +127,7 @@ pub(crate) fn build(case: &Case, world: &mut World) -> Vec<Command> {
                     world,
                     &format!("coding.agent/coder-{n}"),
                     "IDLE",
-                    &serde_json::json!({ "role": "coder" }),
+                    &serde_json::json!({ "role": "coder", "registered": true }),
                 );
             }
             for n in 0..many {

@@ -17,6 +17,7 @@ use trackside_lifecycle::value::Value;
 
 use crate::cast::Cast;
 use crate::dice::Dice;
+use crate::findings;
 use crate::ids;
 use crate::packs::Ground;
 use crate::values::Source;
@@ -25,6 +26,16 @@ use crate::values::Source;
 const THOUGHTS: usize = 7;
 /// How many ask in vain before the next thing is thought of.
 const VOICES: usize = 12;
+
+/// How a request would fare.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    /// Somebody else might.
+    NotYou,
+    /// Not in this way.
+    NotSo,
+}
 
 /// Somebody who looks at the world and asks for something.
 #[derive(Debug)]
@@ -45,12 +56,12 @@ impl Asking<'_> {
             for (actor, subject) in self.likely(&entity.key.id, Some(entity), dice).into_iter().take(VOICES) {
                 let command = self.fire(entity, arm, actor, subject, dice);
                 match self.tried(&command) {
-                    None => return Some(command),
-                    Some(Stage::Who | Stage::Edge) => last = Some(command),
-                    Some(_) => {
-                        let again =
-                            self.fire(entity, arm, command.actor.clone(), command.on_behalf_of.clone(), dice);
-                        if self.tried(&again).is_none() {
+                    Answer::Yes => return Some(command),
+                    Answer::NotYou => last = Some(command),
+                    Answer::NotSo => {
+                        let (actor, subject) = (command.actor.clone(), command.on_behalf_of.clone());
+                        let again = self.fire(entity, arm, actor, subject, dice);
+                        if self.tried(&again) == Answer::Yes {
                             return Some(again);
                         }
                         last = Some(again);
@@ -107,9 +118,9 @@ impl Asking<'_> {
                     command = command.because("it is needed");
                 }
                 match self.tried(&command) {
-                    None => return Some(command),
-                    Some(Stage::Who) => last = Some(command),
-                    Some(_) => {
+                    Answer::Yes => return Some(command),
+                    Answer::NotYou => last = Some(command),
+                    Answer::NotSo => {
                         last = Some(command);
                         if dice.percent(50) {
                             break;
@@ -149,7 +160,7 @@ impl Asking<'_> {
                 Claim { lifecycle: (*lifecycle).clone(), event: Some((*event).clone()), only: None, fields };
             let mut command = Command::new(actor, Ask::Claim(claim));
             command.on_behalf_of = subject;
-            if self.tried(&command).is_none() {
+            if self.tried(&command) == Answer::Yes {
                 return Some(command);
             }
             last = Some(command);
@@ -234,12 +245,14 @@ impl Asking<'_> {
         Some(Command::new(actor, ask).because("it was wrong"))
     }
 
-    /// The stage at which it is refused; none if it would be accepted.
-    fn tried(&self, command: &Command) -> Option<Stage> {
+    /// What the engine would say.
+    fn tried(&self, command: &Command) -> Answer {
         match decide(&self.world.law, &self.world.view, command, self.world.now) {
-            Decision::Accepted(_) => None,
-            Decision::Refused(refusal) => Some(refusal.stage),
-            Decision::Replayed { .. } | Decision::Needs(_) => Some(Stage::Replay),
+            Decision::Accepted(_) => Answer::Yes,
+            // Something to look at: it is asked for.
+            Decision::Refused(refusal) if findings::is_mistake(&refusal) => Answer::Yes,
+            Decision::Refused(refusal) if refusal.stage <= Stage::Who => Answer::NotYou,
+            Decision::Refused(_) | Decision::Replayed { .. } | Decision::Needs(_) => Answer::NotSo,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trackside_engine::coverage::points_of;
 use trackside_engine::trace::{Point, PointKind, Trace};
 
-use crate::drops::Drops;
+use crate::findings::Findings;
 use crate::packs::Ground;
 use crate::walk::Walked;
 
@@ -17,7 +17,7 @@ pub(crate) struct Depth {
     entries: usize,
     entities: usize,
     refused: BTreeMap<&'static str, usize>,
-    drops: Drops,
+    findings: Findings,
     /// Transitions that were reached, of all there are.
     reached: (usize, usize),
 }
@@ -32,7 +32,7 @@ impl Depth {
         for (code, times) in walked.refused {
             *self.refused.entry(code).or_default() += times;
         }
-        self.drops.add(walked.drops);
+        self.findings.add(walked.findings);
     }
 
     /// Percent of the requests that were accepted.
@@ -64,10 +64,10 @@ impl Depth {
             self.reached(),
         );
         println!("  refused: {:?}", self.refused);
-        for (line, times) in &self.drops.mistakes {
+        for (line, times) in &self.findings.mistakes {
             println!("  mistake, {times} times: {line}");
         }
-        for (line, times) in &self.drops.others {
+        for (line, times) in &self.findings.others {
             println!("  {times} times: {line}");
         }
         for point in missed {

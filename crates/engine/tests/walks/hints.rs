@@ -18,8 +18,8 @@ pub(crate) struct Hints {
     pub(crate) meanings: &'static [(&'static str, Meaning)],
     /// Settings that some walks have, so that limits are reached: name and JSON.
     pub(crate) settings: &'static [(&'static str, &'static str)],
-    /// Invariants that may be broken between two sweeps: lifecycle, name, why.
-    pub(crate) excused: &'static [(&'static str, &'static str, &'static str)],
+    /// Mistakes that are known, by a part of what is said of them, and why they may stay.
+    pub(crate) known: &'static [(&'static str, &'static str)],
 }
 
 /// What a field is about, where its type only says that it is text.
@@ -48,7 +48,7 @@ const NONE: Hints = Hints {
     deputies: &[],
     meanings: &[],
     settings: &[],
-    excused: &[],
+    known: &[],
 };
 
 const ALL: &[Hints] = &[
@@ -101,6 +101,10 @@ const ALL: &[Hints] = &[
             ("maxActiveAgents", "2"),
             ("redApprovers", "3"),
         ],
+        known: &[
+            ("`size(assigneeIds) == # ||", "a default that is sent as null is null for good"),
+            ("A title is required", "the invariant is the check of edit"),
+        ],
         ..NONE
     },
     Hints {
@@ -124,6 +128,10 @@ const ALL: &[Hints] = &[
             ("reportsRequired", "true"),
             ("guidedRetries", "2"),
         ],
+        known: &[(
+            "`dependencies == null || dependencies.all(",
+            "a default that is sent as null is null for good",
+        )],
         ..NONE
     },
     Hints {
@@ -139,6 +147,19 @@ const ALL: &[Hints] = &[
             ("merge_commit", One(&["\"abc1234\"", "\"0123456789abcdef0123456789abcdef01234567\""])),
             ("at", One(&["\"src/lib.rs:12\"", "\"src/main.rs:7\""])),
             ("generation", One(&["1", "1", "2"])),
+            (
+                "kind",
+                One(&[
+                    "\"retry_loop\"",
+                    "\"trade_off\"",
+                    "\"workaround\"",
+                    "\"external_blocker\"",
+                    "\"spec_ambiguity\"",
+                ]),
+            ),
+            ("error_pattern", One(&["\"E1\""])),
+            ("root_cause", One(&["\"cause\""])),
+            ("blocker_service", One(&["\"npm\""])),
         ],
         settings: &[
             ("max_failed_coders", "1"),
@@ -148,10 +169,18 @@ const ALL: &[Hints] = &[
             ("findings_required", "true"),
             ("full_commits", "true"),
             ("rubber_stamp_verdicts", "1"),
+            ("breaker_retry_loops", "1"),
+            ("breaker_debts", "1"),
+            ("breaker_root_causes", "1"),
+            ("breaker_blockers", "1"),
             (
                 "breaker_responses",
                 "{\"ARCHITECTURE_FLAW\":\"halt\",\"SCOPE_FLAW\":\"warning\",\"SPEC_FLAW\":\"checkpoint\"}",
             ),
+        ],
+        known: &[
+            ("`stretch ? null : sprint_id`", "a default that is sent as null is null for good"),
+            ("`!(id in depends_on)`", "a default that is sent as null is null for good"),
         ],
         ..NONE
     },
@@ -177,6 +206,7 @@ const ALL: &[Hints] = &[
             ("humanInterruptMode", "\"parallel\""),
             ("autoDetectTurnEnd", "true"),
         ],
+        known: &[("size(room.allowedRoles) == # ||", "a default that is sent as null is null for good")],
         ..NONE
     },
     Hints {

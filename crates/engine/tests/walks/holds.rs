@@ -24,10 +24,8 @@ pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> 
     let broken = |what| Err(Broken::new("every invariant holds", what));
     let Some(life) = ground.life(&entity.key.lifecycle) else { return Ok(()) };
     let strict = |name: &Name| {
-        let excused = ground.hints.excused.iter();
-        let excused = excused.filter(|(it, _, _)| entity.key.lifecycle == **it).any(|(_, it, _)| name == it);
         let rule = life.invariants.iter().find(|it| it.name == *name);
-        !excused && rule.is_none_or(|it| it.severity >= Severity::Error && !it.needs_now)
+        rule.is_none_or(|it| it.severity >= Severity::Error && !it.needs_now)
     };
     if !life.invariants.iter().any(|it| strict(&it.name)) {
         return Ok(());
@@ -69,11 +67,15 @@ pub(crate) fn nothing_lies(world: &World) -> Result<(), Broken> {
 }
 
 /// No two open entities of a lifecycle have in common what no two may.
-pub(crate) fn only_ones(world: &World) -> Result<(), Broken> {
+pub(crate) fn only_ones(ground: &Ground, world: &World) -> Result<(), Broken> {
     let broken = |what| Err(Broken::new("no two open entities are the same", what));
     let mut seen = BTreeMap::new();
     for entity in world.view.entities() {
         let Some(same) = &entity.same else { continue };
+        let state = ground.life(&entity.key.lifecycle).and_then(|it| it.state(&entity.state));
+        if state.is_some_and(|it| it.last || it.outcome.is_some()) {
+            return broken(format!("{} is closed and still has {same}", entity.key));
+        }
         let key = (entity.key.lifecycle.clone(), same.clone());
         if world.view.same(&key.0, &key.1) != Some(&entity.key) {
             return broken(format!("{} has {same} and is not known for it", entity.key));

@@ -103,10 +103,25 @@ const RESEARCH: &[Line] = &[
     ("reflection-1", "pass_review", "research.hypothesis/H-1", r#"{}"#),
     ("ranking-1", "rank", "research.hypothesis/H-1", r#"{}"#),
     ("reflection-1", "begin_review", "research.hypothesis/H-2", r#"{}"#),
-    ("reflection-1", "pass_review", "research.hypothesis/H-2", r#"{}"#),
-    ("ranking-1", "rank", "research.hypothesis/H-2", r#"{}"#),
     ("worker-1", "assign", "research.task/T-1", r#"{}"#),
     ("worker-1", "start", "research.task/T-1", r#"{}"#),
+    (
+        "supervisor-1",
+        "create",
+        "research.task/T-3",
+        r#"{"session":"S-1","type":"evolve","depends_on":["T-1"],"priority":"low"}"#,
+    ),
+    ("hank", "create", "research.resource/R-1", r#"{}"#),
+    ("mia", "create", "research.session/S-2", r#"{"goal":"What?","resources":["R-1"],"capacity":2}"#),
+    ("supervisor-1", "parsed", "research.session/S-2", r#"{"plan":"Think."}"#),
+    ("safety-1", "checked", "research.session/S-2", r#"{"safety":"SAFE"}"#),
+    ("supervisor-1", "activate", "research.session/S-2", r#"{}"#),
+    (
+        "generation-1",
+        "create",
+        "research.hypothesis/H-3",
+        r#"{"session":"S-2","summary":"That.","confidence":0.9}"#,
+    ),
 ];
 
 /// The commands of a pack's opening, in order.

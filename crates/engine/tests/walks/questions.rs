@@ -7,11 +7,11 @@ use trackside_lifecycle::model::{FieldType, Fit};
 use trackside_lifecycle::value::Value;
 
 use crate::cast::Cast;
-use crate::drops::Drops;
+use crate::findings::Findings;
 use crate::packs::Ground;
 
 /// Asks all of them, about the first entity and the first actor where a parameter is a name.
-pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, drops: &mut Drops) {
+pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, findings: &mut Findings) {
     let (Some(actor), Some(entity)) =
         (cast.present().first().copied(), world.view.entities().first().copied())
     else {
@@ -26,7 +26,7 @@ pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, drops: &
                 Ok(_) => {}
                 // Nothing of this name has a history.
                 Err(QueryError(_)) if query.history.is_some() => {}
-                Err(QueryError(why)) => drops.asked(&query.name, &why.join("; ")),
+                Err(QueryError(why)) => findings.asked(ground, &query.name, &why.join("; ")),
             }
         }
     }

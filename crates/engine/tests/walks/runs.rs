@@ -68,19 +68,19 @@ pub(crate) fn opens(name: &str) {
 }
 
 /// Whether mistakes of packs are only counted, to see all of them at once.
-fn tolerant() -> bool {
+pub(crate) fn tolerant() -> bool {
     std::env::var_os("TRACKSIDE_WALKS_TOLERANT").is_some()
 }
 
 fn kept(walk: &mut Walk<'_>, step: &Step) -> Result<(), Broken> {
     walk.take(step)?;
-    if tolerant() { Ok(()) } else { walk.walked.drops.mistake() }
+    if tolerant() { Ok(()) } else { walk.walked.findings.mistake() }
 }
 
 fn ended(walk: Walk<'_>) -> Result<Walked, Broken> {
     let walked = walk.end()?;
     if !tolerant() {
-        walked.drops.mistake()?;
+        walked.findings.mistake()?;
     }
     Ok(walked)
 }

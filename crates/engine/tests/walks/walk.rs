@@ -19,7 +19,8 @@ use crate::broken::Broken;
 use crate::cast::Cast;
 use crate::counts::Counts;
 use crate::dice::Dice;
-use crate::drops::Drops;
+use crate::effects::Effects;
+use crate::findings::Findings;
 use crate::holds;
 use crate::journal;
 use crate::leases::Leases;
@@ -41,7 +42,7 @@ pub(crate) struct Walked {
     pub(crate) entities: usize,
     /// Refusals by their code.
     pub(crate) refused: BTreeMap<&'static str, usize>,
-    pub(crate) drops: Drops,
+    pub(crate) findings: Findings,
     /// One line per step.
     pub(crate) story: Vec<String>,
 }
@@ -89,6 +90,7 @@ pub(crate) struct Walk<'a> {
     again: Option<Command>,
     counts: Counts,
     leases: Leases,
+    effects: Effects,
     pub(crate) walked: Walked,
 }
 
@@ -113,6 +115,7 @@ impl<'a> Walk<'a> {
             again: None,
             counts: Counts::default(),
             leases: Leases::default(),
+            effects: Effects::default(),
             walked,
         }
     }
@@ -132,7 +135,7 @@ impl<'a> Walk<'a> {
     /// The end: everything can be told again.
     pub(crate) fn end(mut self) -> Result<Walked, Broken> {
         journal::replays(&self.world)?;
-        questions::have_answers(self.ground, &self.world, &self.cast, &mut self.walked.drops);
+        questions::have_answers(self.ground, &self.world, &self.cast, &mut self.walked.findings);
         self.walked.entries = self.world.journal.len();
         self.walked.entities = self.world.view.len();
         Ok(self.walked)
@@ -174,8 +177,9 @@ impl<'a> Walk<'a> {
             self.note(&entry);
             journal::follows(self.ground, &self.world, place)?;
             self.leases.follow(&entry)?;
+            self.effects.follow(&entry)?;
             if !self.corrected {
-                self.walked.drops.look(self.ground, &entry);
+                self.walked.findings.look(self.ground, &entry);
             }
         }
         if first == self.world.journal.len() && !passed {
@@ -184,7 +188,7 @@ impl<'a> Walk<'a> {
         if passed {
             holds::nothing_lies(&self.world)?;
         }
-        holds::only_ones(&self.world)?;
+        holds::only_ones(self.ground, &self.world)?;
         orders::agree(self.ground, &self.world)?;
         self.counts.agree(self.ground, &self.world.view)?;
         if self.corrected { Ok(()) } else { holds::invariants(self.ground, &self.world) }
@@ -272,7 +276,7 @@ impl<'a> Walk<'a> {
                     return Err(Broken::new("a refusal says why", format!("{refusal:?}")));
                 }
                 if !self.corrected && !matches!(command.ask, Ask::Correct { .. }) {
-                    self.walked.drops.refused(&refusal);
+                    self.walked.findings.refused(self.ground, &refusal);
                 }
                 let mut expected: View = before.0;
                 if let Some(kept) = &refusal.kept {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::refusal::Refusal;
+use trackside_engine::refusal::{Refusal, Stage};
 use trackside_lifecycle::name::Name;
 
 use crate::broken::Broken;
@@ -11,14 +11,14 @@ use crate::packs::Ground;
 
 /// What was found, in words that are the same for every entity, and how often.
 #[derive(Debug, Default)]
-pub(crate) struct Drops {
+pub(crate) struct Findings {
     /// Mistakes of a pack: expressions without an answer, rules that lead into what invariants forbid.
     pub(crate) mistakes: BTreeMap<String, usize>,
     /// Everything else that was dropped, which may be meant so.
     pub(crate) others: BTreeMap<String, usize>,
 }
 
-impl Drops {
+impl Findings {
     /// Looks at an alert about a dropped move.
     pub(crate) fn look(&mut self, ground: &Ground, entry: &Entry) {
         let Event::AlertRaised { kind, message, .. } = &entry.event else { return };
@@ -28,24 +28,31 @@ impl Drops {
         let why = message.split_once("could not be done: ").map_or(&**message, |(_, it)| it);
         let condition = entry.condition.as_deref().unwrap_or_default();
         let line = format!("{} {condition} dropped: {}", entry.entity.lifecycle, plain(why));
-        let mistake = unanswered(why) || breaks_invariant(ground, why);
-        let found = if mistake { &mut self.mistakes } else { &mut self.others };
-        *found.entry(line).or_default() += 1;
+        if unanswered(why) || breaks_invariant(ground, why) {
+            self.mistaken(ground, line);
+        } else {
+            *self.others.entry(line).or_default() += 1;
+        }
     }
 
-    /// Looks at a refusal. What is asked for is refused by a rule that says so, not because rules have no answer,
-    /// no end, or would do what must not be.
-    pub(crate) fn refused(&mut self, refusal: &Refusal) {
-        let codes = ["evaluation-failed", "too-many-moves", "invariant-violated", "always-refused"];
-        if codes.contains(&refusal.code) {
-            let line = format!("refused, {}: {}", refusal.code, plain(&refusal.detail));
-            *self.mistakes.entry(line).or_default() += 1;
+    /// Looks at a refusal.
+    pub(crate) fn refused(&mut self, ground: &Ground, refusal: &Refusal) {
+        if is_mistake(refusal) {
+            let unanswered = refusal.errors.iter().find(|it| it.code == "evaluation-failed");
+            let why = unanswered.map_or(&refusal.detail, |it| &it.message);
+            self.mistaken(ground, format!("refused, {}: {}", refusal.code, plain(why)));
         }
     }
 
     /// A question of the pack that has no answer.
-    pub(crate) fn asked(&mut self, query: &Name, why: &str) {
-        *self.mistakes.entry(format!("query {query}: {}", plain(why))).or_default() += 1;
+    pub(crate) fn asked(&mut self, ground: &Ground, query: &Name, why: &str) {
+        self.mistaken(ground, format!("query {query}: {}", plain(why)));
+    }
+
+    fn mistaken(&mut self, ground: &Ground, line: String) {
+        let known = ground.hints.known.iter().any(|(it, _)| line.contains(it));
+        let found = if known { &mut self.others } else { &mut self.mistakes };
+        *found.entry(line).or_default() += 1;
     }
 
     /// The first mistake, if there is one.
@@ -66,6 +73,15 @@ impl Drops {
             *self.others.entry(line).or_default() += times;
         }
     }
+}
+
+/// What is asked for is refused by a rule that says so, not because rules have no answer, no end, or would do what must not be.
+pub(crate) fn is_mistake(refusal: &Refusal) -> bool {
+    let codes = ["evaluation-failed", "too-many-moves", "invariant-violated", "always-refused"];
+    // Whoever may not ask for it learns of later stages only by the way.
+    let later =
+        refusal.stage > Stage::Version && refusal.errors.iter().any(|it| it.code == "evaluation-failed");
+    codes.contains(&refusal.code) || later
 }
 
 /// Numbers and ids left out.
