@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Claim, Command, Fire, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
@@ -103,7 +103,7 @@ impl Asking<'_> {
             }
             let id = ids::fresh(self.ground, &self.world.view, self.cast, life, dice)?;
             for (actor, subject) in self.likely(&id, None, dice).into_iter().take(VOICES) {
-                let mut fields = self.sent(life, None, &life.create.takes, &mut Vec::new(), dice);
+                let mut fields = self.sent(life, None, &life.create.takes, &[], dice);
                 for (name, _) in &life.create.require {
                     if fields.get(name).is_none()
                         && let Some(take) = life.create.takes.iter().find(|it| it.name == *name)
@@ -218,7 +218,7 @@ impl Asking<'_> {
         let home = if ok { effect.ok.as_ref() } else { effect.failed.as_ref() };
         let arm = home.and_then(|it| life.transition(it)).and_then(|it| it.arms.first());
         let takes = arm.map(|it| it.takes.as_slice()).unwrap_or_default();
-        let fields = self.sent(life, Some(entity), takes, &mut Vec::new(), dice);
+        let fields = self.sent(life, Some(entity), takes, &[], dice);
         // An effect that was answered before, or never asked for.
         let effect = if dice.percent(95) { *id } else { *id + 1_000 };
         let actor = self.cast.find(&Name::new("cron"))?.clone();
@@ -318,8 +318,8 @@ impl Asking<'_> {
         dice: &mut Dice,
     ) -> Command {
         let life = self.ground.life(&entity.key.lifecycle).expect("its lifecycle");
-        let mut wanted = wanted(life, entity, arm);
-        let mut fields = self.sent(life, Some(entity), &arm.takes, &mut wanted, dice);
+        let wanted = wanted(life, entity, arm);
+        let mut fields = self.sent(life, Some(entity), &arm.takes, &wanted, dice);
         for aim in aims(&arm.target) {
             if let Aim::Ask { among, .. } = aim
                 && let Some(state) = dice.pick(&among.0)
@@ -366,7 +366,7 @@ impl Asking<'_> {
         life: &Lifecycle,
         entity: Option<&Entity>,
         takes: &[Take],
-        wanted: &mut Vec<Name>,
+        wanted: &[Name],
         dice: &mut Dice,
     ) -> Fields {
         let share = [0, 50, 50, 100][dice.below(4)];
@@ -389,45 +389,6 @@ impl Asking<'_> {
     fn source<'s>(&'s self, life: &'s Lifecycle, entity: Option<&'s Entity>) -> Source<'s> {
         let (ground, view, cast, now) = (self.ground, &self.world.view, self.cast, self.world.now);
         Source { ground, view, cast, now, life, entity }
-    }
-
-    /// Who might ask, those first whom the entity speaks of.
-    fn likely(&self, id: &Name, entity: Option<&Entity>, dice: &mut Dice) -> Vec<(Actor, Option<Name>)> {
-        let named = |actor: &Name| {
-            id == actor
-                || id.rsplit(':').next() == Some(actor.as_str())
-                || entity.is_some_and(|it| {
-                    it.fields.iter().any(|(_, value)| mentions(value, actor))
-                        || it.leases.iter().any(|(_, lease)| lease.holder.as_ref() == Some(actor))
-                })
-        };
-        let present = dice.shuffled(self.cast.present());
-        let (mut first, rest): (Vec<&Actor>, Vec<&Actor>) = present.into_iter().partition(|it| named(&it.id));
-        if dice.percent(75) {
-            first.extend(rest);
-        } else {
-            first = dice.shuffled(first.into_iter().chain(rest).collect());
-        }
-        let mut likely: Vec<(Actor, Option<Name>)> = Vec::new();
-        for actor in first {
-            likely.push((actor.clone(), None));
-            // Whoever speaks for others, speaks for those whom it is about.
-            if actor.roles.iter().any(|it| self.ground.hints.deputies.contains(&it.as_str())) {
-                let agents = dice.shuffled(self.cast.agents());
-                let subject = agents.iter().find(|it| named(it)).or(agents.first()).cloned();
-                likely.push((actor.clone(), subject));
-            }
-        }
-        likely
-    }
-
-    fn anybody(&self, dice: &mut Dice) -> Option<(Actor, Option<Name>)> {
-        let present = self.cast.present();
-        let actor = (*dice.pick(&present)?).clone();
-        let agents = self.cast.agents();
-        let subject =
-            dice.pick(&agents).cloned().filter(|_| actor.kind != ActorKind::Human && dice.percent(10));
-        Some((actor, subject))
     }
 }
 
@@ -455,13 +416,5 @@ fn aims(target: &Target) -> Vec<&Aim> {
     match target {
         Target::One(aim) => vec![aim],
         Target::Choices(choices) => choices.iter().map(|Choice { aim, .. }| aim).collect(),
-    }
-}
-
-fn mentions(value: &Value, actor: &Name) -> bool {
-    match value {
-        Value::Text(text) => **text == **actor,
-        Value::List(list) => list.iter().any(|it| mentions(it, actor)),
-        _ => false,
     }
 }

@@ -9,6 +9,9 @@ use trackside_lifecycle::name::Name;
 use crate::broken::Broken;
 use crate::packs::Ground;
 
+/// What is promised of a pack.
+pub(crate) const RULES: &str = "the rules of a pack have an answer and keep its invariants";
+
 /// What was found, in words that are the same for every entity, and how often.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -58,9 +61,7 @@ impl Findings {
     /// The first mistake, if there is one.
     pub(crate) fn mistake(&self) -> Result<(), Broken> {
         match self.mistakes.keys().next() {
-            Some(what) => {
-                Err(Broken::new("the rules of a pack have an answer and keep its invariants", what))
-            }
+            Some(what) => Err(Broken::new(RULES, what)),
             None => Ok(()),
         }
     }

@@ -31,9 +31,12 @@ mod orders;
 mod packs;
 mod questions;
 mod runs;
+mod setup;
 mod steps;
+mod telling;
 mod values;
 mod walk;
+mod who;
 
 /// How often each pack is walked.
 const WALKS: u64 = 50;

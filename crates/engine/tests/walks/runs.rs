@@ -8,9 +8,11 @@ use trackside_engine::trace::Trace;
 use crate::broken::Broken;
 use crate::depth::Depth;
 use crate::dice::Dice;
+use crate::findings::RULES;
 use crate::packs::Ground;
+use crate::setup::Setup;
 use crate::steps::Step;
-use crate::walk::{Setup, Walk, Walked};
+use crate::walk::{Walk, Walked};
 
 /// Steps of a walk: between the two.
 const STEPS: (usize, usize) = (40, 200);
@@ -98,7 +100,9 @@ fn guarded(work: impl FnOnce() -> Result<Walked, Broken>) -> Result<Walked, Brok
 fn shortest(ground: &Ground, mut setup: Setup, mut steps: Vec<Step>, broken: &Broken) -> Vec<String> {
     let breaks = |setup: &Setup, steps: &[Step]| {
         let outcome = guarded(|| again(ground, setup, steps, &mut Vec::new()));
-        outcome.is_err_and(|it| it.promise == broken.promise)
+        // Mistakes of a pack are many; it is this one that is looked for.
+        outcome
+            .is_err_and(|it| it.promise == broken.promise && (it.promise != RULES || it.what == broken.what))
     };
     for name in setup.settings.keys().cloned().collect::<Vec<_>>() {
         let mut fewer = setup.clone();

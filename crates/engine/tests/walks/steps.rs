@@ -7,7 +7,7 @@ use trackside_lifecycle::time::Span;
 use crate::asking::Asking;
 use crate::dice::Dice;
 use crate::ids;
-use crate::walk::Setup;
+use crate::setup::Setup;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {

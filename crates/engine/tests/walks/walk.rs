@@ -1,18 +1,16 @@
 //! One walk: a world, those who act in it, and what was promised of every step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trackside_engine::command::{Ask, Command, What};
+use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::settings::fitting;
 use trackside_engine::trace::Trace;
 use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_lifecycle::value::Value;
 
 use crate::asking::Asking;
 use crate::broken::Broken;
@@ -28,7 +26,9 @@ use crate::openings;
 use crate::orders;
 use crate::packs::Ground;
 use crate::questions;
+use crate::setup::Setup;
 use crate::steps::Step;
+use crate::telling;
 
 /// Most slices in which holders keep their leases while time passes; after that they all fall silent.
 const SLICES: usize = 24;
@@ -45,35 +45,6 @@ pub(crate) struct Walked {
     pub(crate) findings: Findings,
     /// One line per step.
     pub(crate) story: Vec<String>,
-}
-
-/// What is so from the start.
-#[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    pub(crate) settings: BTreeMap<Name, Value>,
-    /// Whether there are corrections.
-    pub(crate) corrections: bool,
-    /// Whether time passes in small steps only.
-    pub(crate) calm: bool,
-    /// How much of the pack's opening comes first, in percent.
-    pub(crate) opening: usize,
-}
-
-impl Setup {
-    /// As the pack is, with all of its opening.
-    pub(crate) fn usual() -> Self {
-        Self { settings: BTreeMap::new(), corrections: false, calm: true, opening: 100 }
-    }
-
-    pub(crate) fn drawn(ground: &Ground, dice: &mut Dice) -> Self {
-        let opening = if dice.percent(75) { 100 } else { dice.below(100) };
-        Self {
-            settings: settings(ground, dice),
-            corrections: dice.percent(12),
-            calm: dice.percent(60),
-            opening,
-        }
-    }
 }
 
 /// A walk under way.
@@ -196,33 +167,13 @@ impl<'a> Walk<'a> {
 
     /// Puts an entry into the story.
     fn note(&mut self, entry: &Entry) {
-        let line = match &entry.event {
-            Event::Created { state, .. } => format!("{} is {state}", entry.entity),
-            Event::Transitioned { from, to, .. } => {
-                let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
-                *self.taken.entry(key).or_default() += 1;
-                format!("{} goes from {from} to {to} ({})", entry.entity, entry.trigger)
-            }
-            Event::FieldsChanged { .. } => {
-                let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
-                *self.taken.entry(key).or_default() += 1;
-                format!("{}: {}", entry.entity, entry.trigger)
-            }
-            Event::AlertRaised { kind, message, .. } => format!("alert {kind}: {message}"),
-            Event::LeaseGranted { slot, lease, .. } => {
-                format!(
-                    "{} grants {slot} number {} to {}",
-                    entry.entity,
-                    lease.fence,
-                    lease.holder.as_deref().unwrap_or("nobody")
-                )
-            }
-            Event::LeaseLost { slot, .. } => format!("{slot} of {} is lost", entry.entity),
-            Event::Corrected { to, .. } => format!("{} is corrected to {to}", entry.entity),
-            Event::ViolationFound { rule, .. } => format!("{} breaks {rule}", entry.entity),
-            _ => return,
-        };
-        self.tell(format!("    {line}"));
+        if matches!(entry.event, Event::Transitioned { .. } | Event::FieldsChanged { .. }) {
+            let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
+            *self.taken.entry(key).or_default() += 1;
+        }
+        if let Some(line) = telling::happened(entry) {
+            self.tell(format!("    {line}"));
+        }
     }
 
     fn tell(&mut self, line: String) {
@@ -234,7 +185,7 @@ impl<'a> Walk<'a> {
         let once = decide(&self.world.law, &self.world.view, command, self.world.now);
         let twice = decide(&self.world.law, &self.world.view, command, self.world.now);
         if !alike(&once, &twice) {
-            let what = format!("{}: {once:?}, then {twice:?}", told(command));
+            let what = format!("{}: {once:?}, then {twice:?}", telling::asked(command));
             return Err(Broken::new("deciding twice gives the same", what));
         }
         let before = (self.world.view.clone(), self.world.journal.len());
@@ -251,7 +202,7 @@ impl<'a> Walk<'a> {
             }
             Outcome::Replayed { .. } => "the same as before".to_owned(),
         };
-        self.tell(format!("{}: {answer}", told(command)));
+        self.tell(format!("{}: {answer}", telling::asked(command)));
         match outcome {
             Outcome::Accepted { .. } => {
                 if !matches!(once, Decision::Accepted(_)) {
@@ -291,12 +242,15 @@ impl<'a> Walk<'a> {
                 if self.world.journal.len() != before.1 + usize::from(refusal.kept.is_some())
                     || expected != self.world.view
                 {
-                    return Err(Broken::new("a refused command changes nothing", told(command)));
+                    return Err(Broken::new("a refused command changes nothing", telling::asked(command)));
                 }
             }
             Outcome::Replayed { .. } => {
                 if self.world.journal.len() != before.1 || before.0 != self.world.view {
-                    return Err(Broken::new("a command that comes again changes nothing", told(command)));
+                    return Err(Broken::new(
+                        "a command that comes again changes nothing",
+                        telling::asked(command),
+                    ));
                 }
             }
         }
@@ -332,7 +286,7 @@ impl<'a> Walk<'a> {
                 .collect();
             for command in beats {
                 if let Outcome::Refused(refusal) = self.world.submit(&command) {
-                    let what = format!("{}: {}", told(&command), refusal.detail);
+                    let what = format!("{}: {}", telling::asked(&command), refusal.detail);
                     return Err(Broken::new("a heartbeat in time is accepted", what));
                 }
             }
@@ -343,29 +297,6 @@ impl<'a> Walk<'a> {
         self.world.advance(target.since(self.world.now));
         Ok(())
     }
-}
-
-/// What the project says otherwise than the pack, in some walks.
-fn settings(ground: &Ground, dice: &mut Dice) -> BTreeMap<Name, Value> {
-    let mut changed = BTreeMap::new();
-    let usual = dice.percent(35);
-    let declared: Vec<_> = ground
-        .pack
-        .settings
-        .iter()
-        .chain(ground.pack.lifecycles.iter().flat_map(|it| &it.settings))
-        .collect();
-    let mut seen = BTreeSet::new();
-    for (name, json) in ground.hints.settings {
-        let setting =
-            declared.iter().find(|it| it.name == **name).unwrap_or_else(|| panic!("no setting {name}"));
-        let value = Value::from_json(&serde_json::from_str(json).expect("hints are JSON"));
-        let value = fitting(setting, &value).unwrap_or_else(|why| panic!("{name}: {why}"));
-        if !usual && dice.percent(40) && seen.insert(*name) {
-            changed.insert(setting.name.clone(), value);
-        }
-    }
-    changed
 }
 
 fn alike(one: &Decision, other: &Decision) -> bool {
@@ -380,43 +311,4 @@ fn alike(one: &Decision, other: &Decision) -> bool {
         ) => (a, b, c) == (first, entries, root),
         _ => false,
     }
-}
-
-/// A command in a line.
-fn told(command: &Command) -> String {
-    let shown = |fields: &trackside_engine::fields::Fields| {
-        let all: Vec<String> =
-            fields.iter().map(|(name, value)| format!("{name}: {}", value.to_json())).collect();
-        if all.is_empty() { String::new() } else { format!(" with {{ {} }}", all.join(", ")) }
-    };
-    let what = match &command.ask {
-        Ask::Create { entity, fields } => format!("create {entity}{}", shown(fields)),
-        Ask::Fire(fire) => {
-            let what = match &fire.what {
-                What::Event(name) => format!("{name} of {}", fire.entity),
-                What::To(state) => format!("{} to {state}", fire.entity),
-            };
-            let fence = fire.fence.map(|it| format!(" fence {it}")).unwrap_or_default();
-            let version = fire.if_version.map(|it| format!(" at version {it}")).unwrap_or_default();
-            format!("{what}{}{fence}{version}", shown(&fire.fields))
-        }
-        Ask::Claim(claim) => {
-            let event = claim.event.as_deref().unwrap_or_default();
-            format!("claim the next {} ({event}){}", claim.lifecycle, shown(&claim.fields))
-        }
-        Ask::Heartbeat { entity, slot, fence } => format!("heartbeat of {slot} of {entity}, fence {fence:?}"),
-        Ask::Due { entity, timer } => format!("{timer} of {entity} is due"),
-        Ask::Settle { entity, effect, ok, fields } => {
-            format!("effect {effect} of {entity} {}{}", if *ok { "is done" } else { "failed" }, shown(fields))
-        }
-        Ask::Correct { entity, to, fields } => {
-            format!("correct {entity} to {}{}", to.as_deref().unwrap_or("where it is"), shown(fields))
-        }
-        Ask::Inspect { entity } => format!("inspect {entity}"),
-        Ask::Plant(plant) => format!("plant {}", plant.entity),
-    };
-    let subject = command.on_behalf_of.as_ref().map(|it| format!(" for {it}")).unwrap_or_default();
-    let reason = if command.reason.is_some() { ", with a reason" } else { "" };
-    let key = command.idempotency_key.as_ref().map(|it| format!(", key {it}")).unwrap_or_default();
-    format!("{}{subject} asks: {what}{reason}{key}", command.actor.id)
 }

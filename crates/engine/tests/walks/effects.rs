@@ -1,0 +1,29 @@
+//! An effect is answered once, and only if it was asked for.
+
+use std::collections::BTreeSet;
+
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+
+use crate::broken::Broken;
+
+/// Effects that the outside still owes an answer, as the journal tells of them.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    open: BTreeSet<(EntityKey, u64)>,
+}
+
+impl Effects {
+    pub(crate) fn follow(&mut self, entry: &Entry) -> Result<(), Broken> {
+        let fine = match &entry.event {
+            Event::EffectRequested { id, .. } => self.open.insert((entry.entity.clone(), *id)),
+            Event::EffectSettled { id, .. } => self.open.remove(&(entry.entity.clone(), *id)),
+            Event::Erased { .. } => {
+                self.open.retain(|(of, _)| *of != entry.entity);
+                true
+            }
+            _ => true,
+        };
+        if fine { Ok(()) } else { Err(Broken::new("an effect is answered once", format!("{entry:?}"))) }
+    }
+}
