@@ -220,6 +220,32 @@ pub struct Shift {
     pub to: Option<Name>,
 }
 
+/// Every kind of event, as the journal calls it.
+pub const EVENTS: &[&str] = &[
+    "CREATED",
+    "STATE_TRANSITION",
+    "FIELDS_CHANGED",
+    "FAILURE_COUNTED",
+    "TIMEOUT_WARNING",
+    "TIMER_FIRED",
+    "LIMIT_WARNING",
+    "ASSIGNED",
+    "LEASE_GRANTED",
+    "LEASE_RENEWED",
+    "LEASE_RELEASED",
+    "LEASE_LOST",
+    "MESSAGE_POSTED",
+    "EVIDENCE",
+    "ERASED",
+    "NOTIFIED",
+    "ALERT_RAISED",
+    "EFFECT_REQUESTED",
+    "EFFECT_SETTLED",
+    "VIOLATION",
+    "VIOLATION_CLEARED",
+    "STATE_CORRECTED",
+];
+
 impl Event {
     /// Its name in the journal: a closed list.
     pub fn kind(&self) -> &'static str {

@@ -150,7 +150,7 @@ impl Case<'_> {
                 return Ok(verdict(Act::Wait { after: self.span(&wait.lasts)? }, why));
             }
         }
-        Ok(verdict(Act::Stop, format!("exit code {}: no more work for this role", self.ended.code)))
+        Ok(verdict(Act::Stop, format!("exit code {}", self.ended.code)))
     }
 
     fn give_up(&self, why: String) -> Result<Verdict, QueryError> {

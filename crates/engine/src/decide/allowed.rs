@@ -32,6 +32,10 @@ pub(super) fn allowed_here(
     let around = decider.around();
     let scope = plain_scope(&around, life, entity, request);
     let mut allowed: Vec<Name> = Vec::new();
+    // Only being created again leads out of a final state.
+    if life.state(&entity.state).is_some_and(|it| it.last) {
+        return Ok(allowed);
+    }
     for transition in &life.transitions {
         let mut open = None;
         for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {

@@ -23,18 +23,45 @@ impl Decider<'_> {
         let Some(life) = self.law.newest(&claim.lifecycle).cloned() else {
             return Err(unknown_lifecycle(self.law, &claim.lifecycle).into());
         };
-        let (ranking, event) = claimed_by(&life, claim.event.as_ref())?;
+        let mut nearest: Option<Box<Refusal>> = None;
+        for (ranking, event) in claimed_by(&life, claim.event.as_ref())? {
+            if self.claim_from(&life, ranking, event, claim, &request, &mut nearest)? {
+                return Ok(());
+            }
+        }
+        let caller = request.subject_id();
+        let mut message = format!("{caller} can claim no {} now", life.name);
+        if let Some(refusal) = &nearest {
+            message = format!("{message}. What is nearest was refused: {}", refusal.detail);
+        }
+        let mut refusal = Refusal::one(Stage::Edge, "nothing-claimable", message);
+        if let Some(nearest) = nearest {
+            refusal.errors.extend(nearest.errors);
+            refusal.who = nearest.who;
+        }
+        Err(refusal.into())
+    }
+
+    /// Takes the first of one ranking that can be had; false if there is none.
+    fn claim_from(
+        &mut self,
+        life: &Lifecycle,
+        ranking: &Ranking,
+        event: &Name,
+        claim: &Claim,
+        request: &Request,
+        nearest: &mut Option<Box<Refusal>>,
+    ) -> Result<bool, Stop> {
         let caller = request.subject_id().clone();
         let base = self.draft.base();
         let index = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
         let candidates = base.rankings.get(&index).into_iter().flat_map(|it| it.open(Some(&caller)));
-        let mut nearest: Option<Box<Refusal>> = None;
         let mut tried = 0;
         for id in candidates.take(LOOKS) {
             let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
             match base.entity(&key) {
                 Found::Here(entity) => {
-                    match self.may_read(&life, entity, &request) {
+                    match self.may_read(life, entity, request) {
                         Ok(true) => {}
                         Ok(false) | Err(Stop::Refused(_)) => continue,
                         Err(stop) => return Err(stop),
@@ -57,8 +84,8 @@ impl Decider<'_> {
             let done = self.fire(&key, &What::Event(event.clone()), request.clone());
             match done.and_then(|()| self.conclude()) {
                 Ok(()) => {
-                    self.hit(&life, PointKind::Transition, || format!("rankings.{}.claims", ranking.name));
-                    return Ok(());
+                    self.hit(life, PointKind::Transition, || format!("rankings.{}.claims", ranking.name));
+                    return Ok(true);
                 }
                 Err(Stop::Refused(refusal)) => {
                     self.hits.borrow_mut().settle(mark, false);
@@ -68,16 +95,7 @@ impl Decider<'_> {
                 Err(stop) => return Err(stop),
             }
         }
-        let mut message = format!("{caller} can claim no {} now", life.name);
-        if let Some(refusal) = &nearest {
-            message = format!("{message}. What is nearest was refused: {}", refusal.detail);
-        }
-        let mut refusal = Refusal::one(Stage::Edge, "nothing-claimable", message);
-        if let Some(nearest) = nearest {
-            refusal.errors.extend(nearest.errors);
-            refusal.who = nearest.who;
-        }
-        Err(refusal.into())
+        Ok(false)
     }
 
     /// Forgets what a try came to.
@@ -92,21 +110,21 @@ impl Decider<'_> {
     }
 }
 
-/// The ranking to claim from, and the transition that does.
-fn claimed_by<'l>(life: &'l Lifecycle, event: Option<&Name>) -> Result<(&'l Ranking, &'l Name), Stop> {
+/// The rankings to claim from, each with the transition that does: the one asked for, or all in declared order.
+fn claimed_by<'l>(life: &'l Lifecycle, event: Option<&Name>) -> Result<Vec<(&'l Ranking, &'l Name)>, Stop> {
     let all: Vec<(&Ranking, &Name)> =
         life.rankings.iter().filter_map(|it| Some((it, it.claims.as_ref()?))).collect();
-    let fitting: Vec<_> = all.iter().filter(|(_, it)| event.is_none_or(|event| event == *it)).collect();
-    match (fitting.as_slice(), all.as_slice()) {
-        ([one], _) => Ok(**one),
-        (_, []) => {
-            let message = format!("{} has nothing that can be claimed", life.name);
-            Err(Refusal::one(Stage::Edge, "unknown-event", message).into())
-        }
-        (_, all) => {
-            let names: Vec<&str> = all.iter().map(|(_, it)| it.as_str()).collect();
-            let message = format!("Say how to claim a {}: event is one of {}", life.name, names.join(", "));
-            Err(Refusal::one(Stage::Edge, "unknown-event", message).into())
-        }
+    let fitting: Vec<_> =
+        all.iter().filter(|(_, it)| event.is_none_or(|event| event == *it)).copied().collect();
+    if fitting.is_empty() {
+        let message = match all.as_slice() {
+            [] => format!("{} has nothing that can be claimed", life.name),
+            all => {
+                let names: Vec<&str> = all.iter().map(|(_, it)| it.as_str()).collect();
+                format!("Say how to claim a {}: event is one of {}", life.name, names.join(", "))
+            }
+        };
+        return Err(Refusal::one(Stage::Edge, "unknown-event", message).into());
     }
+    Ok(fitting)
 }

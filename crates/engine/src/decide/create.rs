@@ -146,6 +146,7 @@ impl Decider<'_> {
                 .transition(again)
                 .is_some_and(|it| it.arms.iter().any(|arm| arm.from.has(&entity.state)));
             if leaves {
+                let request = Request { again: true, ..request };
                 match self.fire(key, &What::Event(again.clone()), request) {
                     Err(Stop::Refused(why)) => refusal.errors.extend(why.errors),
                     done => return done,

@@ -174,7 +174,8 @@ impl Decider<'_> {
         what: &What,
         request: &Request,
     ) -> Result<Vec<&'l Arm>, Stop> {
-        let leaving = |arm: &&'l Arm| arm.from.has(&entity.state);
+        let ended = life.state(&entity.state).is_some_and(|it| it.last) && !request.again;
+        let leaving = |arm: &&'l Arm| arm.from.has(&entity.state) && !ended;
         match what {
             What::Event(name) => {
                 Ok(life.transition(name).into_iter().flat_map(|it| &it.arms).filter(leaving).collect())

@@ -23,6 +23,8 @@ pub(super) struct Request {
     pub cause: Option<u64>,
     /// The target asked for, where the request names one.
     pub asked: Option<Name>,
+    /// It comes of creating what exists already: the one way out of a final state.
+    pub again: bool,
 }
 
 /// Names the engine uses over and over.
@@ -51,6 +53,7 @@ impl Request {
             condition: None,
             cause: None,
             asked: None,
+            again: false,
         }
     }
 
@@ -67,6 +70,7 @@ impl Request {
             condition: Some(condition),
             cause,
             asked: None,
+            again: false,
         }
     }
 

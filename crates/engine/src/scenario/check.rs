@@ -7,6 +7,7 @@ use trackside_lifecycle::source::{At, Json as AsWritten, Named, Place, Problems}
 use trackside_lifecycle::value::Value;
 
 use super::syntax::{ScenarioFile, ScenarioHead, StepDecl, Then};
+use crate::event::EVENTS;
 use crate::key::EntityKey;
 use crate::law::Law;
 
@@ -16,6 +17,45 @@ pub(super) struct Checker<'a> {
     pub pack: &'a Pack,
     pub problems: &'a mut Problems,
 }
+
+/// What an entry of the journal has.
+const ENTRY: &[&str] = &[
+    "seq",
+    "timestamp",
+    "event",
+    "lifecycle",
+    "id",
+    "from",
+    "to",
+    "trigger",
+    "actor",
+    "actorKind",
+    "reason",
+    "version",
+    "metadata",
+    "cause",
+    "onBehalfOf",
+    "condition",
+];
+
+/// What an entity shows.
+const ENVELOPE: &[&str] = &[
+    "lifecycle",
+    "id",
+    "state",
+    "previousState",
+    "final",
+    "version",
+    "definition",
+    "fields",
+    "createdAt",
+    "updatedAt",
+    "stateEnteredAt",
+    "timeInState",
+    "timers",
+    "leases",
+    "allowedTransitions",
+];
 
 /// Refusals in which a name that does not exist is the point.
 fn about_names(code: &str) -> bool {
@@ -169,11 +209,40 @@ impl Checker<'_> {
         for key in [&then.exists, &then.absent].into_iter().flatten().flat_map(|it| it.iter()) {
             self.entity(key);
         }
+        for entry in then.journal.iter().chain(&then.without).flatten() {
+            self.members(&entry.it.0, "member of an entry", entry.at, ENTRY);
+            if let Value::Map(map) = &entry.it.0
+                && let Some(event) = map.get("event").and_then(Value::as_str)
+            {
+                self.known("event of the journal", event, entry.at, EVENTS.to_vec());
+            }
+        }
+        if let Some(entity) = &then.entity {
+            self.members(&entity.it.0, "member of an entity", entity.at, ENVELOPE);
+        }
+        for (told, members) in [
+            (&then.alerts, ["kind", "severity", "message"].as_slice()),
+            (&then.notified, &["audience", "to", "message"]),
+            (&then.messages, &["kind", "text", "to", "from"]),
+        ] {
+            for it in told.iter().flatten() {
+                self.members(&it.it.0, "member of what is told", it.at, members);
+            }
+        }
         if let Some(refused) = &then.refused {
             self.refused(&refused.it.0, refused.at);
         }
         for further in then.also.iter().flatten() {
             self.then(further, acted);
+        }
+    }
+
+    /// Keys that mean something: one that does not would match whatever happens.
+    fn members(&mut self, wanted: &Value, what: &str, at: Place, known: &[&str]) {
+        if let Value::Map(map) = wanted {
+            for name in map.keys() {
+                self.known(what, name, at, known.to_vec());
+            }
         }
     }
 

@@ -57,7 +57,7 @@ impl Workbench<'_> {
         };
         self.taken.clear();
         for state in &arm.from.0 {
-            if self.shape.finals.contains(state) {
+            if self.shape.finals.contains(state) && self.shape.again.as_ref() != Some(&transition.it) {
                 self.error(
                     "final-state",
                     transition.at,

@@ -139,6 +139,7 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
                 (name.it.clone(), takes)
             })
             .collect(),
+        again: file.create.as_ref().and_then(|it| it.again.as_ref()).map(|it| it.it.clone()),
         create_takes,
         states,
         fields,

@@ -48,6 +48,8 @@ pub(super) struct Shape {
     pub effects: Vec<Name>,
     /// Transition to the names its arms take.
     pub transitions: BTreeMap<Name, Vec<Name>>,
+    /// The transition that creating an id again fires.
+    pub again: Option<Name>,
     /// What creation takes.
     pub create_takes: Vec<Name>,
 }
