@@ -156,8 +156,9 @@ impl Asking<'_> {
             for take in arm.takes.iter().filter(|it| it.required.is_some()) {
                 fields.put(&take.name, self.source(life, None).field(&take.name, &take.fits, dice));
             }
-            let claim =
-                Claim { lifecycle: (*lifecycle).clone(), event: Some((*event).clone()), only: None, fields };
+            // Without a name, whatever can be claimed.
+            let event = (!dice.percent(15)).then(|| (*event).clone());
+            let claim = Claim { lifecycle: (*lifecycle).clone(), event, only: None, fields };
             let mut command = Command::new(actor, Ask::Claim(claim));
             command.on_behalf_of = subject;
             if self.tried(&command) == Answer::Yes {

@@ -79,10 +79,11 @@ impl Findings {
 /// What is asked for is refused by a rule that says so, not because rules have no answer, no end, or would do what must not be.
 pub(crate) fn is_mistake(refusal: &Refusal) -> bool {
     let codes = ["evaluation-failed", "too-many-moves", "invariant-violated", "always-refused"];
+    let has = |codes: &[&str]| refusal.errors.iter().any(|it| codes.contains(&it.code));
     // Whoever may not ask for it learns of later stages only by the way.
-    let later =
-        refusal.stage > Stage::Version && refusal.errors.iter().any(|it| it.code == "evaluation-failed");
-    codes.contains(&refusal.code) || later
+    let may = refusal.stage > Stage::Version || refusal.code == "nothing-claimable";
+    let unanswered = may && has(&["evaluation-failed"]) && !has(&["not-permitted", "gate-closed"]);
+    codes.contains(&refusal.code) || unanswered
 }
 
 /// Numbers and ids left out.

@@ -2,6 +2,7 @@
 
 use trackside_engine::apply;
 use trackside_engine::event::{Entry, Event};
+use trackside_engine::ranking::RankingKey;
 use trackside_engine::view::View;
 use trackside_engine::world::World;
 
@@ -25,7 +26,9 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
     }
     if let Event::Transitioned { from, to, .. } = &entry.event {
         let life = ground.life(&entry.entity.lifecycle).expect("its lifecycle");
-        if life.state(from).is_none_or(|it| it.last) || life.state(to).is_none() {
+        // What has ended begins anew only by being created again.
+        let again = life.create.again.as_ref() == Some(&entry.trigger);
+        if life.state(from).is_none_or(|it| it.last && !again) || life.state(to).is_none() {
             return broken(format!("{} left {from} for {to}", entry.entity));
         }
         let arms = life.transition(&entry.trigger).map(|it| it.arms.as_slice()).unwrap_or_default();
@@ -38,7 +41,7 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
 }
 
 /// Replaying the journal gives the live view, also when it was stored as text in between.
-pub(crate) fn replays(world: &World) -> Result<(), Broken> {
+pub(crate) fn replays(ground: &Ground, world: &World) -> Result<(), Broken> {
     let broken = |what| Broken::new("a replay of the stored journal gives the live view", what);
     let mut view = View::default();
     view.project = world.view.project.clone();
@@ -55,5 +58,16 @@ pub(crate) fn replays(world: &World) -> Result<(), Broken> {
             return Err(broken(format!("{:?} instead of {entity:?}", view.get(&entity.key))));
         }
     }
-    if view == world.view { Ok(()) } else { Err(broken("groups, keys or rankings differ".to_owned())) }
+    // A ranking in which nothing is counts as none.
+    for life in &ground.pack.lifecycles {
+        for ranking in &life.rankings {
+            let key = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
+            let of = |view: &View| view.rankings.get(&key).cloned().unwrap_or_default();
+            if of(&view) != of(&world.view) {
+                return Err(broken(format!("{:?} instead of {:?}", of(&view), of(&world.view))));
+            }
+        }
+    }
+    view.rankings = world.view.rankings.clone();
+    if view == world.view { Ok(()) } else { Err(broken("groups or keys differ".to_owned())) }
 }

@@ -20,6 +20,7 @@ use crate::dice::Dice;
 use crate::effects::Effects;
 use crate::findings::Findings;
 use crate::holds;
+use crate::ids;
 use crate::journal;
 use crate::leases::Leases;
 use crate::openings;
@@ -105,7 +106,7 @@ impl<'a> Walk<'a> {
 
     /// The end: everything can be told again.
     pub(crate) fn end(mut self) -> Result<Walked, Broken> {
-        journal::replays(&self.world)?;
+        journal::replays(self.ground, &self.world)?;
         questions::have_answers(self.ground, &self.world, &self.cast, &mut self.walked.findings);
         self.walked.entries = self.world.journal.len();
         self.walked.entities = self.world.view.len();
@@ -189,6 +190,10 @@ impl<'a> Walk<'a> {
             return Err(Broken::new("deciding twice gives the same", what));
         }
         let before = (self.world.view.clone(), self.world.journal.len());
+        let ended = match &command.ask {
+            Ask::Fire(fire) => before.0.get(&fire.entity).is_some_and(|it| !ids::goes_on(self.ground, it)),
+            _ => false,
+        };
         let outcome = self.world.submit(command);
         self.walked.asked += 1;
         let answer = match &outcome {
@@ -210,6 +215,9 @@ impl<'a> Walk<'a> {
                         "deciding twice gives the same",
                         format!("accepted after {once:?}"),
                     ));
+                }
+                if ended {
+                    return Err(Broken::new("what has ended is not moved", telling::asked(command)));
                 }
                 if let Ask::Correct { entity, .. } = &command.ask {
                     // Not even that may break what must hold; but what was broken before does not stop it.
