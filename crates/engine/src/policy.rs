@@ -107,8 +107,8 @@ struct PolicyScope<'a> {
 impl Scope for PolicyScope<'_> {
     fn read(&self, slot: Slot) -> Result<Value, Fault> {
         Ok(match self.policy.reads.get(slot.0 as usize) {
-            Some(Read::Action) => Value::text(self.action),
-            Some(Read::Arguments) => self.arguments.clone(),
+            Some(Read::Given(name)) if *name == *"action" => Value::text(self.action),
+            Some(Read::Given(_)) => self.arguments.clone(),
             Some(Read::Setting(place)) => match self.policy.settings.get(*place) {
                 Some(setting) => effective(setting, &self.policy.pack, self.project, None),
                 None => Value::Null,

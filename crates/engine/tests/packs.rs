@@ -6,37 +6,23 @@
     reason = "a test stops at the first surprise"
 )]
 
-use std::path::{Path, PathBuf};
+mod folder;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::coverage::points_of;
 use trackside_engine::scenario;
 use trackside_engine::trace::Trace;
-use trackside_lifecycle::compile::{PackFiles, compile};
-use trackside_lifecycle::source::{FileId, Problems, Sources};
+use trackside_lifecycle::source::Problems;
 
-fn yaml_in(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
-    files.retain(|it| it.extension().is_some_and(|it| it == "yaml"));
-    files.sort();
-    files
-}
-
-fn add(sources: &mut Sources, path: &Path) -> FileId {
-    sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
-}
+use folder::{add, pack, yaml_in};
 
 /// Every scenario of the pack in this folder passes, and none of its rules goes unexercised.
 fn holds(folder: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut sources = Sources::default();
-    let file = add(&mut sources, &folder.join("pack.yaml"));
-    let lifecycles = yaml_in(&folder.join("lifecycles")).iter().map(|it| add(&mut sources, it)).collect();
-    let compiled = match compile(&sources, &PackFiles { pack: file, lifecycles }) {
-        Ok((compiled, _)) => compiled,
-        Err(problems) => panic!("{}", problems.render(&sources, false)),
-    };
+    let (compiled, mut sources) = pack(&folder);
     let wanted = points_of(&compiled);
     let law = Arc::new(Law::new([compiled]));
     let trace = Arc::new(Trace::default());

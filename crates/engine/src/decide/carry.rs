@@ -30,6 +30,7 @@ pub(super) struct Moved<'l> {
 
 impl Decider<'_> {
     /// Writes the move itself and everything of its own entity that goes with it.
+    /// Gives what it leaves behind, and the consequences that are still to follow.
     pub fn carry<'l>(
         &mut self,
         life: &'l Lifecycle,
@@ -38,7 +39,7 @@ impl Decider<'_> {
         rule: &Rule<'l>,
         plan: Plan<'l>,
         request: &mut Request,
-    ) -> Result<Moved<'l>, Stop> {
+    ) -> Result<(Moved<'l>, Vec<&'l Consequences>), Stop> {
         self.moved()?;
         let choice = rule.choice(&plan).map(|it| &it.then);
         let left = plan.to.as_ref().and(born.is_none().then(|| self.here(key).map(|it| it.1.state.clone())));
@@ -89,7 +90,7 @@ impl Decider<'_> {
         let state = self.here(key)?.1.state.clone();
         let enter = life.state(&state).filter(|_| entered).map(|it| &it.enter);
         let exit = left.as_ref().and_then(|it| life.state(it)).map(|it| &it.exit);
-        let parts: Vec<&Consequences> =
+        let parts: Vec<&'l Consequences> =
             [Some(rule.then), choice, exit, enter].into_iter().flatten().collect();
         let releases: Vec<Name> = parts.iter().flat_map(|it| it.release.iter().cloned()).collect();
         self.lease_events(key, request, trigger, &plan.grants, &releases)?;
@@ -105,7 +106,7 @@ impl Decider<'_> {
             let kept = self.here(key)?.1.fields.clone();
             self.record(key, request, trigger, Event::Erased { kept });
         }
-        Ok(moved)
+        Ok((moved, parts))
     }
 
     /// The event of the move, complete with counts, clocks and shifts, and what it makes of the entity.

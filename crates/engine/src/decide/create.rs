@@ -87,9 +87,7 @@ impl Decider<'_> {
         if let Some(twin) = self.twin(&life, &blank, &plan, &request)? {
             return self.again(&life, &twin, request);
         }
-        let moved = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
-        let enter = life.state(&life.initial).map(|it| &it.enter);
-        let parts: Vec<_> = [Some(&life.create.then), enter].into_iter().flatten().collect();
+        let (moved, parts) = self.carry(&life, key, Some(blank), &rule, plan, &mut request)?;
         self.follow_up(&life, key, &parts, &rule.trigger, &request, &moved)
     }
 

@@ -65,13 +65,7 @@ impl Decider<'_> {
         plan: Plan<'_>,
         mut request: Request,
     ) -> Result<(), Stop> {
-        let choice = rule.choice(&plan).map(|it| &it.then);
-        let left = self.here(key)?.1.state.clone();
-        let moved = self.carry(life, key, None, rule, plan, &mut request)?;
-        let state = self.here(key)?.1.state.clone();
-        let exit = life.state(&left).filter(|_| moved.entered).map(|it| &it.exit);
-        let enter = life.state(&state).filter(|_| moved.entered).map(|it| &it.enter);
-        let parts: Vec<_> = [Some(rule.then), choice, exit, enter].into_iter().flatten().collect();
+        let (moved, parts) = self.carry(life, key, None, rule, plan, &mut request)?;
         self.follow_up(life, key, &parts, &rule.trigger, &request, &moved)
     }
 

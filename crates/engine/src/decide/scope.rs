@@ -155,7 +155,6 @@ impl Scope<'_> {
             Read::People => Value::list(self.around.project.people.iter().map(Value::from).collect()),
             Read::Now => Value::Time(now),
             Read::Ask(name) => self.ask.map_or(Value::Null, |it| it.value(name)),
-            Read::Action | Read::Arguments => Value::Null,
         })
     }
 

@@ -21,6 +21,8 @@ mod depth;
 mod dice;
 mod effects;
 mod findings;
+#[path = "../folder/mod.rs"]
+mod folder;
 mod hints;
 mod holds;
 mod ids;

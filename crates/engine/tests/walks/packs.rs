@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::model::{Lifecycle, Pack};
-use trackside_lifecycle::source::{FileId, Sources};
 
 use crate::hints::{self, Hints};
 
@@ -21,14 +19,7 @@ pub(crate) struct Ground {
 impl Ground {
     /// The pack of this name.
     pub(crate) fn load(name: &str) -> Self {
-        let folder = folder().join(name);
-        let mut sources = Sources::default();
-        let file = add(&mut sources, &folder.join("pack.yaml"));
-        let lifecycles = yaml_in(&folder.join("lifecycles")).iter().map(|it| add(&mut sources, it)).collect();
-        let pack = match compile(&sources, &PackFiles { pack: file, lifecycles }) {
-            Ok((pack, _)) => Arc::new(pack),
-            Err(problems) => panic!("{}", problems.render(&sources, false)),
-        };
+        let pack = Arc::new(crate::folder::pack(&folder().join(name)).0);
         let mut law = Law::default();
         law.add(pack.clone());
         Self { law: Arc::new(law), pack, hints: hints::of(name) }
@@ -55,15 +46,4 @@ fn folder() -> PathBuf {
         Some(it) => PathBuf::from(it),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs"),
     }
-}
-
-fn yaml_in(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
-    files.retain(|it| it.extension().is_some_and(|it| it == "yaml"));
-    files.sort();
-    files
-}
-
-fn add(sources: &mut Sources, path: &Path) -> FileId {
-    sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
 }

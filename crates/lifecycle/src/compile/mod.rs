@@ -14,6 +14,7 @@ mod rules;
 mod settings;
 mod shape;
 mod types;
+mod values;
 mod ways;
 mod words;
 mod workbench;

@@ -7,8 +7,9 @@ use super::arms::syntax_list;
 use super::names::Table;
 use super::shape::PackShape;
 use super::types::Types;
+use super::values::Values;
 use super::workbench::Workbench;
-use crate::guard::{Guard, HostFunction, Names, Resolved, Slot, Type, Unknown, nearest};
+use crate::guard::{Guard, Type, nearest};
 use crate::model::{
     AfterExit, Exit, FieldType, GiveUp, Lifecycle, Order, Query, Read, Setting, Supervise, Wait,
 };
@@ -25,52 +26,6 @@ pub(super) struct Asked<'a> {
     pub problems: &'a mut Problems,
     /// What each slot of expressions without a lifecycle reads.
     pub reads: Vec<Read>,
-}
-
-/// Names that an expression without an entity knows.
-struct Values<'a> {
-    settings: &'a [Setting],
-    ask: &'a BTreeMap<Name, Type>,
-    counts: &'a [Name],
-    /// Values that whoever asks gives.
-    given: &'a [&'a str],
-    reads: &'a mut Vec<Read>,
-}
-
-impl Names for Values<'_> {
-    fn resolve(&mut self, path: &[&str]) -> Result<Resolved, Unknown> {
-        let found = match path {
-            ["settings", name, ..] => {
-                let place = self.settings.iter().position(|it| it.name == **name);
-                place.and_then(|it| Some((Read::Setting(it), self.settings.get(it)?.ty.clone(), 2)))
-            }
-            ["ask", name, ..] => self.ask.get(*name).map(|ty| (Read::Ask(Name::new(name)), ty.clone(), 2)),
-            ["count", name, ..] if self.counts.iter().any(|it| it == *name) => {
-                Some((Read::Rows(Name::new(name)), Type::Int, 2))
-            }
-            [name, ..] if self.given.contains(name) => Some((Read::Given(Name::new(name)), Type::Int, 1)),
-            _ => None,
-        };
-        let Some((read, ty, used)) = found else {
-            let settings = self.settings.iter().map(|it| format!("settings.{}", it.name));
-            let known = self.ask.keys().map(|it| format!("ask.{it}"));
-            let known = known.chain(self.counts.iter().map(|it| format!("count.{it}")));
-            let known = known.chain(self.given.iter().map(|it| (*it).to_owned())).chain(settings);
-            let name = path.iter().take(2).copied().collect::<Vec<_>>().join(".");
-            return Err(Unknown { name, known: known.collect() });
-        };
-        let slot = Slot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
-        self.reads.push(read);
-        Ok(Resolved { slot, ty, used })
-    }
-
-    fn indexed(&mut self, _: &str) -> Option<Resolved> {
-        None
-    }
-
-    fn function(&self, _: &str) -> Option<HostFunction> {
-        None
-    }
 }
 
 impl Asked<'_> {
@@ -175,7 +130,7 @@ impl Asked<'_> {
         expected: &Type,
         ask: &BTreeMap<Name, Type>,
         counts: &[Name],
-        given: &[&str],
+        given: &[(&str, Type)],
     ) -> Option<Guard> {
         if *expected == Type::Span
             && let Some(span) = Span::parse(&source.text)
@@ -183,18 +138,7 @@ impl Asked<'_> {
             return Some(Guard::literal(&source.text, Value::Span(span)));
         }
         let mut names = Values { settings: self.settings, ask, counts, given, reads: &mut self.reads };
-        match Guard::compile_as(&source.text, &mut names, expected) {
-            Ok(guard) => Some(guard),
-            Err(errors) => {
-                for error in errors {
-                    let problem = self.problems.error("expression", source.place_of(error.at), error.message);
-                    if let Some(hint) = error.hint {
-                        problem.hint(hint);
-                    }
-                }
-                None
-            }
-        }
+        names.guard(source, expected, self.problems)
     }
 
     fn known_query(&mut self, name: &At<Name>, queries: &[Name]) -> Name {
@@ -351,7 +295,13 @@ impl Asked<'_> {
                     .with
                     .iter()
                     .filter_map(|(name, source)| {
-                        let guard = self.value(source, &Type::Any, &none, &[], &["exit", "restarts"])?;
+                        let guard = self.value(
+                            source,
+                            &Type::Any,
+                            &none,
+                            &[],
+                            &[("exit", Type::Int), ("restarts", Type::Int)],
+                        )?;
                         Some((name.it.clone(), guard))
                     })
                     .collect(),

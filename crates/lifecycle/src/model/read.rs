@@ -71,9 +71,6 @@ pub enum Read {
     Now,
     /// A query's parameter.
     Ask(Name),
-    /// What the risk policy is asked about.
-    Action,
-    Arguments,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
