@@ -11,7 +11,21 @@ use crate::tree::Tree;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-lifecycle", &[]),
     ("trackside-engine", &["trackside-lifecycle"]),
-    ("trackside", &["trackside-engine", "trackside-lifecycle"]),
+    ("trackside-check", &["trackside-engine", "trackside-lifecycle"]),
+    ("trackside-compare", &["trackside-engine", "trackside-lifecycle"]),
+    ("trackside-draw", &["trackside-lifecycle"]),
+    ("trackside-explore", &["trackside-engine", "trackside-lifecycle"]),
+    (
+        "trackside",
+        &[
+            "trackside-check",
+            "trackside-compare",
+            "trackside-draw",
+            "trackside-engine",
+            "trackside-explore",
+            "trackside-lifecycle",
+        ],
+    ),
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
     ("xtask", &[]),
 ];
@@ -34,6 +48,10 @@ const PURE: &[(&str, &[&str])] = &[
         ],
     ),
     ("trackside-engine", &["foldhash", "jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
+    ("trackside-check", &["serde", "serde_json"]),
+    ("trackside-compare", &["serde", "serde_json"]),
+    ("trackside-draw", &["serde", "serde_json"]),
+    ("trackside-explore", &["foldhash", "schemars", "serde", "serde_json"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

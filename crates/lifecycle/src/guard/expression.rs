@@ -70,6 +70,10 @@ impl Guard {
         &self.0.reads
     }
 
+    pub(super) fn ir(&self) -> &Ir {
+        &self.0.ir
+    }
+
     /// Its value, if it depends on nothing.
     pub fn constant(&self) -> Option<&Value> {
         self.0.ir.constant()

@@ -1,0 +1,3 @@
+//! What a change of a definition means for whom.
+//!
+//! Pure: texts and values in, values out.

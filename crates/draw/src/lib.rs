@@ -1,0 +1,3 @@
+//! Diagrams of lifecycles, and exports to other notations.
+//!
+//! Pure: texts and values in, values out.

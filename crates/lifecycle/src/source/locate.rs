@@ -1,0 +1,118 @@
+//! From the way to a part of a definition back to its place in the text.
+
+use std::fmt;
+
+use super::node::{Node, NodeValue};
+use super::place::{FileId, Place, Sources};
+use super::problem::Problems;
+use super::read::read;
+use crate::name::Name;
+
+/// One key further in, or one item of a list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    Key(Name),
+    Item(usize),
+}
+
+/// The way to a part of a definition: `transitions`, `approve`, `by`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way(pub Vec<Step>);
+
+impl Way {
+    pub fn of<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(keys.into_iter().map(|it| Step::Key(Name::new(it))).collect())
+    }
+
+    /// One key further in.
+    pub fn key(mut self, key: &str) -> Self {
+        self.0.push(Step::Key(Name::new(key)));
+        self
+    }
+
+    /// One item further in, counted from 0.
+    pub fn item(mut self, index: usize) -> Self {
+        self.0.push(Step::Item(index));
+        self
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if n == 0 => write!(f, "{key}")?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Item(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The texts of a pack, read again to find places in them.
+#[derive(Debug)]
+pub struct Locator {
+    /// The full name of a lifecycle, or the name of the pack, and its text.
+    files: Vec<(Name, FileId, Node)>,
+}
+
+impl Locator {
+    pub fn new(sources: &Sources, files: impl IntoIterator<Item = FileId>) -> Self {
+        let mut found = Vec::new();
+        for file in files {
+            let Some(node) = read(sources, file, &mut Problems::default()) else { continue };
+            let name = node.get("lifecycle").or_else(|| node.get("pack")).and_then(Node::text);
+            if let Some(name) = name.map(Name::new) {
+                found.push((name, file, node));
+            }
+        }
+        Self { files: found }
+    }
+
+    /// Where it stands: as far along the way as the text goes, which may be shorter than the model
+    /// (one arm need not be a list of arms, a key may be left out).
+    pub fn place(&self, of: &str, way: &Way) -> Option<Place> {
+        let (_, _, root) = self.files.iter().find(|(name, ..)| name == of)?;
+        let (mut node, mut place) = (root, Place { end: root.at.start, ..root.at });
+        for step in &way.0 {
+            match (step, &node.value) {
+                (Step::Key(key), NodeValue::Map(entries)) => {
+                    let Some((name, inner)) = entries.iter().find(|(name, _)| name.it == *key) else { break };
+                    (node, place) = (inner, name.at);
+                }
+                (Step::Item(index), NodeValue::List(items)) => {
+                    let Some(item) = items.get(*index) else { break };
+                    (node, place) = (item, item.at);
+                }
+                // One where a list could have been.
+                (Step::Item(_), _) => {}
+                (Step::Key(_), _) => break,
+            }
+        }
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_leads_as_far_as_the_text_goes() {
+        let mut sources = Sources::new();
+        let text = "lifecycle: a.b\ntransitions:\n  go: { from: A, to: B }\n  stop:\n    - { from: B }\n    - { from: C, by: human }\n";
+        let file = sources.add("b.yaml", text);
+        let locator = Locator::new(&sources, [file]);
+        let at = |way: Way| {
+            let place = locator.place("a.b", &way).unwrap();
+            (place.line, place.column)
+        };
+        assert_eq!(at(Way::of(["transitions", "go"]).item(0).key("to")), (3, 18));
+        assert_eq!(at(Way::of(["transitions", "go"]).item(0).key("by")), (3, 3));
+        assert_eq!(at(Way::of(["transitions", "stop"]).item(1).key("by")), (6, 18));
+        assert_eq!(at(Way::of(["nowhere"])), (1, 1));
+        assert!(locator.place("a.c", &Way::default()).is_none());
+        assert_eq!(Way::of(["a", "b"]).item(2).key("c").to_string(), "a.b[2].c");
+    }
+}
