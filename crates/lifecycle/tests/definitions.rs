@@ -134,11 +134,19 @@ fn a_type_that_contains_itself_ends() {
 }
 
 #[test]
-fn what_is_reserved_is_refused_by_name() {
-    refused(
-        ("create: {", "prove: [ { never: tries > 3 } ]\ncreate: {"),
-        &["`prove`", "comes with a later release"],
-    );
+fn a_promise_is_of_one_kind_and_says_what() {
+    let promise = |it: &str| format!("prove: [ {it} ]\ncreate: {{");
+    let wrong = |it: &str, said: &[&str]| refused(("create: {", &promise(it)), said);
+    wrong("{ never: tries > 3 }", &["`says` is missing"]);
+    wrong("{ says: x }", &["exactly one of `never`"]);
+    wrong("{ says: x, never: tries > 3, always: tries < 3 }", &["exactly one of `never`"]);
+    wrong("{ says: x, never: tries > 3, from: tries > 1 }", &["`from` belongs to `alone`"]);
+    wrong("{ says: x, never: tries > 3, when: tries > 1 }", &["`when` belongs to `eventually`"]);
+    wrong("{ says: x, never: tries > 3, within: 2h }", &["`within` belongs to `eventually`"]);
+    wrong("{ says: x, reachable: tries > 3, on: start }", &["`on` belongs to `never` or `always`"]);
+    wrong("{ says: x, alone: agent, to: tries > 1 }", &["`alone` needs `from` and `to`"]);
+    wrong("{ says: x, never: triez > 3 }", &["triez"]);
+    wrong("{ says: x, never: tries }", &["true or false"]);
 }
 
 #[test]

@@ -278,6 +278,7 @@ pub(super) fn compile(
         watchers: Vec::new(),
         closes: Vec::new(),
         reactions: file.reactions.iter().filter_map(|(name, it)| bench.reaction(name, it)).collect(),
+        properties: file.prove.iter().flatten().filter_map(|it| bench.property(it)).collect(),
         notify: file.notify.iter().flatten().filter_map(|it| bench.notify_rule(it)).collect(),
         effects: file.effects.iter().map(|(name, it)| bench.effect(name, it)).collect(),
         indexes: file.indexes.iter().flatten().map(|it| bench.field(it)).collect(),

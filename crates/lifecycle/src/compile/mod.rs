@@ -8,6 +8,7 @@ mod lifecycle;
 mod names;
 mod pack;
 mod policy;
+mod promises;
 mod questions;
 mod rankings;
 mod rules;

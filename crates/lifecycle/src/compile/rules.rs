@@ -333,7 +333,7 @@ impl Workbench<'_> {
         }
     }
 
-    fn maybe_states(&mut self, from: &Option<OneOrMany<At<Name>>>) -> Option<StateSet> {
+    pub fn maybe_states(&mut self, from: &Option<OneOrMany<At<Name>>>) -> Option<StateSet> {
         from.as_ref().map(|it| self.states(it))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::consequence::Consequences;
 use super::fit::FieldType;
 use super::pack::{Policy, Setting};
+use super::property::Property;
 use super::read::Read;
 use super::rule::{Counter, Effect, Invariant, NotifyRule, Ranking, Reaction, Slot, Timer};
 use super::transition::{Check, Choice, Create, Take, Transition};
@@ -50,6 +51,8 @@ pub struct Lifecycle {
     /// Rankings of others that are kept within one of these.
     pub closes: Vec<Closing>,
     pub invariants: Vec<Invariant>,
+    /// What it promises, whatever anybody does.
+    pub properties: Vec<Property>,
     pub notify: Vec<NotifyRule>,
     pub effects: Vec<Effect>,
     pub indexes: Vec<Name>,

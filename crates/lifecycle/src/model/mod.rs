@@ -4,6 +4,7 @@ mod consequence;
 mod fit;
 mod lifecycle;
 mod pack;
+mod property;
 mod read;
 mod rule;
 mod transition;
@@ -17,6 +18,7 @@ pub use lifecycle::{Closing, Field, Gate, Inverse, Lifecycle, Ref, Relation, Sta
 pub use pack::{
     AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Wait,
 };
+pub use property::{Property, PropertyKind};
 pub use read::{Count, Look, Read, SlotLook};
 pub use rule::{
     Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, Tally, Timer,

@@ -166,16 +166,8 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Keys that the language page fixes before they are carried out.
-const RESERVED: [&str; 1] = ["prove"];
-
 /// What an unknown key without a value looks like: a piece of something else.
 fn slip(key: &str, value: &Node) -> Option<&'static str> {
-    if RESERVED.contains(&key) {
-        return Some(
-            "it has its place in the language, but comes with a later release; leave it out until then",
-        );
-    }
     let alone = value.is_null() && value.at.start == value.at.end;
     if alone && key.contains(':') {
         return Some("put a space after the `:`");

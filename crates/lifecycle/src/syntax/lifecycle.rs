@@ -7,6 +7,7 @@ use super::Expr;
 use super::consequence::{Follow, with_consequences};
 use super::field::{FieldDecl, TypeDecl};
 use super::pack::SettingDecl;
+use super::prove::PropertyDecl;
 use super::rule::{
     CounterDecl, EffectDecl, InvariantDecl, NotifyRule, RankingDecl, Reaction, SlotDecl, TimerDecl, Warn,
 };
@@ -67,6 +68,8 @@ keys! {
         pub effects: Named<EffectDecl>,
         /// Transitions whose refused requests are kept in the journal.
         pub evidence: Option<OneOrMany<At<Name>>>,
+        /// What it promises, whatever anybody does.
+        pub prove: Option<Vec<PropertyDecl>>,
         /// Lets general screens and routes speak to it.
         pub face: Option<At<Name>>,
         /// Fields the store indexes.

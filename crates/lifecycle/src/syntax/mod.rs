@@ -8,6 +8,7 @@ mod consequence;
 mod field;
 mod lifecycle;
 mod pack;
+mod prove;
 mod rule;
 mod transition;
 
@@ -24,6 +25,7 @@ pub use pack::{
     ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RestartDecl, RoleDecl,
     SettingDecl, SettingMap, SuperviseDecl, WaitDecl,
 };
+pub use prove::PropertyDecl;
 pub use rule::{
     CounterDecl, EffectDecl, InvariantDecl, NotifyRule, RankingDecl, Reaction, SlotDecl, TimerDecl, Warn,
     WarnStep,

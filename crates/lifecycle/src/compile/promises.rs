@@ -1,0 +1,80 @@
+//! Promises: exactly one kind each, with the keys that belong to it.
+
+use super::arms::syntax_list;
+use super::workbench::Workbench;
+use crate::guard::{Guard, Type};
+use crate::model::{Property, PropertyKind};
+use crate::source::Place;
+use crate::syntax::{Expr, PropertyDecl};
+
+impl Workbench<'_> {
+    pub fn property(&mut self, from: &PropertyDecl) -> Option<Property> {
+        let at = from.says.at;
+        let kinds = [
+            ("never", &from.never),
+            ("always", &from.always),
+            ("reachable", &from.reachable),
+            ("eventually", &from.eventually),
+            ("alone", &from.alone),
+        ];
+        let mut given = kinds.iter().filter_map(|(word, it)| it.as_ref().map(|it| (*word, it)));
+        let (Some((word, main)), None) = (given.next(), given.next()) else {
+            self.problems
+                .error(
+                    "property-kind",
+                    at,
+                    "a promise has exactly one of `never`, `always`, `reachable`, `eventually` and `alone`",
+                )
+                .hint("make two promises of it, or add the one that is missing");
+            return None;
+        };
+        self.only_with("from", from.from.as_ref().map(|it| it.at), "alone", word);
+        self.only_with("to", from.to.as_ref().map(|it| it.at), "alone", word);
+        self.only_with("when", from.when.as_ref().map(|it| it.at), "eventually", word);
+        self.only_with("within", from.within.as_ref().map(|_| at), "eventually", word);
+        let on = syntax_list(&from.on);
+        if let Some(first) = on.first()
+            && !matches!(word, "never" | "always")
+        {
+            self.only_with("on", Some(first.at), "never` or `always", word);
+        }
+        let main = self.guard(main, &Type::Bool);
+        let kind = match word {
+            "never" => PropertyKind::Never(main?),
+            "always" => PropertyKind::Always(main?),
+            "reachable" => PropertyKind::Reachable(main?),
+            "eventually" => {
+                let when = self.maybe_guard(from.when.as_ref());
+                PropertyKind::Eventually { goal: main?, when, within: from.within.as_ref().map(|it| it.0) }
+            }
+            _ => {
+                let (Some(since), Some(to)) = (&from.from, &from.to) else {
+                    self.problems
+                        .error("missing-key", at, "`alone` needs `from` and `to`")
+                        .hint("for instance `{ alone: agent, from: state == 'NEW', to: state == 'DONE' }`");
+                    return None;
+                };
+                let (since, to) = (self.guard(since, &Type::Bool), self.guard(to, &Type::Bool));
+                PropertyKind::Alone { who: main?, from: since?, to: to? }
+            }
+        };
+        Some(Property {
+            says: from.says.it.clone(),
+            within: self.maybe_states(&from.r#in),
+            on: on.iter().map(|it| self.transition(it)).collect(),
+            kind,
+        })
+    }
+
+    fn maybe_guard(&mut self, from: Option<&Expr>) -> Option<Guard> {
+        self.guard(from?, &Type::Bool)
+    }
+
+    fn only_with(&mut self, key: &str, at: Option<Place>, owner: &str, word: &str) {
+        if let Some(at) = at
+            && owner != word
+        {
+            self.error("property-kind", at, format!("`{key}` belongs to `{owner}`, not to `{word}`"));
+        }
+    }
+}
