@@ -1,3 +1,5 @@
 //! Properties proved within a bound, by running the law.
 //!
-//! Pure: texts and values in, values out.
+//! Pure: definitions in, what was found out. The only thing it uses of the machine is its cores.
+
+pub mod search;
