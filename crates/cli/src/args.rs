@@ -23,6 +23,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Runs scenario files in virtual time
     Test(TestArgs),
+    /// Explores what can happen on a pack's stages, as far as a budget allows
+    Explore(ExploreArgs),
     /// Prints the JSON Schema of the definition language
     Schema(SchemaArgs),
     /// Prints the version
@@ -46,6 +48,37 @@ pub(crate) struct TestArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ExploreArgs {
+    /// Pack folders, or folders of packs
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only stages whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) stage: Option<String>,
+    /// Only promises whose sentence contains this text are told of
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) promise: Option<String>,
+    /// Most seconds for each stage
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) seconds: u64,
+    /// Most different worlds of each stage; a world takes about 10 KiB while it waits to be followed
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) worlds: usize,
+    /// Most moves from the start
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) depth: u32,
+    /// How many cores to use; default: all
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Follows mirror images too
+    #[arg(long)]
+    pub(crate) no_symmetry: bool,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct SchemaArgs {
     /// Of which file
     #[arg(value_enum, default_value_t = SchemaKind::Lifecycle)]
@@ -60,4 +93,6 @@ pub(crate) enum SchemaKind {
     Pack,
     /// A file in a pack's `scenarios` folder
     Scenario,
+    /// A file in a pack's `stages` folder
+    Stage,
 }

@@ -8,6 +8,8 @@ mod args;
 mod commands;
 mod packs;
 mod print;
+mod proofs;
+mod stages;
 
 use std::process::ExitCode;
 

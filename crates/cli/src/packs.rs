@@ -11,6 +11,7 @@ pub(crate) struct PackOnDisk {
     pub(crate) name: String,
     pub(crate) files: PackFiles,
     pub(crate) scenarios: Vec<FileId>,
+    pub(crate) stages: Vec<FileId>,
 }
 
 /// Why a path is no pack.
@@ -60,8 +61,10 @@ fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Res
         None => yaml_in(&folder.join("scenarios"))?,
     };
     let scenarios = scenarios.iter().map(|it| add(it, sources)).collect::<Result<_, _>>()?;
+    let stages = yaml_in(&folder.join("stages"))?;
+    let stages = stages.iter().map(|it| add(it, sources)).collect::<Result<_, _>>()?;
     let name = folder.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(PackOnDisk { name, files: PackFiles { pack, lifecycles }, scenarios })
+    Ok(PackOnDisk { name, files: PackFiles { pack, lifecycles }, scenarios, stages })
 }
 
 fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> {

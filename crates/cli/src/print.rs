@@ -53,3 +53,31 @@ impl Colour {
         }
     }
 }
+
+/// A bar on standard error, where that is a terminal; nothing anywhere else.
+pub(crate) struct Progress {
+    title: String,
+    shown: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(title: &str) -> Self {
+        Self { title: title.to_owned(), shown: std::io::stderr().is_terminal() }
+    }
+
+    pub(crate) fn show(&self, share: f64, text: &str) {
+        if !self.shown {
+            return;
+        }
+        let full = (share.clamp(0.0, 1.0) * 20.0) as usize;
+        let bar = format!("{}{}", "█".repeat(full), "░".repeat(20 - full));
+        let _ = write!(std::io::stderr().lock(), "\r\u{1b}[2K{bar} {} · {text}", self.title);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn done(&self) {
+        if self.shown {
+            let _ = write!(std::io::stderr().lock(), "\r\u{1b}[2K");
+        }
+    }
+}

@@ -14,6 +14,7 @@ pub mod fields;
 pub mod index;
 pub mod key;
 pub mod law;
+pub mod look;
 pub mod policy;
 pub mod present;
 pub mod query;

@@ -37,7 +37,7 @@ use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
 pub use inspect::fields_of;
-pub(crate) use plan::{arm_label, sample_scope};
+pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 
 use crate::actor::ActorKind;

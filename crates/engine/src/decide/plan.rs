@@ -174,3 +174,17 @@ pub(crate) fn sample_scope<T>(
     let request = Request::by(actor.clone(), None, Fields::default(), None);
     look(&Scope { ask, ..plain_scope(&around, life, entity, &request) })
 }
+
+/// A scope over an entity as it is, with what its fields were before.
+pub(crate) fn sample_scope_after<T>(
+    looking: &crate::look::Looking<'_>,
+    life: &Lifecycle,
+    look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
+) -> T {
+    let draft = super::draft::Draft::new(looking.view);
+    let misses = std::cell::RefCell::new(Vec::new());
+    let (law, project) = (looking.law, &looking.view.project);
+    let around = Surroundings { law, draft: &draft, project, now: looking.now, misses: &misses };
+    let request = Request::by(looking.actor.clone(), None, Fields::default(), None);
+    look(&Scope { was: looking.was, ..plain_scope(&around, life, looking.entity, &request) })
+}

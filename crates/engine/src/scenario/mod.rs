@@ -3,14 +3,16 @@
 mod check;
 mod expect;
 mod matrix;
+mod opening;
 mod report;
 mod run;
 mod substitute;
 mod syntax;
 
+pub use opening::opening;
 pub use report::{Failure, Report};
 pub use run::run;
-pub use syntax::{ScenarioFile, ScenarioHead, ScenarioNode, read_file};
+pub use syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, read_file};
 
 /// The JSON Schema of a scenario file.
 pub fn schema() -> serde_json::Value {

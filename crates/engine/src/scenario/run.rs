@@ -89,7 +89,7 @@ pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &m
     report
 }
 
-fn actors(from: &Named<ActorDecl>, problems: &mut Problems) -> Vec<(String, Actor)> {
+pub(super) fn actors(from: &Named<ActorDecl>, problems: &mut Problems) -> Vec<(String, Actor)> {
     let mut actors = Vec::new();
     for (name, decl) in from.iter() {
         let kinds = [

@@ -1,0 +1,102 @@
+//! `trackside explore`: what can happen, as far as a budget allows.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+use trackside_engine::Law;
+use trackside_explore::report::{How, Report, explore};
+use trackside_explore::search::{Bound, Progress};
+use trackside_lifecycle::compile::compile;
+use trackside_lifecycle::source::{Problems, Sources};
+
+use crate::args::ExploreArgs;
+use crate::packs::{self, NoPack};
+use crate::print;
+use crate::proofs::{self, Shown};
+use crate::{exit, stages};
+
+pub(crate) fn run(args: &ExploreArgs) -> u8 {
+    let mut sources = Sources::default();
+    let packs = match packs::find(&args.paths, &mut sources) {
+        Ok(packs) => packs,
+        Err(NoPack(why)) => {
+            print::message(&why);
+            return exit::USAGE;
+        }
+    };
+    let mut failed = false;
+    let mut played = 0_usize;
+    let mut all: Vec<Json> = Vec::new();
+    for pack in &packs {
+        let mut problems = Problems::default();
+        let law = match compile(&sources, &pack.files) {
+            Ok((compiled, _)) => Arc::new(Law::new([compiled])),
+            Err(found) => {
+                print::message(&found.render(&sources, print::colour()));
+                failed = true;
+                continue;
+            }
+        };
+        let stages = stages::of(pack, &law, &sources, &mut problems);
+        if problems.has_errors() {
+            print::message(&problems.render(&sources, print::colour()));
+            failed = true;
+        }
+        let wanted = |name: &str| args.stage.as_ref().is_none_or(|it| name.contains(it.as_str()));
+        for stage in stages.iter().filter(|it| wanted(&it.name)) {
+            played += 1;
+            let begun = Instant::now();
+            let deadline = begun + Duration::from_secs(args.seconds);
+            let line = print::Progress::new(&format!("{} · {}", pack.name, stage.name));
+            let go_on = |so_far: &Progress| {
+                let spent = begun.elapsed().as_secs_f64().max(0.001);
+                let rate = so_far.worlds as f64 / spent;
+                let share = spent / args.seconds.max(1) as f64;
+                line.show(
+                    share,
+                    &format!("{} worlds, depth {}, {rate:.0} a second", so_far.worlds, so_far.depth),
+                );
+                Instant::now() < deadline
+            };
+            let how = How {
+                bound: Bound { worlds: args.worlds, depth: args.depth },
+                threads: args.threads.unwrap_or_else(cores),
+                symmetry: !args.no_symmetry,
+                go_on: &go_on,
+            };
+            let report = explore(stage, &how);
+            line.done();
+            let seconds = begun.elapsed().as_secs_f64();
+            failed |= proofs::fails(&report);
+            if args.json {
+                all.push(to_json(&pack.name, &report, seconds));
+            } else {
+                let shown =
+                    Shown { pack: &pack.name, seconds, promise: args.promise.as_deref(), coverage: true };
+                proofs::show(&report, &shown);
+            }
+        }
+    }
+    if args.json {
+        print::line(&format!("{:#}", json!({ "stages": all })));
+    }
+    if played == 0 && !failed {
+        print::message("no stage was explored: none has that in its name");
+        return exit::USAGE;
+    }
+    if failed { exit::REFUSED } else { exit::DONE }
+}
+
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn to_json(pack: &str, report: &Report, seconds: f64) -> Json {
+    let mut json = serde_json::to_value(report).unwrap_or_default();
+    if let Json::Object(map) = &mut json {
+        map.insert("pack".to_owned(), json!(pack));
+        map.insert("seconds".to_owned(), json!(seconds));
+    }
+    json
+}

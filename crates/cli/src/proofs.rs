@@ -1,0 +1,139 @@
+//! What an exploration came to, for people.
+
+use trackside_explore::report::{Outcome, Report, Story};
+use trackside_explore::search::Stopped;
+
+use crate::print::{self, Colour, painted_data};
+
+/// How a report is shown.
+pub(crate) struct Shown<'a> {
+    pub(crate) pack: &'a str,
+    pub(crate) seconds: f64,
+    /// Only promises whose sentence contains this.
+    pub(crate) promise: Option<&'a str>,
+    /// Also what was seen and what was not.
+    pub(crate) coverage: bool,
+}
+
+/// Whether something is broken.
+pub(crate) fn fails(report: &Report) -> bool {
+    !report.surprises.is_empty()
+        || report
+            .verdicts
+            .iter()
+            .any(|it| matches!(it.outcome, Outcome::Broken { .. } | Outcome::NoAnswer { .. }))
+}
+
+/// Why it stopped, in words.
+pub(crate) fn bound(report: &Report) -> String {
+    let progress = report.progress;
+    match report.stopped {
+        Stopped::Exhausted => "all that can happen here".to_owned(),
+        Stopped::Worlds => {
+            format!("stopped at {} worlds; all within {} moves are among them", report.worlds, progress.depth)
+        }
+        Stopped::Depth => {
+            format!("stopped at {} moves from the start; all within them were followed", report.depth)
+        }
+        Stopped::Asked => {
+            format!("stopped when the time was spent; all within {} moves are among them", progress.depth)
+        }
+    }
+}
+
+pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
+    let progress = report.progress;
+    let rate = progress.worlds as f64 / shown.seconds.max(0.001);
+    print::line(&format!(
+        "{} · {}",
+        painted_data(shown.pack, Colour::Bold),
+        painted_data(&report.stage, Colour::Bold)
+    ));
+    if !report.about.is_empty() {
+        print::line(&format!("  {}", report.about));
+    }
+    print::line(&format!(
+        "  {} worlds, {} moves followed in {:.2} s ({rate:.0} worlds a second): {}",
+        progress.worlds,
+        progress.moves,
+        shown.seconds,
+        bound(report)
+    ));
+    if !report.mirrors.is_empty() {
+        let groups: Vec<String> = report.mirrors.iter().map(|it| it.join(" = ")).collect();
+        print::line(&format!("  mirror images count once: {}", groups.join(", ")));
+    }
+    let whole = report.stopped == Stopped::Exhausted;
+    for verdict in &report.verdicts {
+        if shown.promise.is_some_and(|it| !verdict.says.contains(it)) {
+            continue;
+        }
+        let head = |mark: String| format!("  {mark} {} {}", verdict.lifecycle, verdict.says);
+        match &verdict.outcome {
+            Outcome::Held => {
+                let word = if whole { "proved  " } else { "held    " };
+                print::line(&head(painted_data(word, Colour::Green)));
+            }
+            Outcome::Reached { steps } => {
+                print::line(&format!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
+            }
+            Outcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
+            Outcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
+            Outcome::Broken { story: it } => {
+                print::line(&head(painted_data("BROKEN  ", Colour::Red)));
+                story(it);
+            }
+            Outcome::NoAnswer { story: it } => {
+                print::line(&head(painted_data("NO ANSWER", Colour::Red)));
+                story(it);
+            }
+        }
+    }
+    for it in &report.surprises {
+        print::line(&format!("  {} {}: {}", painted_data("SURPRISE", Colour::Red), it.lifecycle, it.says));
+        story(&it.story);
+    }
+    if shown.coverage {
+        coverage(report);
+    }
+}
+
+fn coverage(report: &Report) {
+    for it in report.covered.iter().filter(|it| it.states > 0) {
+        let missed = it.states_missed.iter().chain(&it.transitions_missed);
+        let missed: Vec<&str> = missed.map(|it| it.as_str()).collect();
+        let missed =
+            if missed.is_empty() { String::new() } else { format!("; not seen: {}", missed.join(", ")) };
+        print::line(&painted_data(
+            &format!(
+                "  seen     {} {} of {} states, {} of {} transitions{missed}",
+                it.lifecycle, it.states, it.of_states, it.transitions, it.of_transitions
+            ),
+            Colour::Dim,
+        ));
+    }
+    let absent: Vec<&str> =
+        report.covered.iter().filter(|it| it.states == 0).map(|it| it.lifecycle.as_str()).collect();
+    if !absent.is_empty() {
+        print::line(&painted_data(&format!("  not here {}", absent.join(", ")), Colour::Dim));
+    }
+    if !report.unasked.is_empty() {
+        let list = report.unasked.join(", ");
+        let line = format!("  never asked for, since nobody knows what to send (say it in `asks`): {list}");
+        print::line(&painted_data(&line, Colour::Dim));
+    }
+}
+
+/// A run, step by step.
+pub(crate) fn story(story: &Story) {
+    if !story.given.is_empty() {
+        print::line(&painted_data(&format!("    given  {}", story.given.join(", ")), Colour::Dim));
+    }
+    for (n, step) in story.steps.iter().enumerate() {
+        print::line(&format!("    {:>2}. {} {}", n + 1, step.who, step.what));
+        for it in &step.then {
+            print::line(&painted_data(&format!("          {} {}", it.entity, it.what), Colour::Dim));
+        }
+    }
+    print::line(&format!("    so     {}", story.ending));
+}

@@ -1,0 +1,34 @@
+//! A question about an entity as it is: for promises, not for decisions.
+
+use trackside_lifecycle::guard::{Fault, Guard};
+use trackside_lifecycle::time::Timestamp;
+
+use crate::actor::Actor;
+use crate::decide::sample_scope_after;
+use crate::entity::Entity;
+use crate::fields::Fields;
+use crate::law::Law;
+use crate::view::View;
+
+/// What an expression may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Looking<'a> {
+    pub law: &'a Law,
+    pub view: &'a View,
+    pub entity: &'a Entity,
+    /// What its fields were before, for `was`.
+    pub was: &'a Fields,
+    /// Who is meant by `actor`.
+    pub actor: &'a Actor,
+    pub now: Timestamp,
+}
+
+impl Looking<'_> {
+    /// Whether a condition of its lifecycle is true of it.
+    pub fn test(&self, guard: &Guard) -> Result<bool, Fault> {
+        let Some(life) = self.law.definition(&self.entity.key.lifecycle, self.entity.definition) else {
+            return Err(Fault::Failed(format!("{} has no definition", self.entity.key)));
+        };
+        sample_scope_after(self, life, |scope| guard.test(scope))
+    }
+}

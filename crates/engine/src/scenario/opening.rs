@@ -1,0 +1,46 @@
+//! What a scenario file begins with, for whoever goes on from there by other means.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::source::{Named, Problems};
+
+use super::check::Checker;
+use super::run::{Stage, actors, plant};
+use super::syntax::ScenarioFile;
+use crate::actor::Actor;
+use crate::law::Law;
+use crate::trace::Trace;
+use crate::world::World;
+
+/// The world that a file's `given`, `settings`, `people`, `now` and `zone` make, and who plays.
+pub fn opening(law: &Arc<Law>, file: &ScenarioFile, problems: &mut Problems) -> Option<(World, Vec<Actor>)> {
+    let Some(pack) = law.pack(&file.pack.it).cloned() else {
+        problems.error("unknown-name", file.pack.at, format!("there is no pack called `{}`", file.pack.it));
+        return None;
+    };
+    let before = problems.count();
+    Checker { law, pack: &pack, problems }.file(file);
+    let stage = Stage {
+        law: law.clone(),
+        file,
+        actors: actors(&file.actors, problems),
+        trace: Arc::new(Trace::default()),
+    };
+    if problems.count() > before {
+        return None;
+    }
+    let mut world = match stage.world(&Named(Vec::new()), None, None, None) {
+        Ok(world) => world,
+        Err(why) => {
+            problems.error("no-world", file.pack.at, why);
+            return None;
+        }
+    };
+    for (name, fields) in file.given.iter().flatten().flat_map(|it| it.iter()) {
+        if let Err(why) = plant(&mut world, &name.it, fields) {
+            problems.error("cannot-be-given", name.at, why);
+            return None;
+        }
+    }
+    Some((world, stage.actors.into_iter().map(|(_, it)| it).collect()))
+}

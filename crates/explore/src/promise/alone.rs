@@ -1,0 +1,62 @@
+//! Who has acted on an entity since a promise of the kind `alone` began to watch it.
+
+use trackside_engine::actor::Actor;
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::model::PropertyKind;
+
+use super::Promises;
+use crate::world::{Acted, Scene};
+
+impl Promises {
+    /// Looks at the start.
+    pub(crate) fn begin(&self, scene: &mut Scene) {
+        self.note(scene, None, &[]);
+    }
+
+    /// After a move: where `from` is true the watch begins anew, else whoever asked has acted on what was touched.
+    pub(crate) fn note(&self, scene: &mut Scene, actor: Option<&Actor>, entries: &[Entry]) {
+        let watching = self.list.iter().enumerate();
+        for (number, promise) in watching {
+            let PropertyKind::Alone { from, .. } = &promise.property.kind else { continue };
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let mut updates: Vec<(EntityKey, Option<Acted>)> = Vec::new();
+            for entity in scene.entities() {
+                if entity.key.lifecycle != promise.lifecycle {
+                    continue;
+                }
+                let known = scene.alone.iter().find(|(it, key, _)| *it == number && *key == entity.key);
+                let begins = self.test(from, scene, entity, None, None).unwrap_or(false);
+                let touched = || entries.iter().any(|it| it.entity == entity.key);
+                let next = match (known.map(|(_, _, it)| it), actor) {
+                    _ if begins => Some(Acted::Nobody),
+                    (None, _) => None,
+                    (Some(acted), None) => Some(acted.clone()),
+                    (Some(acted), Some(_)) if !touched() => Some(acted.clone()),
+                    (Some(Acted::Nobody), Some(actor)) => Some(Acted::Only(actor.clone())),
+                    (Some(Acted::Only(before)), Some(actor)) if before.id == actor.id => {
+                        Some(Acted::Only(actor.clone()))
+                    }
+                    (Some(_), Some(_)) => Some(Acted::Several),
+                };
+                updates.push((entity.key.clone(), next));
+            }
+            scene.alone.retain(|(it, _, _)| *it != number);
+            for (key, acted) in updates {
+                scene.alone.extend(acted.map(|it| (number, key, it)));
+            }
+        }
+    }
+
+    /// Whether somebody has brought about alone what nobody may.
+    pub(super) fn alone(&self, number: usize, scene: &Scene) -> bool {
+        let Some(promise) = self.list.get(number) else { return false };
+        let PropertyKind::Alone { who, to, .. } = &promise.property.kind else { return false };
+        scene.alone.iter().filter(|(it, _, _)| *it as usize == number).any(|(_, key, acted)| {
+            let (Some(entity), Acted::Only(actor)) = (scene.view.get(key), acted) else { return false };
+            promise.concerns(entity)
+                && self.test(to, scene, entity, None, Some(actor)).unwrap_or(false)
+                && self.test(who, scene, entity, None, Some(actor)).unwrap_or(false)
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! What an exploration came to, and what it did not look at.
+
+mod story;
+
+use serde::Serialize;
+use trackside_lifecycle::model::PropertyKind;
+use trackside_lifecycle::name::Name;
+
+pub use story::{Became, Kind, Story, Told};
+
+use crate::promise::{Mark, Promises, Watcher};
+use crate::search::{Bound, Found, Progress, Stopped, search};
+use crate::stage::Stage;
+use crate::world::{Play, Surprise};
+
+/// One stage explored.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub stage: Name,
+    pub about: String,
+    pub progress: Progress,
+    pub stopped: Stopped,
+    /// Most worlds and moves that were allowed.
+    pub worlds: usize,
+    pub depth: u32,
+    /// Ids that count as one another's mirror images.
+    pub mirrors: Vec<Vec<Name>>,
+    pub verdicts: Vec<Verdict>,
+    pub surprises: Vec<Unexpected>,
+    pub covered: Vec<Covered>,
+    /// Transitions of which it is not known what to send: `asks` can say.
+    pub unasked: Vec<String>,
+}
+
+/// What became of one promise.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    pub lifecycle: Name,
+    /// Its place in `prove`.
+    pub index: usize,
+    pub says: String,
+    pub kind: &'static str,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing found breaks it.
+    Held,
+    /// What should be reachable is, in so many steps.
+    Reached { steps: usize },
+    /// It was not found within the bound.
+    NotReached,
+    /// Somebody can break it.
+    Broken { story: Story },
+    /// Its expression has no answer in some world.
+    NoAnswer { story: Story },
+    /// There never was an entity that it speaks of.
+    NotPlayed,
+}
+
+/// What no definition should lead to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unexpected {
+    pub lifecycle: Name,
+    pub code: &'static str,
+    pub says: &'static str,
+    pub story: Story,
+}
+
+/// How much of a lifecycle was seen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Covered {
+    pub lifecycle: Name,
+    pub states: usize,
+    pub of_states: usize,
+    pub transitions: usize,
+    pub of_transitions: usize,
+    pub states_missed: Vec<Name>,
+    pub transitions_missed: Vec<Name>,
+}
+
+/// How to explore.
+pub struct How<'a> {
+    pub bound: Bound,
+    pub threads: usize,
+    pub symmetry: bool,
+    /// Asked now and then whether to go on.
+    pub go_on: &'a (dyn Fn(&Progress) -> bool + Sync),
+}
+
+impl std::fmt::Debug for How<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("How")
+            .field("bound", &self.bound)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Explores a stage and holds every promise of its pack against what is found.
+pub fn explore(stage: &Stage, how: &How<'_>) -> Report {
+    let promises = Promises::of(&stage.law, &stage.pack);
+    let play = Play::new(stage, &promises, how.symmetry);
+    let watcher = Watcher { promises: &promises, go_on: how.go_on };
+    let found = search(&play, &watcher, &how.bound, how.threads);
+    let seen =
+        |mark: &Mark| promises.marks.number(mark).is_some_and(|it| found.marks().any(|that| that == it));
+    let covered: Vec<Covered> = stage.lives().map(|life| covered(life, &seen)).collect();
+    let story = |mark: &Mark, ending: String| {
+        let number = promises.marks.number(mark)?;
+        let (start, steps) = found.path(&play, number)?;
+        Some(story::tell(&start, &steps, ending))
+    };
+    let verdicts = promises.list.iter().enumerate().map(|(number, promise)| {
+        let played = covered.iter().any(|it| it.lifecycle == promise.lifecycle && it.states > 0);
+        let outcome = outcome(&promises, &found, number, played, &story, &play);
+        Verdict {
+            lifecycle: promise.lifecycle.clone(),
+            index: promise.index,
+            says: promise.property.says.clone(),
+            kind: promise.property.kind.word(),
+            outcome,
+        }
+    });
+    let verdicts: Vec<Verdict> = verdicts.collect();
+    let surprises = promises.marks.all().iter().filter(|it| seen(it)).filter_map(|mark| match mark {
+        Mark::Surprise(lifecycle, kind) => Some(unexpected(lifecycle, *kind, story(mark, String::new())?)),
+        _ => None,
+    });
+    let surprises: Vec<Unexpected> = surprises.collect();
+    Report {
+        stage: stage.name.clone(),
+        about: stage.about.clone(),
+        progress: found.progress,
+        stopped: found.stopped,
+        worlds: how.bound.worlds,
+        depth: how.bound.depth,
+        mirrors: play.mirrors().to_vec(),
+        verdicts,
+        surprises,
+        covered,
+        unasked: stage.unasked.iter().map(|(life, event)| format!("{life}.{event}")).collect(),
+    }
+}
+
+fn unexpected(lifecycle: &Name, kind: Surprise, mut story: Story) -> Unexpected {
+    story.ending = kind.says().to_owned();
+    Unexpected { lifecycle: lifecycle.clone(), code: kind.code(), says: kind.says(), story }
+}
+
+fn outcome(
+    promises: &Promises,
+    found: &Found,
+    number: usize,
+    played: bool,
+    story: &dyn Fn(&Mark, String) -> Option<Story>,
+    play: &Play<'_>,
+) -> Outcome {
+    let Some(promise) = promises.list.get(number) else { return Outcome::NotPlayed };
+    let mark = Mark::Promise(number);
+    let shown = promises.marks.number(&mark).filter(|it| found.marks().any(|that| that == *it));
+    if matches!(promise.property.kind, PropertyKind::Reachable(_)) {
+        return match shown.and_then(|it| found.path(play, it)) {
+            Some((_, steps)) => Outcome::Reached { steps: steps.len() },
+            None if played => Outcome::NotReached,
+            None => Outcome::NotPlayed,
+        };
+    }
+    if let Some(number) = shown {
+        let last =
+            found.path(play, number).map(|(start, steps)| steps.last().map_or(start, |it| it.world.clone()));
+        let ending = last.map(|it| promises.ending(promise, &it)).unwrap_or_default();
+        if let Some(story) = story(&mark, ending) {
+            return Outcome::Broken { story };
+        }
+    }
+    if let Some(story) = story(&Mark::NoAnswer(number), "the promise itself has no answer here".to_owned()) {
+        return Outcome::NoAnswer { story };
+    }
+    if played { Outcome::Held } else { Outcome::NotPlayed }
+}
+
+fn covered(life: &trackside_lifecycle::model::Lifecycle, seen: &dyn Fn(&Mark) -> bool) -> Covered {
+    let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
+    let transitions: Vec<&Name> = life.transitions.iter().map(|it| &it.name).collect();
+    let missed = |all: &[&Name], mark: fn(Name, Name) -> Mark| -> Vec<Name> {
+        all.iter()
+            .filter(|it| !seen(&mark(life.name.clone(), (**it).clone())))
+            .map(|it| (*it).clone())
+            .collect()
+    };
+    let states_missed = missed(&states, Mark::State);
+    let transitions_missed = missed(&transitions, Mark::Taken);
+    Covered {
+        lifecycle: life.name.clone(),
+        states: states.len() - states_missed.len(),
+        of_states: states.len(),
+        transitions: transitions.len() - transitions_missed.len(),
+        of_transitions: transitions.len(),
+        states_missed,
+        transitions_missed,
+    }
+}

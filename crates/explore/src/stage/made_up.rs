@@ -1,0 +1,73 @@
+//! A stage for a pack that has none: somebody of every kind and role, two of everything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::Project;
+use trackside_engine::world::World;
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use super::{DEPTH, Stage, WORLDS};
+use crate::search::Bound;
+use crate::world::{Samples, Scene};
+
+/// Where time begins on a stage that nobody wrote.
+const START: &str = "2026-01-01T00:00:00Z";
+
+/// A stage from the definition alone.
+pub fn made_up(law: &Arc<Law>, pack: &Arc<Pack>) -> Stage {
+    let mut actors = vec![Actor::new("ada", ActorKind::Human), Actor::new("cron", ActorKind::System)];
+    let roles: Vec<&Name> = pack.roles.keys().collect();
+    let each = if roles.len() <= 2 { 2 } else { 1 };
+    for role in &roles {
+        for n in 1..=each {
+            actors.push(Actor::new(format!("{role}-{n}"), ActorKind::Agent).with_roles([(*role).clone()]));
+        }
+    }
+    if roles.is_empty() {
+        actors.extend((1..=2).map(|n| Actor::new(format!("agent-{n}"), ActorKind::Agent)));
+    }
+    let now = Timestamp::parse(START).unwrap_or_default();
+    let project = Project { people: vec![Name::new("ada")], ..Project::default() };
+    let world = World::new(law.clone(), project, now);
+    let own: Vec<&Name> = pack.lifecycles.iter().filter_map(|it| it.me.as_ref()).collect();
+    let mut ids: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+    for life in pack.lifecycles.iter().filter(|it| !it.one) {
+        // A record of somebody is called like them.
+        let known = match own.contains(&&life.name) {
+            true => actors.iter().filter(|it| it.kind == ActorKind::Agent).map(|it| it.id.clone()).collect(),
+            false => (1..=2).map(|n| Name::from(format!("{}-{n}", life.kind))).collect(),
+        };
+        ids.insert(life.name.clone(), known);
+    }
+    let everybody: Vec<Name> = actors.iter().map(|it| it.id.clone()).collect();
+    let mut creates: Vec<(EntityKey, Fields)> = Vec::new();
+    for life in pack.lifecycles.iter().filter(|it| !it.one) {
+        let samples = Samples::new(life, everybody.clone(), ids.clone(), now);
+        let with = samples.of_takes(&life.create.takes).into_iter().next().unwrap_or_default();
+        for id in ids.get(&life.name).into_iter().flatten() {
+            creates.push((EntityKey { lifecycle: life.name.clone(), id: id.clone() }, with.clone()));
+        }
+    }
+    let stage = Stage {
+        name: Name::new("made up"),
+        about: "Somebody of every kind and role, two of everything; nothing exists at the start.".to_owned(),
+        law: law.clone(),
+        pack: pack.clone(),
+        start: Scene::new(world.view, world.now),
+        actors,
+        bound: Bound { worlds: WORLDS, depth: DEPTH },
+        creates,
+        asks: BTreeMap::new(),
+        unasked: Vec::new(),
+        only: Vec::new(),
+        without: Vec::new(),
+    };
+    stage.furnished()
+}

@@ -1,0 +1,127 @@
+//! Stages: what is explored. Written in a pack's `stages` folder, or made up for a pack that has none.
+
+mod made_up;
+mod read;
+mod syntax;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::actor::Actor;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::model::{Lifecycle, Pack};
+use trackside_lifecycle::name::Name;
+
+pub use made_up::made_up;
+pub use read::read_stage;
+pub use syntax::StageFile;
+
+use crate::search::Bound;
+use crate::world::Scene;
+use crate::world::mirror::Renaming;
+
+/// The JSON Schema of a stage file.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(StageFile).to_value()
+}
+
+/// How far `check` goes on a stage that does not say so itself.
+pub const WORLDS: usize = 400;
+pub const DEPTH: u32 = 40;
+
+/// Who plays, what there is at the start, what may be sent.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    pub name: Name,
+    pub about: String,
+    pub law: Arc<Law>,
+    pub pack: Arc<Pack>,
+    pub start: Scene,
+    pub actors: Vec<Actor>,
+    pub bound: Bound,
+    creates: Vec<(EntityKey, Fields)>,
+    /// By lifecycle and transition.
+    asks: BTreeMap<Name, BTreeMap<Name, Vec<Fields>>>,
+    /// Transitions of which nobody could think of what to send.
+    pub unasked: Vec<(Name, Name)>,
+    only: Vec<Name>,
+    without: Vec<Name>,
+}
+
+impl Stage {
+    /// The lifecycles of its pack.
+    pub fn lives(&self) -> impl Iterator<Item = &Arc<Lifecycle>> {
+        self.pack.lifecycles.iter()
+    }
+
+    pub fn life(&self, name: &Name) -> Option<&Arc<Lifecycle>> {
+        self.law.newest(name)
+    }
+
+    pub(crate) fn creates(&self) -> &[(EntityKey, Fields)] {
+        &self.creates
+    }
+
+    pub(crate) fn actor(&self, id: &Name) -> Option<&Actor> {
+        self.actors.iter().find(|it| it.id == *id)
+    }
+
+    /// What may be sent with a transition; nothing if it is not asked for here.
+    pub(crate) fn samples(&self, life: &Name, transition: &Name) -> &[Fields] {
+        self.asks.get(life).and_then(|it| it.get(transition)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a transition is asked for here.
+    pub(crate) fn is_asked(&self, life: &Name, transition: &str) -> bool {
+        let full = format!("{life}.{transition}");
+        let names = |list: &[Name]| list.iter().any(|it| it == life || **it == *full);
+        (self.only.is_empty() || names(&self.only)) && !names(&self.without)
+    }
+
+    /// Ids of one kind each, among which some may be exchanged: actors alike, entities of one lifecycle.
+    pub(crate) fn interchangeable(&self) -> Vec<Vec<Name>> {
+        let mut kinds: BTreeMap<String, Vec<Name>> = BTreeMap::new();
+        for actor in &self.actors {
+            let kind = format!("actor {} {:?}", actor.kind.as_str(), actor.roles);
+            kinds.entry(kind).or_default().push(actor.id.clone());
+        }
+        let given = self.start.entities().into_iter().map(|it| it.key.clone());
+        let all: BTreeSet<EntityKey> = given.chain(self.creates.iter().map(|(key, _)| key.clone())).collect();
+        for key in all {
+            let ordered = self.life(&key.lifecycle).is_some_and(|it| !it.rankings.is_empty());
+            if !ordered && self.actor(&key.id).is_none() {
+                kinds.entry(format!("of {}", key.lifecycle)).or_default().push(key.id);
+            }
+        }
+        kinds.into_values().collect()
+    }
+
+    /// Whether what may be sent is the same after a renaming.
+    pub(crate) fn sends_the_same(&self, renaming: &Renaming) -> bool {
+        self.sent(renaming) == self.sent(&Renaming::default())
+    }
+
+    fn sent(&self, renaming: &Renaming) -> BTreeSet<Vec<u8>> {
+        let mut all = BTreeSet::new();
+        let mut add = |texts: &[&str], fields: &Fields| {
+            let mut out = Vec::new();
+            for text in texts {
+                renaming.write(text, &mut out);
+                out.push(0);
+            }
+            renaming.write(&serde_json::to_string(fields).unwrap_or_default(), &mut out);
+            all.insert(out);
+        };
+        for (key, fields) in &self.creates {
+            add(&[&key.lifecycle, &key.id], fields);
+        }
+        for (life, transitions) in &self.asks {
+            for (transition, samples) in transitions {
+                samples.iter().for_each(|it| add(&[life, transition], it));
+            }
+        }
+        all
+    }
+}

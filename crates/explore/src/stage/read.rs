@@ -1,0 +1,171 @@
+//! From a stage file to a stage.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::scenario::{ScenarioFile, opening};
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{At, FileId, FromNode, Json, Named, Problems, Sources, read};
+
+use super::syntax::StageFile;
+use super::{DEPTH, Stage, WORLDS};
+use crate::search::Bound;
+use crate::world::{Samples, Scene};
+
+/// Reads a stage file. What is wrong with it goes to `problems`.
+pub fn read_stage(law: &Arc<Law>, sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Stage> {
+    let node = read(sources, file, problems)?;
+    let file = StageFile::from_node(&node, problems)?;
+    stage(law, file, problems)
+}
+
+fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Stage> {
+    let frame = ScenarioFile {
+        pack: file.pack.clone(),
+        now: file.now,
+        zone: file.zone,
+        people: file.people,
+        settings: file.settings,
+        actors: file.actors,
+        given: file.given,
+        scenarios: None,
+        matrix: None,
+    };
+    let (world, actors) = opening(law, &frame, problems)?;
+    let pack = law.pack(&file.pack.it)?.clone();
+    let before = problems.count();
+    let mut asks: BTreeMap<Name, BTreeMap<Name, Vec<Fields>>> = BTreeMap::new();
+    for (name, samples) in file.asks.iter() {
+        if let Some((life, transition)) = transition(&pack, name, problems) {
+            let samples = samples.iter().map(fields).collect();
+            asks.entry(life).or_default().insert(transition, samples);
+        }
+    }
+    let mut creates = Vec::new();
+    for (name, with) in file.creates.iter() {
+        match EntityKey::parse(&name.it)
+            .filter(|key| pack.lifecycles.iter().any(|it| it.name == key.lifecycle))
+        {
+            Some(key) => creates.push((key, fields(with))),
+            None => {
+                problems
+                    .error("unknown-name", name.at, format!("`{}` is not LIFECYCLE/ID of this pack", name.it))
+                    .hint(format!("its lifecycles are {}", listed(&pack)));
+            }
+        }
+    }
+    let mut names = |list: Option<&trackside_lifecycle::source::OneOrMany<At<Name>>>| {
+        let all: Vec<At<Name>> = list.iter().flat_map(|it| it.iter()).cloned().collect();
+        for name in &all {
+            if !pack.lifecycles.iter().any(|it| it.name == name.it) {
+                transition(&pack, name, problems);
+            }
+        }
+        all.into_iter().map(|it| it.it).collect::<Vec<Name>>()
+    };
+    let only = names(file.only.as_ref());
+    let without = names(file.without.as_ref());
+    if problems.count() > before {
+        return None;
+    }
+    let bound =
+        Bound { worlds: file.worlds.map_or(WORLDS, |it| it as usize), depth: file.depth.unwrap_or(DEPTH) };
+    let stage = Stage {
+        name: file.stage.it,
+        about: file.about.unwrap_or_default(),
+        law: law.clone(),
+        pack,
+        start: Scene::new(world.view, world.now),
+        actors,
+        bound,
+        creates,
+        asks,
+        unasked: Vec::new(),
+        only,
+        without,
+    };
+    Some(stage.furnished())
+}
+
+impl Stage {
+    /// What may be sent where the stage does not say is thought of.
+    pub(super) fn furnished(mut self) -> Self {
+        let mut ids: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+        for entity in self.start.entities() {
+            ids.entry(entity.key.lifecycle.clone()).or_default().push(entity.key.id.clone());
+        }
+        for (key, _) in &self.creates {
+            let known = ids.entry(key.lifecycle.clone()).or_default();
+            if !known.contains(&key.id) {
+                known.push(key.id.clone());
+            }
+        }
+        let actors: Vec<Name> = self.actors.iter().map(|it| it.id.clone()).collect();
+        let pack = self.pack.clone();
+        for life in &pack.lifecycles {
+            let samples = Samples::new(life, actors.clone(), ids.clone(), self.start.now);
+            for transition in &life.transitions {
+                let known = self.asks.get(&life.name).is_some_and(|it| it.contains_key(&transition.name));
+                let asked = self.is_asked(&life.name, &transition.name);
+                if known || !asked {
+                    continue;
+                }
+                let thought = samples.of(transition);
+                if thought.is_empty() {
+                    self.unasked.push((life.name.clone(), transition.name.clone()));
+                }
+                self.asks.entry(life.name.clone()).or_default().insert(transition.name.clone(), thought);
+            }
+            let only: Vec<Name> = life.transitions.iter().map(|it| it.name.clone()).collect();
+            for name in only {
+                if !self.is_asked(&life.name, &name)
+                    && let Some(asks) = self.asks.get_mut(&life.name)
+                {
+                    asks.remove(&name);
+                }
+            }
+        }
+        let creates = std::mem::take(&mut self.creates);
+        self.creates =
+            creates.into_iter().filter(|(key, _)| self.is_asked(&key.lifecycle, "create")).collect();
+        self
+    }
+}
+
+/// `LIFECYCLE.TRANSITION`.
+fn transition(pack: &Pack, name: &At<Name>, problems: &mut Problems) -> Option<(Name, Name)> {
+    let (life, event) = name.it.rsplit_once('.').unwrap_or((&name.it, ""));
+    let Some(life) = pack.lifecycles.iter().find(|it| it.name == *life) else {
+        problems
+            .error("unknown-name", name.at, format!("`{}` is not LIFECYCLE.TRANSITION of this pack", name.it))
+            .hint(format!("its lifecycles are {}", listed(pack)));
+        return None;
+    };
+    if event == "create" {
+        return Some((life.name.clone(), Name::new(event)));
+    }
+    if life.transition(event).is_none() {
+        let known: Vec<&str> = life.transitions.iter().map(|it| it.name.as_str()).collect();
+        let problem =
+            problems.error("unknown-name", name.at, format!("{} has no transition `{event}`", life.name));
+        if let Some(near) = nearest(event, known) {
+            problem.hint(format!("did you mean `{near}`?"));
+        }
+        return None;
+    }
+    Some((life.name.clone(), Name::new(event)))
+}
+
+fn listed(pack: &Pack) -> String {
+    let names: Vec<&str> = pack.lifecycles.iter().map(|it| it.name.as_str()).collect();
+    names.join(", ")
+}
+
+fn fields(from: &Named<Json>) -> Fields {
+    from.iter().map(|(name, Json(value))| (name.it.clone(), value.clone())).collect()
+}

@@ -1,0 +1,195 @@
+//! What of an entity can still make a difference.
+//!
+//! Two worlds that differ only in what no rule and no promise ever looks at go on in the same way, so they count as
+//! one. Texts for people, moments that are only written down, versions and numbers of entries are left out.
+
+use std::collections::BTreeMap;
+
+use trackside_lifecycle::guard::{Guard, Outline};
+use trackside_lifecycle::model::{Aim, Lifecycle, Look, Pack, Read, TimerKind};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::rules::{self, Use, aims};
+
+/// How a field is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Interest {
+    /// Only whether it is there.
+    There,
+    Value,
+}
+
+/// What is looked at of the entities of one lifecycle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Looked {
+    pub(crate) fields: BTreeMap<Name, Interest>,
+    pub(crate) previous: bool,
+    pub(crate) version: bool,
+    pub(crate) created: bool,
+    pub(crate) updated: bool,
+    pub(crate) entered: bool,
+    pub(crate) spent: bool,
+    pub(crate) visits: bool,
+    pub(crate) fences: bool,
+    /// Equal weights: the older first.
+    pub(crate) age: bool,
+}
+
+/// What is looked at, by lifecycle.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cone {
+    pub(crate) by_lifecycle: BTreeMap<Name, Looked>,
+    /// Somebody asks when one of a group last moved.
+    pub(crate) moved: bool,
+}
+
+/// Expressions that decide something.
+pub(crate) fn decisive(life: &Lifecycle) -> Vec<&Guard> {
+    rules::of(life).into_iter().map(|(guard, _)| guard).collect()
+}
+
+impl Cone {
+    pub(crate) fn of(pack: &Pack) -> Self {
+        let mut cone = Self::default();
+        for life in &pack.lifecycles {
+            cone.by_lifecycle.entry(life.name.clone()).or_default();
+            cone.declared(life);
+        }
+        // What a field is set from matters if the field does: until nothing is added.
+        loop {
+            let before = (cone.by_lifecycle.clone(), cone.moved);
+            for life in &pack.lifecycles {
+                for (guard, used) in rules::of(life) {
+                    let matters = match &used {
+                        Use::Decides => true,
+                        Use::Sets(field) => cone.interest(&life.name, field).is_some(),
+                    };
+                    if matters {
+                        cone.look(pack, life, guard);
+                    }
+                }
+            }
+            if before.0 == cone.by_lifecycle && before.1 == cone.moved {
+                return cone;
+            }
+        }
+    }
+
+    fn interest(&self, life: &Name, field: &Name) -> Option<Interest> {
+        self.by_lifecycle.get(life)?.fields.get(field).copied()
+    }
+
+    fn want(&mut self, life: &Name, field: &Name, how: Interest) {
+        let fields = &mut self.by_lifecycle.entry(life.clone()).or_default().fields;
+        let known = fields.entry(field.clone()).or_insert(how);
+        *known = (*known).max(how);
+    }
+
+    /// What keys look at, beside expressions.
+    fn declared(&mut self, life: &Lifecycle) {
+        for state in &life.states {
+            state.require.iter().for_each(|(field, _)| self.want(&life.name, field, Interest::There));
+            state.frozen.iter().for_each(|field| self.want(&life.name, field, Interest::Value));
+        }
+        life.refs.iter().filter_map(|it| it.by.as_ref()).for_each(|it| {
+            self.want(&life.name, it, Interest::Value);
+        });
+        for timer in &life.timers {
+            if let TimerKind::At(field) = &timer.kind {
+                self.want(&life.name, field, Interest::Value);
+            }
+        }
+        for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+            for aim in aims(&arm.target) {
+                match aim {
+                    Aim::Field(field) | Aim::Ask { of: Some(field), .. } | Aim::Next { of: Some(field) } => {
+                        self.want(&life.name, field, Interest::Value)
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if !life.rankings.is_empty() {
+            self.by_lifecycle.entry(life.name.clone()).or_default().age = true;
+        }
+    }
+
+    fn look(&mut self, pack: &Pack, life: &Lifecycle, guard: &Guard) {
+        let mut reads = Vec::new();
+        collect(&guard.outline(), Interest::Value, &mut reads);
+        for (slot, how) in reads {
+            if let Some(read) = life.reads.get(slot as usize) {
+                self.read(pack, life, read, how);
+            }
+        }
+    }
+
+    fn read(&mut self, pack: &Pack, life: &Lifecycle, read: &Read, how: Interest) {
+        let looked = self.by_lifecycle.entry(life.name.clone()).or_default();
+        match read {
+            Read::Field(name) | Read::Was(name) => self.want(&life.name, name, how),
+            Read::Computed(guard) | Read::Relation(guard) => self.look(pack, life, guard),
+            Read::PreviousState => looked.previous = true,
+            Read::Version => looked.version = true,
+            Read::CreatedAt | Read::TotalTime => looked.created = true,
+            Read::UpdatedAt => looked.updated = true,
+            Read::StateEnteredAt | Read::TimeInState => looked.entered = true,
+            Read::TimeByState => looked.spent = true,
+            Read::Visits => looked.visits = true,
+            Read::Fence | Read::Slot(_, trackside_lifecycle::model::SlotLook::Fence) => looked.fences = true,
+            Read::MovedAt(_) => self.moved = true,
+            Read::Ref(name, look) => {
+                if let Some(reference) = life.reference(name) {
+                    self.other(&reference.to, look, how);
+                }
+            }
+            Read::Me(look) => {
+                if let Some(me) = &life.me {
+                    self.other(me, look, how);
+                }
+            }
+            Read::All(name) => {
+                let from = life.inverse(name).map(|it| &it.from);
+                let other = pack.lifecycles.iter().find(|it| Some(&it.name) == from);
+                for field in other.iter().flat_map(|it| it.fields.values()).filter(|it| it.is.is_none()) {
+                    if let Some(from) = from {
+                        self.want(from, &field.name, Interest::Value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn other(&mut self, life: &Name, look: &Look, how: Interest) {
+        let looked = self.by_lifecycle.entry(life.clone()).or_default();
+        match look {
+            Look::Field(field) => self.want(life, field, how),
+            Look::PreviousState => looked.previous = true,
+            Look::Version => looked.version = true,
+            Look::CreatedAt => looked.created = true,
+            Look::StateEnteredAt => looked.entered = true,
+            _ => {}
+        }
+    }
+}
+
+/// What is read, and whether only its presence is asked for.
+fn collect(part: &Outline, how: Interest, into: &mut Vec<(u32, Interest)>) {
+    match part {
+        Outline::Read(slot, members) => {
+            let how = if members.is_empty() { how } else { Interest::Value };
+            into.push((slot.0, how));
+        }
+        Outline::Has(of) => collect(of, Interest::There, into),
+        Outline::Equal(both) | Outline::Differ(both) => {
+            let null = |it: &Outline| matches!(it, Outline::Constant(Value::Null));
+            let [a, b] = &**both;
+            let how = if null(a) || null(b) { Interest::There } else { Interest::Value };
+            collect(a, how, into);
+            collect(b, how, into);
+        }
+        other => other.parts().into_iter().for_each(|it| collect(it, Interest::Value, into)),
+    }
+}

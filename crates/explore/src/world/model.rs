@@ -1,0 +1,153 @@
+//! A stage as something to explore: every request of everybody, every result of an effect, time, the sweep.
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::{Decision, apply, decide};
+use trackside_lifecycle::time::Span;
+
+use super::asking::{asks, late, results};
+use super::clock::wait;
+use super::key::{key, render};
+use super::restart;
+use super::scene::{Move, Scene, Surprise, What};
+use super::{Cone, Mirrors};
+use crate::promise::Promises;
+use crate::search::Model;
+use crate::stage::Stage;
+
+/// Of how many worlds one is read again from what was written.
+const RESTARTS: u64 = 32;
+
+/// A stage being explored.
+#[derive(Debug)]
+pub struct Play<'a> {
+    pub stage: &'a Stage,
+    pub(crate) promises: &'a Promises,
+    cone: Cone,
+    mirrors: Mirrors,
+    /// Something is to be repaired by the sweep.
+    sweeps: bool,
+}
+
+impl<'a> Play<'a> {
+    pub fn new(stage: &'a Stage, promises: &'a Promises, symmetry: bool) -> Self {
+        let cone = Cone::of(&stage.pack);
+        let sweeps =
+            stage.lives().any(|it| it.invariants.iter().any(|it| it.needs_now || it.repair.is_some()));
+        let mut play = Self { stage, promises, cone, mirrors: Mirrors::none(), sweeps };
+        if symmetry {
+            play.mirrors = Mirrors::of(&stage.interchangeable(), |renaming| {
+                render(&play.cone, &stage.start, renaming)
+                    == render(&play.cone, &stage.start, &super::mirror::Renaming::default())
+                    && stage.sends_the_same(renaming)
+            });
+        }
+        play
+    }
+
+    /// Ids that are exchanged with each other.
+    pub fn mirrors(&self) -> &[Vec<trackside_lifecycle::name::Name>] {
+        &self.mirrors.groups
+    }
+
+    fn attempt(&self, scene: &Scene, command: Command, into: &mut Vec<(Move, Scene)>) {
+        match decide(&self.stage.law, &scene.view, &command, scene.now) {
+            Decision::Accepted(accepted) => {
+                let mut after = scene.clone();
+                for entry in &accepted.entries {
+                    apply(&mut after.view, entry);
+                }
+                if accepted.entries.is_empty() {
+                    return;
+                }
+                if after.view.seq % RESTARTS == 0
+                    && let Some(why) = restart::differs(&self.stage.law, scene, &command)
+                {
+                    into.push(surprise(scene, Surprise::Restart, command.clone(), why));
+                }
+                let actor = command.actor.clone();
+                let by = Move { what: What::Ask(command), entries: accepted.entries };
+                self.finish(after, Some(&actor), by, into);
+            }
+            Decision::Refused(refusal) => {
+                let kind = match refusal.code {
+                    "evaluation-failed" => Surprise::NoAnswer,
+                    "too-many-moves" => Surprise::Endless,
+                    "always-refused" => Surprise::Stuck,
+                    _ => return,
+                };
+                into.push(surprise(scene, kind, command, refusal.to_string()));
+            }
+            Decision::Replayed { .. } | Decision::Needs(_) => {}
+        }
+    }
+
+    /// The promises that watch who acts take note, and what was dropped is told.
+    fn finish(&self, mut after: Scene, actor: Option<&Actor>, by: Move, into: &mut Vec<(Move, Scene)>) {
+        self.promises.note(&mut after, actor, &by.entries);
+        into.push((by, after));
+    }
+
+    fn sweep(&self, scene: &Scene, into: &mut Vec<(Move, Scene)>) {
+        let mut after = scene.clone();
+        let mut entries: Vec<Entry> = Vec::new();
+        for entity in scene.entities() {
+            let ask = Ask::Inspect { entity: entity.key.clone() };
+            let command = Command::new(Actor::new("trackside", ActorKind::System), ask);
+            if let Decision::Accepted(accepted) = decide(&self.stage.law, &after.view, &command, after.now) {
+                accepted.entries.iter().for_each(|it| {
+                    apply(&mut after.view, it);
+                });
+                entries.extend(accepted.entries);
+            }
+        }
+        if !entries.is_empty() {
+            self.finish(after, None, Move { what: What::Sweep, entries }, into);
+        }
+    }
+}
+
+fn surprise(scene: &Scene, kind: Surprise, command: Command, why: String) -> (Move, Scene) {
+    (Move { what: What::Surprise(kind, Box::new(command), why), entries: Vec::new() }, scene.clone())
+}
+
+/// Whether the engine could not do something that it should have done.
+pub(crate) fn dropped(entries: &[Entry]) -> Option<&Entry> {
+    entries.iter().find(|it| matches!(&it.event, Event::AlertRaised { kind, .. } if *kind == "dropped-move"))
+}
+
+impl Model for Play<'_> {
+    type World = Scene;
+    type Move = Move;
+
+    fn starts(&self) -> Vec<Scene> {
+        let mut start = self.stage.start.clone();
+        self.promises.begin(&mut start);
+        vec![start]
+    }
+
+    fn key(&self, scene: &Scene) -> u128 {
+        let keys = self.mirrors.renamings.iter().map(|it| key(&self.cone, scene, it));
+        keys.min().unwrap_or_default()
+    }
+
+    fn moves(&self, scene: &Scene, into: &mut Vec<(Move, Scene)>) {
+        for command in asks(self.stage, scene).into_iter().chain(results(self.stage, scene)) {
+            self.attempt(scene, command, into);
+        }
+        for command in late(self.stage, scene) {
+            if let Decision::Accepted(_) = decide(&self.stage.law, &scene.view, &command, scene.now) {
+                let why = "the lease has been granted to somebody else since".to_owned();
+                into.push(surprise(scene, Surprise::LateWrite, command, why));
+            }
+        }
+        if let Some((after, entries)) = wait(&self.stage.law, scene) {
+            let passed = Span(after.now.0 - scene.now.0);
+            self.finish(after, None, Move { what: What::Wait(passed), entries }, into);
+        }
+        if self.sweeps {
+            self.sweep(scene, into);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A project at one moment of a run.
+
+use trackside_engine::actor::Actor;
+use trackside_engine::command::Command;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::View;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+
+/// Where a run stands.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    pub view: View,
+    pub now: Timestamp,
+    /// Who has acted on which entity since a promise of the kind `alone` began to watch it.
+    pub(crate) alone: Vec<(u32, EntityKey, Acted)>,
+}
+
+/// Who has acted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Acted {
+    Nobody,
+    Only(Actor),
+    Several,
+}
+
+/// What happens between two worlds.
+#[derive(Clone, Debug)]
+pub struct Move {
+    pub what: What,
+    /// What was written.
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Somebody asks, and it is done.
+    Ask(Command),
+    /// Nobody does anything until the next clock is due.
+    Wait(Span),
+    /// The sweep looks at everything.
+    Sweep,
+    /// Something that should not be: nothing changes, but it is told.
+    Surprise(Surprise, Box<Command>, String),
+}
+
+/// What no definition should lead to, whatever it promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Surprise {
+    /// An expression has no answer.
+    NoAnswer,
+    /// The rules go on and on.
+    Endless,
+    /// A state that must move on by itself cannot.
+    Stuck,
+    /// A write under an earlier grant of a lease was accepted.
+    LateWrite,
+    /// The journal, read again, gives another world; or a request that is sent again counts twice.
+    Restart,
+    /// What the engine should have done was refused.
+    Dropped,
+    /// What must always hold does not.
+    Broken,
+}
+
+impl Surprise {
+    pub const ALL: [Self; 7] = [
+        Self::NoAnswer,
+        Self::Endless,
+        Self::Stuck,
+        Self::LateWrite,
+        Self::Restart,
+        Self::Dropped,
+        Self::Broken,
+    ];
+
+    /// What it is, for people.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::NoAnswer => "an expression has no answer",
+            Self::Endless => "the rules go on and on",
+            Self::Stuck => "a state that must move on by itself cannot",
+            Self::LateWrite => "somebody whose lease has gone to another still writes",
+            Self::Restart => "after a restart, or a request sent twice, things are not as they were",
+            Self::Dropped => "what the engine should have done was refused",
+            Self::Broken => "an invariant of severity error is broken",
+        }
+    }
+
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NoAnswer => "no-answer",
+            Self::Endless => "endless",
+            Self::Stuck => "stuck",
+            Self::LateWrite => "late-write",
+            Self::Restart => "restart",
+            Self::Dropped => "dropped-move",
+            Self::Broken => "invariant-broken",
+        }
+    }
+}
+
+impl Scene {
+    pub fn new(view: View, now: Timestamp) -> Self {
+        Self { view, now, alone: Vec::new() }
+    }
+
+    /// Its entities in order.
+    pub fn entities(&self) -> Vec<&Entity> {
+        self.view.entities()
+    }
+
+    /// The next moment at which a clock is due.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        let mut late = None;
+        let mut next: Option<Timestamp> = None;
+        for entity in self.entities() {
+            for due in entity.timers.iter().filter_map(|(_, it)| it.due) {
+                if due <= self.now {
+                    late = Some(self.now);
+                } else if next.is_none_or(|it| due < it) {
+                    next = Some(due);
+                }
+            }
+        }
+        next.or(late)
+    }
+
+    /// Clocks that are due at this moment, in order.
+    pub(crate) fn due(&self) -> Vec<(Timestamp, EntityKey, Name)> {
+        let mut due = Vec::new();
+        for entity in self.entities() {
+            for (name, timer) in &entity.timers {
+                if let Some(at) = timer.due.filter(|it| *it <= self.now) {
+                    due.push((at, entity.key.clone(), name.clone()));
+                }
+            }
+        }
+        due.sort();
+        due
+    }
+}
