@@ -18,8 +18,8 @@ pub struct Looking<'a> {
     pub entity: &'a Entity,
     /// What its fields were before, for `was`.
     pub was: &'a Fields,
-    /// Who is meant by `actor`.
-    pub actor: &'a Actor,
+    /// Who is meant by `actor`; none for the engine itself.
+    pub actor: Option<&'a Actor>,
     pub now: Timestamp,
 }
 

@@ -1,6 +1,7 @@
 //! What decisions may see.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -25,7 +26,8 @@ pub enum Found<T> {
 /// Entities, the counts of those that refer to them, and the project around them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    entities: Index<EntityKey, Entity>,
+    /// Shared, so that a copy of a view is cheap until something moves.
+    entities: Index<EntityKey, Arc<Entity>>,
     groups: Index<GroupKey, Group>,
     keys: Index<(Name, Name), (u64, KeyRecord)>,
     sames: Index<(Name, Name), EntityKey>,
@@ -70,7 +72,7 @@ impl View {
     }
 
     pub fn get(&self, key: &EntityKey) -> Option<&Entity> {
-        self.entities.get(key)
+        self.entities.get(key).map(|it| &**it)
     }
 
     pub fn group(&self, key: &GroupKey) -> Option<&Group> {
@@ -88,7 +90,7 @@ impl View {
 
     /// Every entity in the order of the keys: slow, for exports, sweeps and comparisons.
     pub fn entities(&self) -> Vec<&Entity> {
-        self.entities.sorted().into_iter().map(|(_, it)| it).collect()
+        self.entities.sorted().into_iter().map(|(_, it)| &**it).collect()
     }
 
     pub fn len(&self) -> usize {
@@ -120,11 +122,11 @@ pub trait Ledger {
 
 impl Ledger for View {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity> {
-        self.entities.get_mut(key)
+        self.entities.get_mut(key).map(Arc::make_mut)
     }
 
     fn put(&mut self, entity: Entity) {
-        self.entities.insert(entity.key.clone(), entity);
+        self.entities.insert(entity.key.clone(), Arc::new(entity));
     }
 
     fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {

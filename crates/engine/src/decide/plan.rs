@@ -185,6 +185,9 @@ pub(crate) fn sample_scope_after<T>(
     let misses = std::cell::RefCell::new(Vec::new());
     let (law, project) = (looking.law, &looking.view.project);
     let around = Surroundings { law, draft: &draft, project, now: looking.now, misses: &misses };
-    let request = Request::by(looking.actor.clone(), None, Fields::default(), None);
+    let request = match looking.actor {
+        Some(actor) => Request::by(actor.clone(), None, Fields::default(), None),
+        None => Request::engine(crate::actor::ActorKind::System, Fields::default(), Name::new(""), None),
+    };
     look(&Scope { was: looking.was, ..plain_scope(&around, life, looking.entity, &request) })
 }

@@ -12,7 +12,7 @@ pub use watch::Watcher;
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::look::Looking;
 use trackside_lifecycle::guard::{Fault, Guard};
@@ -35,8 +35,6 @@ pub struct Promise {
 pub struct Promises {
     pub law: Arc<Law>,
     pub list: Vec<Promise>,
-    /// Who is meant by `actor` where nobody has asked.
-    nobody: Actor,
     pub marks: Marks,
 }
 
@@ -49,7 +47,7 @@ impl Promises {
             }
         }
         let marks = Marks::of(pack, list.len());
-        Self { law: law.clone(), list, nobody: Actor::new("nobody", ActorKind::System), marks }
+        Self { law: law.clone(), list, marks }
     }
 
     /// What an expression says of an entity in a world.
@@ -66,7 +64,7 @@ impl Promises {
             view: &scene.view,
             entity,
             was: before.map_or(&entity.fields, |it| &it.fields),
-            actor: actor.unwrap_or(&self.nobody),
+            actor,
             now: scene.now,
         };
         looking.test(guard)

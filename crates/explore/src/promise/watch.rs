@@ -92,8 +92,6 @@ impl Watcher<'_> {
                 continue;
             };
             let Some((guard, wanted)) = promise.condition() else { continue };
-            // Who asked, if this is what was asked for; else the engine, which is nobody.
-            let actor = actor.filter(|it| it.id == entry.actor);
             let was = before.view.get(&entry.entity);
             match self.promises.test(guard, after, entity, was, actor) {
                 Ok(found) if found == wanted => marks.push(Mark::Promise(number)),

@@ -11,7 +11,8 @@ use trackside_engine::Law;
 use trackside_engine::actor::Actor;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_lifecycle::model::{Lifecycle, Pack};
+use trackside_lifecycle::guard::Outline;
+use trackside_lifecycle::model::{Lifecycle, Pack, Read};
 use trackside_lifecycle::name::Name;
 
 pub use made_up::made_up;
@@ -20,7 +21,8 @@ pub use syntax::StageFile;
 
 use crate::search::Bound;
 use crate::world::Scene;
-use crate::world::mirror::Renaming;
+use crate::world::mirror::{Ids, Renaming, Written};
+use crate::world::rules;
 
 /// The JSON Schema of a stage file.
 pub fn schema() -> serde_json::Value {
@@ -91,7 +93,8 @@ impl Stage {
         let all: BTreeSet<EntityKey> = given.chain(self.creates.iter().map(|(key, _)| key.clone())).collect();
         for key in all {
             let ordered = self.life(&key.lifecycle).is_some_and(|it| !it.rankings.is_empty());
-            if !ordered && self.actor(&key.id).is_none() {
+            let named = self.actors.iter().any(|it| key.id.contains(it.id.as_str()));
+            if !ordered && !named && self.life(&key.lifecycle).is_some_and(|it| !takes_ids_apart(it)) {
                 kinds.entry(format!("of {}", key.lifecycle)).or_default().push(key.id);
             }
         }
@@ -99,20 +102,24 @@ impl Stage {
     }
 
     /// Whether what may be sent is the same after a renaming.
-    pub(crate) fn sends_the_same(&self, renaming: &Renaming) -> bool {
-        self.sent(renaming) == self.sent(&Renaming::default())
+    pub(crate) fn sends_the_same(&self, ids: &Ids, renaming: &Renaming) -> bool {
+        let sent = self.sent(ids);
+        let mut image = sent.clone();
+        image.iter_mut().for_each(|it| renaming.apply(it));
+        image.sort();
+        sent == image
     }
 
-    fn sent(&self, renaming: &Renaming) -> BTreeSet<Vec<u8>> {
-        let mut all = BTreeSet::new();
+    fn sent(&self, ids: &Ids) -> Vec<Written> {
+        let mut all = Vec::new();
         let mut add = |texts: &[&str], fields: &Fields| {
-            let mut out = Vec::new();
-            for text in texts {
-                renaming.write(text, &mut out);
-                out.push(0);
+            let mut written = Written::default();
+            let fields = serde_json::to_string(fields).unwrap_or_default();
+            for text in texts.iter().copied().chain([fields.as_str()]) {
+                ids.write(text, &mut written.text, &mut written.ids);
+                written.text.push(0);
             }
-            renaming.write(&serde_json::to_string(fields).unwrap_or_default(), &mut out);
-            all.insert(out);
+            all.push(written);
         };
         for (key, fields) in &self.creates {
             add(&[&key.lifecycle, &key.id], fields);
@@ -122,6 +129,24 @@ impl Stage {
                 samples.iter().for_each(|it| add(&[life, transition], it));
             }
         }
+        all.sort();
         all
     }
+}
+
+/// Whether an expression looks into an id, so that one cannot stand for another.
+fn takes_ids_apart(life: &Lifecycle) -> bool {
+    let is_id = |it: &Outline| matches!(it, Outline::Read(slot, _) if matches!(life.reads.get(slot.0 as usize), Some(Read::Id)));
+    rules::of(life).into_iter().any(|(guard, _)| {
+        let mut found = false;
+        guard.outline().walk(&mut |part| {
+            if let Outline::Call(_, parts) = part {
+                found |= parts.iter().any(is_id);
+            }
+            if let Outline::Matches(of, _) = part {
+                found |= is_id(of);
+            }
+        });
+        found
+    })
 }

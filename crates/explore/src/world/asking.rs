@@ -4,6 +4,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Claim, Command, Fire, What as Named};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
+use trackside_engine::look::Looking;
 use trackside_lifecycle::model::{Lifecycle, Transition};
 use trackside_lifecycle::name::Name;
 
@@ -30,10 +31,12 @@ pub(super) fn asks(stage: &Stage, scene: &Scene) -> Vec<Command> {
             continue;
         }
         for transition in life.transitions.iter().filter(|it| leaves(it, &entity.state)) {
-            for fields in stage.samples(&life.name, &transition.name) {
-                for actor in &stage.actors {
-                    all.push(fire(entity, transition, actor, fields));
-                }
+            let samples = stage.samples(&life.name, &transition.name);
+            if samples.is_empty() {
+                continue;
+            }
+            for actor in stage.actors.iter().filter(|it| admits(stage, scene, entity, transition, it)) {
+                all.extend(samples.iter().map(|fields| fire(entity, transition, actor, fields)));
             }
         }
         heartbeats(stage, entity, &mut all);
@@ -95,6 +98,21 @@ pub(super) fn late(stage: &Stage, scene: &Scene) -> Vec<Command> {
         }
     }
     all
+}
+
+/// Whether some arm is for this actor: a refusal that says so need not be worked out.
+fn admits(stage: &Stage, scene: &Scene, entity: &Entity, transition: &Transition, actor: &Actor) -> bool {
+    let looking = Looking {
+        law: &stage.law,
+        view: &scene.view,
+        entity,
+        was: &entity.fields,
+        actor: Some(actor),
+        now: scene.now,
+    };
+    // Without an answer it is asked for, so that it is told.
+    let mut arms = transition.arms.iter().filter(|it| it.from.has(&entity.state));
+    arms.any(|it| looking.test(&it.by).unwrap_or(true))
 }
 
 fn leaves(transition: &Transition, state: &Name) -> bool {

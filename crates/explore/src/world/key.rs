@@ -9,27 +9,40 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use super::cone::{Cone, Interest, Looked};
-use super::mirror::Renaming;
+use super::mirror::{Ids, Mirrors, Written};
 use super::scene::{Acted, Scene};
 
-/// The key of a world under a renaming of ids.
-pub(crate) fn key(cone: &Cone, scene: &Scene, renaming: &Renaming) -> u128 {
-    let text = render(cone, scene, renaming);
+/// The key of a world: that of whichever of its mirror images comes first.
+pub(crate) fn key(cone: &Cone, scene: &Scene, mirrors: &Mirrors) -> u128 {
+    let written = render(cone, scene, &mirrors.ids);
+    let keys = mirrors.renamings.iter().map(|renaming| {
+        if renaming.is_none() {
+            return hash(written.iter());
+        }
+        let mut image = written.clone();
+        image.iter_mut().for_each(|it| renaming.apply(it));
+        image.sort();
+        hash(image.iter())
+    });
+    keys.min().unwrap_or_default()
+}
+
+fn hash<'a>(parts: impl Iterator<Item = &'a Written> + Clone) -> u128 {
     let half = |seed: u64| {
         let mut hasher = FixedState::with_seed(seed).build_hasher();
-        hasher.write(&text);
+        parts.clone().for_each(|it| hasher.write(&it.text));
         hasher.finish()
     };
     u128::from(half(1)) << 64 | u128::from(half(2))
 }
 
 /// Everything that can make a difference, in an order that does not depend on names.
-pub(crate) fn render(cone: &Cone, scene: &Scene, renaming: &Renaming) -> Vec<u8> {
+pub(crate) fn render(cone: &Cone, scene: &Scene, ids: &Ids) -> Vec<Written> {
     let entities = scene.entities();
-    let mut parts: Vec<Vec<u8>> = Vec::with_capacity(entities.len());
+    let mut parts: Vec<Written> = Vec::with_capacity(entities.len());
     for entity in &entities {
-        let mut page = Page { out: Vec::with_capacity(256), now: scene.now, renaming };
-        page.text(&entity.key.lifecycle);
+        let mut page = Page { out: Vec::with_capacity(256), at: Vec::new(), now: scene.now, ids };
+        page.word(&entity.key.lifecycle);
         page.text(&entity.key.id);
         if let Some(looked) = cone.by_lifecycle.get(&entity.key.lifecycle) {
             page.entity(looked, entity);
@@ -48,25 +61,26 @@ pub(crate) fn render(cone: &Cone, scene: &Scene, renaming: &Renaming) -> Vec<u8>
                 Acted::Several => page.mark(b'2'),
             }
         }
-        parts.push(page.out);
+        parts.push(Written { text: page.out, ids: page.at });
     }
     parts.sort();
-    parts.concat()
+    parts
 }
 
 struct Page<'a> {
     out: Vec<u8>,
+    at: Vec<usize>,
     now: Timestamp,
-    renaming: &'a Renaming,
+    ids: &'a Ids,
 }
 
 impl Page<'_> {
     fn entity(&mut self, looked: &Looked, entity: &Entity) {
-        self.text(&entity.state);
+        self.word(&entity.state);
         self.number(i64::from(entity.definition));
         for (field, interest) in &looked.fields {
             let Some(value) = entity.fields.get(field) else { continue };
-            self.text(field);
+            self.word(field);
             match interest {
                 Interest::There => self.mark(u8::from(!value.is_blank())),
                 Interest::Value => self.value(value),
@@ -88,13 +102,13 @@ impl Page<'_> {
             }
         }
         for stay in entity.stays.iter().filter(|_| looked.spent || looked.visits) {
-            self.text(&stay.state);
+            self.word(&stay.state);
             self.number(i64::from(stay.visits));
             self.number(if looked.spent { stay.spent.0 } else { 0 });
         }
         self.clocks(entity);
         for tallies in &entity.tallies {
-            self.text(&tallies.counter);
+            self.word(&tallies.counter);
             for (key, tally) in &tallies.by_key {
                 self.text(key);
                 self.out.extend(tally.value.to_le_bytes());
@@ -106,7 +120,7 @@ impl Page<'_> {
             }
         }
         for (slot, lease) in &entity.leases {
-            self.text(slot);
+            self.word(slot);
             self.maybe(lease.holder.as_ref());
             if lease.holder.is_some() {
                 self.moment(lease.expires_at);
@@ -116,14 +130,14 @@ impl Page<'_> {
             }
         }
         for open in &entity.effects {
-            self.text(&open.effect);
+            self.word(&open.effect);
         }
-        entity.broken.iter().for_each(|it| self.text(it));
+        entity.broken.iter().for_each(|it| self.word(it));
     }
 
     fn clocks(&mut self, entity: &Entity) {
         for (name, timer) in &entity.timers {
-            self.text(name);
+            self.word(name);
             self.number(i64::from(timer.step));
             match timer.due {
                 Some(due) => self.moment(due),
@@ -155,8 +169,15 @@ impl Page<'_> {
         }
     }
 
+    /// A text that may be, or hold, an id.
     fn text(&mut self, text: &str) {
-        self.renaming.write(text, &mut self.out);
+        self.ids.write(text, &mut self.out, &mut self.at);
+        self.out.push(0xff);
+    }
+
+    /// A text of the definition.
+    fn word(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
         self.out.push(0xff);
     }
 

@@ -6,41 +6,81 @@
 
 use trackside_lifecycle::name::Name;
 
-/// Ids and the marks that stand for them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Renaming(Vec<(Name, Name)>);
+/// Stands before the number of an id; no text has this byte.
+const ID: u8 = 0xfe;
+
+/// Ids that may be exchanged, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ids {
+    all: Vec<Name>,
+    shortest: usize,
+}
+
+impl Ids {
+    fn new(all: Vec<Name>) -> Self {
+        let shortest = all.iter().map(|it| it.len()).min().unwrap_or(usize::MAX);
+        Self { all, shortest }
+    }
+
+    /// Writes a text with a number for every id in it, and notes where the numbers are.
+    pub(crate) fn write(&self, text: &str, into: &mut Vec<u8>, at: &mut Vec<usize>) {
+        if text.len() < self.shortest || self.all.is_empty() {
+            into.extend_from_slice(text.as_bytes());
+            return;
+        }
+        // An id may stand within a longer one, as in CHANNEL:AGENT.
+        let mut rest = text;
+        while rest.len() >= self.shortest {
+            let found = self.all.iter().enumerate().filter_map(|(number, id)| {
+                let place =
+                    if rest.len() == id.len() { (rest == &**id).then_some(0) } else { rest.find(&**id) };
+                place.map(|place| (place, usize::MAX - id.len(), number))
+            });
+            let Some((place, length, number)) = found.min() else { break };
+            into.extend_from_slice(rest.get(..place).unwrap_or_default().as_bytes());
+            into.push(ID);
+            at.push(into.len());
+            into.push(u8::try_from(number).unwrap_or(u8::MAX));
+            rest = rest.get(place + (usize::MAX - length)..).unwrap_or_default();
+        }
+        into.extend_from_slice(rest.as_bytes());
+    }
+}
+
+/// A text with numbers for ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Written {
+    pub(crate) text: Vec<u8>,
+    pub(crate) ids: Vec<usize>,
+}
+
+/// Number of an id to the number that stands for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Renaming(Vec<u8>);
 
 impl Renaming {
-    /// Writes a text with the ids in it renamed.
-    pub(crate) fn write(&self, text: &str, into: &mut Vec<u8>) {
-        if let Some((_, to)) = self.0.iter().find(|(from, _)| **from == *text) {
-            into.extend(to.bytes());
-            return;
+    fn none(many: usize) -> Self {
+        Self((0..many).map(|it| u8::try_from(it).unwrap_or(u8::MAX)).collect())
+    }
+
+    /// Whether nothing changes.
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::none(self.0.len())
+    }
+
+    pub(crate) fn apply(&self, written: &mut Written) {
+        for place in &written.ids {
+            if let Some(byte) = written.text.get_mut(*place) {
+                *byte = self.0.get(usize::from(*byte)).copied().unwrap_or(*byte);
+            }
         }
-        if !self.0.iter().any(|(from, _)| text.len() > from.len() && text.contains(from.as_str())) {
-            into.extend(text.bytes());
-            return;
-        }
-        // An id within a longer one, as in CHANNEL:AGENT.
-        let mut rest = text;
-        while !rest.is_empty() {
-            let next = self
-                .0
-                .iter()
-                .filter_map(|(from, to)| rest.find(from.as_str()).map(|at| (at, from, to)))
-                .min_by_key(|(at, from, _)| (*at, usize::MAX - from.len()));
-            let Some((at, from, to)) = next else { break };
-            into.extend(rest.get(..at).unwrap_or_default().bytes());
-            into.extend(to.bytes());
-            rest = rest.get(at + from.len()..).unwrap_or_default();
-        }
-        into.extend(rest.bytes());
     }
 }
 
 /// Every way to exchange ids with each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Mirrors {
+    pub(crate) ids: Ids,
     pub(crate) renamings: Vec<Renaming>,
     /// Ids that are exchanged, in groups.
     pub(crate) groups: Vec<Vec<Name>>,
@@ -52,18 +92,18 @@ const MOST: usize = 24;
 impl Mirrors {
     /// Nobody can be exchanged.
     pub(crate) fn none() -> Self {
-        Self { renamings: vec![Renaming::default()], groups: Vec::new() }
+        Self { ids: Ids::default(), renamings: vec![Renaming::none(0)], groups: Vec::new() }
     }
 
     /// Groups of ids among candidates of one kind; `alike` tells whether a renaming changes nothing.
-    pub(crate) fn of(candidates: &[Vec<Name>], alike: impl Fn(&Renaming) -> bool) -> Self {
+    pub(crate) fn of(candidates: &[Vec<Name>], alike: impl Fn(&Ids, &Renaming) -> bool) -> Self {
         let mut groups: Vec<Vec<Name>> = Vec::new();
         for kind in candidates {
             let mut found: Vec<Vec<Name>> = Vec::new();
             for id in kind {
                 let exchanged = |group: &Vec<Name>| {
                     group.first().is_some_and(|other| {
-                        alike(&Renaming(vec![(id.clone(), other.clone()), (other.clone(), id.clone())]))
+                        alike(&Ids::new(vec![id.clone(), other.clone()]), &Renaming(vec![1, 0]))
                     })
                 };
                 match found.iter().position(exchanged).and_then(|at| found.get_mut(at)) {
@@ -73,35 +113,38 @@ impl Mirrors {
             }
             groups.extend(found.into_iter().filter(|it| it.len() > 1));
         }
-        let mut renamings = vec![Renaming::default()];
+        let mut ids: Vec<Name> = Vec::new();
+        let mut renamings = vec![Vec::new()];
         let mut kept = Vec::new();
         for group in groups {
-            let orders = permutations(&group);
+            let first = ids.len();
+            let orders = permutations(&(first..first + group.len()).collect::<Vec<_>>());
             if renamings.len() * orders.len() > MOST {
                 continue;
             }
             renamings = renamings
                 .iter()
-                .flat_map(|renaming| {
-                    orders.iter().map(|order| {
-                        let pairs = group.iter().cloned().zip(order.iter().cloned());
-                        Renaming(renaming.0.iter().cloned().chain(pairs).collect())
-                    })
+                .flat_map(|renaming: &Vec<usize>| {
+                    orders.iter().map(|order| renaming.iter().chain(order).copied().collect())
                 })
                 .collect();
+            ids.extend(group.iter().cloned());
             kept.push(group);
         }
-        Self { renamings, groups: kept }
+        let small = |it: usize| u8::try_from(it).unwrap_or(u8::MAX);
+        let renamings =
+            renamings.into_iter().map(|it| Renaming(it.into_iter().map(small).collect())).collect();
+        Self { ids: Ids::new(ids), renamings, groups: kept }
     }
 }
 
-fn permutations(of: &[Name]) -> Vec<Vec<Name>> {
+fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     let Some((first, rest)) = of.split_first() else { return vec![Vec::new()] };
     let mut all = Vec::new();
     for order in permutations(rest) {
         for at in 0..=order.len() {
             let mut order = order.clone();
-            order.insert(at, first.clone());
+            order.insert(at, *first);
             all.push(order);
         }
     }
@@ -114,23 +157,29 @@ mod tests {
 
     #[test]
     fn ids_are_renamed_whole_and_within_longer_ones() {
-        let swap = Renaming(vec![("a-1".into(), "a-2".into()), ("a-2".into(), "a-1".into())]);
+        let ids = Ids::new(vec!["a-1".into(), "a-2".into()]);
         let said = |text: &str| {
-            let mut out = Vec::new();
-            swap.write(text, &mut out);
-            String::from_utf8(out).unwrap()
+            let mut written = Written::default();
+            ids.write(text, &mut written.text, &mut written.ids);
+            Renaming(vec![1, 0]).apply(&mut written);
+            written.text
         };
-        assert_eq!(said("a-1"), "a-2");
-        assert_eq!(said("C:a-2"), "C:a-1");
-        assert_eq!(said("a-1,a-2"), "a-2,a-1");
-        assert_eq!(said("other"), "other");
+        let same = |text: &str| {
+            let mut written = Written::default();
+            ids.write(text, &mut written.text, &mut written.ids);
+            written.text
+        };
+        assert_eq!(said("a-1"), same("a-2"));
+        assert_eq!(said("C:a-2"), same("C:a-1"));
+        assert_eq!(said("a-1,a-2"), same("a-2,a-1"));
+        assert_eq!(said("other"), b"other");
     }
 
     #[test]
     fn only_those_alike_are_exchanged() {
         let ids: Vec<Name> = ["a", "b", "c"].map(Name::new).to_vec();
         // b and c are alike, a is known by name.
-        let mirrors = Mirrors::of(&[ids], |it| it.0.iter().all(|(from, _)| *from != "a"));
+        let mirrors = Mirrors::of(&[ids], |ids, _| ids.all.iter().all(|it| *it != "a"));
         assert_eq!(mirrors.groups, [["b", "c"].map(Name::new).to_vec()]);
         assert_eq!(mirrors.renamings.len(), 2);
     }

@@ -8,7 +8,7 @@ mod key;
 pub(crate) mod mirror;
 mod model;
 mod restart;
-mod rules;
+pub(crate) mod rules;
 mod scene;
 mod values;
 

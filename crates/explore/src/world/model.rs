@@ -37,10 +37,12 @@ impl<'a> Play<'a> {
             stage.lives().any(|it| it.invariants.iter().any(|it| it.needs_now || it.repair.is_some()));
         let mut play = Self { stage, promises, cone, mirrors: Mirrors::none(), sweeps };
         if symmetry {
-            play.mirrors = Mirrors::of(&stage.interchangeable(), |renaming| {
-                render(&play.cone, &stage.start, renaming)
-                    == render(&play.cone, &stage.start, &super::mirror::Renaming::default())
-                    && stage.sends_the_same(renaming)
+            play.mirrors = Mirrors::of(&stage.interchangeable(), |ids, renaming| {
+                let start = render(&play.cone, &stage.start, ids);
+                let mut image = start.clone();
+                image.iter_mut().for_each(|it| renaming.apply(it));
+                image.sort();
+                start == image && stage.sends_the_same(ids, renaming)
             });
         }
         play
@@ -128,8 +130,7 @@ impl Model for Play<'_> {
     }
 
     fn key(&self, scene: &Scene) -> u128 {
-        let keys = self.mirrors.renamings.iter().map(|it| key(&self.cone, scene, it));
-        keys.min().unwrap_or_default()
+        key(&self.cone, scene, &self.mirrors)
     }
 
     fn moves(&self, scene: &Scene, into: &mut Vec<(Move, Scene)>) {
