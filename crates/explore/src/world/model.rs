@@ -2,12 +2,14 @@
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::{Decision, apply, decide};
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 
 use super::asking::{asks, late, results};
-use super::clock::wait;
+use super::clock::{wait, wait_until};
 use super::key::{key, render};
 use super::restart;
 use super::scene::{Move, Scene, Surprise, What};
@@ -49,7 +51,7 @@ impl<'a> Play<'a> {
     }
 
     /// Ids that are exchanged with each other.
-    pub fn mirrors(&self) -> &[Vec<trackside_lifecycle::name::Name>] {
+    pub fn mirrors(&self) -> &[Vec<Name>] {
         &self.mirrors.groups
     }
 
@@ -142,6 +144,14 @@ impl Model for Play<'_> {
                 let why = "the lease has been granted to somebody else since".to_owned();
                 into.push(surprise(scene, Surprise::LateWrite, command, why));
             }
+        }
+        let is_lease = |entity: &Entity, timer: &Name| {
+            self.stage.life(&entity.key.lifecycle).is_some_and(|it| it.slot(timer).is_some())
+        };
+        if let Some(moment) = scene.last_moment(is_lease) {
+            let (after, entries) = wait_until(&self.stage.law, scene, moment);
+            let passed = Span(after.now.0 - scene.now.0);
+            self.finish(after, None, Move { what: What::Wait(passed), entries }, into);
         }
         if let Some((after, entries)) = wait(&self.stage.law, scene) {
             let passed = Span(after.now.0 - scene.now.0);

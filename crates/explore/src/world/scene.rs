@@ -9,6 +9,9 @@ use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 
+/// How long before a lease runs out it is renewed at the latest.
+const MOMENT: Span = Span::seconds(1);
+
 /// Where a run stands.
 #[derive(Clone, Debug)]
 pub struct Scene {
@@ -126,6 +129,16 @@ impl Scene {
             }
         }
         next.or(late)
+    }
+
+    /// The last moment before the next clock is due, if that is a lease running out: somebody may still renew it.
+    pub(crate) fn last_moment(&self, is_lease: impl Fn(&Entity, &Name) -> bool) -> Option<Timestamp> {
+        let due = self.next_due()?;
+        let before = Timestamp(due.0.saturating_sub(MOMENT.0));
+        let runs_out = self.entities().into_iter().any(|entity| {
+            entity.timers.iter().any(|(name, timer)| timer.due == Some(due) && is_lease(entity, name))
+        });
+        (before > self.now && runs_out).then_some(before)
     }
 
     /// Clocks that are due at this moment, in order.
