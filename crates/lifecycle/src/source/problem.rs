@@ -6,6 +6,8 @@ use super::place::Place;
 pub enum Severity {
     Error,
     Warning,
+    /// Nothing is wrong; worth a look.
+    Note,
 }
 
 impl Severity {
@@ -13,6 +15,7 @@ impl Severity {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
+            Self::Note => "note",
         }
     }
 }
@@ -26,6 +29,8 @@ pub struct Problem {
     pub message: String,
     pub at: Place,
     pub hint: Option<String>,
+    /// How one gets there, by an example.
+    pub example: Option<String>,
     /// The way to it, for instance `transitions.start.by`; may be empty.
     pub path: String,
 }
@@ -34,6 +39,12 @@ impl Problem {
     /// Says what to do about it.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Shows how one gets there.
+    pub fn example(&mut self, example: impl Into<String>) -> &mut Self {
+        self.example = Some(example.into());
         self
     }
 }
@@ -61,9 +72,13 @@ impl Problems {
         self.add(Severity::Warning, code, at, message.into())
     }
 
+    pub fn note(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
+        self.add(Severity::Note, code, at, message.into())
+    }
+
     fn add(&mut self, severity: Severity, code: &'static str, at: Place, message: String) -> &mut Problem {
         let path = self.path();
-        self.found.push_mut(Problem { severity, code, message, at, hint: None, path })
+        self.found.push_mut(Problem { severity, code, message, at, hint: None, example: None, path })
     }
 
     /// Takes over the problems of another reader.

@@ -35,6 +35,7 @@ fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let Excerpt { text, start, end, cut } = Excerpt::of(sources.text(at.file), at);
     let path = normalize_untrusted_str(sources.path(at.file));
@@ -48,6 +49,9 @@ fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
     } else {
         title.element(snippet.path(path))
     };
+    if let Some(example) = &problem.example {
+        group = group.element(Level::NOTE.message(normalize_untrusted_str(example)));
+    }
     if let Some(hint) = &problem.hint {
         group = group.element(Level::HELP.message(normalize_untrusted_str(hint)));
     }

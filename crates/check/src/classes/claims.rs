@@ -1,0 +1,233 @@
+//! Claims, shares, and arms that are never taken.
+
+use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::model::{Also, Arm, Lifecycle, Much, Part as Share, Ranking, Read, Spot, TimerKind};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
+
+use crate::class::Class;
+use crate::defaults::by_default;
+use crate::finding::Finding;
+use crate::firing::{Cause, Firing};
+use crate::parts::{arm_way, choices, parts, timer_way, timer_word};
+use crate::reads::depends;
+use crate::survey::{Study, Survey};
+use crate::targets::after;
+use crate::truth::{Given, Who, implies, possible};
+
+pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
+    for study in &survey.studies {
+        for ranking in &study.life().rankings {
+            shared(study, ranking, found);
+        }
+        shares(survey, study, found);
+        shadowed(study, found);
+        unfired(survey, study, found);
+        late(study, found);
+    }
+}
+
+/// A claim that changes nothing hands the same entity to everybody.
+fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
+    let life = study.life();
+    let Some(claims) = ranking.claims.as_ref().and_then(|it| life.transition(it)) else { return };
+    for arm in &claims.arms {
+        let stays = |state: &&Name| {
+            ranking.within_states.has(state) && after(life, arm, state).iter().any(|it| it == *state)
+        };
+        let leases = arm.then.lease.is_some() || choices(arm).iter().any(|it| it.then.lease.is_some());
+        let Some(state) = arm.from.0.iter().find(stays).filter(|_| !leases && !leaves(life, ranking, arm))
+        else {
+            continue;
+        };
+        let message = format!(
+            "`{}` claims from ranking `{}` and leaves it in {state}, without a lease: the next to claim is handed the same one",
+            arm.transition, ranking.name
+        );
+        let advice = "let it lead to another state, or grant a lease: `lease: …`";
+        let route = study.graph.place(state).map(|it| study.graph.route(it)).unwrap_or_default();
+        found.push(
+            Finding::new(Class::SharedClaim, study.name(), arm_way(arm), message, advice).by_way_of(route),
+        );
+    }
+}
+
+/// Whether an arm changes what the ranking looks at.
+fn leaves(life: &Lifecycle, ranking: &Ranking, arm: &Arm) -> bool {
+    let consequences = || std::iter::once(&arm.then).chain(choices(arm).iter().map(|it| &it.then));
+    let set = consequences().flat_map(|it| &it.set).filter_map(|it| match &it.spot {
+        Spot::Field(name) => Some(name),
+        _ => None,
+    });
+    let taken = arm.takes.iter().filter(|it| it.stored).map(|it| &it.name);
+    let changed: Vec<&Name> = set.chain(consequences().flat_map(|it| &it.clear)).chain(taken).collect();
+    let looks = [&ranking.when, &ranking.meant_for, &ranking.open];
+    looks.into_iter().flatten().any(|guard| {
+        depends(life, guard, &|it| matches!(it, Read::Field(name) if changed.contains(&name)))
+            || (!arm.count.is_empty() && depends(life, guard, &|it| matches!(it, Read::Counter(_))))
+    })
+}
+
+fn shares(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
+    for part in parts(study.life()) {
+        for (n, also) in part.then.also.iter().enumerate() {
+            let way = part.way.clone().key("also").item(n);
+            if let Some((key, message, advice)) = nobody(survey, study.life(), also) {
+                found.push(Finding::new(Class::ShareOfNobody, study.name(), way.key(key), message, advice));
+            }
+        }
+    }
+}
+
+fn nobody(
+    survey: &Survey<'_>,
+    life: &Lifecycle,
+    also: &Also,
+) -> Option<(&'static str, String, &'static str)> {
+    let share = also.share.as_ref()?;
+    let few = |key: &'static str, guard: &Guard| {
+        let number = by_default(life, guard)?.as_float().filter(|it| *it < 1.0)?;
+        let message = format!(
+            "`{key}: {}` is {number}, of which the whole part counts: it moves nobody",
+            guard.source()
+        );
+        Some((key, message, "write a share as a percentage, such as 10%, or a number of at least 1"))
+    };
+    match &share.part {
+        Share::First(Much::Number(guard)) => few("first", guard),
+        Share::Last(Much::Number(guard)) => few("last", guard),
+        Share::Below(guard) => {
+            let other = survey.study(&also.to)?;
+            let by = &other.life().ranking(&share.ranking)?.by.first()?.by;
+            let fits = guard.ty().fits(by.ty()) || by.ty().fits(guard.ty());
+            let message = format!(
+                "`below: {}` is {}, and ranking `{}` goes by {}: they cannot be compared",
+                guard.source(),
+                guard.ty(),
+                share.ranking,
+                by.ty()
+            );
+            (!fits).then_some(("below", message, "compare with a value of the kind that the ranking goes by"))
+        }
+        Share::First(Much::Percent(_)) | Share::Last(Much::Percent(_)) => None,
+    }
+}
+
+/// Arms that an earlier one always takes the place of.
+fn shadowed(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    for transition in &life.transitions {
+        for (n, late) in transition.arms.iter().enumerate() {
+            let earlier = transition.arms.iter().take(n).find(|it| covers(study, it, late));
+            if let Some(first) = earlier {
+                let message = format!(
+                    "this arm of `{}` is never taken: arm {} leaves the same states, by `{}`, with fewer conditions",
+                    transition.name,
+                    first.index + 1,
+                    first.by.source()
+                );
+                let advice = "put the narrower arm first, or leave it out";
+                let route =
+                    late.from.0.first().and_then(|it| study.graph.place(it)).map(|it| study.graph.route(it));
+                found.push(
+                    Finding::new(Class::ShadowedArm, study.name(), arm_way(late), message, advice)
+                        .by_way_of(route.unwrap_or_default()),
+                );
+            }
+        }
+    }
+}
+
+fn covers(study: &Study<'_>, first: &Arm, late: &Arm) -> bool {
+    let life = study.life();
+    let free = first.checks.is_empty() && first.holding.is_none() && first.reason.is_none();
+    let asks_nothing = first.takes.iter().all(|it| it.required.is_none());
+    let open_there = first
+        .from
+        .0
+        .iter()
+        .flat_map(|it| after(life, first, it))
+        .all(|it| life.state(&it).is_some_and(|it| it.require.is_empty() && it.checks.is_empty()));
+    let aims_surely = matches!(
+        first.target,
+        trackside_lifecycle::model::Target::One(
+            trackside_lifecycle::model::Aim::State(_) | trackside_lifecycle::model::Aim::Stay
+        )
+    );
+    // What the first does not take makes it refuse, and the next is tried.
+    let takes_as_much = late.takes.iter().all(|it| first.takes.iter().any(|other| other.name == it.name));
+    let calm = first.then.set.is_empty() && first.keep.is_empty() && first.then.lease.is_none();
+    free && asks_nothing
+        && open_there
+        && aims_surely
+        && takes_as_much
+        && calm
+        && late.from.0.iter().all(|it| first.from.has(it))
+        && implies(study.facts, &late.by, &first.by, Given { states: &late.from.0, who: None, takes: &[] })
+}
+
+/// Moves for the engine alone that no rule makes.
+fn unfired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    for transition in &life.transitions {
+        let again = life.create.again.as_ref() == Some(&transition.name);
+        let fires = |it: &&Firing| it.lifecycle == life.name && it.fire == transition.name;
+        let firings: Vec<&Firing> = survey.firings.iter().filter(fires).collect();
+        for arm in &transition.arms {
+            let given = |who: Who| Given { states: &arm.from.0, who: Some(who), takes: &[] };
+            let outside = Who::OUTSIDE.into_iter().any(|it| possible(study.facts, &[&arm.by], given(it)));
+            let inside = possible(study.facts, &[&arm.by], given(Who::Engine));
+            let fired = firings
+                .iter()
+                .any(|it| it.cause == Cause::Effect || it.states.iter().any(|it| arm.from.has(it)));
+            if outside || !inside || fired || again {
+                continue;
+            }
+            let message = if firings.is_empty() {
+                format!("`{}` is for the engine alone, and no rule fires it", transition.name)
+            } else {
+                format!(
+                    "this arm of `{}` is for the engine alone, and nothing fires it in {}",
+                    transition.name,
+                    super::listed(&arm.from.0.iter().map(Name::as_str).collect::<Vec<_>>())
+                )
+            };
+            let advice = "let a rule fire it (`then`, `also`, a timer, a reaction), or say who else may";
+            found.push(Finding::new(Class::NobodyFires, study.name(), arm_way(arm), message, advice));
+        }
+    }
+}
+
+/// Deadlines that are later than the end of their state's retention.
+fn late(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    let length = |guard: &Guard| match by_default(life, guard) {
+        Some(Value::Span(span)) => Some(span),
+        _ => None,
+    };
+    for kept in life.timers.iter().filter(|it| it.name.ends_with(".retain")) {
+        let (TimerKind::After(after), Some(then)) = (&kept.kind, &kept.then) else { continue };
+        let Some(end) = length(after).filter(|_| then.when.is_none()) else { continue };
+        for timer in life.timers.iter().filter(|it| it.name != kept.name && it.runs == kept.runs) {
+            let TimerKind::After(after) = &timer.kind else { continue };
+            let Some(whole) = length(after) else { continue };
+            let first: Span = timer.warn.first().map_or(whole, |it| whole.percent(it.percent));
+            if first >= end {
+                let message = format!(
+                    "{} comes after {first}, but {} moves it on after {end}",
+                    timer_word(life, timer),
+                    timer_word(life, kept)
+                );
+                let advice = "make it shorter than `retain`, or leave one of them out";
+                found.push(Finding::new(
+                    Class::LateTimer,
+                    study.name(),
+                    timer_way(life, timer),
+                    message,
+                    advice,
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What must be there, and whether anything can ever bring it.
+
+use std::collections::BTreeSet;
+
+use trackside_lifecycle::guard::Outline;
+use trackside_lifecycle::model::{Consequences, Lifecycle, Read, Spot, Take};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::Way;
+
+use crate::class::Class;
+use crate::finding::Finding;
+use crate::graph::Move;
+use crate::parts::{Origin, arm_way, parts};
+use crate::survey::{Study, Survey};
+use crate::targets::targets;
+
+pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
+    for study in &survey.studies {
+        let furnished = furnished(survey, study.name());
+        let have = have(study, &furnished);
+        required(study, &have, &furnished, found);
+        frozen(study, found);
+        holding(study, found);
+    }
+}
+
+/// Fields that rules give to what they create.
+fn furnished(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
+    let mut all = BTreeSet::new();
+    for other in &survey.pack.lifecycles {
+        for birth in
+            parts(other).iter().flat_map(|it| &it.then.create).filter(|it| it.lifecycle == *lifecycle)
+        {
+            all.extend(birth.fields.iter().map(|(name, _)| name.clone()));
+        }
+    }
+    all
+}
+
+/// The fields that may be there in each state.
+fn have(study: &Study<'_>, furnished: &BTreeSet<Name>) -> Vec<BTreeSet<Name>> {
+    let (life, graph) = (study.life(), &study.graph);
+    let mut have: Vec<BTreeSet<Name>> = vec![BTreeSet::new(); graph.states.len()];
+    if let Some(initial) = graph.place(&life.initial).and_then(|it| have.get_mut(it)) {
+        *initial = created(life, furnished);
+    }
+    loop {
+        let before = have.clone();
+        for it in &graph.moves {
+            let after = moved(life, it, before.get(it.from));
+            if let Some(there) = have.get_mut(it.to) {
+                there.extend(after);
+            }
+        }
+        for part in parts(life) {
+            let here: Vec<Name> = match part.origin {
+                Origin::Arm(arm) => arm
+                    .from
+                    .0
+                    .iter()
+                    .filter(|it| crate::targets::after(life, arm, it).contains(it))
+                    .cloned()
+                    .collect(),
+                Origin::Choice(arm, choice) => arm
+                    .from
+                    .0
+                    .iter()
+                    .filter(|it| targets(life, &choice.aim, it).contains(it))
+                    .cloned()
+                    .collect(),
+                Origin::Always(state, ..) => vec![state.clone()],
+                Origin::Timer(timer) => timer.runs.0.clone(),
+                Origin::Counter(_) => graph.states.clone(),
+                Origin::Create | Origin::Enter(_) | Origin::Exit(_) => Vec::new(),
+            };
+            let takes: &[Take] = match part.origin {
+                Origin::Arm(arm) | Origin::Choice(arm, ..) => &arm.takes,
+                _ => &[],
+            };
+            for state in here.iter().filter_map(|it| graph.place(it)) {
+                if let Some(there) = have.get_mut(state) {
+                    there.extend(takes.iter().filter(|it| it.stored).map(|it| it.name.clone()));
+                    laid(life, there, part.then, false);
+                }
+            }
+        }
+        if have == before {
+            return have;
+        }
+    }
+}
+
+fn created(life: &Lifecycle, furnished: &BTreeSet<Name>) -> BTreeSet<Name> {
+    let mut fields: BTreeSet<Name> =
+        life.fields.values().filter(|it| !it.default.is_blank()).map(|it| it.name.clone()).collect();
+    fields.extend(furnished.iter().cloned());
+    fields.extend(life.create.takes.iter().filter(|it| it.stored).map(|it| it.name.clone()));
+    laid(life, &mut fields, &life.create.then, true);
+    if let Some(state) = life.state(&life.initial) {
+        laid(life, &mut fields, &state.enter, true);
+    }
+    fields
+}
+
+/// The fields that may be there after a move.
+fn moved(life: &Lifecycle, it: &Move<'_>, before: Option<&BTreeSet<Name>>) -> BTreeSet<Name> {
+    let mut fields = before.cloned().unwrap_or_default();
+    if let Some(arm) = it.arm {
+        fields.extend(arm.takes.iter().filter(|it| it.stored).map(|it| it.name.clone()));
+    }
+    let exit = life.states.get(it.from).map(|it| &it.exit);
+    let enter = life.states.get(it.to).map(|it| &it.enter);
+    for then in [it.arm.map(|it| &it.then), it.choice.map(|it| &it.then), exit, enter].into_iter().flatten() {
+        laid(life, &mut fields, then, true);
+    }
+    fields
+}
+
+fn laid(life: &Lifecycle, fields: &mut BTreeSet<Name>, then: &Consequences, clears: bool) {
+    if clears {
+        fields.retain(|it| !then.clear.contains(it));
+    }
+    for assign in &then.set {
+        if let Spot::Field(name) = &assign.spot
+            && !is_nothing(&assign.value.outline())
+        {
+            fields.insert(name.clone());
+        }
+    }
+    if let Some(slot) = then.lease.as_ref().and_then(|it| life.slot(&it.slot)) {
+        fields.extend([&slot.holder, &slot.until].into_iter().flatten().cloned());
+    }
+}
+
+fn is_nothing(value: &Outline) -> bool {
+    matches!(value, Outline::Constant(it) if it.is_blank())
+}
+
+fn required(
+    study: &Study<'_>,
+    have: &[BTreeSet<Name>],
+    furnished: &BTreeSet<Name>,
+    found: &mut Vec<Finding>,
+) {
+    let (life, graph) = (study.life(), &study.graph);
+    for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
+        let Some(state) = life.states.get(it.to) else { continue };
+        let there = moved(life, it, have.get(it.from));
+        for (field, _) in state.require.iter().filter(|(field, _)| !there.contains(field)) {
+            let message = format!(
+                "`{}` leads to {}, which requires `{field}`: it does not bring it, and nothing before it can",
+                it.by, state.name
+            );
+            let advice = format!("let it take `{field}` or set it, or let an earlier move do so");
+            let way = it.arm.map_or_else(|| Way::of(["states", graph.name(it.from), "always"]), arm_way);
+            found.push(
+                Finding::new(Class::UnmeetableRequirement, study.name(), way, message, advice)
+                    .by_way_of(graph.route(it.from)),
+            );
+        }
+    }
+    let there = created(life, furnished);
+    let first = life.state(&life.initial).map(|it| it.require.as_slice()).unwrap_or_default();
+    for (field, _) in life.create.require.iter().chain(first).filter(|(field, _)| !there.contains(field)) {
+        let message = format!("creating one requires `{field}`, which `create` neither takes nor sets");
+        let advice = format!("add `{field}` to `takes` of `create`, or set it there");
+        found.push(Finding::new(
+            Class::UnmeetableRequirement,
+            study.name(),
+            Way::of(["create", "require"]),
+            message,
+            advice,
+        ));
+    }
+}
+
+/// Ways out that change what is frozen.
+fn frozen(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let (life, graph) = (study.life(), &study.graph);
+    for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
+        let (Some(from), Some(to)) = (life.states.get(it.from), life.states.get(it.to)) else { continue };
+        for field in &from.frozen {
+            let asked = it.arm.is_some_and(|arm| {
+                arm.takes.iter().any(|it| it.stored && it.required.is_some() && it.name == *field)
+            });
+            let parts =
+                [it.arm.map(|it| &it.then), it.choice.map(|it| &it.then), Some(&from.exit), Some(&to.enter)];
+            let set = parts.into_iter().flatten().flat_map(|it| &it.set).any(|assign| {
+                matches!(&assign.spot, Spot::Field(name) if name == field)
+                    && !keeps(life, field, &assign.value.outline())
+            });
+            if asked || set {
+                let how = if asked { "requires a new" } else { "sets" };
+                let message = format!(
+                    "`{}` {how} `{field}`, which is frozen in {}: it is refused unless nothing changes",
+                    it.by, from.name
+                );
+                let advice =
+                    format!("take `{field}` out of `frozen`, or change it before it comes to {}", from.name);
+                let way = it.arm.map_or_else(|| Way::of(["states", &from.name, "frozen"]), arm_way);
+                found.push(
+                    Finding::new(Class::FrozenChange, study.name(), way, message, advice)
+                        .by_way_of(graph.route(it.from)),
+                );
+            }
+        }
+    }
+}
+
+fn keeps(life: &Lifecycle, field: &Name, value: &Outline) -> bool {
+    match value {
+        Outline::Read(slot, members) if members.is_empty() => {
+            matches!(life.reads.get(slot.0 as usize), Some(Read::Field(it) | Read::Was(it)) if it == field)
+        }
+        // Under some condition it is kept.
+        Outline::If(parts) => parts.iter().skip(1).any(|it| keeps(life, field, it)),
+        _ => false,
+    }
+}
+
+/// Leases that are asked for and that nobody is given.
+fn holding(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    let granted =
+        |slot: &Name| parts(life).iter().any(|it| it.then.lease.as_ref().is_some_and(|it| it.slot == *slot));
+    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+        if let Some(slot) = arm.holding.as_ref().filter(|it| !granted(it)) {
+            let message = format!("`{}` needs the lease `{slot}`, which nothing grants", arm.transition);
+            let advice = format!("grant it where the work begins: `lease: {slot}`");
+            found.push(Finding::new(
+                Class::NeverGranted,
+                study.name(),
+                arm_way(arm).key("holding"),
+                message,
+                advice,
+            ));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Which values a field can ever hold, as far as the rules that write it say so.
+
+use std::collections::BTreeMap;
+
+use trackside_lifecycle::guard::Outline;
+use trackside_lifecycle::model::{Lifecycle, Pack, Read, Spot};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use crate::parts::parts;
+
+/// What is known about the values of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    Anything,
+    /// One of these, and nothing else.
+    Among(Vec<Value>),
+    /// A list of no more than this many.
+    AtMost(usize),
+}
+
+/// Every stored field of a lifecycle, with what it can hold.
+pub fn known(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, Known> {
+    let mut all: BTreeMap<Name, Known> = life
+        .fields
+        .values()
+        .filter(|it| it.is.is_none())
+        .map(|it| (it.name.clone(), Known::Among(vec![it.default.clone()])))
+        .collect();
+    let arms = life.transitions.iter().flat_map(|it| &it.arms);
+    let takes = arms.flat_map(|it| &it.takes).chain(&life.create.takes).filter(|it| it.stored);
+    for take in takes {
+        all.insert(take.name.clone(), Known::Anything);
+    }
+    for slot in &life.slots {
+        for field in [&slot.holder, &slot.until].into_iter().flatten() {
+            all.insert(field.clone(), Known::Anything);
+        }
+    }
+    // What a rule creates may be furnished with any field.
+    for other in &pack.lifecycles {
+        for birth in parts(other).iter().flat_map(|it| &it.then.create) {
+            if birth.lifecycle == life.name {
+                for (name, _) in &birth.fields {
+                    all.insert(name.clone(), Known::Anything);
+                }
+            }
+        }
+    }
+    for part in parts(life) {
+        for assign in &part.then.set {
+            if let Spot::Field(name) = &assign.spot {
+                let value = worth(life, name, &assign.value.outline());
+                add(&mut all, name, value);
+            }
+        }
+        for name in &part.then.clear {
+            add(&mut all, name, Known::Among(vec![Value::Null]));
+        }
+    }
+    for kept in life.states.iter().filter_map(|it| it.erase.as_ref()) {
+        let dropped: Vec<Name> = all.keys().filter(|it| !kept.contains(it)).cloned().collect();
+        for name in dropped {
+            add(&mut all, &name, Known::Among(vec![Value::Null]));
+        }
+    }
+    all
+}
+
+fn add(all: &mut BTreeMap<Name, Known>, name: &Name, more: Known) {
+    let Some(old) = all.get_mut(name) else { return };
+    *old = either(old.clone(), more);
+}
+
+fn either(a: Known, b: Known) -> Known {
+    match (a, b) {
+        (Known::Among(mut a), Known::Among(b)) => {
+            for value in b {
+                if !a.contains(&value) {
+                    a.push(value);
+                }
+            }
+            if a.len() > 24 { Known::Anything } else { Known::Among(a) }
+        }
+        (Known::AtMost(a), Known::AtMost(b)) => Known::AtMost(a.max(b)),
+        (Known::AtMost(most), Known::Among(values)) | (Known::Among(values), Known::AtMost(most)) => {
+            let sizes: Option<Vec<usize>> = values.iter().map(length).collect();
+            sizes.map_or(Known::Anything, |it| Known::AtMost(it.into_iter().fold(most, usize::max)))
+        }
+        _ => Known::Anything,
+    }
+}
+
+fn length(value: &Value) -> Option<usize> {
+    match value {
+        Value::Null => Some(0),
+        Value::List(items) => Some(items.len()),
+        _ => None,
+    }
+}
+
+/// What an expression puts into a field.
+fn worth(life: &Lifecycle, field: &Name, value: &Outline) -> Known {
+    match value {
+        Outline::Constant(it) => Known::Among(vec![it.clone()]),
+        Outline::List(items) => Known::AtMost(items.len()),
+        Outline::If(parts) => {
+            let [_, yes, no] = &**parts;
+            either(worth(life, field, yes), worth(life, field, no))
+        }
+        Outline::Read(slot, members) if members.is_empty() => match life.reads.get(slot.0 as usize) {
+            // It keeps what it had.
+            Some(Read::Field(it) | Read::Was(it)) if it == field => Known::Among(Vec::new()),
+            _ => Known::Anything,
+        },
+        _ => Known::Anything,
+    }
+}
