@@ -1,3 +1,5 @@
 //! Diagrams of lifecycles, and exports to other notations.
 //!
 //! Pure: texts and values in, values out.
+
+pub mod graph;
