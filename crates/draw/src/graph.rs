@@ -183,6 +183,27 @@ pub enum Cause {
     Supervision,
 }
 
+impl Trigger {
+    /// What happened, in words.
+    pub fn words(&self) -> String {
+        let name = &self.name;
+        match self.cause {
+            Cause::Timer => format!("timer {name}"),
+            Cause::Warning(percent) => format!("{percent} % of {name}"),
+            Cause::Lease => format!("{name} lease lost"),
+            Cause::Then => format!("after {name}"),
+            Cause::Always => format!("on entering {name}"),
+            Cause::Reaction => format!("reaction {name}"),
+            Cause::Counter => format!("limit of {name}"),
+            Cause::Effect => format!("result of {name}"),
+            Cause::Also => format!("with {name}"),
+            Cause::Repair => format!("repair of {name}"),
+            Cause::Again => "created again".to_owned(),
+            Cause::Supervision => format!("supervisor of {name} gave up"),
+        }
+    }
+}
+
 impl Graph {
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.iter().find(|it| it.name == *name)

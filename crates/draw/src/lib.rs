@@ -3,3 +3,9 @@
 //! Pure: texts and values in, values out.
 
 pub mod graph;
+pub mod layout;
+mod metrics;
+mod picture;
+mod scene;
+pub mod svg;
+pub use picture::{Area, Picture};

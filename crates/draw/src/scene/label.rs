@@ -1,0 +1,232 @@
+//! The text beside a line: what, who, how soon, and on what condition.
+
+use super::Label;
+use crate::graph::{Free, Kind, Rule};
+use crate::metrics;
+
+/// How a piece of text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    State,
+    About,
+    Clock,
+    Lease,
+    Several,
+    /// The name of a transition that is asked for.
+    Asked,
+    Timed,
+    Engine,
+    Who,
+    When,
+    /// The mark of a clock.
+    Mark,
+}
+
+impl Style {
+    pub fn size(self) -> f64 {
+        match self {
+            Self::State => 14.0,
+            Self::Asked | Self::Timed | Self::Engine => 12.0,
+            Self::About | Self::Clock | Self::Lease | Self::Several | Self::Who => 11.0,
+            Self::When => 10.5,
+            Self::Mark => 12.0,
+        }
+    }
+
+    pub fn bold(self) -> bool {
+        matches!(self, Self::State | Self::Asked | Self::Timed)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub style: Style,
+    pub text: String,
+    pub width: f64,
+}
+
+/// One line of text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    pub pieces: Vec<Piece>,
+}
+
+impl Row {
+    pub fn of(style: Style, text: &str) -> Self {
+        let mut row = Self::default();
+        row.add(style, text);
+        row
+    }
+
+    pub fn clock(text: &str) -> Self {
+        let mut row = Self::default();
+        row.mark();
+        row.add(Style::Clock, text);
+        row
+    }
+
+    fn add(&mut self, style: Style, text: &str) {
+        let width = metrics::width(text, style.size(), style.bold());
+        self.pieces.push(Piece { style, text: text.to_owned(), width });
+    }
+
+    fn mark(&mut self) {
+        self.pieces.push(Piece { style: Style::Mark, text: String::new(), width: 15.0 });
+    }
+
+    pub fn width(&self) -> f64 {
+        self.pieces.iter().map(|it| it.width).sum()
+    }
+
+    pub fn height(&self) -> f64 {
+        self.pieces.iter().map(|it| it.style.size() * 1.3).fold(0.0, f64::max)
+    }
+}
+
+/// Widest row of a label.
+const WIDEST: f64 = 178.0;
+
+/// One transition as a label tells it: its ways taken together.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub name: String,
+    pub kind: Kind,
+    pub who: Vec<String>,
+    pub spans: Vec<String>,
+    /// Conditions; empty if one of its ways has none.
+    pub when: Vec<String>,
+    pub engine: bool,
+}
+
+/// The rules of one line, by transition, in order: what is asked for first.
+pub(crate) fn told(rules: &[&Rule]) -> Vec<Told> {
+    let mut all: Vec<Told> = Vec::new();
+    for rule in rules {
+        let at = match all.iter().position(|it| it.name == rule.label()) {
+            Some(at) => at,
+            None => {
+                all.push(Told {
+                    name: rule.label().to_owned(),
+                    kind: rule.kind,
+                    who: Vec::new(),
+                    spans: Vec::new(),
+                    when: Vec::new(),
+                    engine: false,
+                });
+                all.len() - 1
+            }
+        };
+        let Some(it) = all.get_mut(at) else { continue };
+        it.kind = it.kind.min(rule.kind);
+        let add = |list: &mut Vec<String>, text: &String| {
+            if !list.contains(text) {
+                list.push(text.clone());
+            }
+        };
+        match rule.kind {
+            Kind::Asked => add(&mut it.who, &rule.who),
+            Kind::Timed => rule.span.iter().for_each(|span| add(&mut it.spans, span)),
+            Kind::Engine => it.engine = true,
+        }
+        rule.when.iter().for_each(|when| add(&mut it.when, when));
+    }
+    all.sort_by_key(|it| it.kind);
+    all
+}
+
+pub(super) fn label(rules: &[&Rule]) -> Label {
+    let all = told(rules);
+    let mut rows = Vec::new();
+    for it in &all {
+        rows.extend(rows_of(it));
+    }
+    let full: Vec<String> = rules.iter().map(|it| sentence(it)).fold(Vec::new(), |mut all, it| {
+        if !all.contains(&it) {
+            all.push(it);
+        }
+        all
+    });
+    sized(rows, full.join("\n"))
+}
+
+/// The label of the line into the initial state.
+pub(super) fn created(by: &str) -> Label {
+    let mut row = Row::of(Style::Asked, "create");
+    let room = WIDEST - row.width();
+    row.add(Style::Who, &metrics::cut(&format!(" · {by}"), Style::Who.size(), false, room));
+    sized(vec![row], format!("create, by {by}"))
+}
+
+fn sized(rows: Vec<Row>, full: String) -> Label {
+    let width = rows.iter().map(Row::width).fold(0.0, f64::max) + 12.0;
+    let height = rows.iter().map(Row::height).sum::<f64>() + 6.0;
+    Label { rows, width, height, full }
+}
+
+fn rows_of(it: &Told) -> Vec<Row> {
+    let style = match it.kind {
+        Kind::Asked => Style::Asked,
+        Kind::Timed => Style::Timed,
+        Kind::Engine => Style::Engine,
+    };
+    let mut first = Row::of(style, &metrics::cut(&it.name, style.size(), style.bold(), WIDEST));
+    if !it.spans.is_empty() {
+        first.add(Style::Clock, " ");
+        first.mark();
+        let room = (WIDEST - first.width()).max(40.0);
+        first.add(Style::Clock, &metrics::cut(&it.spans.join(", "), Style::Clock.size(), false, room));
+    }
+    let mut rows = Vec::new();
+    let who = it.who.join("; ");
+    let beside = format!(" · {who}");
+    let size = Style::Who.size();
+    if who.is_empty() {
+        rows.push(first);
+    } else if first.width() + metrics::width(&beside, size, false) <= WIDEST {
+        first.add(Style::Who, &beside);
+        rows.push(first);
+    } else {
+        rows.push(first);
+        rows.push(Row::of(Style::Who, &metrics::cut(&who, size, false, WIDEST)));
+    }
+    let when: Vec<&str> = it.when.iter().map(String::as_str).filter(|it| *it != "otherwise").collect();
+    if let [when] = when.as_slice()
+        && it.when.len() == 1
+    {
+        let text = format!("if {when}");
+        rows.push(Row::of(Style::When, &metrics::cut(&text, Style::When.size(), false, WIDEST)));
+    } else if when.is_empty() && !it.when.is_empty() && it.kind == Kind::Engine {
+        rows.push(Row::of(Style::When, "otherwise"));
+    }
+    rows
+}
+
+/// All of a rule, for whoever points at it.
+pub(crate) fn sentence(rule: &Rule) -> String {
+    let mut text = rule.label().to_owned();
+    match (rule.kind, &rule.span) {
+        (Kind::Timed, Some(span)) => text.push_str(&format!(", after {span}")),
+        (Kind::Engine | Kind::Timed, _) => {
+            text.push_str(", by the engine");
+            let causes: Vec<String> = rule.triggers.iter().map(|it| it.words()).collect();
+            if !causes.is_empty() {
+                text.push_str(&format!(" ({})", causes.join("; ")));
+            }
+        }
+        (Kind::Asked, _) => text.push_str(&format!(", by {}", rule.who)),
+    }
+    if let Some(when) = &rule.when {
+        text.push_str(&if when == "otherwise" { ", otherwise".to_owned() } else { format!(", if {when}") });
+    }
+    text
+}
+
+impl Free {
+    /// Why the target is open, in words.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Asked => "as asked".to_owned(),
+            Self::Field(name) => format!("by {name}"),
+        }
+    }
+}
