@@ -31,6 +31,7 @@ mod leases;
 mod openings;
 mod orders;
 mod packs;
+mod paths;
 mod questions;
 mod runs;
 mod setup;
@@ -42,6 +43,8 @@ mod who;
 
 /// How often each pack is walked.
 const WALKS: u64 = 50;
+/// How often each pack is walked for the paths that others walk after us.
+const PATH_WALKS: u64 = 40;
 /// Requests that are accepted and transitions that are taken, in percent: below this, walks are shallow.
 const DEEP: (usize, usize) = (40, 60);
 
@@ -96,4 +99,15 @@ fn all_packs_keep_their_promises_for_long() {
     for pack in packs::names() {
         runs::over(&pack, WALKS * wish("TRACKSIDE_WALKS", 10), wish("TRACKSIDE_WALKS_SEED", 2));
     }
+}
+
+#[test]
+#[ignore = "writes files: TRACKSIDE_PATHS names the folder"]
+fn paths_for_second_opinions() {
+    let folder = std::env::var_os("TRACKSIDE_PATHS").expect("TRACKSIDE_PATHS names a folder");
+    let mut paths = 0;
+    for pack in packs::names() {
+        paths += paths::Paths::walked(&pack, PATH_WALKS).write(folder.as_ref()).0;
+    }
+    assert!(paths >= 2_000, "{paths} paths are too few to say anything");
 }

@@ -1,11 +1,11 @@
 //! One walk: a world, those who act in it, and what was promised of every step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::trace::Trace;
+use trackside_engine::trace::{Point, Trace};
 use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Decision, apply, decide};
@@ -140,6 +140,21 @@ impl<'a> Walk<'a> {
             }
         }
         self.promises(first, matches!(step, Step::Pass { .. }))
+    }
+
+    /// What the journal holds.
+    pub(crate) fn so_far(&self) -> Vec<Entry> {
+        self.world.journal.clone()
+    }
+
+    /// Takes a step and tells what it wrote, and by which rules; it must keep every promise.
+    pub(crate) fn watched(&mut self, step: &Step) -> (Vec<Entry>, BTreeSet<Point>) {
+        let trace = Arc::new(Trace::default());
+        let nowhere = World::new(Arc::default(), Project::default(), self.world.now);
+        self.world = std::mem::replace(&mut self.world, nowhere).traced(trace.clone());
+        let first = self.world.journal.len();
+        self.take(step).unwrap_or_else(|broken| panic!("{broken}"));
+        (self.world.journal[first..].to_vec(), trace.points())
     }
 
     /// Everything that holds after every step.

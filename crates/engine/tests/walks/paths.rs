@@ -1,0 +1,227 @@
+//! The lives of entities as the engine lived them, for others to walk after it.
+//!
+//! A path is one life: where it starts, and for each step the event, the arm and the choice that the engine took, and the
+//! state it was in afterwards. `scripts/second-opinions` lets other people's state machines walk them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trackside_engine::actor::ActorKind;
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_engine::trace::Point;
+use trackside_lifecycle::model::{Aim, Lifecycle, Target};
+use trackside_lifecycle::name::Name;
+
+use crate::dice::Dice;
+use crate::packs::Ground;
+use crate::setup::Setup;
+use crate::walk::Walk;
+
+/// Steps of one walk.
+const STEPS: usize = 120;
+
+/// One life of an entity, from its start or from being created again, to its end or the end of the walk.
+#[derive(Debug)]
+struct Life {
+    start: Name,
+    /// The step by which an earlier life was left.
+    again: Option<Json>,
+    steps: Vec<Json>,
+}
+
+/// Every life of every lifecycle of a pack.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    lives: BTreeMap<Name, Vec<Life>>,
+    /// The life that each entity is in.
+    under_way: BTreeMap<EntityKey, Life>,
+    /// Moves that more than one of the rules taken in the same step explain.
+    unsure: usize,
+}
+
+impl Paths {
+    /// Walks so often over a pack.
+    pub(crate) fn walked(pack: &str, walks: u64) -> Self {
+        let ground = Ground::load(pack);
+        let mut paths = Self::default();
+        for walk in 0..walks {
+            let mut dice = Dice::new(walk.wrapping_mul(7_919).wrapping_add(11));
+            // What was set right by hand took no edge.
+            let setup = Setup { corrections: false, ..Setup::drawn(&ground, &mut dice) };
+            let mut walk = Walk::new(&ground, &Arc::default(), &setup);
+            paths.follow(&ground, &walk.so_far(), &BTreeSet::new());
+            let mut opening = walk.opening().into_iter();
+            for _ in 0..STEPS {
+                let step = opening.next().unwrap_or_else(|| walk.think(&mut dice));
+                let (entries, points) = walk.watched(&step);
+                paths.follow(&ground, &entries, &points);
+            }
+            paths.end();
+        }
+        paths
+    }
+
+    /// Writes one file per lifecycle; tells how many paths and steps there are.
+    pub(crate) fn write(self, folder: &Path) -> (usize, usize) {
+        let mut many = (0, 0);
+        for (name, lives) in &self.lives {
+            many.0 += lives.len();
+            many.1 += lives.iter().map(|it| it.steps.len()).sum::<usize>();
+            let paths: Vec<Json> = lives
+                .iter()
+                .map(|it| json!({ "start": it.start.as_str(), "again": it.again, "steps": it.steps }))
+                .collect();
+            let file = json!({ "lifecycle": name.as_str(), "paths": paths });
+            std::fs::write(folder.join(format!("{name}.json")), file.to_string()).unwrap();
+        }
+        println!("{} paths, {} steps, {} of them explained by more than one rule", many.0, many.1, self.unsure);
+        many
+    }
+
+    fn follow(&mut self, ground: &Ground, entries: &[Entry], points: &BTreeSet<Point>) {
+        for entry in entries {
+            let life = ground.life(&entry.entity.lifecycle).expect("a lifecycle of the pack");
+            match &entry.event {
+                Event::Created { state, .. } | Event::Corrected { from: None, to: state, .. } => {
+                    self.begin(entry, state.clone(), None);
+                }
+                Event::Transitioned { from, to, .. } => {
+                    let step = self.step(life, entry, points, from, Some(to));
+                    match self.under_way.get_mut(&entry.entity) {
+                        Some(under_way) => under_way.steps.push(step),
+                        None => self.begin(entry, to.clone(), Some(step)),
+                    }
+                    if life.state(to).is_some_and(|it| it.last) {
+                        self.close(&entry.entity);
+                    }
+                }
+                Event::FieldsChanged { .. } => {
+                    let Some(under_way) = self.under_way.get(&entry.entity) else { continue };
+                    let here = under_way.here();
+                    let step = self.step(life, entry, points, &here, None);
+                    self.under_way.get_mut(&entry.entity).unwrap().steps.push(step);
+                }
+                Event::Corrected { .. } => panic!("nothing is corrected here: {entry:?}"),
+                _ => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, entry: &Entry, start: Name, again: Option<Json>) {
+        self.under_way.insert(entry.entity.clone(), Life { start, again, steps: Vec::new() });
+    }
+
+    fn close(&mut self, entity: &EntityKey) {
+        let life = self.under_way.remove(entity).expect("a life under way");
+        self.lives.entry(entity.lifecycle.clone()).or_default().push(life);
+    }
+
+    fn end(&mut self) {
+        for entity in self.under_way.keys().cloned().collect::<Vec<_>>() {
+            self.close(&entity);
+        }
+    }
+
+    fn step(
+        &mut self,
+        life: &Lifecycle,
+        entry: &Entry,
+        points: &BTreeSet<Point>,
+        from: &Name,
+        to: Option<&Name>,
+    ) -> Json {
+        let taken = explained(life, points, &entry.trigger, from, to);
+        self.unsure += usize::from(taken.len() > 1);
+        let Some((arm, choice)) = taken.first() else {
+            panic!("{}: no rule explains {} from {from} to {to:?}", life.name, entry.trigger)
+        };
+        json!({
+            "event": called(life, entry),
+            "arm": arm,
+            "choice": choice,
+            "from": from.as_str(),
+            "to": to.unwrap_or(from).as_str(),
+            "stay": to.is_none(),
+        })
+    }
+}
+
+impl Life {
+    fn here(&self) -> Name {
+        let last = self.steps.last().and_then(|it| it["to"].as_str());
+        last.map_or_else(|| self.start.clone(), Name::new)
+    }
+}
+
+/// What an export calls the event: timers and lost leases by their own names, everything else by the transition.
+fn called(life: &Lifecycle, entry: &Entry) -> String {
+    match &entry.condition {
+        Some(condition) if entry.actor_kind == ActorKind::Timeout => {
+            let fires = |name: &str| {
+                life.timer(name).and_then(|it| it.then.as_ref()).is_some_and(|it| it.fire == entry.trigger)
+            };
+            if fires(condition) {
+                return format!("timer.{condition}");
+            }
+            let lost = |slot: &str| life.slot(slot).and_then(|it| it.lost.clone());
+            if condition.strip_prefix("lease.").and_then(lost).is_some_and(|it| it == entry.trigger) {
+                return condition.to_string();
+            }
+            entry.trigger.to_string()
+        }
+        _ => entry.trigger.to_string(),
+    }
+}
+
+/// The arms and choices among those the engine says it took that lead from here to there.
+fn explained(
+    life: &Lifecycle,
+    points: &BTreeSet<Point>,
+    trigger: &Name,
+    from: &Name,
+    to: Option<&Name>,
+) -> Vec<(usize, usize)> {
+    let was = |what: &str| points.iter().any(|it| it.lifecycle == life.name && it.what == what);
+    if *trigger == "always" {
+        let always = &life.state(from).expect("a declared state").always;
+        return (0..always.len())
+            .filter(|n| was(&format!("states.{from}.always.to[{n}]")) && leads(life, &always[*n].aim, from, to))
+            .map(|n| (0, n))
+            .collect();
+    }
+    let mut found = Vec::new();
+    for arm in &life.transition(trigger).expect("a declared transition").arms {
+        let label = match arm.index {
+            0 => format!("transitions.{trigger}"),
+            n => format!("transitions.{trigger}[{n}]"),
+        };
+        if !was(&format!("{label} from {from}")) {
+            continue;
+        }
+        match &arm.target {
+            Target::One(aim) if leads(life, aim, from, to) => found.push((arm.index, 0)),
+            Target::One(_) => {}
+            Target::Choices(choices) => found.extend(
+                (0..choices.len())
+                    .filter(|n| was(&format!("{label}.to[{n}]")) && leads(life, &choices[*n].aim, from, to))
+                    .map(|n| (arm.index, n)),
+            ),
+        }
+    }
+    found
+}
+
+fn leads(life: &Lifecycle, aim: &Aim, from: &Name, to: Option<&Name>) -> bool {
+    let Some(to) = to else { return *aim == Aim::Stay };
+    match aim {
+        Aim::Stay => false,
+        Aim::State(it) => it == to,
+        Aim::Field(_) | Aim::Next { of: Some(_) } => true,
+        Aim::Ask { among, .. } => among.has(to),
+        Aim::Next { of: None } => life.rank(from).zip(life.rank(to)).is_some_and(|(a, b)| b == a + 1),
+        Aim::Table(table) => table.get(from) == Some(to),
+    }
+}
