@@ -2,6 +2,7 @@
 //!
 //! Pure: texts and values in, values out.
 
+pub mod export;
 pub mod graph;
 pub mod layout;
 mod metrics;

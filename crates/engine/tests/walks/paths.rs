@@ -30,6 +30,17 @@ struct Life {
     /// The step by which an earlier life was left.
     again: Option<Json>,
     steps: Vec<Json>,
+    /// It came to a final state.
+    ended: bool,
+}
+
+/// One step as the engine took it.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    arm: usize,
+    choice: usize,
+    /// The caller or a field named the target.
+    named: bool,
 }
 
 /// Every life of every lifecycle of a pack.
@@ -72,12 +83,17 @@ impl Paths {
             many.1 += lives.iter().map(|it| it.steps.len()).sum::<usize>();
             let paths: Vec<Json> = lives
                 .iter()
-                .map(|it| json!({ "start": it.start.as_str(), "again": it.again, "steps": it.steps }))
+                .map(|it| {
+                    json!({ "start": it.start.as_str(), "again": it.again, "steps": it.steps, "ended": it.ended })
+                })
                 .collect();
             let file = json!({ "lifecycle": name.as_str(), "paths": paths });
             std::fs::write(folder.join(format!("{name}.json")), file.to_string()).unwrap();
         }
-        println!("{} paths, {} steps, {} of them explained by more than one rule", many.0, many.1, self.unsure);
+        println!(
+            "{} paths, {} steps, {} of them explained by more than one rule",
+            many.0, many.1, self.unsure
+        );
         many
     }
 
@@ -95,7 +111,7 @@ impl Paths {
                         None => self.begin(entry, to.clone(), Some(step)),
                     }
                     if life.state(to).is_some_and(|it| it.last) {
-                        self.close(&entry.entity);
+                        self.close(&entry.entity, true);
                     }
                 }
                 Event::FieldsChanged { .. } => {
@@ -111,17 +127,21 @@ impl Paths {
     }
 
     fn begin(&mut self, entry: &Entry, start: Name, again: Option<Json>) {
-        self.under_way.insert(entry.entity.clone(), Life { start, again, steps: Vec::new() });
+        self.under_way.insert(entry.entity.clone(), Life { start, again, steps: Vec::new(), ended: false });
     }
 
-    fn close(&mut self, entity: &EntityKey) {
+    fn close(&mut self, entity: &EntityKey, ended: bool) {
         let life = self.under_way.remove(entity).expect("a life under way");
+        if life.steps.is_empty() {
+            return;
+        }
+        let life = Life { ended, ..life };
         self.lives.entry(entity.lifecycle.clone()).or_default().push(life);
     }
 
     fn end(&mut self) {
         for entity in self.under_way.keys().cloned().collect::<Vec<_>>() {
-            self.close(&entity);
+            self.close(&entity, false);
         }
     }
 
@@ -135,7 +155,7 @@ impl Paths {
     ) -> Json {
         let taken = explained(life, points, &entry.trigger, from, to);
         self.unsure += usize::from(taken.len() > 1);
-        let Some((arm, choice)) = taken.first() else {
+        let Some(Taken { arm, choice, named }) = taken.first() else {
             panic!("{}: no rule explains {} from {from} to {to:?}", life.name, entry.trigger)
         };
         json!({
@@ -145,6 +165,7 @@ impl Paths {
             "from": from.as_str(),
             "to": to.unwrap_or(from).as_str(),
             "stay": to.is_none(),
+            "named": named,
         })
     }
 }
@@ -164,7 +185,10 @@ fn called(life: &Lifecycle, entry: &Entry) -> String {
                 life.timer(name).and_then(|it| it.then.as_ref()).is_some_and(|it| it.fire == entry.trigger)
             };
             if fires(condition) {
-                return format!("timer.{condition}");
+                return match condition.strip_suffix(".retain") {
+                    Some(state) => format!("retain.{state}"),
+                    None => format!("timer.{condition}"),
+                };
             }
             let lost = |slot: &str| life.slot(slot).and_then(|it| it.lost.clone());
             if condition.strip_prefix("lease.").and_then(lost).is_some_and(|it| it == entry.trigger) {
@@ -183,13 +207,15 @@ fn explained(
     trigger: &Name,
     from: &Name,
     to: Option<&Name>,
-) -> Vec<(usize, usize)> {
+) -> Vec<Taken> {
     let was = |what: &str| points.iter().any(|it| it.lifecycle == life.name && it.what == what);
     if *trigger == "always" {
         let always = &life.state(from).expect("a declared state").always;
         return (0..always.len())
-            .filter(|n| was(&format!("states.{from}.always.to[{n}]")) && leads(life, &always[*n].aim, from, to))
-            .map(|n| (0, n))
+            .filter(|n| {
+                was(&format!("states.{from}.always.to[{n}]")) && leads(life, &always[*n].aim, from, to)
+            })
+            .map(|n| Taken { arm: 0, choice: n, named: is_named(&always[n].aim) })
             .collect();
     }
     let mut found = Vec::new();
@@ -202,16 +228,22 @@ fn explained(
             continue;
         }
         match &arm.target {
-            Target::One(aim) if leads(life, aim, from, to) => found.push((arm.index, 0)),
+            Target::One(aim) if leads(life, aim, from, to) => {
+                found.push(Taken { arm: arm.index, choice: 0, named: is_named(aim) });
+            }
             Target::One(_) => {}
             Target::Choices(choices) => found.extend(
                 (0..choices.len())
                     .filter(|n| was(&format!("{label}.to[{n}]")) && leads(life, &choices[*n].aim, from, to))
-                    .map(|n| (arm.index, n)),
+                    .map(|n| Taken { arm: arm.index, choice: n, named: is_named(&choices[n].aim) }),
             ),
         }
     }
     found
+}
+
+fn is_named(aim: &Aim) -> bool {
+    matches!(aim, Aim::Field(_) | Aim::Ask { .. } | Aim::Next { of: Some(_) })
 }
 
 fn leads(life: &Lifecycle, aim: &Aim, from: &Name, to: Option<&Name>) -> bool {
