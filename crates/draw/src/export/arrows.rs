@@ -17,37 +17,53 @@ pub(super) struct Arrow<'a> {
     pub kind: Kind,
     /// Out of a state that is final.
     pub again: bool,
-    /// Its label, none of them wide.
-    pub lines: Vec<String>,
+    /// What does it, each with who and when.
+    pub labels: Vec<Label>,
+}
+
+/// A transition, its condition, and everybody who can bring it about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    what: String,
+    who: Vec<String>,
+}
+
+impl Label {
+    /// Broken into lines that are not too wide.
+    pub fn lines(&self) -> Vec<String> {
+        wrapped(&format!("{} · {}", self.what, self.who.join("; ")))
+    }
 }
 
 /// The arrows of a graph, in the order of its edges.
 pub(super) fn arrows(graph: &Graph) -> Vec<Arrow<'_>> {
     let mut found: Vec<Arrow<'_>> = Vec::new();
     for edge in &graph.edges {
-        let place = found.iter().position(|it| *it.from == edge.from && *it.to == edge.to);
-        let place = place.unwrap_or_else(|| {
-            let again = graph.node(&edge.from).is_some_and(|it| it.last);
-            let Edge { from, to, rule, .. } = edge;
-            found.push(Arrow { from, to, kind: rule.kind, again, lines: Vec::new() });
+        let Edge { from, to, rule, .. } = edge;
+        let place = found.iter().position(|it| it.from == from && it.to == to).unwrap_or_else(|| {
+            let again = graph.node(from).is_some_and(|it| it.last);
+            found.push(Arrow { from, to, kind: rule.kind, again, labels: Vec::new() });
             found.len() - 1
         });
         let Some(arrow) = found.get_mut(place) else { continue };
-        arrow.kind = arrow.kind.min(edge.rule.kind);
-        let line = told(&edge.rule, arrow.again);
-        if !arrow.lines.contains(&line) {
-            arrow.lines.push(line);
+        arrow.kind = arrow.kind.min(rule.kind);
+        let what = match &rule.when {
+            Some(when) => format!("{} [{when}]", rule.label()),
+            None => rule.label().to_owned(),
+        };
+        let who = who(rule, arrow.again);
+        match arrow.labels.iter_mut().find(|it| it.what == what) {
+            Some(label) if label.who.contains(&who) => {}
+            Some(label) => label.who.push(who),
+            None => arrow.labels.push(Label { what, who: vec![who] }),
         }
-    }
-    for arrow in &mut found {
-        arrow.lines = arrow.lines.iter().flat_map(|it| wrapped(it)).collect();
     }
     found
 }
 
 /// How it is created.
-pub(super) fn created(graph: &Graph) -> Vec<String> {
-    wrapped(&format!("create · {}", graph.created_by))
+pub(super) fn created(graph: &Graph) -> Label {
+    Label { what: "create".to_owned(), who: vec![graph.created_by.clone()] }
 }
 
 /// What a state says of time, a line each.
@@ -63,24 +79,22 @@ pub(super) fn clocks(graph: &Graph, node: &Node) -> Vec<String> {
     told.flat_map(|it| wrapped(&it)).collect()
 }
 
-/// The event, when, and who or what does it.
-fn told(rule: &Rule, again: bool) -> String {
-    let mut line = rule.label().to_owned();
-    if let Some(when) = &rule.when {
-        line.push_str(&format!(" [{when}]"));
-    }
+/// Who or what does it.
+fn who(rule: &Rule, again: bool) -> String {
     match (rule.kind, &rule.span) {
-        (Kind::Timed, Some(span)) => line.push_str(&format!(" · after {span}")),
-        _ if again => line.push_str(" · created again"),
-        _ => line.push_str(&format!(" · {}", rule.who)),
+        (Kind::Timed, Some(span)) if ["at ", "daily ", "every "].iter().any(|it| span.starts_with(it)) => {
+            span.clone()
+        }
+        (Kind::Timed, Some(span)) => format!("after {span}"),
+        _ if again => "created again".to_owned(),
+        _ => rule.who.clone(),
     }
-    line.replace("after at ", "at ").replace("after every ", "every ").replace("after daily ", "daily ")
 }
 
-/// Broken between words into lines that are not too wide.
+/// Broken between words into lines that are not too wide; no line ends with what leads to the next word.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.replace("· ", "·\u{a0}").replace(" %", "\u{a0}%").split(' ') {
         match lines.last_mut() {
             Some(line) if line.chars().count() + word.chars().count() < WIDTH => {
                 line.push(' ');
@@ -89,5 +103,21 @@ fn wrapped(text: &str) -> Vec<String> {
             _ => lines.push(word.to_owned()),
         }
     }
-    lines
+    lines.into_iter().map(|it| it.replace('\u{a0}', " ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_and_keep_short_ones_together() {
+        let label =
+            Label { what: "request_review_of_the_whole".to_owned(), who: vec!["human or lead".to_owned()] };
+        assert_eq!(label.lines(), ["request_review_of_the_whole", "· human or lead"]);
+        assert_eq!(
+            wrapped("deadline 4h, then escalate, at 80 %"),
+            ["deadline 4h, then escalate, at", "80 %"]
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! DOT, the language of Graphviz: for `dot -Tsvg`, and for everything that reads it.
 
-use super::arrows::{Arrow, arrows, clocks, created};
+use super::arrows::{Arrow, Label, arrows, clocks, created};
 use super::ids::Ids;
 use crate::graph::{Graph, Kind, Node};
 
@@ -22,10 +22,10 @@ pub fn dot(graph: &Graph) -> String {
     let start = start(graph);
     text.push_str(&format!("  {start} [shape=circle, label=\"\", width=0.15, fillcolor=\"#6e7781\"]\n"));
     let initial = quoted(ids.get(&graph.initial));
-    text.push_str(&format!("  {start} -> {initial} [label=<{}>]\n", lines(&created(graph))));
+    text.push_str(&format!("  {start} -> {initial} [label=<{}>]\n", labels(&[created(graph)])));
     for arrow in arrows(graph) {
         let (from, to) = (quoted(ids.get(arrow.from)), quoted(ids.get(arrow.to)));
-        text.push_str(&format!("  {from} -> {to} [label=<{}>{}]\n", lines(&arrow.lines), style(&arrow)));
+        text.push_str(&format!("  {from} -> {to} [label=<{}>{}]\n", labels(&arrow.labels), style(&arrow)));
     }
     text.push_str("}\n");
     text
@@ -67,8 +67,16 @@ fn start(graph: &Graph) -> String {
     quoted(&name)
 }
 
-fn lines(lines: &[String]) -> String {
-    lines.iter().map(|it| escaped(it)).collect::<Vec<_>>().join("<br/>")
+/// Each begins at the left; what does not fit on its line stands in a little.
+fn labels(labels: &[Label]) -> String {
+    let mut text = String::new();
+    for label in labels {
+        for (n, line) in label.lines().iter().enumerate() {
+            let space = if n == 0 { "" } else { "&#160;&#160;" };
+            text.push_str(&format!("{space}{}<br align=\"left\"/>", escaped(line)));
+        }
+    }
+    text
 }
 
 /// For labels, which are like HTML.

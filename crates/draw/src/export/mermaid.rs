@@ -1,6 +1,6 @@
 //! Mermaid, a `stateDiagram-v2`: drawn by code hosts where it stands in a page.
 
-use super::arrows::{arrows, clocks, created};
+use super::arrows::{Label, arrows, clocks, created};
 use super::ids::{Ids, is_word};
 use crate::graph::Graph;
 
@@ -48,10 +48,10 @@ pub fn mermaid(graph: &Graph) -> String {
             text.push_str(&format!("    state \"{}\" as {id}\n", escaped(&node.name)));
         }
     }
-    text.push_str(&format!("    [*] --> {} : {}\n", ids.get(&graph.initial), lines(&created(graph))));
+    text.push_str(&format!("    [*] --> {} : {}\n", ids.get(&graph.initial), labels(&[created(graph)])));
     for arrow in arrows(graph) {
         let (from, to) = (ids.get(arrow.from), ids.get(arrow.to));
-        text.push_str(&format!("    {from} --> {to} : {}\n", lines(&arrow.lines)));
+        text.push_str(&format!("    {from} --> {to} : {}\n", labels(&arrow.labels)));
     }
     for node in graph.nodes.iter().filter(|it| it.last) {
         text.push_str(&format!("    {} --> [*]\n", ids.get(&node.name)));
@@ -63,6 +63,10 @@ pub fn mermaid(graph: &Graph) -> String {
         }
     }
     text
+}
+
+fn labels(labels: &[Label]) -> String {
+    lines(&labels.iter().flat_map(Label::lines).collect::<Vec<_>>())
 }
 
 fn lines(lines: &[String]) -> String {
