@@ -111,6 +111,7 @@ for (const name of names) {
       faults.noticed += Number(walk(built(fault), fault, taken.get(of(way))) !== null);
     }
   }
-  found[name] = { paths: all.length, steps, ways: listed.length, walked: known.length, wrong, faults };
+  const never = listed.filter((way) => !taken.has(of(way))).map(({ state, event, n }) => `${event} ${n} from ${state}`);
+  found[name] = { paths: all.length, steps, ways: listed.length, walked: known.length, wrong, faults, never };
 }
 report('xstate', found);

@@ -3,8 +3,6 @@
 use crate::graph::{ClockKind, Edge, Graph, Kind, Node, Rule};
 use trackside_lifecycle::name::Name;
 
-/// How wide a line of a label may be, in characters.
-const WIDTH: usize = 34;
 /// A timer that runs in more states than these is told where it moves something, not in each of them.
 const FEW: usize = 3;
 
@@ -29,9 +27,9 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// Broken into lines that are not too wide.
-    pub fn lines(&self) -> Vec<String> {
-        wrapped(&format!("{} · {}", self.what, self.who.join("; ")))
+    /// Broken into lines of about so many characters.
+    pub fn lines(&self, width: usize) -> Vec<String> {
+        wrapped(&format!("{} · {}", self.what, self.who.join("; ")), width)
     }
 }
 
@@ -66,8 +64,8 @@ pub(super) fn created(graph: &Graph) -> Label {
     Label { what: "create".to_owned(), who: vec![graph.created_by.clone()] }
 }
 
-/// What a state says of time, a line each.
-pub(super) fn clocks(graph: &Graph, node: &Node) -> Vec<String> {
+/// What a state says of time, in lines of about so many characters.
+pub(super) fn clocks(graph: &Graph, node: &Node, width: usize) -> Vec<String> {
     let runs =
         |name: &Name| graph.nodes.iter().filter(|it| it.clocks.iter().any(|it| it.name == *name)).count();
     let shown = node.clocks.iter().filter(|it| it.kind != ClockKind::Timer || runs(&it.name) <= FEW);
@@ -76,7 +74,7 @@ pub(super) fn clocks(graph: &Graph, node: &Node) -> Vec<String> {
         ClockKind::Retain => format!("kept {}", it.words),
         ClockKind::Timer => format!("{} {}", it.name, it.words),
     });
-    told.flat_map(|it| wrapped(&it)).collect()
+    told.flat_map(|it| wrapped(&it, width)).collect()
 }
 
 /// Who or what does it.
@@ -92,11 +90,11 @@ fn who(rule: &Rule, again: bool) -> String {
 }
 
 /// Broken between words into lines that are not too wide; no line ends with what leads to the next word.
-fn wrapped(text: &str) -> Vec<String> {
+fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.replace("· ", "·\u{a0}").replace(" %", "\u{a0}%").split(' ') {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < WIDTH => {
+            Some(line) if line.chars().count() + word.chars().count() < width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -114,9 +112,9 @@ mod tests {
     fn lines_break_between_words_and_keep_short_ones_together() {
         let label =
             Label { what: "request_review_of_the_whole".to_owned(), who: vec!["human or lead".to_owned()] };
-        assert_eq!(label.lines(), ["request_review_of_the_whole", "· human or lead"]);
+        assert_eq!(label.lines(34), ["request_review_of_the_whole", "· human or lead"]);
         assert_eq!(
-            wrapped("deadline 4h, then escalate, at 80 %"),
+            wrapped("deadline 4h, then escalate, at 80 %", 34),
             ["deadline 4h, then escalate, at", "80 %"]
         );
     }

@@ -4,6 +4,8 @@ use super::arrows::{Arrow, Label, arrows, clocks, created};
 use super::ids::Ids;
 use crate::graph::{Graph, Kind, Node};
 
+const WIDTH: usize = 34;
+
 /// A lifecycle as a directed graph. Dashed is what time does, dotted what the engine does by itself.
 pub fn dot(graph: &Graph) -> String {
     let mut text = format!("digraph {} {{\n", quoted(&graph.name));
@@ -33,7 +35,7 @@ pub fn dot(graph: &Graph) -> String {
 
 fn attributes(graph: &Graph, node: &Node, id: &str) -> String {
     let mut label = format!("<b>{}</b>", escaped(&node.name));
-    for line in clocks(graph, node) {
+    for line in clocks(graph, node, WIDTH) {
         label.push_str(&format!("<br/><font point-size=\"9\" color=\"#9a6700\">{}</font>", escaped(&line)));
     }
     let mut told = format!("label=<{label}>");
@@ -71,7 +73,7 @@ fn start(graph: &Graph) -> String {
 fn labels(labels: &[Label]) -> String {
     let mut text = String::new();
     for label in labels {
-        for (n, line) in label.lines().iter().enumerate() {
+        for (n, line) in label.lines(WIDTH).iter().enumerate() {
             let space = if n == 0 { "" } else { "&#160;&#160;" };
             text.push_str(&format!("{space}{}<br align=\"left\"/>", escaped(line)));
         }

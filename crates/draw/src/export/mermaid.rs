@@ -37,6 +37,9 @@ const TAKEN: &[&str] = &[
     "tb",
 ];
 
+/// Mermaid breaks lines that are much longer by itself, and not as nicely.
+const WIDTH: usize = 26;
+
 /// A lifecycle as a Mermaid state diagram.
 pub fn mermaid(graph: &Graph) -> String {
     let fit = |name: &str| is_word(name) && !TAKEN.contains(&name.to_ascii_lowercase().as_str());
@@ -57,7 +60,7 @@ pub fn mermaid(graph: &Graph) -> String {
         text.push_str(&format!("    {} --> [*]\n", ids.get(&node.name)));
     }
     for node in &graph.nodes {
-        let told = clocks(graph, node);
+        let told = clocks(graph, node, WIDTH);
         if !told.is_empty() {
             text.push_str(&format!("    note right of {} : {}\n", ids.get(&node.name), lines(&told)));
         }
@@ -66,7 +69,7 @@ pub fn mermaid(graph: &Graph) -> String {
 }
 
 fn labels(labels: &[Label]) -> String {
-    lines(&labels.iter().flat_map(Label::lines).collect::<Vec<_>>())
+    lines(&labels.iter().flat_map(|it| it.lines(WIDTH)).collect::<Vec<_>>())
 }
 
 fn lines(lines: &[String]) -> String {
