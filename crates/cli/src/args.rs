@@ -23,6 +23,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Runs scenario files in virtual time
     Test(TestArgs),
+    /// Finds what is wrong with definitions before they run, and holds them to their promises
+    Check(CheckArgs),
     /// Explores what can happen on a pack's stages, as far as a budget allows
     Explore(ExploreArgs),
     /// Prints the JSON Schema of the definition language
@@ -42,6 +44,31 @@ pub(crate) struct TestArgs {
     /// Only scenarios whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    /// Pack folders, folders of packs, or files inside a pack
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only what can be seen in the text: explores nothing
+    #[arg(long)]
+    pub(crate) no_proofs: bool,
+    /// Shows every promise and what was and was not covered
+    #[arg(long)]
+    pub(crate) proofs: bool,
+    /// Shows notes too
+    #[arg(long)]
+    pub(crate) notes: bool,
+    /// Warnings fail, too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// How many cores to use; default: all
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

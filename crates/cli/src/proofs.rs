@@ -1,5 +1,7 @@
 //! What an exploration came to, for people.
 
+use std::collections::BTreeMap;
+
 use trackside_explore::report::{Outcome, Report, Story};
 use trackside_explore::search::Stopped;
 
@@ -39,6 +41,61 @@ pub(crate) fn bound(report: &Report) -> String {
             format!("stopped when the time was spent; all within {} moves are among them", progress.depth)
         }
     }
+}
+
+/// How promises fared over several stages.
+pub(crate) struct Tally {
+    pub(crate) all: usize,
+    pub(crate) hold: usize,
+    pub(crate) broken: usize,
+    /// What should be reachable was not seen, or there was nobody to look at.
+    pub(crate) unseen: usize,
+}
+
+pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a Report>) -> Tally {
+    let mut tally = Tally { all: 0, hold: 0, broken: 0, unseen: 0 };
+    for outcomes in by_promise(reports).into_values() {
+        tally.all += 1;
+        let any = |wanted: fn(&Outcome) -> bool| outcomes.iter().any(|(_, it)| wanted(it));
+        if any(|it| matches!(it, Outcome::Broken { .. } | Outcome::NoAnswer { .. })) {
+            tally.broken += 1;
+        } else if any(|it| matches!(it, Outcome::Held | Outcome::Reached { .. })) {
+            tally.hold += 1;
+        } else {
+            tally.unseen += 1;
+        }
+    }
+    tally
+}
+
+/// Promises of something reachable that is not: a stage followed all that can happen, and none reached it.
+pub(crate) fn unreached<'a>(reports: impl Iterator<Item = &'a Report>) -> Vec<String> {
+    let mut found = Vec::new();
+    for ((lifecycle, _, says), outcomes) in by_promise(reports) {
+        let reached = outcomes.iter().any(|(_, it)| matches!(it, Outcome::Reached { .. }));
+        let sure = outcomes.iter().any(|(whole, it)| *whole && matches!(it, Outcome::NotReached));
+        let partly = outcomes.iter().any(|(whole, it)| !*whole && matches!(it, Outcome::NotReached));
+        if sure && !reached && !partly {
+            found.push(format!("{lifecycle} {says}"));
+        }
+    }
+    found
+}
+
+/// A promise: lifecycle, place and sentence.
+type Key<'a> = (&'a str, usize, &'a str);
+
+/// The outcomes of every promise, and whether the stage was followed to the end.
+fn by_promise<'a>(reports: impl Iterator<Item = &'a Report>) -> BTreeMap<Key<'a>, Vec<(bool, &'a Outcome)>> {
+    let mut all: BTreeMap<Key<'a>, Vec<(bool, &'a Outcome)>> = BTreeMap::new();
+    for report in reports {
+        let whole = report.stopped == Stopped::Exhausted;
+        for verdict in &report.verdicts {
+            let key = (verdict.lifecycle.as_str(), verdict.index, verdict.says.as_str());
+            all.entry(key).or_default().push((whole, &verdict.outcome));
+        }
+    }
+    all
 }
 
 pub(crate) fn show(report: &Report, shown: &Shown<'_>) {

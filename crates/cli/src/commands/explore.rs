@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_explore::report::{How, Report, explore};
 use trackside_explore::search::{Bound, Progress};
+use trackside_explore::world::Reduce;
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{Problems, Sources};
 
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             let how = How {
                 bound: Bound { worlds: args.worlds, depth: args.depth },
                 threads: args.threads.unwrap_or_else(cores),
-                symmetry: !args.no_symmetry,
+                reduce: if args.no_symmetry { Reduce::Cone } else { Reduce::Mirrors },
                 go_on: &go_on,
             };
             let report = explore(stage, &how);

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod check;
 mod explore;
 mod schema;
 mod test;
@@ -12,6 +13,7 @@ use crate::print;
 pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
         Command::Test(args) => test::run(args),
+        Command::Check(args) => check::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Schema(args) => schema::run(args),
         Command::Version => {

@@ -11,7 +11,7 @@ pub use story::{Became, Kind, Story, Told};
 use crate::promise::{Mark, Promises, Watcher};
 use crate::search::{Bound, Found, Progress, Stopped, search};
 use crate::stage::Stage;
-use crate::world::{Play, Surprise};
+use crate::world::{Play, Reduce, Surprise};
 
 /// One stage explored.
 #[derive(Clone, Debug, Serialize)]
@@ -86,7 +86,7 @@ pub struct Covered {
 pub struct How<'a> {
     pub bound: Bound,
     pub threads: usize,
-    pub symmetry: bool,
+    pub reduce: Reduce,
     /// Asked now and then whether to go on.
     pub go_on: &'a (dyn Fn(&Progress) -> bool + Sync),
 }
@@ -103,7 +103,7 @@ impl std::fmt::Debug for How<'_> {
 /// Explores a stage and holds every promise of its pack against what is found.
 pub fn explore(stage: &Stage, how: &How<'_>) -> Report {
     let promises = Promises::of(&stage.law, &stage.pack);
-    let play = Play::new(stage, &promises, how.symmetry);
+    let play = Play::new(stage, &promises, how.reduce);
     let watcher = Watcher { promises: &promises, go_on: how.go_on };
     let found = search(&play, &watcher, &how.bound, how.threads);
     let seen =

@@ -153,9 +153,10 @@ fn transition(pack: &Pack, name: &At<Name>, problems: &mut Problems) -> Option<(
         let known: Vec<&str> = life.transitions.iter().map(|it| it.name.as_str()).collect();
         let problem =
             problems.error("unknown-name", name.at, format!("{} has no transition `{event}`", life.name));
-        if let Some(near) = nearest(event, known) {
-            problem.hint(format!("did you mean `{near}`?"));
-        }
+        problem.hint(match nearest(event, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("its transitions are {}", known.join(", ")),
+        });
         return None;
     }
     Some((life.name.clone(), Name::new(event)))

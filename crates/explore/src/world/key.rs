@@ -27,6 +27,12 @@ pub(crate) fn key(cone: &Cone, scene: &Scene, mirrors: &Mirrors) -> u128 {
     keys.min().unwrap_or_default()
 }
 
+/// A key in which nothing is left out.
+pub(crate) fn whole(scene: &Scene) -> u128 {
+    let text = format!("{:?} {:?} {:?}", scene.now, scene.entities(), scene.alone);
+    hash([Written { text: text.into_bytes(), ids: Vec::new() }].iter())
+}
+
 fn hash<'a>(parts: impl Iterator<Item = &'a Written> + Clone) -> u128 {
     let half = |seed: u64| {
         let mut hasher = FixedState::with_seed(seed).build_hasher();

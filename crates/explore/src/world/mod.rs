@@ -12,7 +12,7 @@ pub(crate) mod rules;
 mod scene;
 mod values;
 
-pub use model::Play;
+pub use model::{Play, Reduce};
 pub use scene::{Move, Scene, Surprise, What};
 
 pub(crate) use clock::wait;

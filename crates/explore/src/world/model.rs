@@ -10,7 +10,7 @@ use trackside_lifecycle::time::Span;
 
 use super::asking::{asks, late, results};
 use super::clock::{wait, wait_until};
-use super::key::{key, render};
+use super::key::{key, render, whole};
 use super::restart;
 use super::scene::{Move, Scene, Surprise, What};
 use super::{Cone, Mirrors};
@@ -21,11 +21,23 @@ use crate::stage::Stage;
 /// Of how many worlds one is read again from what was written.
 const RESTARTS: u64 = 32;
 
+/// Which worlds count as the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    /// Only those that are equal in everything.
+    Nothing,
+    /// Those that no rule and no promise can tell apart.
+    Cone,
+    /// Mirror images, too.
+    Mirrors,
+}
+
 /// A stage being explored.
 #[derive(Debug)]
 pub struct Play<'a> {
     pub stage: &'a Stage,
     pub(crate) promises: &'a Promises,
+    reduce: Reduce,
     cone: Cone,
     mirrors: Mirrors,
     /// Something is to be repaired by the sweep.
@@ -33,12 +45,12 @@ pub struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    pub fn new(stage: &'a Stage, promises: &'a Promises, symmetry: bool) -> Self {
+    pub fn new(stage: &'a Stage, promises: &'a Promises, reduce: Reduce) -> Self {
         let cone = Cone::of(&stage.pack);
         let sweeps =
             stage.lives().any(|it| it.invariants.iter().any(|it| it.needs_now || it.repair.is_some()));
-        let mut play = Self { stage, promises, cone, mirrors: Mirrors::none(), sweeps };
-        if symmetry {
+        let mut play = Self { stage, promises, reduce, cone, mirrors: Mirrors::none(), sweeps };
+        if reduce == Reduce::Mirrors {
             play.mirrors = Mirrors::of(&stage.interchangeable(), |ids, renaming| {
                 let start = render(&play.cone, &stage.start, ids);
                 let mut image = start.clone();
@@ -132,7 +144,10 @@ impl Model for Play<'_> {
     }
 
     fn key(&self, scene: &Scene) -> u128 {
-        key(&self.cone, scene, &self.mirrors)
+        match self.reduce {
+            Reduce::Nothing => whole(scene),
+            Reduce::Cone | Reduce::Mirrors => key(&self.cone, scene, &self.mirrors),
+        }
     }
 
     fn moves(&self, scene: &Scene, into: &mut Vec<(Move, Scene)>) {

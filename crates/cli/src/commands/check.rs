@@ -1,0 +1,210 @@
+//! `trackside check`: is it right, before it runs? What can be seen in the text, and the promises within a stated bound.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use trackside_check::{Finding, Severity, check, locate};
+use trackside_engine::Law;
+use trackside_explore::report::{How, Outcome, Report, explore};
+use trackside_explore::world::Reduce;
+use trackside_lifecycle::compile::compile;
+use trackside_lifecycle::source::{FileId, Problems, Sources};
+
+use super::explore::cores;
+use crate::args::CheckArgs;
+use crate::packs::{self, NoPack, PackOnDisk};
+use crate::print::{self, Colour, painted_data};
+use crate::proofs::{self, Shown};
+use crate::{exit, stages};
+
+pub(crate) fn run(args: &CheckArgs) -> u8 {
+    let mut sources = Sources::default();
+    let packs = match packs::find(&args.paths, &mut sources) {
+        Ok(packs) => packs,
+        Err(NoPack(why)) => {
+            print::message(&why);
+            return exit::USAGE;
+        }
+    };
+    let mut failed = false;
+    let mut all: Vec<Json> = Vec::new();
+    for pack in &packs {
+        let checked = one(pack, &sources, args);
+        failed |= checked.fails(args.strict);
+        if args.json {
+            all.push(checked.to_json(&sources));
+        } else {
+            checked.show(&sources, args);
+        }
+    }
+    if args.json {
+        print::line(&format!("{:#}", json!({ "packs": all })));
+    }
+    if failed { exit::REFUSED } else { exit::DONE }
+}
+
+/// What checking one pack came to.
+struct Checked {
+    name: String,
+    /// Of the loader, and of stage files.
+    problems: Problems,
+    findings: Vec<Finding>,
+    files: Vec<FileId>,
+    reports: Vec<(Report, f64)>,
+    seconds: f64,
+}
+
+fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
+    let begun = Instant::now();
+    let files = std::iter::once(pack.files.pack).chain(pack.files.lifecycles.iter().copied()).collect();
+    let mut checked = Checked {
+        name: pack.name.clone(),
+        problems: Problems::default(),
+        findings: Vec::new(),
+        files,
+        reports: Vec::new(),
+        seconds: 0.0,
+    };
+    match compile(sources, &pack.files) {
+        Ok((compiled, warnings)) => {
+            checked.problems = warnings;
+            checked.findings = check(&compiled);
+            let law = Arc::new(Law::new([compiled]));
+            if !args.no_proofs {
+                for stage in stages::of(pack, &law, sources, &mut checked.problems) {
+                    let begun = Instant::now();
+                    let how = How {
+                        bound: stage.bound,
+                        threads: args.threads.unwrap_or_else(cores),
+                        reduce: Reduce::Mirrors,
+                        go_on: &|_| true,
+                    };
+                    let report = explore(&stage, &how);
+                    checked.reports.push((report, begun.elapsed().as_secs_f64()));
+                }
+            }
+        }
+        Err(problems) => checked.problems = problems,
+    }
+    checked.seconds = begun.elapsed().as_secs_f64();
+    checked
+}
+
+impl Checked {
+    fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|it| it.severity == severity).count()
+    }
+
+    fn fails(&self, strict: bool) -> bool {
+        self.problems.has_errors()
+            || self.count(Severity::Error) > 0
+            || (strict && (self.count(Severity::Warning) > 0 || !self.problems.is_empty()))
+            || self.reports.iter().any(|(it, _)| proofs::fails(it))
+            || !self.unreached().is_empty()
+    }
+
+    /// Promises of something reachable that no stage reached, though one followed all that can happen.
+    fn unreached(&self) -> Vec<String> {
+        proofs::unreached(self.reports.iter().map(|(it, _)| it))
+    }
+
+    fn show(&self, sources: &Sources, args: &CheckArgs) {
+        let mut shown: Vec<Finding> = self.findings.clone();
+        shown.retain(|it| args.notes || it.severity != Severity::Note);
+        let mut problems = self.problems.clone();
+        problems.extend(locate(&shown, sources, &self.files));
+        let text = problems.render(sources, print::colour());
+        if !text.trim().is_empty() {
+            print::message(&text);
+        }
+        for (report, seconds) in &self.reports {
+            if args.proofs || proofs::fails(report) {
+                let coverage = args.proofs;
+                proofs::show(report, &Shown { pack: &self.name, seconds: *seconds, promise: None, coverage });
+            }
+        }
+        for it in self.unreached() {
+            print::line(&format!("  {} {it}", painted_data("NOT REACHED", Colour::Red)));
+        }
+        let mark = match self.fails(args.strict) {
+            true => painted_data("FAIL", Colour::Red),
+            false => painted_data("ok", Colour::Green),
+        };
+        let findings = format!(
+            "{} errors, {} warnings, {} notes",
+            self.count(Severity::Error),
+            self.count(Severity::Warning),
+            self.count(Severity::Note)
+        );
+        print::line(&format!(
+            "{:<10} {mark}  {findings}; {} in {:.2} s",
+            self.name,
+            self.proved(),
+            self.seconds
+        ));
+        if !self.reports.is_empty() {
+            for (report, _) in &self.reports {
+                let progress = report.progress;
+                print::line(&painted_data(
+                    &format!(
+                        "           {}: {} worlds, {} moves, {}",
+                        report.stage,
+                        progress.worlds,
+                        progress.moves,
+                        proofs::bound(report)
+                    ),
+                    Colour::Dim,
+                ));
+            }
+        }
+        let notes = self.count(Severity::Note);
+        if notes > 0 && !args.notes {
+            print::message(&format!("{notes} notes are not shown: --notes shows them"));
+        }
+    }
+
+    /// How the promises fared, over all stages.
+    fn proved(&self) -> String {
+        if self.reports.is_empty() {
+            return "no promise was explored".to_owned();
+        }
+        let tally = proofs::tally(self.reports.iter().map(|(it, _)| it));
+        let mut text =
+            format!("{} of {} promises hold on {} stages", tally.hold, tally.all, self.reports.len());
+        if tally.broken > 0 {
+            text.push_str(&format!(", {} broken", tally.broken));
+        }
+        if tally.unseen > 0 {
+            text.push_str(&format!(", {} not seen within the bound", tally.unseen));
+        }
+        text
+    }
+
+    fn to_json(&self, sources: &Sources) -> Json {
+        let located = locate(&self.findings, sources, &self.files);
+        let reports: Vec<Json> = self
+            .reports
+            .iter()
+            .map(|(report, seconds)| {
+                let mut json = serde_json::to_value(report).unwrap_or_default();
+                if let Json::Object(map) = &mut json {
+                    map.insert("seconds".to_owned(), json!(seconds));
+                }
+                json
+            })
+            .collect();
+        let broken = self.reports.iter().flat_map(|(it, _)| &it.verdicts);
+        let broken = broken.filter(|it| matches!(it.outcome, Outcome::Broken { .. })).count();
+        json!({
+            "pack": self.name,
+            "ok": !self.fails(false),
+            "problems": self.problems.to_json(sources),
+            "findings": located.to_json(sources),
+            "broken": broken,
+            "unreached": self.unreached(),
+            "stages": reports,
+            "seconds": self.seconds,
+        })
+    }
+}
