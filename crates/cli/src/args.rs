@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Explores what can happen on a pack's stages, as far as a budget allows
     Explore(ExploreArgs),
+    /// Formats definition files, and keeps every comment
+    Fmt(FmtArgs),
     /// Prints the JSON Schema of the definition language
     Schema(SchemaArgs),
     /// Prints the version
@@ -100,6 +102,22 @@ pub(crate) struct ExploreArgs {
     /// Follows mirror images too
     #[arg(long)]
     pub(crate) no_symmetry: bool,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FmtArgs {
+    /// Pack folders, folders of packs, or single YAML files
+    #[arg(required_unless_present = "stdin", conflicts_with = "stdin", value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Changes nothing, shows what would change, and fails if there is something
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Formats standard input to standard output
+    #[arg(long)]
+    pub(crate) stdin: bool,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,6 +6,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod args;
 mod commands;
+mod difference;
 mod packs;
 mod print;
 mod proofs;

@@ -1,5 +1,6 @@
 //! Packs on disk: which files belong to one, and reading them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use trackside_lifecycle::compile::PackFiles;
@@ -18,6 +19,45 @@ pub(crate) struct PackOnDisk {
 #[derive(Debug)]
 pub(crate) struct NoPack(pub(crate) String);
 
+/// The folders of a pack that hold definition files.
+const FOLDERS: [&str; 3] = ["lifecycles", "scenarios", "stages"];
+
+/// The definition files that these paths speak of, each once.
+pub(crate) fn definitions(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoPack> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        if path.is_file() {
+            files.push(path.clone());
+            continue;
+        }
+        for folder in folders_of(path)? {
+            files.push(folder.join("pack.yaml"));
+            for inner in FOLDERS {
+                files.extend(yaml_in(&folder.join(inner))?);
+            }
+        }
+    }
+    let mut seen = BTreeSet::new();
+    files.retain(|it| seen.insert(it.clone()));
+    Ok(files)
+}
+
+/// The pack folder that this is, or those that it holds.
+fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
+    if path.join("pack.yaml").is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if !path.is_dir() {
+        return Err(NoPack(format!("{}: there is no such file or folder", path.display())));
+    }
+    let inside: Vec<PathBuf> =
+        listed(path)?.into_iter().filter(|it| it.join("pack.yaml").is_file()).collect();
+    if inside.is_empty() {
+        return Err(NoPack(format!("{}: neither a pack (pack.yaml) nor a folder of packs", path.display())));
+    }
+    Ok(inside)
+}
+
 /// The packs that these paths speak of, with their texts read into `sources`.
 pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
     let mut folders: Vec<(PathBuf, Option<Vec<PathBuf>>)> = Vec::new();
@@ -31,20 +71,8 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
                 Some((_, None)) => {}
                 None => folders.push((folder.to_owned(), Some(vec![path.clone()]))),
             }
-        } else if path.join("pack.yaml").is_file() {
-            folders.push((path.clone(), None));
-        } else if path.is_dir() {
-            let inside: Vec<PathBuf> =
-                listed(path)?.into_iter().filter(|it| it.join("pack.yaml").is_file()).collect();
-            if inside.is_empty() {
-                return Err(NoPack(format!(
-                    "{}: neither a pack (pack.yaml) nor a folder of packs",
-                    path.display()
-                )));
-            }
-            folders.extend(inside.into_iter().map(|it| (it, None)));
         } else {
-            return Err(NoPack(format!("{}: there is no such file or folder", path.display())));
+            folders.extend(folders_of(path)?.into_iter().map(|it| (it, None)));
         }
     }
     folders.into_iter().map(|(folder, only)| load(&folder, only, sources)).collect()
@@ -67,7 +95,8 @@ fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Res
     Ok(PackOnDisk { name, files: PackFiles { pack, lifecycles }, scenarios, stages })
 }
 
-fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> {
+/// Reads one file.
+pub(crate) fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> {
     let bytes = std::fs::read(path).map_err(|it| NoPack(format!("{}: {it}", path.display())))?;
     let text =
         String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))?;

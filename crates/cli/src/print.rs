@@ -7,6 +7,11 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
+/// Data as it is, without a line break of its own.
+pub(crate) fn text(text: &str) {
+    let _ = write!(std::io::stdout().lock(), "{text}");
+}
+
 /// One line for people.
 pub(crate) fn message(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");

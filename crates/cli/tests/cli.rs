@@ -60,6 +60,7 @@ scenarios:
 fn help_is_what_we_reviewed() {
     insta::assert_snapshot!("help", data(&trackside(&["--help"])));
     insta::assert_snapshot!("help-test", data(&trackside(&["test", "--help"])));
+    insta::assert_snapshot!("help-fmt", data(&trackside(&["fmt", "--help"])));
     insta::assert_snapshot!("help-schema", data(&trackside(&["schema", "--help"])));
 }
 

@@ -3,6 +3,7 @@
 //! Pure: no IO, no clock, no async, no randomness.
 
 pub mod compile;
+pub mod format;
 pub mod guard;
 pub mod model;
 pub mod name;

@@ -2,6 +2,7 @@
 
 mod check;
 mod explore;
+mod fmt;
 mod schema;
 mod test;
 
@@ -15,6 +16,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Test(args) => test::run(args),
         Command::Check(args) => check::run(args),
         Command::Explore(args) => explore::run(args),
+        Command::Fmt(args) => fmt::run(args),
         Command::Schema(args) => schema::run(args),
         Command::Version => {
             print::line(concat!("trackside ", env!("CARGO_PKG_VERSION")));

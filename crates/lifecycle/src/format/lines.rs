@@ -1,0 +1,256 @@
+//! Parts to lines.
+
+use super::STEP;
+use super::tokens::{Block, Kind, Token};
+
+/// Spaces before a comment behind something, at the least.
+const BEFORE_COMMENT: usize = 2;
+
+/// Writes every part in the line it was in.
+pub(super) fn write(tokens: &[Token], blocks: &[Block]) -> String {
+    let line = Line::default();
+    let mut writer =
+        Writer { tokens, blocks, leads: leads(tokens, blocks), lines: Vec::new(), line, open: Vec::new() };
+    for index in 0..tokens.len() {
+        writer.token(index);
+    }
+    if !tokens.is_empty() {
+        writer.end_line();
+    }
+    let mut lines = writer.lines;
+    place_comments(&mut lines);
+    let mut result = String::new();
+    for line in lines {
+        result.push_str(&line.text);
+        if let Some((column, comment)) = line.comment {
+            result.push_str(&" ".repeat(column.saturating_sub(line.width)));
+            result.push_str(&comment);
+        }
+        result.push('\n');
+    }
+    result
+}
+
+#[derive(Default)]
+struct Line {
+    text: String,
+    /// Characters of the text.
+    width: usize,
+    /// A comment behind it, and its column.
+    comment: Option<(usize, String)>,
+}
+
+impl Line {
+    fn indented(indent: usize) -> Self {
+        Self { text: " ".repeat(indent), width: indent, comment: None }
+    }
+
+    fn add(&mut self, spaces: usize, text: &str) {
+        self.text.push_str(&" ".repeat(spaces));
+        self.text.push_str(text);
+        self.width += spaces + text.chars().count();
+    }
+}
+
+/// Brackets that are not closed yet.
+struct Bracket {
+    column: usize,
+    /// The column that its lines are indented from if the first part is on the next line.
+    base: usize,
+    /// Where its first part begins, once that is known.
+    inside: Option<usize>,
+    /// The first part is in the line of the bracket.
+    hanging: bool,
+}
+
+struct Writer<'a> {
+    tokens: &'a [Token<'a>],
+    blocks: &'a [Block],
+    /// Where each part begins if it is the first in its line and not in brackets.
+    leads: Vec<usize>,
+    lines: Vec<Line>,
+    line: Line,
+    open: Vec<Bracket>,
+}
+
+impl Writer<'_> {
+    fn token(&mut self, index: usize) {
+        let Some(token) = self.tokens.get(index) else { return };
+        let before = index.checked_sub(1).and_then(|it| self.tokens.get(it));
+        let after = self.tokens.get(index + 1);
+        let first = before.is_none() || token.breaks > 0;
+        if let Kind::Body(lines) = &token.kind {
+            self.end_line();
+            self.body(lines, token.indent);
+            return;
+        }
+        let mut spaces = 0;
+        if first {
+            if before.is_some() {
+                self.end_line();
+            }
+            if before.is_some() && token.breaks > 1 {
+                self.lines.push(Line::default());
+            }
+            self.line = Line::indented(self.indent(index, token, before));
+        } else if token.kind == Kind::Comment {
+            self.line.comment = Some((token.column, token.text.to_string()));
+            return;
+        } else if token.kind == Kind::Comma
+            && after.is_some_and(|it| it.breaks == 0 && matches!(it.kind, Kind::Close { .. }))
+        {
+            return;
+        } else {
+            spaces = token.pad.unwrap_or_else(|| gap(before, token));
+        }
+        let column = self.line.width + spaces;
+        if let Some(bracket) = self.open.last_mut()
+            && bracket.inside.is_none()
+            && token.kind != Kind::Comment
+        {
+            bracket.inside = Some(column);
+            bracket.hanging = !first;
+        }
+        match token.kind {
+            Kind::Open { .. } => {
+                let base = self.base(token);
+                self.open.push(Bracket { column, base, inside: None, hanging: false });
+            }
+            Kind::Close { .. } => {
+                self.open.pop();
+            }
+            _ => {}
+        }
+        self.text(token, spaces);
+    }
+
+    fn end_line(&mut self) {
+        self.lines.push(std::mem::take(&mut self.line));
+    }
+
+    /// The text of a part; that of a scalar may have several lines.
+    fn text(&mut self, token: &Token, spaces: usize) {
+        let mut lines = token.text.split('\n');
+        let first = lines.next().unwrap_or_default();
+        let indent = match self.open.last().and_then(|it| it.inside) {
+            Some(inside) => inside + STEP,
+            None => token.block.and_then(|it| self.blocks.get(it)).map_or(STEP, |it| it.indent + STEP),
+        };
+        let several = token.text.contains('\n');
+        self.line.add(spaces, if several { shorn(first, &token.text) } else { first });
+        for line in lines {
+            self.end_line();
+            let line = shorn(line.trim_start_matches([' ', '\t']), &token.text);
+            if !line.is_empty() {
+                self.line.add(indent, line);
+            }
+        }
+    }
+
+    /// Ends in the last line of the text, so that what comes next begins another.
+    fn body(&mut self, lines: &[String], indent: usize) {
+        for (index, line) in lines.iter().enumerate() {
+            if index > 0 {
+                self.end_line();
+            }
+            if !line.is_empty() {
+                self.line.add(indent, line);
+            }
+        }
+    }
+
+    /// Where a part that is the first in its line begins.
+    fn indent(&self, index: usize, token: &Token, before: Option<&Token>) -> usize {
+        let Some(bracket) = self.open.last() else {
+            return self.leads.get(index).copied().unwrap_or(0);
+        };
+        let inside = bracket.inside.unwrap_or(bracket.base + STEP);
+        match (&token.kind, before.map(|it| &it.kind)) {
+            (Kind::Close { .. }, _) if bracket.hanging => bracket.column,
+            (Kind::Close { .. }, _) => bracket.base,
+            (_, Some(Kind::Colon { .. })) => inside + STEP,
+            _ => inside,
+        }
+    }
+
+    fn base(&self, token: &Token) -> usize {
+        if let Some(outer) = self.open.last() {
+            return outer.inside.unwrap_or(outer.base + STEP);
+        }
+        match token.block.and_then(|it| self.blocks.get(it)) {
+            Some(block) if block.list => block.indent + STEP,
+            Some(block) => block.indent,
+            None => 0,
+        }
+    }
+}
+
+/// Where each part begins if it is the first in its line.
+///
+/// A comment goes with what comes next, or further in with what it ends, whichever it was
+/// written under.
+fn leads(tokens: &[Token], blocks: &[Block]) -> Vec<usize> {
+    let mut leads: Vec<usize> = tokens.iter().map(|it| it.indent).collect();
+    // The column of what comes next, and where it shall begin.
+    let mut next = (0, 0);
+    let mut columns = vec![0; tokens.len()];
+    for ((token, lead), column) in tokens.iter().zip(&mut leads).zip(&mut columns).rev() {
+        if token.kind == Kind::Comment {
+            (*column, *lead) = next;
+        } else {
+            next = (token.column, token.indent);
+        }
+    }
+    let mut last = None;
+    for ((token, lead), next) in tokens.iter().zip(&mut leads).zip(columns) {
+        if token.kind != Kind::Comment {
+            last = token.block;
+            continue;
+        }
+        let around = std::iter::successors(last.and_then(|it| blocks.get(it)), |it| blocks.get(it.parent?));
+        let under = around.filter(|it| it.column <= token.column && it.column > next);
+        if let Some(block) = under.max_by_key(|it| it.column) {
+            *lead = block.indent;
+        }
+    }
+    leads
+}
+
+/// Spaces between two parts of one line.
+fn gap(before: Option<&Token>, token: &Token) -> usize {
+    let Some(before) = before else { return 0 };
+    match (&before.kind, &token.kind) {
+        (Kind::Open { .. }, Kind::Close { .. }) => 0,
+        (Kind::Open { roomy }, _) => usize::from(*roomy),
+        (_, Kind::Close { roomy }) => usize::from(*roomy),
+        (_, Kind::Comma) => 0,
+        (_, Kind::Colon { apart }) => usize::from(*apart),
+        _ => 1,
+    }
+}
+
+/// A line of a scalar of several lines without the blanks at its end, which mean nothing unless
+/// one is escaped.
+fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
+    let shorn = line.trim_end_matches([' ', '\t']);
+    if whole.starts_with('"') && shorn.ends_with('\\') {
+        return line.get(..shorn.len() + 1).unwrap_or(line);
+    }
+    shorn
+}
+
+/// Comments behind lines that follow each other stand in one column: the one that most of them
+/// are in, or further right if a line is too long for it.
+fn place_comments(lines: &mut [Line]) {
+    for group in lines.chunk_by_mut(|a, b| a.comment.is_some() == b.comment.is_some()) {
+        let least = group.iter().map(|it| it.width + BEFORE_COMMENT).max().unwrap_or(0);
+        let mut columns: Vec<usize> =
+            group.iter().filter_map(|it| it.comment.as_ref()).map(|it| it.0).collect();
+        columns.sort_unstable();
+        let most = columns.chunk_by(|a, b| a == b).max_by_key(|it| it.len()).and_then(|it| it.first());
+        let place = most.copied().unwrap_or(0).max(least);
+        for (column, _) in group.iter_mut().filter_map(|it| it.comment.as_mut()) {
+            *column = place;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a text consists of: scalars, signs and comments, and the blocks they belong to.
+
+use std::borrow::Cow;
+
+/// A part of the text.
+#[derive(Debug)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: Cow<'a, str>,
+    /// Line breaks between it and the part before.
+    pub(super) breaks: usize,
+    /// Where it begins in its line, in characters from 0.
+    pub(super) column: usize,
+    /// The list or mapping it stands in, not counting those in brackets.
+    pub(super) block: Option<usize>,
+    /// Where it shall begin if it is the first in its line and not in brackets.
+    pub(super) indent: usize,
+    /// Spaces before it that a table wants.
+    pub(super) pad: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// `-`
+    Dash,
+    /// `?`
+    Question,
+    /// `:`, apart from its key if that is written with `?`.
+    Colon {
+        apart: bool,
+    },
+    /// `,`
+    Comma,
+    /// `{` or `[`; roomy ones have a space inside.
+    Open {
+        roomy: bool,
+    },
+    /// `}` or `]`
+    Close {
+        roomy: bool,
+    },
+    Scalar,
+    /// `|` or `>` and what belongs to it.
+    Header,
+    /// The lines of a block text, without their indentation.
+    Body(Vec<String>),
+    Comment,
+    /// `---` or `...`
+    Marker,
+}
+
+/// A list or mapping without brackets.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) parent: Option<usize>,
+    pub(super) list: bool,
+    /// Where its parts begin in the text.
+    pub(super) column: usize,
+    /// Where they shall begin.
+    pub(super) indent: usize,
+    /// The list it is an item of, and which one, from 1.
+    pub(super) item: Option<(usize, usize)>,
+    /// Of a mapping.
+    pub(super) entries: Vec<Entry>,
+    /// Items of a list so far.
+    pub(super) items: usize,
+}
+
+/// A key and its value, by the numbers of their tokens.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: usize,
+    /// If there is one in the line of the key.
+    pub(super) value: Option<usize>,
+}
