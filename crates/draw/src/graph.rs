@@ -4,6 +4,7 @@
 //! or named by the caller) is spread over every state that it can be. Everything is in declared order.
 
 mod build;
+mod defaults;
 mod targets;
 mod triggers;
 mod truth;

@@ -1,12 +1,13 @@
 //! Where things go: boxes in layers from top to bottom, lines between them, each with room for its label.
 //!
 //! The classic four steps: [`rank`] puts boxes into layers, [`order`] sorts each layer so that few lines cross,
-//! [`place`] gives everything its place across, [`route`] draws the lines. A line that passes through a layer has a
+//! [`place`] and [`relax`] give everything its place across, [`route`] draws the lines. A line that passes through a layer has a
 //! place of its own in it, and so has its label: nothing can lie on anything else.
 
 mod order;
 mod place;
 mod rank;
+mod relax;
 mod route;
 mod table;
 
@@ -20,7 +21,7 @@ pub struct Plan {
 }
 
 /// A box. `before` orders boxes along the flow: a link to a box with a smaller number runs upwards.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Block {
     pub width: f64,
     pub height: f64,
@@ -29,6 +30,10 @@ pub struct Block {
     pub before: usize,
     /// Of its height, what is drawn: lines end there.
     pub drawn: f64,
+    /// An end: goes to the bottom, if nothing else says where.
+    pub sinks: bool,
+    /// Boxes that it should stand beside, if nothing else says where.
+    pub near: Vec<usize>,
 }
 
 /// A line between two boxes, which are not the same.
@@ -95,8 +100,6 @@ struct Item {
     layer: usize,
     /// The box, if it is one.
     block: Option<usize>,
-    /// The link it belongs to, otherwise.
-    link: usize,
     labelled: bool,
 }
 
@@ -120,7 +123,8 @@ impl Plan {
         let ranks = rank::ranks(self);
         let mut layers = Layers::of(self, &ranks);
         order::sort(&mut layers);
-        let across = place::places(self, &layers);
+        let mut across = place::places(self, &layers);
+        relax::relax(self, &layers, &mut across);
         route::routes(self, &layers, &across)
     }
 
@@ -154,7 +158,7 @@ impl Layers {
         for item in &layers.items {
             widths.put(item.layer, widths.at(item.layer) + item.left + item.right + ACROSS);
         }
-        for (n, link) in plan.links.iter().enumerate() {
+        for link in &plan.links {
             let (top, bottom, rising) = plan.ends(link);
             let (first, last) = (ranks.at(top) * 2, ranks.at(bottom) * 2);
             let (width, height) = link.label;
@@ -171,7 +175,6 @@ impl Layers {
                     height: if labelled { height } else { 0.0 },
                     layer,
                     block: None,
-                    link: n,
                     labelled,
                 });
             }

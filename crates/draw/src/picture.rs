@@ -133,6 +133,8 @@ fn plan(scene: &Scene) -> layout::Plan {
         beside: it.around.as_ref().map_or(0.0, |label| label.width + LOOP),
         before: it.before,
         drawn: it.height,
+        sinks: matches!(it.shape, Shape::State { last: true, .. }),
+        near: it.near.clone(),
     };
     let link = |it: &crate::scene::Link| layout::Link {
         from: it.from,

@@ -10,7 +10,7 @@ mod main_way;
 use crate::graph::{ClockKind, Graph, Kind, Node};
 use crate::metrics;
 
-pub(crate) use label::{Piece, Row, Style};
+pub(crate) use label::{Row, Style};
 
 /// Everything drawn, before it has a place.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,8 @@ pub(crate) struct Block {
     pub full: String,
     /// Ways from it to itself.
     pub around: Option<Label>,
+    /// Boxes it speaks of.
+    pub near: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,10 +74,12 @@ const PAD: (f64, f64) = (14.0, 10.0);
 impl Scene {
     pub fn of(graph: &Graph) -> Self {
         let order = main_way::order(graph);
-        let folded = fold::fold(graph);
+        // What comes from everywhere is no part of the main way, and what is part of it is drawn as a line.
+        let main = main_way::main(graph, &order, &fold::fold_common(graph));
+        let folded = fold::fold(graph, &main);
         let mut scene = Self::default();
         for (n, node) in graph.nodes.iter().enumerate() {
-            let before = (order.places.get(n).copied().unwrap_or(n) + 1) * 3;
+            let before = (order.get(n).copied().unwrap_or(n) + 1) * 3;
             let around = folded.around(&node.name).map(|it| label::label(&it));
             scene.boxes.push(Block { before, around, ..state(node) });
         }
@@ -83,13 +87,7 @@ impl Scene {
         for pair in &folded.pairs {
             let (Some(from), Some(to)) = (place(&pair.from), place(&pair.to)) else { continue };
             let label = label::label(&pair.rules());
-            scene.links.push(Link {
-                from,
-                to,
-                kind: pair.kind(),
-                label,
-                main: order.main.contains(&(from, to)),
-            });
+            scene.links.push(Link { from, to, kind: pair.kind(), label, main: main.contains(&(from, to)) });
         }
         for group in &folded.groups {
             let Some(one) = place(&group.one) else { continue };
@@ -97,9 +95,10 @@ impl Scene {
             let several = scene.boxes.len();
             // Where it comes from stands above it, where it goes to below.
             let before = if group.inwards { beside - 1 } else { beside + 1 };
-            scene.boxes.push(self::several(group, graph, before));
+            let near = group.others.iter().filter_map(|it| place(it)).collect();
+            scene.boxes.push(Block { near, ..self::several(group, graph, before) });
             let (from, to) = if group.inwards { (several, one) } else { (one, several) };
-            let label = label::label(&group.rules());
+            let label = label::gathered(&group.edges, if group.inwards { &group.others } else { &[] });
             scene.links.push(Link { from, to, kind: group.kind(), label, main: false });
         }
         scene.begin(graph);
@@ -118,6 +117,7 @@ impl Scene {
             height: 16.0,
             full: format!("Created by {}", graph.created_by),
             around: None,
+            near: Vec::new(),
         });
         let label = label::created(&graph.created_by);
         self.links.push(Link { from, to: initial, kind: Kind::Asked, label, main: true });
@@ -165,6 +165,7 @@ fn state(node: &Node) -> Block {
         height,
         full: told(node),
         around: None,
+        near: Vec::new(),
     }
 }
 
@@ -197,5 +198,14 @@ fn several(group: &fold::Group, graph: &Graph, before: usize) -> Block {
     let width = rows.iter().map(Row::width).fold(0.0, f64::max) + 24.0;
     let height = rows.iter().map(Row::height).sum::<f64>() + 10.0;
     let all: Vec<&str> = group.others.iter().map(|it| it.as_str()).collect();
-    Block { shape: Shape::Several, before, rows, width, height, full: all.join(", "), around: None }
+    Block {
+        shape: Shape::Several,
+        before,
+        rows,
+        width,
+        height,
+        full: all.join(", "),
+        around: None,
+        near: Vec::new(),
+    }
 }

@@ -112,7 +112,7 @@ impl Builder<'_> {
             }
             let when = match &choice.when {
                 Some(_) if truth == Some(true) => None,
-                Some(guard) => Some(words::condition(guard)),
+                Some(guard) => Some(words::condition(guard, self.life, Some(from))),
                 None => (!ways.is_empty()).then(|| "otherwise".to_owned()),
             };
             for goal in goals(self.life, &choice.aim, from) {
@@ -179,7 +179,7 @@ impl Builder<'_> {
         let life = self.life;
         let lease = |it: &trackside_lifecycle::model::Slot| Lease {
             slot: it.name.clone(),
-            span: words::span(&it.lasts, life),
+            span: words::span(&it.lasts, life, Some(&state.name)),
             lost: it.lost.clone(),
         };
         Node {
@@ -193,15 +193,15 @@ impl Builder<'_> {
                 .timers
                 .iter()
                 .filter(|it| it.runs.has(&state.name))
-                .map(|it| self.clock(it))
+                .map(|it| self.clock(it, &state.name))
                 .collect(),
             leases: life.slots.iter().filter(|it| held.has(&state.name, &it.name)).map(lease).collect(),
             stays: stays.remove(&state.name).unwrap_or_default(),
         }
     }
 
-    fn clock(&self, timer: &Timer) -> Clock {
-        let span = words::due(&timer.kind, self.life);
+    fn clock(&self, timer: &Timer, state: &Name) -> Clock {
+        let span = words::due(&timer.kind, self.life, Some(state));
         let then = timer.then.as_ref().map(|it| it.fire.clone());
         let warn: Vec<u32> = timer.warn.iter().map(|it| it.percent).collect();
         let kind = if self.life.state(&timer.name).is_some() {

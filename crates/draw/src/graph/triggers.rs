@@ -35,19 +35,22 @@ pub(super) fn firings(life: &Lifecycle, pack: Option<&Pack>) -> Vec<Firing> {
             }
         };
     for timer in &life.timers {
-        let due = words::due(&timer.kind, life);
-        for (percent, follow) in warned(&timer.warn) {
-            let span = format!("{percent} % of {due}");
-            add(&follow.fire, Cause::Warning(percent), &timer.name, Some(span), Some(&timer.runs));
-        }
-        if let Some(then) = &timer.then {
-            add(&then.fire, Cause::Timer, &timer.name, Some(due), Some(&timer.runs));
+        for state in &timer.runs.0 {
+            let due = words::due(&timer.kind, life, Some(state));
+            let here = StateSet(vec![state.clone()]);
+            for (percent, follow) in warned(&timer.warn) {
+                let span = format!("{percent} % of {due}");
+                add(&follow.fire, Cause::Warning(percent), &timer.name, Some(span), Some(&here));
+            }
+            if let Some(then) = &timer.then {
+                add(&then.fire, Cause::Timer, &timer.name, Some(due), Some(&here));
+            }
         }
     }
     for slot in &life.slots {
         if let Some(lost) = &slot.lost {
-            let lasts = words::span(&slot.lasts, life);
-            add(lost, Cause::Lease, &slot.name, Some(format!("{lasts} without a heartbeat")), None);
+            let lasts = words::span(&slot.lasts, life, None);
+            add(lost, Cause::Lease, &slot.name, Some(format!("{lasts} of silence")), None);
         }
     }
     for (name, then, cause) in consequences(life) {

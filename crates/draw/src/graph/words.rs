@@ -1,15 +1,16 @@
 //! Expressions in short plain words.
 
 use trackside_lifecycle::guard::{Guard, Outline, Slot};
-use trackside_lifecycle::model::{Every, Lifecycle, Read, TimerKind};
+use trackside_lifecycle::model::{Every, Lifecycle, TimerKind};
 use trackside_lifecycle::value::Value;
 
+use super::defaults::Defaults;
 use super::truth::Known;
 
 /// Who may ask, without what is only said of the engine.
 pub(super) fn who(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
     let known = Known { life, state, engine: Some(false) };
-    let words = Words { guard, known: Some(known) };
+    let words = Words { guard, known };
     match known.truth(guard) {
         Some(true) => "anyone".to_owned(),
         Some(false) => "engine".to_owned(),
@@ -17,30 +18,22 @@ pub(super) fn who(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> Strin
     }
 }
 
-/// A condition.
-pub(super) fn condition(guard: &Guard) -> String {
-    Words { guard, known: None }.of(&guard.outline(), Tight::Loose)
+/// A condition, without what is decided by the state.
+pub(super) fn condition(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
+    Words { guard, known: Known { life, state, engine: None } }.of(&guard.outline(), Tight::Loose)
 }
 
-/// How long, with settings at their defaults.
-pub(super) fn span(guard: &Guard, life: &Lifecycle) -> String {
-    fn plain(outline: &Outline, life: &Lifecycle) -> Option<String> {
-        match outline {
-            Outline::Constant(Value::Span(it)) => Some(it.to_string()),
-            Outline::Read(Slot(slot), members) if members.is_empty() => {
-                let Read::Setting(place) = life.reads.get(usize::try_from(*slot).ok()?)? else { return None };
-                life.settings.get(*place)?.default.as_span().map(|it| it.to_string())
-            }
-            _ => None,
-        }
-    }
-    plain(&guard.outline(), life).unwrap_or_else(|| condition(guard))
+/// How long in a state, with settings at their defaults.
+pub(super) fn span(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
+    let known = Defaults { life, state };
+    let spans: Vec<String> = known.possible(&guard.outline()).into_iter().map(|it| constant(&it)).collect();
+    if spans.is_empty() { condition(guard, life, state) } else { spans.join(" or ") }
 }
 
 /// When a timer is due.
-pub(super) fn due(kind: &TimerKind, life: &Lifecycle) -> String {
+pub(super) fn due(kind: &TimerKind, life: &Lifecycle, state: Option<&str>) -> String {
     match kind {
-        TimerKind::After(guard) => span(guard, life),
+        TimerKind::After(guard) => span(guard, life, state),
         TimerKind::At(field) => format!("at {field}"),
         TimerKind::Every(Every::Daily { hour, minute }) => format!("daily {hour:02}:{minute:02}"),
         TimerKind::Every(Every::Span(it)) => format!("every {it}"),
@@ -62,7 +55,7 @@ enum Tight {
 struct Words<'a> {
     guard: &'a Guard,
     /// Parts that are decided by this are left out.
-    known: Option<Known<'a>>,
+    known: Known<'a>,
 }
 
 impl Words<'_> {
@@ -129,14 +122,17 @@ impl Words<'_> {
     }
 
     fn junction(&self, parts: &[Outline], word: &str, mine: Tight, around: Tight) -> String {
-        let matters = |it: &&Outline| self.known.is_none_or(|known| known.part(it).is_none());
+        let matters = |it: &&Outline| self.known.part(it).is_none();
         let left: Vec<&Outline> = parts.iter().filter(matters).collect();
         match left.as_slice() {
             [only] => self.of(only, around),
             // An `and` inside an `or` is bracketed too: not everybody knows which binds closer.
             left => {
                 let inner = |it: &Outline| self.of(it, if mine == Tight::Or { Tight::Compare } else { mine });
-                let text = left.iter().map(|it| inner(it)).collect::<Vec<_>>().join(word);
+                let mut parts: Vec<String> = left.iter().map(|it| inner(it)).collect();
+                let last = parts.pop().unwrap_or_default();
+                let comma = if mine == Tight::Or { ", " } else { word };
+                let text = if parts.is_empty() { last } else { format!("{}{word}{last}", parts.join(comma)) };
                 bracketed(text, mine < around)
             }
         }

@@ -136,6 +136,7 @@ impl<'a> Look<'a> {
                     let pair = if corner.downwards { (neighbour, item) } else { (item, neighbour) };
                     let spot = self.spot(neighbour, corner);
                     if !lined_up.at(item)
+                        && !self.spoken_for(neighbour, item, corner)
                         && !followed.at(neighbour)
                         && reached < spot
                         && !self.conflicts.contains(&pair)
@@ -165,6 +166,17 @@ impl<'a> Look<'a> {
         let mut middle: Vec<usize> = all.get(low..=high).map(<[usize]>::to_vec).unwrap_or_default();
         middle.dedup();
         middle
+    }
+
+    /// Whether the main way goes on from it to another item of this layer.
+    fn spoken_for(&self, neighbour: usize, item: usize, corner: Corner) -> bool {
+        let (side, pair): (_, fn(usize, usize) -> (usize, usize)) = if corner.downwards {
+            (&self.layers.down, |a, b| (a, b))
+        } else {
+            (&self.layers.up, |a, b| (b, a))
+        };
+        let main = |it: usize| self.main.contains(&pair(neighbour, it));
+        !main(item) && side.row(neighbour).iter().any(|it| main(*it))
     }
 
     fn spot(&self, item: usize, corner: Corner) -> i64 {

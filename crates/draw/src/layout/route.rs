@@ -6,9 +6,9 @@ use super::{Layers, Layout, Plan, Point, Route, Step};
 /// Least distance between the ends of two lines at one box.
 const PORTS: f64 = 16.0;
 /// Least distance of such an end from a corner.
-const CORNER: f64 = 14.0;
+pub(super) const CORNER: f64 = 14.0;
 /// Between two layers, at least and at most.
-const GAP: (f64, f64) = (22.0, 64.0);
+const GAP: (f64, f64) = (22.0, 84.0);
 
 /// Top and bottom of each layer.
 type Bands = Table<(f64, f64)>;
@@ -120,7 +120,7 @@ fn bands(layers: &Layers, across: &Table<f64>, ports: &Ports) -> Bands {
     for (layer, row) in layers.rows.iter().enumerate() {
         let height = row.iter().map(|it| layers.item(*it).height).fold(0.0, f64::max);
         bands.put(layer, (y, y + height));
-        let gap = (GAP.0 + far.at(layer) * 0.09).min(GAP.1);
+        let gap = (GAP.0 + far.at(layer) * 0.11).min(GAP.1);
         y += height + if height > 0.0 || layer % 2 == 0 { gap } else { gap / 2.0 };
     }
     bands

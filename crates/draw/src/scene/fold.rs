@@ -51,11 +51,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-impl<'a> Group<'a> {
-    pub fn rules(&self) -> Vec<&'a Rule> {
-        self.edges.iter().map(|it| &it.rule).collect()
-    }
-
+impl Group<'_> {
     pub fn kind(&self) -> Kind {
         kind(&self.edges)
     }
@@ -83,16 +79,29 @@ impl<'a> Folded<'a> {
     }
 }
 
-pub(super) fn fold(graph: &Graph) -> Folded<'_> {
+/// Takes together only what more than half of the open states have in common.
+pub(super) fn fold_common(graph: &Graph) -> Folded<'_> {
+    let open = graph.nodes.iter().filter(|it| !it.last).count();
+    fold_from(graph, &BTreeSet::new(), SEVERAL.max(open / 2 + 1))
+}
+
+/// Pairs of the main way keep their line, whatever else shares their transition.
+pub(super) fn fold<'a>(graph: &'a Graph, main: &BTreeSet<(usize, usize)>) -> Folded<'a> {
+    fold_from(graph, main, SEVERAL)
+}
+
+fn fold_from<'a>(graph: &'a Graph, main: &BTreeSet<(usize, usize)>, least: usize) -> Folded<'a> {
     let mut folded = Folded::default();
     let pairs: BTreeSet<(&Name, &Name)> =
         graph.edges.iter().filter(|it| it.from != it.to).map(|it| (&it.from, &it.to)).collect();
     let dense = pairs.len() as f64 > graph.nodes.len() as f64 * DENSE;
     let mut taken: Vec<bool> = vec![false; graph.edges.len()];
+    let place = |name: &Name| graph.nodes.iter().position(|it| it.name == *name).unwrap_or(0);
+    let on_main = |it: &Edge| main.contains(&(place(&it.from), place(&it.to)));
     if dense {
         // First what leads anywhere, as the definition itself says so; then what comes from everywhere.
-        gather(graph, false, &mut taken, &mut folded.groups);
-        gather(graph, true, &mut taken, &mut folded.groups);
+        gather(graph, false, least, &on_main, &mut taken, &mut folded.groups);
+        gather(graph, true, least, &on_main, &mut taken, &mut folded.groups);
     }
     for (edge, taken) in graph.edges.iter().zip(&taken) {
         if *taken {
@@ -110,7 +119,14 @@ pub(super) fn fold(graph: &Graph) -> Folded<'_> {
 }
 
 /// Takes together what one transition does between a state and several.
-fn gather<'a>(graph: &'a Graph, inwards: bool, taken: &mut [bool], groups: &mut Vec<Group<'a>>) {
+fn gather<'a>(
+    graph: &'a Graph,
+    inwards: bool,
+    least: usize,
+    on_main: &dyn Fn(&Edge) -> bool,
+    taken: &mut [bool],
+    groups: &mut Vec<Group<'a>>,
+) {
     let one = |it: &Edge| if inwards { it.to.clone() } else { it.from.clone() };
     let other = |it: &Edge| if inwards { it.from.clone() } else { it.to.clone() };
     let mut keys: Vec<(Name, &str)> = Vec::new();
@@ -121,7 +137,7 @@ fn gather<'a>(graph: &'a Graph, inwards: bool, taken: &mut [bool], groups: &mut 
         }
     }
     for (state, label) in keys {
-        let mine: Vec<usize> = graph
+        let mut mine: Vec<usize> = graph
             .edges
             .iter()
             .enumerate()
@@ -134,21 +150,34 @@ fn gather<'a>(graph: &'a Graph, inwards: bool, taken: &mut [bool], groups: &mut 
             })
             .map(|(n, _)| n)
             .collect();
-        let edges: Vec<&Edge> = mine.iter().filter_map(|it| graph.edges.get(*it)).collect();
-        let names: Vec<Name> = edges.iter().map(|it| other(it)).collect();
-        let others: Vec<Name> =
-            graph.nodes.iter().map(|it| it.name.clone()).filter(|it| names.contains(it)).collect();
-        if others.len() < SEVERAL {
+        let states = |mine: &[usize]| -> Vec<Name> {
+            let names: Vec<Name> = mine.iter().filter_map(|it| graph.edges.get(*it)).map(other).collect();
+            graph.nodes.iter().map(|it| it.name.clone()).filter(|it| names.contains(it)).collect()
+        };
+        if states(&mine).len() < least {
             continue;
         }
+        mine.retain(|it| graph.edges.get(*it).is_some_and(|it| !on_main(it)));
+        let others = states(&mine);
+        if others.len() < 2 {
+            continue;
+        }
+        let edges: Vec<&Edge> = mine.iter().filter_map(|it| graph.edges.get(*it)).collect();
         for n in mine {
             if let Some(it) = taken.get_mut(n) {
                 *it = true;
             }
         }
-        let same = |it: &&mut Group<'_>| it.one == state && it.inwards == inwards && it.others == others;
+        // What comes in shares one box; what goes out goes to boxes of its own.
+        let same = |it: &&mut Group<'_>| {
+            it.one == state && it.inwards == inwards && (inwards || it.others == others)
+        };
         match groups.iter_mut().find(same) {
-            Some(group) => group.edges.extend(edges),
+            Some(group) => {
+                group.edges.extend(edges);
+                let either = |it: &Name| others.contains(it) || group.others.contains(it);
+                group.others = graph.nodes.iter().map(|it| it.name.clone()).filter(|it| either(it)).collect();
+            }
             None => groups.push(Group { one: state, inwards, others, edges }),
         }
     }

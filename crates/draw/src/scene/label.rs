@@ -1,7 +1,9 @@
 //! The text beside a line: what, who, how soon, and on what condition.
 
+use trackside_lifecycle::name::Name;
+
 use super::Label;
-use crate::graph::{Free, Kind, Rule};
+use crate::graph::{Edge, Kind, Rule};
 use crate::metrics;
 
 /// How a piece of text looks.
@@ -84,7 +86,7 @@ impl Row {
 }
 
 /// Widest row of a label.
-const WIDEST: f64 = 178.0;
+const WIDEST: f64 = 168.0;
 
 /// One transition as a label tells it: its ways taken together.
 #[derive(Debug)]
@@ -95,7 +97,6 @@ pub(crate) struct Told {
     pub spans: Vec<String>,
     /// Conditions; empty if one of its ways has none.
     pub when: Vec<String>,
-    pub engine: bool,
 }
 
 /// The rules of one line, by transition, in order: what is asked for first.
@@ -111,7 +112,6 @@ pub(crate) fn told(rules: &[&Rule]) -> Vec<Told> {
                     who: Vec::new(),
                     spans: Vec::new(),
                     when: Vec::new(),
-                    engine: false,
                 });
                 all.len() - 1
             }
@@ -126,7 +126,7 @@ pub(crate) fn told(rules: &[&Rule]) -> Vec<Told> {
         match rule.kind {
             Kind::Asked => add(&mut it.who, &rule.who),
             Kind::Timed => rule.span.iter().for_each(|span| add(&mut it.spans, span)),
-            Kind::Engine => it.engine = true,
+            Kind::Engine => {}
         }
         rule.when.iter().for_each(|when| add(&mut it.when, when));
     }
@@ -135,26 +135,48 @@ pub(crate) fn told(rules: &[&Rule]) -> Vec<Told> {
 }
 
 pub(super) fn label(rules: &[&Rule]) -> Label {
-    let all = told(rules);
+    let rows = told(rules).iter().flat_map(rows_of).collect();
+    sized(rows, sentences(rules))
+}
+
+/// The label of ways from several states, with where each comes from if that is not from all of them.
+pub(super) fn gathered(edges: &[&Edge], others: &[Name]) -> Label {
+    let rules: Vec<&Rule> = edges.iter().map(|it| &it.rule).collect();
     let mut rows = Vec::new();
-    for it in &all {
-        rows.extend(rows_of(it));
+    for it in told(&rules) {
+        let from = |name: &Name| edges.iter().any(|e| e.from == *name && e.rule.label() == it.name);
+        let sources: Vec<&str> = others.iter().filter(|name| from(name)).map(|name| name.as_str()).collect();
+        rows.extend(rows_of(&it));
+        if sources.len() < others.len() && edges.iter().any(|e| others.contains(&e.from)) {
+            let text = format!("from {}", sources.join(", "));
+            let lines = metrics::wrap(&text, Style::When.size(), WIDEST, 3);
+            rows.extend(lines.iter().map(|it| Row::of(Style::When, it)));
+        }
     }
+    sized(rows, sentences(&rules))
+}
+
+/// Everything the rules say, each once.
+fn sentences(rules: &[&Rule]) -> String {
     let full: Vec<String> = rules.iter().map(|it| sentence(it)).fold(Vec::new(), |mut all, it| {
         if !all.contains(&it) {
             all.push(it);
         }
         all
     });
-    sized(rows, full.join("\n"))
+    full.join("\n")
 }
 
 /// The label of the line into the initial state.
 pub(super) fn created(by: &str) -> Label {
-    let mut row = Row::of(Style::Asked, "create");
-    let room = WIDEST - row.width();
-    row.add(Style::Who, &metrics::cut(&format!(" · {by}"), Style::Who.size(), false, room));
-    sized(vec![row], format!("create, by {by}"))
+    let told = Told {
+        name: "create".to_owned(),
+        kind: Kind::Asked,
+        who: vec![by.to_owned()],
+        spans: Vec::new(),
+        when: Vec::new(),
+    };
+    sized(rows_of(&told), format!("create, by {by}"))
 }
 
 fn sized(rows: Vec<Row>, full: String) -> Label {
@@ -187,7 +209,8 @@ fn rows_of(it: &Told) -> Vec<Row> {
         rows.push(first);
     } else {
         rows.push(first);
-        rows.push(Row::of(Style::Who, &metrics::cut(&who, size, false, WIDEST)));
+        let lines = metrics::wrap(&who, size, WIDEST, 2);
+        rows.extend(lines.iter().map(|it| Row::of(Style::Who, it)));
     }
     let when: Vec<&str> = it.when.iter().map(String::as_str).filter(|it| *it != "otherwise").collect();
     if let [when] = when.as_slice()
@@ -219,14 +242,4 @@ pub(crate) fn sentence(rule: &Rule) -> String {
         text.push_str(&if when == "otherwise" { ", otherwise".to_owned() } else { format!(", if {when}") });
     }
     text
-}
-
-impl Free {
-    /// Why the target is open, in words.
-    pub(crate) fn words(&self) -> String {
-        match self {
-            Self::Asked => "as asked".to_owned(),
-            Self::Field(name) => format!("by {name}"),
-        }
-    }
 }

@@ -2,19 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::fold::Folded;
 use crate::graph::{Graph, Kind};
-
-#[derive(Debug, Default)]
-pub(super) struct Order {
-    /// Of each state, by its number, its place along the flow.
-    pub places: Vec<usize>,
-    /// Pairs of states on the main way.
-    pub main: BTreeSet<(usize, usize)>,
-}
 
 /// The declared order, the initial state first. Most definitions are written the way things go; where
 /// they are not, an order found by walking from the initial state has far fewer ways back, and is taken.
-pub(super) fn order(graph: &Graph) -> Order {
+/// The answer is the place of each state, by its number.
+pub(super) fn order(graph: &Graph) -> Vec<usize> {
     let count = graph.nodes.len();
     let place = |name: &str| graph.nodes.iter().position(|it| it.name == *name).unwrap_or(0);
     let first = place(&graph.initial);
@@ -38,7 +32,7 @@ pub(super) fn order(graph: &Graph) -> Order {
             *it = n;
         }
     }
-    Order { main: main(graph, &places, first), places }
+    places
 }
 
 /// States in the order in which a walk from the first is finished with them, reversed.
@@ -66,18 +60,20 @@ fn walked(first: usize, count: usize, pairs: &BTreeSet<(usize, usize)>) -> Vec<u
     done
 }
 
-/// Along the declared path if there is one; else the longest way forward by what is asked for, best to a success.
-fn main(graph: &Graph, places: &[usize], first: usize) -> BTreeSet<(usize, usize)> {
+/// The pairs of states on the way that the eye should follow: along the declared path if there is one; else the
+/// longest way forward by what is asked for, best to a success.
+pub(super) fn main(graph: &Graph, places: &[usize], folded: &Folded<'_>) -> BTreeSet<(usize, usize)> {
     let place = |name: &str| graph.nodes.iter().position(|it| it.name == *name).unwrap_or(0);
+    let first = place(&graph.initial);
     if graph.path.len() > 1 {
         let steps = graph.path.windows(2).filter_map(|it| Some((place(it.first()?), place(it.last()?))));
         return steps.collect();
     }
     let at = |n: usize| places.get(n).copied().unwrap_or(0);
-    let forward: BTreeSet<(usize, usize)> = graph
-        .edges
+    let forward: BTreeSet<(usize, usize)> = folded
+        .pairs
         .iter()
-        .filter(|it| it.free.is_none() && it.rule.kind != Kind::Timed)
+        .filter(|it| it.kind() != Kind::Timed)
         .map(|it| (place(&it.from), place(&it.to)))
         .filter(|(a, b)| at(*a) < at(*b))
         .collect();
