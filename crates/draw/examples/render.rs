@@ -8,6 +8,9 @@ fn main() {
             let t = std::time::Instant::now();
             let pic = trackside_draw::Picture::of(&g);
             let el = t.elapsed();
+            for w in [60, 80, 100] {
+                std::fs::write(format!("/tmp/draw/{}.{w}.txt", g.name), g.text(w).plain()).unwrap();
+            }
             println!("{} {:?} {:?}", g.name, pic.size(), el);
             for (n, th) in
                 [("light", trackside_draw::svg::Theme::Light), ("dark", trackside_draw::svg::Theme::Dark)]

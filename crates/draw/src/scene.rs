@@ -10,7 +10,8 @@ mod main_way;
 use crate::graph::{ClockKind, Graph, Kind, Node};
 use crate::metrics;
 
-pub(crate) use label::{Row, Style};
+pub(crate) use label::{Row, Style, Told, told};
+pub(crate) use main_way::Flow;
 
 /// Everything drawn, before it has a place.
 #[derive(Clone, Debug, Default)]
@@ -73,13 +74,11 @@ const PAD: (f64, f64) = (14.0, 10.0);
 
 impl Scene {
     pub fn of(graph: &Graph) -> Self {
-        let order = main_way::order(graph);
-        // What comes from everywhere is no part of the main way, and what is part of it is drawn as a line.
-        let main = main_way::main(graph, &order, &fold::fold_common(graph));
-        let folded = fold::fold(graph, &main);
+        let flow = Flow::of(graph);
+        let folded = fold::fold(graph, &flow.main);
         let mut scene = Self::default();
         for (n, node) in graph.nodes.iter().enumerate() {
-            let before = (order.get(n).copied().unwrap_or(n) + 1) * 3;
+            let before = (flow.place(n) + 1) * 3;
             let around = folded.around(&node.name).map(|it| label::label(&it));
             scene.boxes.push(Block { before, around, ..state(node) });
         }
@@ -87,7 +86,13 @@ impl Scene {
         for pair in &folded.pairs {
             let (Some(from), Some(to)) = (place(&pair.from), place(&pair.to)) else { continue };
             let label = label::label(&pair.rules());
-            scene.links.push(Link { from, to, kind: pair.kind(), label, main: main.contains(&(from, to)) });
+            scene.links.push(Link {
+                from,
+                to,
+                kind: pair.kind(),
+                label,
+                main: flow.main.contains(&(from, to)),
+            });
         }
         for group in &folded.groups {
             let Some(one) = place(&group.one) else { continue };
@@ -163,14 +168,14 @@ fn state(node: &Node) -> Block {
         rows,
         width,
         height,
-        full: told(node),
+        full: in_full(node),
         around: None,
         near: Vec::new(),
     }
 }
 
 /// All of a state, for whoever points at it.
-fn told(node: &Node) -> String {
+fn in_full(node: &Node) -> String {
     let mut lines = vec![node.name.to_string()];
     if !node.about.is_empty() {
         lines.push(node.about.clone());

@@ -57,6 +57,9 @@ impl Svg {
                 r#"<marker id="{kind}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path class="head {kind}" d="M0 0.8 L10 5 L0 9.2 L2.2 5 Z"/></marker>"#
             ));
         }
+        svg.line(
+            r#"<marker id="cross" viewBox="0 0 10 10" refX="6" refY="5" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path class="way refused" d="M1 1 L9 9 M9 1 L1 9"/></marker>"#,
+        );
         svg.line("</defs>");
         svg.line(&format!(r#"<rect class="page" width="{w}" height="{h}" rx="10"/>"#));
         svg
@@ -109,7 +112,7 @@ impl Svg {
         self.line("</g>");
     }
 
-    fn rect(&mut self, class: &str, x: f64, y: f64, w: f64, h: f64, round: f64) {
+    pub fn rect(&mut self, class: &str, x: f64, y: f64, w: f64, h: f64, round: f64) {
         let (x, y, w, h, round) = (tidy(x), tidy(y), tidy(w), tidy(h), tidy(round));
         self.line(&format!(
             r#"<rect class="{class}" x="{x}" y="{y}" width="{w}" height="{h}" rx="{round}"/>"#

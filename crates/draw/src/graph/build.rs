@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use trackside_lifecycle::model::{Arm, Choice, Consequences, Lifecycle, Pack, State, Target, Timer};
+use trackside_lifecycle::guard::Outline;
+use trackside_lifecycle::model::{
+    Arm, Choice, Consequences, Lifecycle, Pack, Read, SlotLook, State, Target, Timer,
+};
 use trackside_lifecycle::name::Name;
 
 use super::targets::{Goal, goals};
@@ -92,6 +95,7 @@ impl Builder<'_> {
                     ways.extend(goals(self.life, aim, from).into_iter().map(|goal| {
                         let mut way = Way::new(from, goal);
                         way.carry(self.life, &arm.then);
+                        way.releases.extend(self.not_held(arm));
                         way
                     }));
                 }
@@ -121,6 +125,7 @@ impl Builder<'_> {
                 way.when = when.clone();
                 if let Some(arm) = arm {
                     way.carry(self.life, &arm.then);
+                    way.releases.extend(self.not_held(arm));
                 }
                 way.carry(self.life, &choice.then);
                 ways.push(way);
@@ -130,6 +135,24 @@ impl Builder<'_> {
             }
         }
         ways
+    }
+
+    /// The leases that an arm asks nobody to hold.
+    fn not_held(&self, arm: &Arm) -> Vec<Name> {
+        let free = |outline: &Outline| {
+            let Outline::Not(of) = outline else { return None };
+            let Outline::Read(slot, _) = &**of else { return None };
+            match self.life.reads.get(usize::try_from(slot.0).ok()?)? {
+                Read::Slot(name, SlotLook::Held) => Some(name.clone()),
+                _ => None,
+            }
+        };
+        let guards = std::iter::once(&arm.by).chain(arm.checks.iter().map(|it| &it.guard));
+        let parts = guards.flat_map(|it| match it.outline() {
+            Outline::All(parts) => parts,
+            other => vec![other],
+        });
+        parts.filter_map(|it| free(&it)).collect()
     }
 
     /// The rules behind one way: asked for, timed and fired by the engine are told apart.

@@ -55,7 +55,7 @@ pub(super) fn firings(life: &Lifecycle, pack: Option<&Pack>) -> Vec<Firing> {
     }
     for (name, then, cause) in consequences(life) {
         for follow in &then.then {
-            add(&follow.fire, cause, name, None, None);
+            add(&follow.fire, cause, &name, None, None);
         }
     }
     for counter in &life.counters {
@@ -106,18 +106,18 @@ fn warned(steps: &[Warn]) -> impl Iterator<Item = (u32, &Follow)> {
 }
 
 /// Every list of consequences of a lifecycle's moves, with the name of what they follow.
-fn consequences(life: &Lifecycle) -> Vec<(&Name, &Consequences, Cause)> {
-    let mut found = vec![(&life.name, &life.create.then, Cause::Then)];
+fn consequences(life: &Lifecycle) -> Vec<(Name, &Consequences, Cause)> {
+    let mut found = vec![(Name::from("create"), &life.create.then, Cause::Then)];
     for arm in life.transitions.iter().flat_map(|it| &it.arms) {
-        found.push((&arm.transition, &arm.then, Cause::Then));
+        found.push((arm.transition.clone(), &arm.then, Cause::Then));
         if let Target::Choices(choices) = &arm.target {
-            found.extend(choices.iter().map(|it| (&arm.transition, &it.then, Cause::Then)));
+            found.extend(choices.iter().map(|it| (arm.transition.clone(), &it.then, Cause::Then)));
         }
     }
     for state in &life.states {
-        found.push((&state.name, &state.enter, Cause::Then));
-        found.push((&state.name, &state.exit, Cause::Then));
-        found.extend(state.always.iter().map(|it| (&state.name, &it.then, Cause::Always)));
+        found.push((state.name.clone(), &state.enter, Cause::Then));
+        found.push((state.name.clone(), &state.exit, Cause::Then));
+        found.extend(state.always.iter().map(|it| (state.name.clone(), &it.then, Cause::Always)));
     }
     found
 }

@@ -73,7 +73,7 @@ impl Row {
     }
 
     fn mark(&mut self) {
-        self.pieces.push(Piece { style: Style::Mark, text: String::new(), width: 15.0 });
+        self.pieces.push(Piece { style: Style::Mark, text: String::new(), width: 13.0 });
     }
 
     pub fn width(&self) -> f64 {
@@ -95,8 +95,10 @@ pub(crate) struct Told {
     pub kind: Kind,
     pub who: Vec<String>,
     pub spans: Vec<String>,
-    /// Conditions; empty if one of its ways has none.
+    /// Its conditions, each once.
     pub when: Vec<String>,
+    /// What makes the engine do it.
+    pub causes: Vec<String>,
 }
 
 /// The rules of one line, by transition, in order: what is asked for first.
@@ -112,6 +114,7 @@ pub(crate) fn told(rules: &[&Rule]) -> Vec<Told> {
                     who: Vec::new(),
                     spans: Vec::new(),
                     when: Vec::new(),
+                    causes: Vec::new(),
                 });
                 all.len() - 1
             }
@@ -126,7 +129,7 @@ pub(crate) fn told(rules: &[&Rule]) -> Vec<Told> {
         match rule.kind {
             Kind::Asked => add(&mut it.who, &rule.who),
             Kind::Timed => rule.span.iter().for_each(|span| add(&mut it.spans, span)),
-            Kind::Engine => {}
+            Kind::Engine => rule.triggers.iter().for_each(|trigger| add(&mut it.causes, &trigger.words())),
         }
         rule.when.iter().for_each(|when| add(&mut it.when, when));
     }
@@ -175,6 +178,7 @@ pub(super) fn created(by: &str) -> Label {
         who: vec![by.to_owned()],
         spans: Vec::new(),
         when: Vec::new(),
+        causes: Vec::new(),
     };
     sized(rows_of(&told), format!("create, by {by}"))
 }

@@ -2,13 +2,46 @@
 
 use std::collections::BTreeSet;
 
-use super::fold::Folded;
+use super::fold::{self, Folded};
 use crate::graph::{Graph, Kind};
+
+/// The states in the order in which they are drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flow {
+    /// The numbers of the states, in that order.
+    pub order: Vec<usize>,
+    /// Pairs of states on the main way.
+    pub main: BTreeSet<(usize, usize)>,
+    places: Vec<usize>,
+}
+
+impl Flow {
+    pub fn of(graph: &Graph) -> Self {
+        let order = order(graph);
+        let mut places = vec![0; order.len()];
+        for (n, state) in order.iter().enumerate() {
+            if let Some(it) = places.get_mut(*state) {
+                *it = n;
+            }
+        }
+        // What comes from everywhere is no part of the main way.
+        let main = main(graph, &places, &fold::fold_common(graph));
+        Self { order, main, places }
+    }
+
+    /// Where a state stands in the order.
+    pub fn place(&self, state: usize) -> usize {
+        self.places.get(state).copied().unwrap_or(state)
+    }
+
+    pub fn on_main(&self, state: usize) -> bool {
+        self.main.iter().any(|(from, to)| *from == state || *to == state)
+    }
+}
 
 /// The declared order, the initial state first. Most definitions are written the way things go; where
 /// they are not, an order found by walking from the initial state has far fewer ways back, and is taken.
-/// The answer is the place of each state, by its number.
-pub(super) fn order(graph: &Graph) -> Vec<usize> {
+fn order(graph: &Graph) -> Vec<usize> {
     let count = graph.nodes.len();
     let place = |name: &str| graph.nodes.iter().position(|it| it.name == *name).unwrap_or(0);
     let first = place(&graph.initial);
@@ -25,14 +58,7 @@ pub(super) fn order(graph: &Graph) -> Vec<usize> {
         let at = |n: usize| order.iter().position(|it| *it == n).unwrap_or(0);
         pairs.iter().filter(|(a, b)| at(*b) < at(*a)).count()
     };
-    let chosen = if back(&walked) * 2 < back(&declared) { walked } else { declared };
-    let mut places = vec![0; count];
-    for (n, state) in chosen.iter().enumerate() {
-        if let Some(it) = places.get_mut(*state) {
-            *it = n;
-        }
-    }
-    places
+    if back(&walked) * 2 < back(&declared) { walked } else { declared }
 }
 
 /// States in the order in which a walk from the first is finished with them, reversed.
@@ -62,7 +88,7 @@ fn walked(first: usize, count: usize, pairs: &BTreeSet<(usize, usize)>) -> Vec<u
 
 /// The pairs of states on the way that the eye should follow: along the declared path if there is one; else the
 /// longest way forward by what is asked for, best to a success.
-pub(super) fn main(graph: &Graph, places: &[usize], folded: &Folded<'_>) -> BTreeSet<(usize, usize)> {
+fn main(graph: &Graph, places: &[usize], folded: &Folded<'_>) -> BTreeSet<(usize, usize)> {
     let place = |name: &str| graph.nodes.iter().position(|it| it.name == *name).unwrap_or(0);
     let first = place(&graph.initial);
     if graph.path.len() > 1 {
@@ -90,7 +116,9 @@ pub(super) fn main(graph: &Graph, places: &[usize], folded: &Folded<'_>) -> BTre
     order.sort_by_key(|it| std::cmp::Reverse(at(*it)));
     let mut best: Vec<(i64, Option<usize>)> = vec![(0, None); graph.nodes.len()];
     for n in order {
-        let next = forward.range((n, 0)..=(n, usize::MAX)).map(|(_, to)| *to);
+        // What has come to a good end has arrived.
+        let arrived = worth(n) == 100;
+        let next = forward.range((n, 0)..=(n, usize::MAX)).map(|(_, to)| *to).filter(|_| !arrived);
         let next = next.max_by_key(|it| (best.get(*it).map_or(0, |it| it.0), std::cmp::Reverse(at(*it))));
         let gained = next.and_then(|it| best.get(it)).map_or(0, |it| it.0);
         if let Some(it) = best.get_mut(n) {
