@@ -20,7 +20,11 @@ use crate::world::{Samples, Scene};
 /// Reads a stage file. What is wrong with it goes to `problems`.
 pub fn read_stage(law: &Arc<Law>, sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Stage> {
     let node = read(sources, file, problems)?;
+    let before = problems.count();
     let file = StageFile::from_node(&node, problems)?;
+    if problems.count() > before {
+        return None;
+    }
     stage(law, file, problems)
 }
 
