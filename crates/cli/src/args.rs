@@ -71,6 +71,12 @@ pub(crate) struct CheckArgs {
     /// How many cores to use; default: all
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Draws every story as a sequence, too
+    #[arg(long)]
+    pub(crate) sequence: bool,
+    /// Writes every story as a drawn sequence into this folder: SVG and Mermaid
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) draw: Option<PathBuf>,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -102,6 +108,12 @@ pub(crate) struct ExploreArgs {
     /// Follows mirror images too
     #[arg(long)]
     pub(crate) no_symmetry: bool,
+    /// Draws every story as a sequence, too
+    #[arg(long)]
+    pub(crate) sequence: bool,
+    /// Writes every story as a drawn sequence into this folder: SVG and Mermaid
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) draw: Option<PathBuf>,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

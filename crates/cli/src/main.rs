@@ -11,6 +11,7 @@ mod packs;
 mod print;
 mod proofs;
 mod stages;
+mod stories;
 
 use std::process::ExitCode;
 

@@ -1,11 +1,16 @@
 //! What an exploration came to, for people.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use trackside_explore::report::{Outcome, Report, Story};
 use trackside_explore::search::Stopped;
 
 use crate::print::{self, Colour, painted_data};
+use crate::stories;
+
+/// How wide a story is drawn in the terminal.
+const WIDTH: usize = 110;
 
 /// How a report is shown.
 pub(crate) struct Shown<'a> {
@@ -15,6 +20,10 @@ pub(crate) struct Shown<'a> {
     pub(crate) promise: Option<&'a str>,
     /// Also what was seen and what was not.
     pub(crate) coverage: bool,
+    /// Stories are drawn, too.
+    pub(crate) sequence: bool,
+    /// Where stories are written as drawings.
+    pub(crate) draw: Option<&'a Path>,
 }
 
 /// Whether something is broken.
@@ -138,20 +147,26 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
             Outcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
             Outcome::Broken { story: it } => {
                 print::line(&head(painted_data("BROKEN  ", Colour::Red)));
-                story(it);
+                story(it, &verdict.says, shown.sequence);
             }
             Outcome::NoAnswer { story: it } => {
                 print::line(&head(painted_data("NO ANSWER", Colour::Red)));
-                story(it);
+                story(it, &verdict.says, shown.sequence);
             }
         }
     }
     for it in &report.surprises {
         print::line(&format!("  {} {}: {}", painted_data("SURPRISE", Colour::Red), it.lifecycle, it.says));
-        story(&it.story);
+        story(&it.story, it.says, shown.sequence);
     }
     if shown.coverage {
         coverage(report);
+    }
+    if let Some(folder) = shown.draw {
+        match stories::write(folder, shown.pack, report) {
+            Ok(files) => files.iter().for_each(|it| print::message(&format!("wrote {}", it.display()))),
+            Err(why) => print::message(&why),
+        }
     }
 }
 
@@ -182,7 +197,7 @@ fn coverage(report: &Report) {
 }
 
 /// A run, step by step.
-pub(crate) fn story(story: &Story) {
+fn story(story: &Story, title: &str, drawn: bool) {
     if !story.given.is_empty() {
         print::line(&painted_data(&format!("    given  {}", story.given.join(", ")), Colour::Dim));
     }
@@ -193,4 +208,9 @@ pub(crate) fn story(story: &Story) {
         }
     }
     print::line(&format!("    so     {}", story.ending));
+    if drawn {
+        for line in stories::sequence(title, story).text(WIDTH).plain().lines() {
+            print::line(&format!("    {line}"));
+        }
+    }
 }

@@ -120,8 +120,15 @@ impl Checked {
         }
         for (report, seconds) in &self.reports {
             if args.proofs || proofs::fails(report) {
-                let coverage = args.proofs;
-                proofs::show(report, &Shown { pack: &self.name, seconds: *seconds, promise: None, coverage });
+                let shown = Shown {
+                    pack: &self.name,
+                    seconds: *seconds,
+                    promise: None,
+                    coverage: args.proofs,
+                    sequence: args.sequence,
+                    draw: args.draw.as_deref(),
+                };
+                proofs::show(report, &shown);
             }
         }
         for it in self.unreached() {

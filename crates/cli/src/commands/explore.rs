@@ -73,8 +73,14 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             if args.json {
                 all.push(to_json(&pack.name, &report, seconds));
             } else {
-                let shown =
-                    Shown { pack: &pack.name, seconds, promise: args.promise.as_deref(), coverage: true };
+                let shown = Shown {
+                    pack: &pack.name,
+                    seconds,
+                    promise: args.promise.as_deref(),
+                    coverage: true,
+                    sequence: args.sequence,
+                    draw: args.draw.as_deref(),
+                };
                 proofs::show(&report, &shown);
             }
         }
