@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
+    ("bench-explore", &["trackside-engine", "trackside-explore", "trackside-lifecycle"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,64 @@
+//! Worlds explored per second: ours, which runs the real law on a definition, and `stateright`, on the same model
+//! written by hand in Rust. Both must find the same number of worlds.
+
+#![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
+
+mod by_hand;
+mod desk;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use stateright::{Checker, Model};
+use trackside_explore::report::{How, explore};
+use trackside_explore::search::Bound;
+use trackside_explore::world::Reduce;
+
+/// Decisions are many small allocations, which the system allocator is slow at. Both sides use it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let tasks = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(2_usize);
+    println!("{tasks} tasks, two coders and a person; no clock, so that both sides have the same worlds");
+    println!("{:<44} {:>9} {:>10} {:>9} {:>12}", "", "worlds", "moves", "seconds", "worlds/s");
+    let mut counts = Vec::new();
+    for (name, reduce, threads) in [
+        ("ours, one core", Reduce::Cone, 1),
+        ("ours, two cores", Reduce::Cone, 2),
+        ("ours, two cores, mirror images once", Reduce::Mirrors, 2),
+    ] {
+        let stage = desk::stage(tasks);
+        let begun = Instant::now();
+        let bound = Bound { worlds: usize::MAX, depth: u32::MAX };
+        let report = explore(&stage, &How { bound, threads, reduce, go_on: &|_| true });
+        let seconds = begun.elapsed().as_secs_f64();
+        row(name, report.progress.worlds, report.progress.moves as usize, seconds);
+        if reduce == Reduce::Cone {
+            counts.push(report.progress.worlds);
+        }
+    }
+    for threads in [1, 2] {
+        let begun = Instant::now();
+        let checker = by_hand::Desk { tasks }.checker().threads(threads).spawn_bfs().join();
+        let seconds = begun.elapsed().as_secs_f64();
+        let name = format!("stateright 0.31, by hand, {threads} thread(s)");
+        row(&name, checker.unique_state_count(), checker.state_count(), seconds);
+        counts.push(checker.unique_state_count());
+    }
+    counts.dedup();
+    match counts.as_slice() {
+        [same] => {
+            println!("all agree: {same} worlds");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            println!("they do not agree: {counts:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn row(name: &str, worlds: usize, moves: usize, seconds: f64) {
+    println!("{name:<44} {worlds:>9} {moves:>10} {seconds:>9.3} {:>12.0}", worlds as f64 / seconds.max(1e-9));
+}
