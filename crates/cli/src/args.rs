@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Finds what is wrong with definitions before they run, and holds them to their promises
     Check(CheckArgs),
+    /// Draws lifecycles, for the terminal, as SVG, or in the notations of others
+    Diagram(DiagramArgs),
     /// Explores what can happen on a pack's stages, as far as a budget allows
     Explore(ExploreArgs),
     /// Formats definition files, and keeps every comment
@@ -133,6 +135,69 @@ pub(crate) struct FmtArgs {
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiagramArgs {
+    /// A lifecycle such as `mission.task`, or a pack for all of its lifecycles; without it, all there are
+    #[arg(value_name = "LIFECYCLE")]
+    pub(crate) lifecycle: Option<String>,
+    /// Pack folders or folders of packs [default: packs]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// In which form
+    #[arg(long, value_enum, default_value_t = DiagramFormat::Text)]
+    pub(crate) format: DiagramFormat,
+    /// Colours of an SVG
+    #[arg(long, value_enum, default_value_t = DiagramTheme::Auto)]
+    pub(crate) theme: DiagramTheme,
+    /// Columns of a text [default: those of the terminal, or 100]
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) width: Option<u16>,
+    /// Writes to this file; several lifecycles go to a folder
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Prints the states and the ways between them as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DiagramFormat {
+    /// Boxes and lists for the terminal
+    Text,
+    /// A drawing that needs nothing else
+    Svg,
+    /// A `stateDiagram-v2` for Mermaid
+    Mermaid,
+    /// For Graphviz
+    Dot,
+    /// State Chart XML of the W3C
+    Scxml,
+    /// The configuration of an XState machine, as JSON
+    Xstate,
+}
+
+impl DiagramFormat {
+    /// How files of it are called.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Text => "txt",
+            Self::Svg => "svg",
+            Self::Mermaid => "mmd",
+            Self::Dot => "dot",
+            Self::Scxml => "scxml",
+            Self::Xstate => "json",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DiagramTheme {
+    Light,
+    Dark,
+    /// As the reader prefers
+    Auto,
 }
 
 #[derive(Debug, ClapArgs)]

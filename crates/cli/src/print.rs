@@ -36,6 +36,21 @@ pub(crate) fn painted_data(text: &str, colour: Colour) -> String {
     paint(text, colour, wanted() && std::io::stdout().is_terminal())
 }
 
+/// How wide data may be: as the terminal says, else as is usual.
+pub(crate) fn columns() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok());
+    told.filter(|it| *it > 0).or_else(terminal_columns).unwrap_or(USUAL)
+}
+
+const USUAL: usize = 100;
+
+fn terminal_columns() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size().map(|(terminal_size::Width(it), _)| usize::from(it)).filter(|it| *it > 0)
+}
+
 fn paint(text: &str, colour: Colour, shown: bool) -> String {
     if shown { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
 }
@@ -44,6 +59,9 @@ fn paint(text: &str, colour: Colour, shown: bool) -> String {
 pub(crate) enum Colour {
     Red,
     Green,
+    Yellow,
+    Blue,
+    Cyan,
     Dim,
     Bold,
 }
@@ -53,6 +71,9 @@ impl Colour {
         match self {
             Self::Red => "31",
             Self::Green => "32",
+            Self::Yellow => "33",
+            Self::Blue => "34",
+            Self::Cyan => "36",
             Self::Dim => "2",
             Self::Bold => "1",
         }

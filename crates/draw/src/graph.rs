@@ -5,6 +5,7 @@
 
 mod build;
 mod defaults;
+mod held;
 mod targets;
 mod triggers;
 mod truth;

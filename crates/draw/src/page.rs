@@ -83,11 +83,27 @@ fn wide(c: char) -> bool {
         | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}')
 }
 
-/// In lines of at most so many columns; a longer word has a line of its own.
+/// In lines of at most so many columns; a longer word is broken.
 pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
+        let mut word = word.to_owned();
+        while columns_of(&word) > columns.max(2) {
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            let mut piece = String::new();
+            for c in word.chars() {
+                if columns_of(&piece) + columns_of(c.encode_utf8(&mut [0; 4])) > columns.max(2) {
+                    break;
+                }
+                piece.push(c);
+            }
+            word = word.split_off(piece.len());
+            lines.push(piece);
+        }
+        let word = word.as_str();
         if !line.is_empty() && columns_of(&line) + 1 + columns_of(word) > columns {
             lines.push(std::mem::take(&mut line));
         }

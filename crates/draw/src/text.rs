@@ -274,9 +274,12 @@ fn words(told: &Told) -> String {
         parts.push(told.who.join("; "));
     }
     if parts.is_empty() {
-        let causes =
-            if told.causes.is_empty() { String::new() } else { format!(": {}", told.causes.join(", ")) };
-        parts.push(format!("engine{causes}"));
+        let mut causes: Vec<String> = told.causes.iter().take(CAUSES).cloned().collect();
+        if told.causes.len() > CAUSES {
+            causes.push(format!("{} more", told.causes.len() - CAUSES));
+        }
+        let causes = causes.join(", ");
+        parts.push(if causes.is_empty() { "engine".to_owned() } else { format!("engine: {causes}") });
     }
     let mut text = parts.join(" · ");
     match told.when.as_slice() {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod check;
+mod diagram;
 mod explore;
 mod fmt;
 mod schema;
@@ -15,6 +16,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
         Command::Test(args) => test::run(args),
         Command::Check(args) => check::run(args),
+        Command::Diagram(args) => diagram::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Fmt(args) => fmt::run(args),
         Command::Schema(args) => schema::run(args),

@@ -1,0 +1,184 @@
+//! `trackside diagram`: lifecycles as drawings and in the notations of others.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use trackside_draw::graph::Graph;
+use trackside_draw::page::{Page, Tone};
+use trackside_draw::svg::Theme;
+use trackside_draw::{Picture, export};
+use trackside_lifecycle::compile::compile;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::source::Sources;
+
+use crate::args::{DiagramArgs, DiagramFormat, DiagramTheme};
+use crate::exit;
+use crate::packs::{self, NoPack};
+use crate::print::{self, Colour, painted_data};
+
+/// Where packs are looked for if nobody says where.
+const PACKS: &str = "packs";
+
+pub(crate) fn run(args: &DiagramArgs) -> u8 {
+    let (name, paths) = asked(args);
+    let graphs = match graphs(&paths) {
+        Ok(graphs) => graphs,
+        Err(code) => return code,
+    };
+    let chosen: Vec<&Graph> = match name {
+        Some(name) => graphs.iter().filter(|it| *it.name == *name || *it.pack == *name).collect(),
+        None => graphs.iter().collect(),
+    };
+    if chosen.is_empty() {
+        print::message(&unknown(name.unwrap_or_default(), &graphs));
+        return exit::USAGE;
+    }
+    if args.json {
+        let text = format!("{:#}", json!({ "lifecycles": chosen }));
+        return match &args.output {
+            Some(file) => written(file, &format!("{text}\n")),
+            None => shown(&text),
+        };
+    }
+    match &args.output {
+        Some(output) => save(&chosen, name, output, args),
+        None => {
+            let texts: Vec<String> = chosen.iter().map(|it| drawn(it, args, true)).collect();
+            shown(texts.join("\n").trim_end())
+        }
+    }
+}
+
+/// What is to be drawn, and where to look for it. A first word that names a file or folder is a path.
+fn asked(args: &DiagramArgs) -> (Option<&str>, Vec<PathBuf>) {
+    let mut paths = args.paths.clone();
+    let mut name = args.lifecycle.as_deref();
+    if let Some(word) = name
+        && is_path(word)
+    {
+        paths.insert(0, PathBuf::from(word));
+        name = None;
+    }
+    if paths.is_empty() {
+        let here = Path::new("pack.yaml").is_file();
+        paths.push(PathBuf::from(if here { "." } else { PACKS }));
+    }
+    (name, paths)
+}
+
+fn is_path(word: &str) -> bool {
+    let path = Path::new(word);
+    word.contains(std::path::MAIN_SEPARATOR)
+        || path.join("pack.yaml").is_file()
+        || word == "."
+        || word == PACKS
+}
+
+fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
+    let mut sources = Sources::default();
+    let packs = packs::find(paths, &mut sources).map_err(|NoPack(why)| {
+        print::message(&format!("{why}. Name a pack folder: trackside diagram LIFECYCLE PATH"));
+        exit::USAGE
+    })?;
+    let mut graphs = Vec::new();
+    for pack in &packs {
+        match compile(&sources, &pack.files) {
+            Ok((pack, _)) => graphs.extend(Graph::of_pack(&pack)),
+            Err(problems) => {
+                print::message(&problems.render(&sources, print::colour()));
+                return Err(exit::REFUSED);
+            }
+        }
+    }
+    Ok(graphs)
+}
+
+fn unknown(name: &str, graphs: &[Graph]) -> String {
+    let mut known: Vec<&str> = graphs.iter().map(|it| it.name.as_str()).collect();
+    known.sort_unstable();
+    let packs = graphs.iter().map(|it| it.pack.as_str());
+    let kinds = || graphs.iter().filter(|it| *it.kind == *name).map(|it| it.name.as_str());
+    let near = nearest(name, known.iter().copied().chain(packs)).or_else(|| kinds().next());
+    let hint = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
+    format!("there is no lifecycle {name}{hint}\nknown are {}", known.join(", "))
+}
+
+/// One lifecycle in the format asked for.
+fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
+    match args.format {
+        DiagramFormat::Text => {
+            let page = graph.text(args.width.map_or_else(print::columns, usize::from));
+            if to_terminal { coloured(&page) } else { page.plain() }
+        }
+        DiagramFormat::Svg => Picture::of(graph).svg(match args.theme {
+            DiagramTheme::Light => Theme::Light,
+            DiagramTheme::Dark => Theme::Dark,
+            DiagramTheme::Auto => Theme::Auto,
+        }),
+        DiagramFormat::Mermaid => export::mermaid(graph),
+        DiagramFormat::Dot => export::dot(graph),
+        DiagramFormat::Scxml => export::scxml(graph),
+        DiagramFormat::Xstate => export::xstate(graph),
+    }
+}
+
+fn coloured(page: &Page) -> String {
+    page.painted(|tone, text| match tone {
+        Tone::Plain => text.to_owned(),
+        Tone::Strong => painted_data(text, Colour::Bold),
+        Tone::Move => painted_data(text, Colour::Cyan),
+        Tone::Main => painted_data(text, Colour::Blue),
+        Tone::Time => painted_data(text, Colour::Yellow),
+        Tone::Dim => painted_data(text, Colour::Dim),
+        Tone::Good => painted_data(text, Colour::Green),
+        Tone::Bad => painted_data(text, Colour::Red),
+    })
+}
+
+/// To a file; several lifecycles, or a pack, to a folder with a file each.
+fn save(chosen: &[&Graph], name: Option<&str>, output: &Path, args: &DiagramArgs) -> u8 {
+    if let [one] = chosen
+        && name == Some(one.name.as_str())
+        && !output.is_dir()
+    {
+        return written(output, &drawn(one, args, false));
+    }
+    if output.is_file() {
+        let many = chosen.len();
+        print::message(&format!(
+            "{} is a file, and there are {many} lifecycles to write: name a folder, or one lifecycle",
+            output.display()
+        ));
+        return exit::USAGE;
+    }
+    if let Err(error) = std::fs::create_dir_all(output) {
+        print::message(&format!("{}: {error}", output.display()));
+        return exit::USAGE;
+    }
+    for graph in chosen {
+        let file = output.join(format!("{}.{}", graph.name, args.format.extension()));
+        let code = written(&file, &drawn(graph, args, false));
+        if code != exit::DONE {
+            return code;
+        }
+    }
+    exit::DONE
+}
+
+fn shown(text: &str) -> u8 {
+    print::line(text.trim_end());
+    exit::DONE
+}
+
+fn written(file: &Path, text: &str) -> u8 {
+    match std::fs::write(file, text) {
+        Ok(()) => {
+            print::message(&format!("wrote {}", file.display()));
+            exit::DONE
+        }
+        Err(error) => {
+            print::message(&format!("{}: {error}", file.display()));
+            exit::USAGE
+        }
+    }
+}
