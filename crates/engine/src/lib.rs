@@ -12,6 +12,7 @@ pub mod entity;
 pub mod event;
 pub mod fields;
 pub mod index;
+pub mod journal;
 pub mod key;
 pub mod law;
 pub mod look;

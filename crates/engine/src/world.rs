@@ -111,6 +111,11 @@ impl World {
         decision
     }
 
+    /// Writes an entry as it was, without a decision: history that is taken over.
+    pub fn take(&mut self, entry: Entry) {
+        self.write(entry);
+    }
+
     fn write(&mut self, entry: Entry) {
         let key = entry.entity.clone();
         self.unschedule(&key);

@@ -15,6 +15,7 @@ mod due;
 mod evidence;
 mod fire;
 mod follow;
+mod gather;
 mod heartbeat;
 mod inspect;
 mod invariants;
@@ -36,6 +37,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
+pub use gather::{answer, gathered};
 pub use inspect::fields_of;
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;

@@ -21,6 +21,7 @@ use crate::command::{Ask, Claim, Command, Fire, Plant, What};
 use crate::decide::Decision;
 use crate::event::Entry;
 use crate::fields::Fields;
+use crate::journal::{About, Journal};
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::policy;
@@ -74,7 +75,7 @@ pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &m
             }
             let name = head.scenario.it.clone();
             let rules = head.rules.iter().flatten().map(|it| it.it.clone()).collect();
-            match stage.play(&head) {
+            match stage.play(&head, &mut report.journals) {
                 Ok(()) => {
                     report.passed += 1;
                     report.proved.push((name, rules));
@@ -126,7 +127,7 @@ struct Play<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn play(&'a self, head: &'a ScenarioHead) -> Result<(), Box<Failure>> {
+    fn play(&'a self, head: &'a ScenarioHead, journals: &mut Vec<Journal>) -> Result<(), Box<Failure>> {
         let fail = |expected: &str, happened: String, journal: Vec<String>| {
             Box::new(Failure {
                 scenario: head.scenario.it.clone(),
@@ -152,10 +153,12 @@ impl<'a> Stage<'a> {
             }
         }
         let mut play = Play { stage: self, head, world };
-        for (n, step) in head.steps.iter().enumerate() {
-            play.step(n + 1, step)?;
-        }
-        Ok(())
+        let mut steps = head.steps.iter().enumerate();
+        let done = steps.try_for_each(|(n, step)| play.step(n + 1, step));
+        let mut about = About::new(&play.world.view.project, &self.actors, play.world.now);
+        about.scenario = Some(head.scenario.it.clone());
+        journals.push(Journal { about, entries: play.world.journal });
+        done
     }
 
     /// A new world with the file's settings and the scenario's.

@@ -1,0 +1,45 @@
+//! Entities from elsewhere: a view made of them, and expressions asked of one.
+
+use trackside_lifecycle::guard::{Fault, Guard};
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use super::carry::shifts;
+use super::plan::sample_scope;
+use super::rerank::reindex;
+use crate::actor::{Actor, ActorKind};
+use crate::entity::Entity;
+use crate::law::Law;
+use crate::view::{Ledger, View};
+
+/// A view of entities that come without their journal: counts and orders are worked out anew.
+pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
+    let mut view = View::default();
+    for entity in entities {
+        let life = law.definition(&entity.key.lifecycle, entity.definition);
+        for shift in life.map(|it| shifts(it, None, &entity)).unwrap_or_default() {
+            view.shift(&entity.key, &shift, entity.state_entered_at);
+        }
+        view.set_same(&entity.key, None, entity.same.as_ref());
+        view.put(entity);
+    }
+    for change in reindex(law, &view, now) {
+        view.rankings.change(&change);
+    }
+    view
+}
+
+/// What an expression of its definition says of an entity, asked by nobody in particular.
+pub fn answer(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    guard: &Guard,
+    now: Timestamp,
+) -> Result<Value, Fault> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else {
+        return Err(Fault::Failed(format!("there is no lifecycle {}", entity.key.lifecycle)));
+    };
+    let nobody = Actor::new("trackside", ActorKind::System);
+    sample_scope(law, view, life, entity, &nobody, now, None, |scope| guard.eval(scope))
+}
