@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Draws lifecycles, for the terminal, as SVG, or in the notations of others
     Diagram(DiagramArgs),
+    /// Tells what changed between two versions of a pack, who would be stranded, and what would have gone otherwise
+    Diff(DiffArgs),
     /// Explores what can happen on a pack's stages, as far as a budget allows
     Explore(ExploreArgs),
     /// Formats definition files, and keeps every comment
@@ -48,6 +50,9 @@ pub(crate) struct TestArgs {
     /// Only scenarios whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
+    /// Writes what the scenarios did as JSON lines: one into FILE, several into FILE-1.jsonl, FILE-2.jsonl and so on
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -82,6 +87,45 @@ pub(crate) struct CheckArgs {
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A pack folder, a folder of packs, or a lifecycle file inside a pack; with `@REV` as git had it
+    pub(crate) old: PathBuf,
+    /// The same, as it is to be
+    pub(crate) new: PathBuf,
+    /// Entities that live now, as JSON: tells which of them would be stranded
+    #[arg(long, value_name = "FILE", conflicts_with = "journal")]
+    pub(crate) entities: Option<PathBuf>,
+    /// A journal as JSON lines: tells which of its entities would be stranded
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+    /// With `--journal`: asks again for everything that was done, under the new definition
+    #[arg(long, requires = "journal")]
+    pub(crate) what_if: bool,
+    /// With `--what-if`: who has which roles, as in scenario files; others are given the least that the old rules accept
+    #[arg(long, value_name = "FILE", requires = "what_if")]
+    pub(crate) actors: Option<PathBuf>,
+    /// Fails if there is such a thing
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Shows at most this many of a kind
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) most: usize,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Something became tighter, shorter or went away
+    Tighter,
+    /// An entity would be stranded, or a command refused
+    Stranded,
+    /// Anything changed
+    Any,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod difference;
 mod packs;
+mod past;
 mod print;
 mod proofs;
 mod stages;

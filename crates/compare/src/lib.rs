@@ -8,8 +8,10 @@ mod facts;
 mod fits;
 mod pairs;
 mod renames;
+pub mod stranded;
 mod tell;
 mod thing;
+pub mod whatif;
 
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;

@@ -2,6 +2,7 @@
 
 mod check;
 mod diagram;
+mod diff;
 mod explore;
 mod fmt;
 mod schema;
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Test(args) => test::run(args),
         Command::Check(args) => check::run(args),
         Command::Diagram(args) => diagram::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Fmt(args) => fmt::run(args),
         Command::Schema(args) => schema::run(args),

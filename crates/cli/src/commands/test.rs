@@ -1,12 +1,14 @@
 //! `trackside test`: runs scenario files in virtual time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_engine::coverage::points_of;
+use trackside_engine::journal::Journal;
 use trackside_engine::scenario::{self, Report};
 use trackside_engine::trace::{Point, Trace};
 use trackside_lifecycle::compile::compile;
@@ -35,6 +37,12 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
             result.show(&sources, args.coverage);
         }
     }
+    if let Some(path) = &args.journal
+        && let Err(why) = write_journals(path, &results)
+    {
+        print::message(&why);
+        return exit::USAGE;
+    }
     let passed: usize = results.iter().map(|it| it.passed()).sum();
     let failed: usize = results.iter().map(|it| it.failed()).sum();
     let broken = results.iter().any(|it| it.problems.has_errors());
@@ -43,6 +51,22 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
         print::message(&format!("{passed} passed, {failed} failed"));
     }
     if failed > 0 || broken || bare || passed == 0 { exit::REFUSED } else { exit::DONE }
+}
+
+/// Writes what each scenario did: one into the file itself, several beside it, numbered.
+fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
+    let all: Vec<&Journal> =
+        results.iter().flat_map(|it| &it.files).flat_map(|(_, report)| &report.journals).collect();
+    for (n, journal) in all.iter().enumerate() {
+        let file = match all.len() {
+            1 => path.to_owned(),
+            _ => PathBuf::from(format!("{}-{}.jsonl", path.with_extension("").display(), n + 1)),
+        };
+        std::fs::write(&file, journal.to_lines()).map_err(|it| format!("{}: {it}", file.display()))?;
+        let scenario = journal.about.scenario.as_deref().unwrap_or_default();
+        print::message(&format!("{}: {} entries of \"{scenario}\"", file.display(), journal.entries.len()));
+    }
+    Ok(())
 }
 
 /// What testing one pack came to.

@@ -1,6 +1,8 @@
 //! Clocks, tallies, leases, orders, reactions, invariants, notices, effects.
 
-use trackside_lifecycle::model::{Every, Lifecycle, NotifyOn, Severity, Starts, Tally, Timer, TimerKind};
+use trackside_lifecycle::model::{
+    Every, Lifecycle, NotifyOn, PropertyKind, Severity, Starts, Tally, Timer, TimerKind,
+};
 use trackside_lifecycle::name::Name;
 
 use super::Facts;
@@ -10,6 +12,7 @@ use crate::thing::{Leaf, Sense, Thing};
 impl Facts<'_> {
     pub fn rules(&self, life: &Lifecycle, things: &mut Vec<Thing>) {
         things.extend(life.timers.iter().map(|it| self.timer(life, it)));
+        self.properties(life, things);
         self.counters(life, things);
         for it in &life.slots {
             let mut thing = Thing::new("slot", it.name.as_str(), format!("lease {}", it.name));
@@ -82,6 +85,25 @@ impl Facts<'_> {
             thing.name("transition for success", Sense::Plain, it.ok.as_ref());
             thing.name("transition for failure", Sense::Plain, it.failed.as_ref());
             thing.wording("about", &it.about);
+            things.push(thing);
+        }
+    }
+
+    fn properties(&self, life: &Lifecycle, things: &mut Vec<Thing>) {
+        for it in &life.properties {
+            let word = it.kind.word();
+            let mut thing = Thing::new("property", word, format!("promise \"{}\" ({word})", it.says));
+            for (place, guard) in it.kind.guards().into_iter().enumerate() {
+                let words = format!("{} expression", ordinal(place));
+                thing.put(words.clone(), words, Sense::Plain, self.expression(guard));
+            }
+            if let PropertyKind::Eventually { within, .. } = &it.kind {
+                let span = within.map(|it| Leaf::Value(trackside_lifecycle::value::Value::Span(it)));
+                thing.put_some("time it may take", Sense::Lasts, span);
+            }
+            thing.put_some("states", Sense::Plain, it.within.as_ref().map(|it| Leaf::Names(it.0.clone())));
+            thing.names("transitions", Sense::Plain, &it.on);
+            thing.wording("words", &it.says);
             things.push(thing);
         }
     }

@@ -1,0 +1,64 @@
+//! Files as git had them: `packs/mission@main`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder of its own with files of an earlier revision; it goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Past {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+impl Past {
+    /// None if the path means itself.
+    pub(crate) fn of(path: &Path) -> Result<Option<Self>, String> {
+        let text = path.to_string_lossy().into_owned();
+        let Some((base, revision)) = text.rsplit_once('@').filter(|_| !path.exists()) else {
+            return Ok(None);
+        };
+        // A lifecycle file needs the pack around it.
+        let wanted = Path::new(base);
+        let is_file = wanted.extension().is_some();
+        let around = if is_file { wanted.parent().and_then(Path::parent) } else { Some(wanted) };
+        let around = around.filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let listed = git(&["ls-tree", "-r", "--name-only", revision, "--", &around.to_string_lossy()])?;
+        let folder = std::env::temp_dir().join(format!("trackside-{}-{}", std::process::id(), digest(&text)));
+        let past = Self { path: folder.join(wanted), folder };
+        let mut found = 0;
+        for file in listed.lines().filter(|it| it.ends_with(".yaml") || it.ends_with(".yml")) {
+            let target = past.folder.join(file);
+            let parent = target.parent().unwrap_or(&past.folder);
+            std::fs::create_dir_all(parent).map_err(|it| format!("{}: {it}", parent.display()))?;
+            let text = git(&["show", &format!("{revision}:./{file}")])?;
+            std::fs::write(&target, text).map_err(|it| format!("{}: {it}", target.display()))?;
+            found += 1;
+        }
+        if found == 0 {
+            return Err(format!("{base}: git has no definition there at {revision}"));
+        }
+        Ok(Some(past))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Past {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn digest(text: &str) -> u32 {
+    text.bytes().fold(17, |sum, it| sum.wrapping_mul(31).wrapping_add(u32::from(it)))
+}
+
+fn git(args: &[&str]) -> Result<String, String> {
+    let output = Command::new("git").args(args).output().map_err(|it| format!("git did not answer: {it}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    String::from_utf8(output.stdout).map_err(|_| "git gave something that is not UTF-8 text".to_owned())
+}
