@@ -160,7 +160,7 @@ states: {{ OPEN: {{ initial: true }}, WORK: {{}}, DONE: {{ final: true }} }}
 {rest}"
         )
     };
-    let base = "  start: { from: OPEN, to: WORK, by: agent LEASE }\n  finish: { from: WORK, to: DONE, by: human, release: [] }\n  shut: { from: [OPEN, WORK], to: DONE, by: human MORE }\n";
+    let base = "  start: { from: OPEN, to: WORK, by: agent LEASE }\n  finish: { from: WORK, to: DONE, by: agent }\n  shut: { from: [OPEN, WORK], to: DONE, by: human MORE }\n";
     let with = |lease: &str, more: &str, rest: &str| {
         life(&format!("transitions:\n{}{rest}", base.replace("LEASE", lease).replace("MORE", more)))
     };
@@ -215,7 +215,7 @@ fn dead_consequence_of_supervision() {
 pack: t
 version: 1
 roles: { coder: {} }
-supervise: { coder: { exits: { 0: stop }, reruns: 3, gives_up: { on: t.thing, fire: block } } }
+supervise: { coder: { exits: { other: stop }, reruns: 3, gives_up: { on: t.thing, fire: block } } }
 ",
         lives: &["
 lifecycle: t.thing
