@@ -5,8 +5,14 @@ use trackside_lifecycle::source::{FileId, Locator, Place, Problems, Sources};
 use crate::finding::{Finding, Severity};
 
 /// Where a finding stands, if its lifecycle is among the files.
+///
+/// What a pack shares, such as a setting, may be declared in any of its files.
 pub fn place(finding: &Finding, locator: &Locator) -> Option<Place> {
-    locator.place(&finding.of, &finding.way)
+    let elsewhere = || locator.names().find(|it| locator.reaches(it, &finding.way));
+    match locator.reaches(&finding.of, &finding.way) || finding.of.contains('.') {
+        true => locator.place(&finding.of, &finding.way),
+        false => locator.place(elsewhere().unwrap_or(&finding.of), &finding.way),
+    }
 }
 
 /// The findings as problems of these files, to be rendered or given as JSON like those of the loader.

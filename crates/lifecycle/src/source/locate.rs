@@ -70,6 +70,23 @@ impl Locator {
         Self { files: found }
     }
 
+    /// Whether the text goes all the way; a single one may stand for a list.
+    pub fn reaches(&self, of: &str, way: &Way) -> bool {
+        let Some((_, _, root)) = self.files.iter().find(|(name, ..)| name == of) else { return false };
+        let inner = way.0.iter().try_fold(root, |node, step| match (step, &node.value) {
+            (Step::Key(key), NodeValue::Map(_)) => node.get(key),
+            (Step::Item(index), NodeValue::List(items)) => items.get(*index),
+            (Step::Item(_), _) => Some(node),
+            (Step::Key(_), _) => None,
+        });
+        inner.is_some()
+    }
+
+    /// The names of its files, in the order they were given.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.files.iter().map(|(name, ..)| name)
+    }
+
     /// Where it stands: as far along the way as the text goes, which may be shorter than the model
     /// (one arm need not be a list of arms, a key may be left out).
     pub fn place(&self, of: &str, way: &Way) -> Option<Place> {
@@ -113,6 +130,10 @@ mod tests {
         assert_eq!(at(Way::of(["transitions", "stop"]).item(1).key("by")), (6, 18));
         assert_eq!(at(Way::of(["nowhere"])), (1, 1));
         assert!(locator.place("a.c", &Way::default()).is_none());
+        assert!(locator.reaches("a.b", &Way::of(["transitions", "go"]).item(0).key("to")));
+        assert!(!locator.reaches("a.b", &Way::of(["transitions", "go"]).item(0).key("by")));
+        assert!(!locator.reaches("a.c", &Way::default()));
+        assert_eq!(locator.names().map(Name::as_str).collect::<Vec<_>>(), ["a.b"]);
         assert_eq!(Way::of(["a", "b"]).item(2).key("c").to_string(), "a.b[2].c");
     }
 }

@@ -1,0 +1,43 @@
+//! Findings with their places, as people and machines see them.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+mod common;
+
+use common::pack;
+
+const PACK: &str = "pack: t\nversion: 1\nsettings: { patience: 1h }\n";
+const THING: &str = "\
+lifecycle: t.thing
+settings:
+  own: 3
+create: { by: human }
+states:
+  OPEN: { initial: true }
+  BLOCKED: {}
+  DONE: { final: true }
+transitions:
+  finish: { from: OPEN, to: DONE, by: human }
+  block:
+    - { from: OPEN, to: BLOCKED, by: agent }
+    - { from: OPEN, to: DONE, by: human && agent }
+";
+
+#[test]
+fn findings_are_shown_like_the_mistakes_of_the_loader() {
+    let loaded = pack(&[PACK, THING]);
+    insta::assert_snapshot!(loaded.problems().render(&loaded.sources, false));
+}
+
+#[test]
+fn findings_are_given_to_machines() {
+    let loaded = pack(&[PACK, THING]);
+    let places = loaded.problems().to_json(&loaded.sources);
+    let found: Vec<_> = loaded.findings().iter().map(|it| it.to_json()).collect();
+    insta::assert_snapshot!(format!("{:#}\n{places:#}", serde_json::Value::from(found)));
+}
