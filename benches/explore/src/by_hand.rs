@@ -68,8 +68,12 @@ impl Model for Desk {
                 task.state = State::Doing;
                 task.author = Some(coder);
             }
-            (Action::Submit(_, coder), State::Doing) if task.author == Some(coder) => task.state = State::Review,
-            (Action::Approve(_, coder), State::Review) if task.author != Some(coder) => task.state = State::Done,
+            (Action::Submit(_, coder), State::Doing) if task.author == Some(coder) => {
+                task.state = State::Review
+            }
+            (Action::Approve(_, coder), State::Review) if task.author != Some(coder) => {
+                task.state = State::Done
+            }
             (Action::Reject(_, coder), State::Review) if task.author != Some(coder) => {
                 task.tries += 1;
                 task.state = if task.tries > 2 { State::Stuck } else { State::Open };

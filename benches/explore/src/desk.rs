@@ -7,7 +7,8 @@ use trackside_explore::stage::{Stage, read_stage};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::{Problems, Sources};
 
-const PACK: &str = "pack: desk\nversion: 1\nabout: Work that one does and another approves.\nroles: { coder: {} }\n";
+const PACK: &str =
+    "pack: desk\nversion: 1\nabout: Work that one does and another approves.\nroles: { coder: {} }\n";
 
 const TASK: &str = r#"lifecycle: desk.task
 about: Work.

@@ -51,7 +51,7 @@ impl Workbench<'_> {
                 let (Some(since), Some(to)) = (&from.from, &from.to) else {
                     self.problems
                         .error("missing-key", at, "`alone` needs `from` and `to`")
-                        .hint("for instance `{ alone: agent, from: state == 'NEW', to: state == 'DONE' }`");
+                        .hint("for instance `{ alone: agent, from: state == 'new', to: state == 'finished' }`");
                     return None;
                 };
                 let (since, to) = (self.guard(since, &Type::Bool), self.guard(to, &Type::Bool));
