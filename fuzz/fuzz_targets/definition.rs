@@ -1,6 +1,6 @@
 //! Bytes to a pack: `pack.yaml`, a line `%%%%`, a lifecycle; more lifecycles may follow.
 //!
-//! Whatever comes, compiling answers, and what it finds wrong can be shown. What compiles is then lived:
+//! Whatever comes, formatting and compiling answer, and what they find wrong can be shown. What compiles is then lived:
 //! each lifecycle has an entity made, and every transition asked for by everybody.
 
 #![no_main]
@@ -16,6 +16,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_engine::world::World;
 use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::format::format;
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::Timestamp;
@@ -26,7 +27,10 @@ fuzz_target!(|bytes: &[u8]| {
     let mut files =
         text.split("\n%%%%\n").enumerate().map(|(at, text)| sources.add(format!("{at}.yaml"), text));
     let Some(pack) = files.next() else { return };
-    let lifecycles = files.take(4).collect();
+    let lifecycles: Vec<_> = files.take(4).collect();
+    for file in lifecycles.iter().copied().chain([pack]) {
+        let _ = std::hint::black_box(format(&sources, file));
+    }
     match compile(&sources, &PackFiles { pack, lifecycles }) {
         Ok((pack, warnings)) => {
             assert!(!warnings.has_errors());

@@ -171,7 +171,8 @@ impl<'a> Cutter<'a> {
             }
             Next::Key => {
                 let mut ahead = self.rest().chars();
-                let asked = ahead.next() == Some('?') && ahead.next().is_none_or(char::is_whitespace);
+                let asked = ahead.next() == Some('?')
+                    && ahead.next().is_none_or(|it| matches!(it, ' ' | '\t' | '\n'));
                 if asked {
                     self.push(Kind::Question, 1, indent);
                 }
@@ -289,7 +290,7 @@ impl<'a> Cutter<'a> {
     }
 
     fn push(&mut self, kind: Kind, length: usize, indent: usize) {
-        let text = self.rest().get(..length).unwrap_or_default().trim_end();
+        let text = self.rest().get(..length).unwrap_or_default().trim_end_matches([' ', '\t', '\n']);
         let token = Token {
             kind,
             text: Cow::Borrowed(text),

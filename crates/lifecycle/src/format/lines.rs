@@ -6,6 +6,9 @@ use super::tokens::{Block, Kind, Token};
 /// Spaces before a comment behind something, at the least.
 const BEFORE_COMMENT: usize = 2;
 
+/// The last column that comments behind lines are set in.
+const COMMENT_COLUMN: usize = 160;
+
 /// Writes every part in the line it was in.
 pub(super) fn write(tokens: &[Token], blocks: &[Block]) -> String {
     let line = Line::default();
@@ -240,17 +243,29 @@ fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
 }
 
 /// Comments behind lines that follow each other stand in one column: the one that most of them
-/// are in, or further right if a line is too long for it.
+/// are in, or further right if a line is too long for it. Behind very long lines they follow at
+/// once.
 fn place_comments(lines: &mut [Line]) {
     for group in lines.chunk_by_mut(|a, b| a.comment.is_some() == b.comment.is_some()) {
-        let least = group.iter().map(|it| it.width + BEFORE_COMMENT).max().unwrap_or(0);
-        let mut columns: Vec<usize> =
-            group.iter().filter_map(|it| it.comment.as_ref()).map(|it| it.0).collect();
+        let mut least = 0;
+        let mut columns: Vec<usize> = Vec::new();
+        for line in group.iter_mut() {
+            let end = line.width + BEFORE_COMMENT;
+            let Some((column, _)) = &mut line.comment else { continue };
+            if end > COMMENT_COLUMN {
+                *column = end;
+            } else {
+                least = least.max(end);
+                columns.push((*column).min(COMMENT_COLUMN));
+            }
+        }
         columns.sort_unstable();
         let most = columns.chunk_by(|a, b| a == b).max_by_key(|it| it.len()).and_then(|it| it.first());
         let place = most.copied().unwrap_or(0).max(least);
-        for (column, _) in group.iter_mut().filter_map(|it| it.comment.as_mut()) {
-            *column = place;
+        for line in group.iter_mut().filter(|it| it.width + BEFORE_COMMENT <= COMMENT_COLUMN) {
+            if let Some((column, _)) = &mut line.comment {
+                *column = place;
+            }
         }
     }
 }

@@ -103,6 +103,15 @@ fn comments_behind_lines_have_a_column() {
 }
 
 #[test]
+fn a_very_long_line_moves_no_comments() {
+    let text = format!("a: 1 # one\nb: {} # two\nc: 3 # three\n", "x".repeat(200));
+    let result = formatted(&text);
+    assert!(result.starts_with("a: 1  # one\n") && result.ends_with("x  # two\nc: 3  # three\n"), "{result}");
+    let far = formatted(&format!("a: 1{}# one\nb: 2 # two\n", " ".repeat(9000)));
+    assert!(far.lines().all(|it| it.len() < 170), "{far}");
+}
+
+#[test]
 fn a_table_stays_a_table() {
     insta::assert_snapshot!(shown("a:   { x: 1 }\nbcd: { x: 1 }\ntoo_long: { x: 1 }\ne:   1\n\nf: 1\nghi:  2\n\nj:        3\nnested:\n  k: 1\nl:        4\nm:  5\n"), @"
         a:        { x: 1 }¦
@@ -185,6 +194,7 @@ fn keys_may_be_asked_for() {
 #[test]
 fn windows_files_become_plain() {
     assert_eq!(formatted("\u{feff}a: 1\r\nb:\t[ 2 ]\r\n"), "a: 1\nb: [2]\n");
+    assert_eq!(formatted("a: b\u{a0}\n"), "a: b\u{a0}\n");
     assert_eq!(formatted(""), "");
     assert_eq!(formatted("# nothing"), "# nothing\n");
     assert_eq!(formatted("---\na: 1\n...\n#end"), "---\na: 1\n...\n# end\n");
