@@ -10,7 +10,7 @@ const WIDTHS: [u16; 95] = [
 ];
 
 /// Fonts that stand in for each other differ by about this much.
-const ROOM: f64 = 1.1;
+pub(crate) const ROOM: f64 = 1.1;
 
 /// The width of a text at a size, on the safe side.
 pub(crate) fn width(text: &str, size: f64, bold: bool) -> f64 {

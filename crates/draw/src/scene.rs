@@ -198,7 +198,7 @@ fn in_full(node: &Node) -> String {
 
 fn several(group: &fold::Group, graph: &Graph, before: usize) -> Block {
     let text = group.named(graph);
-    let lines = metrics::wrap(&text, Style::Several.size(), TEXT - 10.0, 4);
+    let lines = metrics::wrap(&text, Style::Several.size(), TEXT - 10.0, 8);
     let rows: Vec<Row> = lines.iter().map(|it| Row::of(Style::Several, it)).collect();
     let width = rows.iter().map(Row::width).fold(0.0, f64::max) + 24.0;
     let height = rows.iter().map(Row::height).sum::<f64>() + 10.0;

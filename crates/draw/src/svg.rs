@@ -4,6 +4,7 @@ mod theme;
 
 use crate::graph::Kind;
 use crate::layout::{Point, Route, Step};
+use crate::metrics::ROOM;
 use crate::picture::{ABOUT, KEY, Line, MARGIN, Picture};
 use crate::scene::{Block, Row, Shape, Style};
 
@@ -147,7 +148,9 @@ impl Svg {
             let base = y + row.height() / 2.0 + size * 0.35;
             let mark = row.pieces.iter().find(|it| it.style == Style::Mark).map_or(0.0, |it| it.width);
             if mark > 0.0 {
-                self.clock(at.x - row.width() / 2.0 + 6.0, base - 3.8);
+                // Text is rarely as wide as it may be; the mark stands close to it.
+                let text = (row.width() - mark) / ROOM;
+                self.clock(at.x + (mark - text) / 2.0 - 8.0, base - 3.8);
             }
             let pieces = row.pieces.iter().filter(|it| it.style != Style::Mark);
             let spans: String = pieces

@@ -16,8 +16,10 @@ const CAUSES: usize = 3;
 impl Graph {
     /// The lifecycle in so many columns.
     pub fn text(&self, width: usize) -> Page {
+        let flow = Flow::of(self);
+        let order = order(&flow, self);
         let mut drawing =
-            Drawing { graph: self, flow: Flow::of(self), width: width.max(NARROWEST), page: Page::default() };
+            Drawing { graph: self, flow, order, width: width.max(NARROWEST), page: Page::default() };
         drawing.draw();
         drawing.page
     }
@@ -26,6 +28,8 @@ impl Graph {
 struct Drawing<'a> {
     graph: &'a Graph,
     flow: Flow,
+    /// The states from top to bottom.
+    order: Vec<usize>,
     width: usize,
     page: Page,
 }
@@ -58,7 +62,7 @@ impl Drawing<'_> {
             self.page.line().put(Tone::Main, head).put(Tone::Plain, line);
         }
         self.page.line().put(Tone::Main, "   ▼");
-        let order: Vec<usize> = self.flow.order.clone();
+        let order = self.order.clone();
         for (at, n) in order.iter().enumerate() {
             let Some(node) = self.graph.nodes.get(*n) else { continue };
             let next = order.get(at + 1).copied();
@@ -107,6 +111,11 @@ impl Drawing<'_> {
         for (tone, text) in beside {
             self.page.line().pad(Tone::Plain, stem, inside + 4).put(tone, &text);
         }
+    }
+
+    /// How far down a state stands.
+    fn place(&self, state: usize) -> usize {
+        self.order.iter().position(|it| *it == state).unwrap_or(state)
     }
 
     fn has_moves(&self, node: &Node) -> bool {
@@ -225,7 +234,7 @@ impl Drawing<'_> {
                 Way::Around
             } else if self.flow.main.contains(&(n, place)) {
                 Way::Main
-            } else if self.flow.place(place) < self.flow.place(n) {
+            } else if self.place(place) < self.place(n) {
                 Way::Back
             } else {
                 Way::Forward
@@ -243,6 +252,21 @@ impl Drawing<'_> {
         moves.sort_by_key(|it| (it.way != Way::Main, it.told.kind));
         moves
     }
+}
+
+/// First the main way, then the others in the order of the flow.
+fn order(flow: &Flow, graph: &Graph) -> Vec<usize> {
+    let first = graph.nodes.iter().position(|it| it.initial);
+    let mut order: Vec<usize> = first.into_iter().collect();
+    while let Some(here) = order.last().copied()
+        && let Some((_, next)) =
+            flow.main.range((here, 0)..=(here, usize::MAX)).find(|(_, to)| !order.contains(to))
+    {
+        order.push(*next);
+    }
+    let rest: Vec<usize> = flow.order.iter().filter(|it| !order.contains(it)).copied().collect();
+    order.extend(rest);
+    order
 }
 
 /// What can happen without a move, by name.
