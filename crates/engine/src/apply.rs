@@ -15,7 +15,7 @@ pub fn apply(view: &mut View, entry: &Entry) {
     }
     view.seq = entry.seq;
     if let Some(record) = &entry.key {
-        view.remember(&entry.actor, entry.seq, record);
+        view.remember(entry.seq, record);
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
     pub key: Name,
+    /// Who asked: not always the actor of the entry, which may be the engine.
+    pub by: Name,
     /// What the command said, so that another one under the same key is recognised.
     pub fingerprint: String,
     /// How many entries it wrote.

@@ -106,8 +106,8 @@ impl View {
         self.absent.insert(key, ());
     }
 
-    pub(crate) fn remember(&mut self, actor: &Name, seq: u64, record: &KeyRecord) {
-        self.keys.insert((actor.clone(), record.key.clone()), (seq, record.clone()));
+    pub(crate) fn remember(&mut self, seq: u64, record: &KeyRecord) {
+        self.keys.insert((record.by.clone(), record.key.clone()), (seq, record.clone()));
     }
 }
 

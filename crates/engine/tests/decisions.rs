@@ -34,8 +34,10 @@ refs: { boss: { to: t.thing, by: owner } }
 create: { by: human, takes: [owner] }
 states: { OPEN: { initial: true }, SHUT: { final: true } }
 counters: { fails: { failure: true } }
+effects: { printer: {} }
 transitions:
   fail: { from: OPEN, to: OPEN, by: human, count: fails, set: { n: fails } }
+  print: { from: OPEN, by: human, effects: [printer] }
   shut:
     from: OPEN
     to: SHUT
@@ -89,6 +91,21 @@ fn the_answer_is_the_move_and_not_what_was_counted_before_it() {
     };
     assert_eq!((again, same), (entries, root));
     assert_eq!(world.view.get(&key("a")).unwrap().fields.value("n"), Value::Int(1));
+}
+
+#[test]
+fn the_result_of_an_effect_sent_again_is_recognised() {
+    let mut world = world();
+    made(&mut world, "a", None);
+    world.submit(&Command::fire(hank(), key("a"), "print", Fields::default()));
+    let effect = world.view.get(&key("a")).unwrap().effects[0].id;
+    let ask = Ask::Settle { entity: key("a"), effect, ok: true, fields: Fields::default() };
+    let mut command = Command::new(Actor::new("outside", ActorKind::System), ask);
+    command.idempotency_key = Some(Name::new("k"));
+    assert!(matches!(world.submit(&command), Outcome::Accepted { .. }));
+    // The entry is the engine's, the key is whose request it was.
+    assert_eq!(world.journal.last().unwrap().actor, "trackside");
+    assert!(matches!(world.submit(&command), Outcome::Replayed { .. }));
 }
 
 #[test]

@@ -277,7 +277,8 @@ impl<'a> Decider<'a> {
             (&command.idempotency_key, fingerprint, entries.first_mut())
         {
             let root = u32::try_from(root).unwrap_or(0);
-            entry.key = Some(KeyRecord { key: key.clone(), fingerprint, entries: count, root });
+            let (key, by) = (key.clone(), command.actor.id.clone());
+            entry.key = Some(KeyRecord { key, by, fingerprint, entries: count, root });
         }
         Decision::Accepted(Accepted { entries, root, ignored: self.ignored })
     }

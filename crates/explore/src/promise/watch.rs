@@ -39,7 +39,7 @@ impl Watch<Play<'_>> for Watcher<'_> {
             let of = of.or_else(|| self.promises.law.lifecycle_names().first().cloned());
             marks.extend(of.map(|it| Mark::Surprise(it, *kind)));
         }
-        if let Some(entry) = dropped(&by.entries) {
+        if let Some(entry) = dropped(&self.promises.law, &by.entries) {
             marks.push(Mark::Surprise(entry.entity.lifecycle.clone(), Surprise::Dropped));
         }
         let actor = match &by.what {

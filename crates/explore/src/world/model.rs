@@ -4,7 +4,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::{Decision, apply, decide};
+use trackside_engine::{Decision, Law, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 
@@ -129,8 +129,18 @@ fn surprise(scene: &Scene, kind: Surprise, command: Command, why: String) -> (Mo
 }
 
 /// Whether the engine could not do something that it should have done.
-pub(crate) fn dropped(entries: &[Entry]) -> Option<&Entry> {
-    entries.iter().find(|it| matches!(&it.event, Event::AlertRaised { kind, .. } if *kind == "dropped-move"))
+///
+/// What a definition calls `soft` may be dropped: there the rule that led to it is a transition, not a clock, a
+/// reaction, a lease, an effect or a repair.
+pub(crate) fn dropped<'a>(law: &Law, entries: &'a [Entry]) -> Option<&'a Entry> {
+    let declared = |entry: &Entry| {
+        let life = law.newest(&entry.entity.lifecycle);
+        entry.condition.as_ref().is_some_and(|condition| {
+            !condition.contains('.') && life.is_none_or(|it| it.timer(condition).is_none())
+        })
+    };
+    let mut open = entries.iter().filter(|it| !declared(it));
+    open.find(|it| matches!(&it.event, Event::AlertRaised { kind, .. } if *kind == "dropped-move"))
 }
 
 impl Model for Play<'_> {

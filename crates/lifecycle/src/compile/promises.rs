@@ -49,9 +49,9 @@ impl Workbench<'_> {
             }
             _ => {
                 let (Some(since), Some(to)) = (&from.from, &from.to) else {
-                    self.problems
-                        .error("missing-key", at, "`alone` needs `from` and `to`")
-                        .hint("for instance `{ alone: agent, from: state == 'new', to: state == 'finished' }`");
+                    self.problems.error("missing-key", at, "`alone` needs `from` and `to`").hint(
+                        "for instance `{ alone: agent, from: state == 'new', to: state == 'finished' }`",
+                    );
                     return None;
                 };
                 let (since, to) = (self.guard(since, &Type::Bool), self.guard(to, &Type::Bool));
