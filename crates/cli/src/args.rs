@@ -142,7 +142,10 @@ pub(crate) struct ExploreArgs {
     /// Most seconds for each stage
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) seconds: u64,
-    /// Most different worlds of each stage; a world takes about 10 KiB while it waits to be followed
+    /// Most memory, in MiB, where the system tells how much is used
+    #[arg(long, value_name = "N", default_value_t = 4_096)]
+    pub(crate) memory: u64,
+    /// Most different worlds of each stage
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) worlds: usize,
     /// Most moves from the start

@@ -22,6 +22,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) coverage: bool,
     /// Stories are drawn, too.
     pub(crate) sequence: bool,
+    /// What ended it, if the bound did not.
+    pub(crate) spent: &'a str,
     /// Where stories are written as drawings.
     pub(crate) draw: Option<&'a Path>,
 }
@@ -36,7 +38,7 @@ pub(crate) fn fails(report: &Report) -> bool {
 }
 
 /// Why it stopped, in words.
-pub(crate) fn bound(report: &Report) -> String {
+pub(crate) fn bound(report: &Report, spent: &str) -> String {
     let progress = report.progress;
     match report.stopped {
         Stopped::Exhausted => "all that can happen here".to_owned(),
@@ -47,7 +49,7 @@ pub(crate) fn bound(report: &Report) -> String {
             format!("stopped at {} moves from the start; all within them were followed", report.depth)
         }
         Stopped::Asked => {
-            format!("stopped when the time was spent; all within {} moves are among them", progress.depth)
+            format!("stopped when the {spent} was spent; all within {} moves are among them", progress.depth)
         }
     }
 }
@@ -123,7 +125,7 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
         progress.worlds,
         progress.moves,
         shown.seconds,
-        bound(report)
+        bound(report, shown.spent)
     ));
     if !report.mirrors.is_empty() {
         let groups: Vec<String> = report.mirrors.iter().map(|it| it.join(" = ")).collect();

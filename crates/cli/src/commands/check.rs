@@ -127,6 +127,7 @@ impl Checked {
                     coverage: args.proofs,
                     sequence: args.sequence,
                     draw: args.draw.as_deref(),
+                    spent: "time",
                 };
                 proofs::show(report, &shown);
             }
@@ -159,7 +160,7 @@ impl Checked {
                         report.stage,
                         progress.worlds,
                         progress.moves,
-                        proofs::bound(report)
+                        proofs::bound(report, "time")
                     ),
                     Colour::Dim,
                 ));

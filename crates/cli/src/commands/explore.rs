@@ -1,6 +1,7 @@
 //! `trackside explore`: what can happen, as far as a budget allows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             let begun = Instant::now();
             let deadline = begun + Duration::from_secs(args.seconds);
             let line = print::Progress::new(&format!("{} · {}", pack.name, stage.name));
+            let full = AtomicBool::new(false);
             let go_on = |so_far: &Progress| {
                 let spent = begun.elapsed().as_secs_f64().max(0.001);
                 let rate = so_far.worlds as f64 / spent;
@@ -58,6 +60,10 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                     share,
                     &format!("{} worlds, depth {}, {rate:.0} a second", so_far.worlds, so_far.depth),
                 );
+                if used().is_some_and(|it| it > args.memory) {
+                    full.store(true, Ordering::Relaxed);
+                    return false;
+                }
                 Instant::now() < deadline
             };
             let how = How {
@@ -80,6 +86,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                     coverage: true,
                     sequence: args.sequence,
                     draw: args.draw.as_deref(),
+                    spent: if full.load(Ordering::Relaxed) { "memory" } else { "time" },
                 };
                 proofs::show(&report, &shown);
             }
@@ -93,6 +100,14 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
         return exit::USAGE;
     }
     if failed { exit::REFUSED } else { exit::DONE }
+}
+
+/// Memory in use, in MiB, where the system tells.
+fn used() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let resident: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    // Pages are 4 KiB wherever this file exists and we are built for.
+    Some(resident / 256)
 }
 
 pub(crate) fn cores() -> usize {
