@@ -48,7 +48,7 @@ class Machines:
 def walk(machines, path):
     """How many steps agreed, and where it differs, if it does."""
     try:
-        machine, entries = machines.start(path["start"] if path["again"] else None)
+        machine, entries = machines.start(path["start"] if path["put"] or path["again"] else None)
     except Exception as error:  # a document that is refused has a way to say so
         return 0, f"refused: {error}"
     here = [it.id for it in machine.configuration]

@@ -10,6 +10,9 @@ const guards = {
 const built = (config) => createMachine(config, { guards });
 
 const begin = (it, config, path) => {
+  if (path.put) {
+    return it.resolveState({ value: path.start });
+  }
   if (path.again === null) {
     const [first] = initialTransition(it);
     return first;

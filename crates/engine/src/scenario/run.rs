@@ -43,6 +43,17 @@ pub(super) struct Stage<'a> {
 
 /// Runs every scenario and every table of a file. Mistakes in its text go to `problems`.
 pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &mut Problems) -> Report {
+    run_watched(law, file, trace, problems, &mut |_, _| {})
+}
+
+/// Runs like [`run`], and shows the world in which a scenario ended and the rules that it exercised.
+pub fn run_watched(
+    law: &Arc<Law>,
+    file: &ScenarioFile,
+    trace: &Arc<Trace>,
+    problems: &mut Problems,
+    watch: &mut dyn FnMut(&World, &Trace),
+) -> Report {
     let stage =
         Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
     let mut report = Report::default();
@@ -75,7 +86,7 @@ pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &m
             }
             let name = head.scenario.it.clone();
             let rules = head.rules.iter().flatten().map(|it| it.it.clone()).collect();
-            match stage.play(&head, &mut report.journals) {
+            match stage.play(&head, watch, &mut report.journals) {
                 Ok(()) => {
                     report.passed += 1;
                     report.proved.push((name, rules));
@@ -127,7 +138,12 @@ struct Play<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn play(&'a self, head: &'a ScenarioHead, journals: &mut Vec<Journal>) -> Result<(), Box<Failure>> {
+    fn play(
+        &'a self,
+        head: &'a ScenarioHead,
+        watch: &mut dyn FnMut(&World, &Trace),
+        journals: &mut Vec<Journal>,
+    ) -> Result<(), Box<Failure>> {
         let fail = |expected: &str, happened: String, journal: Vec<String>| {
             Box::new(Failure {
                 scenario: head.scenario.it.clone(),
@@ -152,9 +168,12 @@ impl<'a> Stage<'a> {
                 return Err(fail(&format!("given {}", name.it), problem, lines(&world.journal)));
             }
         }
-        let mut play = Play { stage: self, head, world };
+        let own = Arc::new(Trace::default());
+        let mut play = Play { stage: self, head, world: world.traced(own.clone()) };
         let mut steps = head.steps.iter().enumerate();
         let done = steps.try_for_each(|(n, step)| play.step(n + 1, step));
+        watch(&play.world, &own);
+        self.trace.add(own.points().into_iter().collect());
         let mut about = About::new(&play.world.view.project, &self.actors, play.world.now);
         about.scenario = Some(head.scenario.it.clone());
         journals.push(Journal { about, entries: play.world.journal });

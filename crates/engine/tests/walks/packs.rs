@@ -41,7 +41,7 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 /// Where packs lie; another place can be named, to walk changed copies.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     match std::env::var_os("TRACKSIDE_WALKS_PACKS") {
         Some(it) => PathBuf::from(it),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs"),

@@ -11,12 +11,15 @@ use serde_json::{Value as Json, json};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::scenario;
 use trackside_engine::trace::Point;
 use trackside_lifecycle::model::{Aim, Lifecycle, Target};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{Problems, Sources};
 
 use crate::dice::Dice;
-use crate::packs::Ground;
+use crate::folder::{add, yaml_in};
+use crate::packs::{self, Ground};
 use crate::setup::Setup;
 use crate::walk::Walk;
 
@@ -27,6 +30,8 @@ const STEPS: usize = 120;
 #[derive(Debug)]
 struct Life {
     start: Name,
+    /// It was put there, wherever that is.
+    put: bool,
     /// The step by which an earlier life was left.
     again: Option<Json>,
     steps: Vec<Json>,
@@ -49,6 +54,8 @@ pub(crate) struct Paths {
     lives: BTreeMap<Name, Vec<Life>>,
     /// The life that each entity is in.
     under_way: BTreeMap<EntityKey, Life>,
+    /// Lives of scenarios, which often repeat each other: each is kept once.
+    known: Option<BTreeSet<String>>,
     /// Moves that more than one of the rules taken in the same step explain.
     unsure: usize,
 }
@@ -60,8 +67,7 @@ impl Paths {
         let mut paths = Self::default();
         for walk in 0..walks {
             let mut dice = Dice::new(walk.wrapping_mul(7_919).wrapping_add(11));
-            // What was set right by hand took no edge.
-            let setup = Setup { corrections: false, ..Setup::drawn(&ground, &mut dice) };
+            let setup = Setup::drawn(&ground, &mut dice);
             let mut walk = Walk::new(&ground, &Arc::default(), &setup);
             paths.follow(&ground, &walk.so_far(), &BTreeSet::new());
             let mut opening = walk.opening().into_iter();
@@ -75,59 +81,84 @@ impl Paths {
         paths
     }
 
-    /// Writes one file per lifecycle; tells how many paths and steps there are.
-    pub(crate) fn write(self, folder: &Path) -> (usize, usize) {
-        let mut many = (0, 0);
+    /// Plays every scenario of a pack.
+    pub(crate) fn play(&mut self, pack: &str) {
+        let ground = Ground::load(pack);
+        self.known = Some(BTreeSet::new());
+        let mut sources = Sources::default();
+        let mut problems = Problems::default();
+        for path in yaml_in(&packs::folder().join(pack).join("scenarios")) {
+            let file = add(&mut sources, &path);
+            let file = scenario::read_file(&sources, file, &mut problems).expect("a scenario file");
+            scenario::run_watched(&ground.law, &file, &Arc::default(), &mut problems, &mut |world, trace| {
+                self.follow(&ground, &world.journal, &trace.points());
+                self.end();
+            });
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.lives.values().map(Vec::len).sum()
+    }
+
+    /// Writes one file per lifecycle.
+    pub(crate) fn write(self, folder: &Path) {
+        let mut steps = 0;
         for (name, lives) in &self.lives {
-            many.0 += lives.len();
-            many.1 += lives.iter().map(|it| it.steps.len()).sum::<usize>();
+            steps += lives.iter().map(|it| it.steps.len()).sum::<usize>();
             let paths: Vec<Json> = lives
                 .iter()
                 .map(|it| {
-                    json!({ "start": it.start.as_str(), "again": it.again, "steps": it.steps, "ended": it.ended })
+                    let start = it.start.as_str();
+                    json!({ "start": start, "put": it.put, "again": it.again, "steps": it.steps, "ended": it.ended })
                 })
                 .collect();
             let file = json!({ "lifecycle": name.as_str(), "paths": paths });
             std::fs::write(folder.join(format!("{name}.json")), file.to_string()).unwrap();
         }
-        println!(
-            "{} paths, {} steps, {} of them explained by more than one rule",
-            many.0, many.1, self.unsure
-        );
-        many
+        let (paths, unsure) = (self.count(), self.unsure);
+        println!("{paths} paths, {steps} steps, {unsure} of them explained by more than one rule");
     }
 
     fn follow(&mut self, ground: &Ground, entries: &[Entry], points: &BTreeSet<Point>) {
         for entry in entries {
             let life = ground.life(&entry.entity.lifecycle).expect("a lifecycle of the pack");
             match &entry.event {
-                Event::Created { state, .. } | Event::Corrected { from: None, to: state, .. } => {
-                    self.begin(entry, state.clone(), None);
+                Event::Created { state, .. } => self.begin(entry, state.clone(), false, None),
+                Event::Corrected { to, .. } => {
+                    if self.under_way.contains_key(&entry.entity) {
+                        self.close(&entry.entity, false);
+                    }
+                    if life.state(to).is_some_and(|it| !it.last) {
+                        self.begin(entry, to.clone(), true, None);
+                    }
                 }
                 Event::Transitioned { from, to, .. } => {
                     let step = self.step(life, entry, points, from, Some(to));
                     match self.under_way.get_mut(&entry.entity) {
                         Some(under_way) => under_way.steps.push(step),
-                        None => self.begin(entry, to.clone(), Some(step)),
+                        None => self.begin(entry, to.clone(), false, Some(step)),
                     }
                     if life.state(to).is_some_and(|it| it.last) {
                         self.close(&entry.entity, true);
                     }
                 }
-                Event::FieldsChanged { .. } => {
+                // What a scenario says of an entity that is there already is no event of its own.
+                Event::FieldsChanged { .. } if entry.trigger != "given" => {
                     let Some(under_way) = self.under_way.get(&entry.entity) else { continue };
                     let here = under_way.here();
                     let step = self.step(life, entry, points, &here, None);
                     self.under_way.get_mut(&entry.entity).unwrap().steps.push(step);
                 }
-                Event::Corrected { .. } => panic!("nothing is corrected here: {entry:?}"),
                 _ => {}
             }
         }
     }
 
-    fn begin(&mut self, entry: &Entry, start: Name, again: Option<Json>) {
-        self.under_way.insert(entry.entity.clone(), Life { start, again, steps: Vec::new(), ended: false });
+    fn begin(&mut self, entry: &Entry, start: Name, put: bool, again: Option<Json>) {
+        self.under_way
+            .insert(entry.entity.clone(), Life { start, put, again, steps: Vec::new(), ended: false });
     }
 
     fn close(&mut self, entity: &EntityKey, ended: bool) {
@@ -136,6 +167,10 @@ impl Paths {
             return;
         }
         let life = Life { ended, ..life };
+        let told = format!("{} {life:?}", entity.lifecycle);
+        if self.known.as_mut().is_some_and(|it| !it.insert(told)) {
+            return;
+        }
         self.lives.entry(entity.lifecycle.clone()).or_default().push(life);
     }
 
