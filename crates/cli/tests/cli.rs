@@ -60,6 +60,7 @@ scenarios:
 fn help_is_what_we_reviewed() {
     insta::assert_snapshot!("help", data(&trackside(&["--help"])));
     insta::assert_snapshot!("help-test", data(&trackside(&["test", "--help"])));
+    insta::assert_snapshot!("help-diff", data(&trackside(&["diff", "--help"])));
     insta::assert_snapshot!("help-fmt", data(&trackside(&["fmt", "--help"])));
     insta::assert_snapshot!("help-schema", data(&trackside(&["schema", "--help"])));
 }
@@ -149,4 +150,59 @@ fn the_schema_is_json_schema() {
         let json: serde_json::Value = serde_json::from_str(&data(&output)).unwrap();
         assert!(json.get("$schema").is_some(), "{of}");
     }
+}
+
+#[test]
+fn a_difference_is_told_and_can_fail() {
+    let old = pack("diff-old", LIGHT, SCENARIOS);
+    let new = pack(
+        "diff-new",
+        &LIGHT.replace("from: ON, to: OFF, by: human", "from: ON, to: OFF, by: system"),
+        SCENARIOS,
+    );
+    let (old, new) = (old.to_str().unwrap(), new.to_str().unwrap());
+    let output = trackside(&["diff", old, old]);
+    assert_eq!((code(&output), data(&output).as_str()), (0, "Nothing changed.\n"), "{}", told(&output));
+    let output = trackside(&["diff", old, new]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert!(
+        data(&output).contains("`switch_off` from ON: who may was `human`, is `system`"),
+        "{}",
+        data(&output)
+    );
+    assert_eq!(code(&trackside(&["diff", old, new, "--fail-on", "any"])), 1);
+    assert_eq!(code(&trackside(&["diff", old, new, "--fail-on", "tighter"])), 0);
+    let file = format!("{new}/lifecycles/light.yaml");
+    assert!(data(&trackside(&["diff", old, &file])).contains("switch_off"));
+    assert_eq!(code(&trackside(&["diff", old, "no-such-folder"])), 2);
+}
+
+#[test]
+fn a_journal_is_written_and_asked_again() {
+    let old = pack("whatif-old", LIGHT, SCENARIOS);
+    let new = pack("whatif-new", &LIGHT.replace("to: ON, by: human", "to: ON, by: system"), SCENARIOS);
+    let journal = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("light.jsonl");
+    let (old, new, journal) = (old.to_str().unwrap(), new.to_str().unwrap(), journal.to_str().unwrap());
+    let output = trackside(&["test", old, "--journal", journal]);
+    assert_eq!(code(&output), 0, "{}", told(&output));
+    assert!(told(&output).contains("entries of \"People switch the light\""), "{}", told(&output));
+    let output = trackside(&["diff", old, new, "--journal", journal, "--what-if"]);
+    let text = data(&output);
+    for words in [
+        "Stranded: 0 of 1 entities",
+        "What if: 3 commands asked again, 1 differences and 1 that follow from them",
+        "2026-01-01 00:00 hank switch_on small.light/L: would be refused: hank may not switch_on. Who may: system (not-permitted)",
+    ] {
+        assert!(text.contains(words), "expected {words:?} in\n{text}");
+    }
+    let json = data(&trackside(&["diff", old, new, "--journal", journal, "--what-if", "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json.pointer("/whatIf/followUps"), Some(&serde_json::json!(1)), "{json:#}");
+    assert_eq!(
+        code(&trackside(&["diff", old, new, "--journal", journal, "--what-if", "--fail-on", "stranded"])),
+        1
+    );
+    let output = trackside(&["diff", old, new, "--journal", &format!("{old}/pack.yaml")]);
+    assert_eq!(code(&output), 2);
+    assert!(told(&output).contains("this is no journal entry"), "{}", told(&output));
 }

@@ -77,7 +77,6 @@ fn every_way_to_be_stranded_is_told() {
     let mut lines = told(&gone);
     for (from, to) in [
         ("  end: { from: AWAY, to: DONE, by: human }\n", ""),
-        ("to: HERE, by: engine || human, count", "to: AWAY, by: engine || human, count"),
         ("weight: { type: integer }", "weight: { type: integer, maximum: 10 }"),
         (", weight: { type: integer }", ""),
         ("AWAY: { deadline: { after: 4h, then: lose } }", "AWAY: { require: { note: Say where } }"),
