@@ -59,7 +59,6 @@ fn the_same_definition_gives_the_same_past() {
         }
         assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         assert!(commands > 5 && commands > lost, "{name}: {commands} commands asked again, {lost} not");
-        println!("{name}: {commands} commands asked again, {lost} not");
     }
 }
 
