@@ -77,13 +77,19 @@ fn text(of: &Outline, guard: &Guard) -> String {
         }
         Outline::Local(depth) => format!("it{depth}"),
         Outline::Member(of, name) => format!("{}.{name}", t(of)),
-        Outline::Index(both) => format!("{}[{}]", t(&both[0]), t(&both[1])),
+        Outline::Index(both) => {
+            let [of, at] = &**both;
+            format!("{}[{}]", t(of), t(at))
+        }
         Outline::Has(of) => format!("has({})", t(of)),
         Outline::Not(of) => format!("!{}", t(of)),
         Outline::Negate(of) => format!("-{}", t(of)),
         Outline::All(parts) => format!("({})", parts.iter().map(t).collect::<Vec<_>>().join(" && ")),
         Outline::Any(parts) => format!("({})", parts.iter().map(t).collect::<Vec<_>>().join(" || ")),
-        Outline::If(parts) => format!("({} ? {} : {})", t(&parts[0]), t(&parts[1]), t(&parts[2])),
+        Outline::If(parts) => {
+            let [when, yes, no] = &**parts;
+            format!("({} ? {} : {})", t(when), t(yes), t(no))
+        }
         Outline::Equal(both) => two("==", both),
         Outline::Differ(both) => two("!=", both),
         Outline::Less(both) => two("<", both),
