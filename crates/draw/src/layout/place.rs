@@ -170,12 +170,11 @@ impl<'a> Look<'a> {
 
     /// Whether the main way goes on from it to another item of this layer.
     fn spoken_for(&self, neighbour: usize, item: usize, corner: Corner) -> bool {
-        let (side, pair): (_, fn(usize, usize) -> (usize, usize)) = if corner.downwards {
-            (&self.layers.down, |a, b| (a, b))
-        } else {
-            (&self.layers.up, |a, b| (b, a))
+        let side = if corner.downwards { &self.layers.down } else { &self.layers.up };
+        let main = |it: usize| {
+            let pair = if corner.downwards { (neighbour, it) } else { (it, neighbour) };
+            self.main.contains(&pair)
         };
-        let main = |it: usize| self.main.contains(&pair(neighbour, it));
         !main(item) && side.row(neighbour).iter().any(|it| main(*it))
     }
 
