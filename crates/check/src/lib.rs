@@ -20,5 +20,5 @@ mod values;
 
 pub use class::Class;
 pub use finding::{Finding, Hop, Route, Severity};
-pub use locate::{locate, place};
+pub use locate::{locate, place, to_json};
 pub use survey::check;

@@ -1,5 +1,6 @@
 //! From findings to places in the text, and to the form in which problems are shown.
 
+use serde_json::Value as Json;
 use trackside_lifecycle::source::{FileId, Locator, Place, Problems, Sources};
 
 use crate::finding::{Finding, Severity};
@@ -15,24 +16,43 @@ pub fn place(finding: &Finding, locator: &Locator) -> Option<Place> {
     }
 }
 
+/// The findings for machines: each as [`Finding::to_json`] gives it, with file, line and column.
+pub fn to_json(findings: &[Finding], sources: &Sources, files: &[FileId]) -> Json {
+    let locator = Locator::new(sources, files.iter().copied());
+    let whole = |finding: &Finding| {
+        let mut problems = Problems::new();
+        add(&mut problems, finding, &locator, files);
+        let mut json = problems.to_json(sources).get(0).cloned().unwrap_or_default();
+        if let (Json::Object(json), Json::Object(own)) = (&mut json, finding.to_json()) {
+            json.extend(own);
+        }
+        json
+    };
+    findings.iter().map(whole).collect()
+}
+
 /// The findings as problems of these files, to be rendered or given as JSON like those of the loader.
 pub fn locate(findings: &[Finding], sources: &Sources, files: &[FileId]) -> Problems {
     let locator = Locator::new(sources, files.iter().copied());
-    let nowhere = files.first().copied();
     let mut problems = Problems::new();
     for finding in findings {
-        let Some(at) = place(finding, &locator).or_else(|| nowhere.map(Place::top)) else { continue };
-        let code = finding.class.code();
-        let problem = match finding.severity {
-            Severity::Error => problems.error(code, at, finding.message.clone()),
-            Severity::Warning => problems.warning(code, at, finding.message.clone()),
-            Severity::Note => problems.note(code, at, finding.message.clone()),
-        };
-        problem.hint(finding.advice.clone());
-        problem.path = finding.way.to_string();
-        if !finding.route.0.is_empty() {
-            problem.example(format!("for example: {}", finding.route));
-        }
+        add(&mut problems, finding, &locator, files);
     }
     problems
+}
+
+fn add(problems: &mut Problems, finding: &Finding, locator: &Locator, files: &[FileId]) {
+    let nowhere = || files.first().copied().map(Place::top);
+    let Some(at) = place(finding, locator).or_else(nowhere) else { return };
+    let code = finding.class.code();
+    let problem = match finding.severity {
+        Severity::Error => problems.error(code, at, finding.message.clone()),
+        Severity::Warning => problems.warning(code, at, finding.message.clone()),
+        Severity::Note => problems.note(code, at, finding.message.clone()),
+    };
+    problem.hint(finding.advice.clone());
+    problem.path = finding.way.to_string();
+    if !finding.route.0.is_empty() {
+        problem.example(format!("for example: {}", finding.route));
+    }
 }

@@ -329,6 +329,23 @@ transitions:
     assert_eq!(it.way.to_string(), "transitions.finish[0]");
 }
 
+/// Where only the engine moves, a rule must bring what is required; and what is brought must fit.
+#[test]
+fn unmeetable_requirement_of_a_rule() {
+    let text = "
+lifecycle: t.thing
+fields: { why: { enum: [late, lost] }, n: { type: integer, maximum: 3, default: 0 } }
+create: { by: human, takes: [] }
+states: { OPEN: { initial: true, deadline: { after: 1h, then: { fire: drop, with: { why: \"'late'\" } } } }, GONE: { final: true, require: { why: Say why } } }
+transitions: { drop: { from: OPEN, to: GONE, by: engine, takes: [why], set: { n: 3 } } }
+";
+    assert!(pack(&[PACK, text]).findings().is_empty());
+    for (from, to) in [("with: { why: \"'late'\" }", ""), ("'late'", "'tired'"), ("n: 3 }", "n: 4 }")] {
+        let found = pack(&[PACK, &text.replace(from, to)]).findings();
+        assert_eq!(codes(&found), ["unmeetable-requirement"], "{to}: {found:#?}");
+    }
+}
+
 #[test]
 fn frozen_change() {
     only(Case {
@@ -463,6 +480,20 @@ transitions:
         "{}",
         it.message
     );
+}
+
+/// Beginning anew is another life.
+#[test]
+fn no_endless_loop_by_creating_again() {
+    let text = "
+lifecycle: t.thing
+create: { by: agent, again: revive }
+states: { OPEN: { initial: true }, DONE: { final: true } }
+transitions:
+  finish: { from: OPEN, to: DONE, by: agent }
+  revive: { from: DONE, to: OPEN, by: agent }
+";
+    assert!(pack(&[PACK, text]).findings().is_empty());
 }
 
 /// Where a person decides each time, it is only a note; and a clock that runs through it ends it.

@@ -37,7 +37,6 @@ fn findings_are_shown_like_the_mistakes_of_the_loader() {
 #[test]
 fn findings_are_given_to_machines() {
     let loaded = pack(&[PACK, THING]);
-    let places = loaded.problems().to_json(&loaded.sources);
-    let found: Vec<_> = loaded.findings().iter().map(|it| it.to_json()).collect();
-    insta::assert_snapshot!(format!("{:#}\n{places:#}", serde_json::Value::from(found)));
+    let json = trackside_check::to_json(&loaded.findings(), &loaded.sources, &loaded.files);
+    insta::assert_snapshot!(format!("{json:#}"));
 }

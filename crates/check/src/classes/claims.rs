@@ -158,13 +158,15 @@ fn covers(study: &Study<'_>, first: &Arm, late: &Arm) -> bool {
     // What the first does not take makes it refuse, and the next is tried.
     let takes_as_much = late.takes.iter().all(|it| first.takes.iter().any(|other| other.name == it.name));
     let calm = first.then.set.is_empty() && first.keep.is_empty() && first.then.lease.is_none();
+    let given = Given { states: &late.from.0, who: None, takes: &[] };
     free && asks_nothing
         && open_there
         && aims_surely
         && takes_as_much
         && calm
         && late.from.0.iter().all(|it| first.from.has(it))
-        && implies(study.facts, &late.by, &first.by, Given { states: &late.from.0, who: None, takes: &[] })
+        && implies(study.facts, &late.by, &first.by, given)
+        && possible(study.facts, &[&late.by], given)
 }
 
 /// Moves for the engine alone that no rule makes.

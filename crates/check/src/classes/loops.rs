@@ -26,7 +26,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
             .graph
             .moves
             .iter()
-            .filter(|it| study.graph.is_reached(it.from) && it.arm.is_some() && !is_bounded(life, it))
+            .filter(|it| study.graph.is_reached(it.from) && goes_on(life, it) && !is_bounded(life, it))
             .collect();
         let alone: Vec<&Move<'_>> =
             free.iter().filter(|it| it.who.iter().any(|it| *it != Who::Human)).copied().collect();
@@ -79,6 +79,11 @@ fn finding(study: &Study<'_>, round: &[&Move<'_>], severity: Severity, found: &m
             .weighing(severity)
             .by_way_of(route),
     );
+}
+
+/// Beginning anew after an end is another life.
+fn goes_on(life: &Lifecycle, it: &Move<'_>) -> bool {
+    it.arm.is_some() && life.states.get(it.from).is_some_and(|it| !it.last)
 }
 
 /// Whether something on the way counts or limits it.

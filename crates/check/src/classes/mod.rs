@@ -1,6 +1,7 @@
 //! One file per question that is asked about a pack.
 
 mod approvals;
+mod changes;
 mod claims;
 mod conditions;
 mod consequences;
@@ -27,6 +28,7 @@ pub const ALL: &[Question] = &[
     consequences::check,
     who::check,
     requirements::check,
+    changes::check,
     approvals::check,
     told::check,
     loops::check,

@@ -6,6 +6,7 @@ use super::listed;
 use crate::class::Class;
 use crate::finding::Finding;
 use crate::survey::{Study, Survey};
+use crate::targets::after;
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
@@ -58,16 +59,12 @@ fn is_trap(study: &Study<'_>, state: usize) -> bool {
 
 fn traps(study: &Study<'_>, found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
-    for state in (0..graph.states.len()).filter(|it| is_trap(study, *it)) {
-        let name = graph.name(state);
+    for (state, name) in graph.states.iter().enumerate().filter(|(it, _)| is_trap(study, *it)) {
         let closed: Vec<String> = life
             .transitions
             .iter()
             .flat_map(|it| &it.arms)
-            .filter(|arm| {
-                arm.from.has(name)
-                    && crate::targets::after(life, arm, &graph.states[state]).iter().any(|it| it != name)
-            })
+            .filter(|arm| arm.from.has(name) && after(life, arm, name).iter().any(|it| it != name))
             .map(|it| format!("`{}`", it.transition))
             .collect();
         let message = if closed.is_empty() {

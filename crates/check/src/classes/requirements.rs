@@ -3,24 +3,24 @@
 use std::collections::BTreeSet;
 
 use trackside_lifecycle::guard::Outline;
-use trackside_lifecycle::model::{Consequences, Lifecycle, Read, Spot, Take};
+use trackside_lifecycle::model::{Consequences, Lifecycle, Spot, Take};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Way;
 
 use crate::class::Class;
 use crate::finding::Finding;
+use crate::firing::Firing;
 use crate::graph::Move;
 use crate::parts::{Origin, arm_way, parts};
 use crate::survey::{Study, Survey};
-use crate::targets::targets;
+use crate::targets::{after, targets};
+use crate::truth::Who;
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
         let furnished = furnished(survey, study.name());
-        let have = have(study, &furnished);
-        required(study, &have, &furnished, found);
-        frozen(study, found);
-        holding(study, found);
+        let have = have(study, &survey.firings, &furnished);
+        required(study, &survey.firings, &have, &furnished, found);
     }
 }
 
@@ -38,7 +38,7 @@ fn furnished(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
 }
 
 /// The fields that may be there in each state.
-fn have(study: &Study<'_>, furnished: &BTreeSet<Name>) -> Vec<BTreeSet<Name>> {
+fn have(study: &Study<'_>, firings: &[Firing], furnished: &BTreeSet<Name>) -> Vec<BTreeSet<Name>> {
     let (life, graph) = (study.life(), &study.graph);
     let mut have: Vec<BTreeSet<Name>> = vec![BTreeSet::new(); graph.states.len()];
     if let Some(initial) = graph.place(&life.initial).and_then(|it| have.get_mut(it)) {
@@ -47,20 +47,16 @@ fn have(study: &Study<'_>, furnished: &BTreeSet<Name>) -> Vec<BTreeSet<Name>> {
     loop {
         let before = have.clone();
         for it in &graph.moves {
-            let after = moved(life, it, before.get(it.from));
+            let after = moved(life, it, before.get(it.from), firings);
             if let Some(there) = have.get_mut(it.to) {
                 there.extend(after);
             }
         }
         for part in parts(life) {
             let here: Vec<Name> = match part.origin {
-                Origin::Arm(arm) => arm
-                    .from
-                    .0
-                    .iter()
-                    .filter(|it| crate::targets::after(life, arm, it).contains(it))
-                    .cloned()
-                    .collect(),
+                Origin::Arm(arm) => {
+                    arm.from.0.iter().filter(|it| after(life, arm, it).contains(it)).cloned().collect()
+                }
                 Origin::Choice(arm, choice) => arm
                     .from
                     .0
@@ -103,10 +99,16 @@ fn created(life: &Lifecycle, furnished: &BTreeSet<Name>) -> BTreeSet<Name> {
 }
 
 /// The fields that may be there after a move.
-fn moved(life: &Lifecycle, it: &Move<'_>, before: Option<&BTreeSet<Name>>) -> BTreeSet<Name> {
+fn moved(
+    life: &Lifecycle,
+    it: &Move<'_>,
+    before: Option<&BTreeSet<Name>>,
+    firings: &[Firing],
+) -> BTreeSet<Name> {
     let mut fields = before.cloned().unwrap_or_default();
     if let Some(arm) = it.arm {
-        fields.extend(arm.takes.iter().filter(|it| it.stored).map(|it| it.name.clone()));
+        let stored = arm.takes.iter().filter(|it| it.stored).map(|it| &it.name);
+        fields.extend(stored.filter(|name| is_brought(life, it, name, firings)).cloned());
     }
     let exit = life.states.get(it.from).map(|it| &it.exit);
     let enter = life.states.get(it.to).map(|it| &it.enter);
@@ -114,6 +116,13 @@ fn moved(life: &Lifecycle, it: &Move<'_>, before: Option<&BTreeSet<Name>>) -> BT
         laid(life, &mut fields, then, true);
     }
     fields
+}
+
+/// Whether somebody may send it; where only the engine moves, a rule must.
+fn is_brought(life: &Lifecycle, it: &Move<'_>, field: &Name, firings: &[Firing]) -> bool {
+    let fires = |firing: &&Firing| firing.lifecycle == life.name && firing.fire == it.by;
+    it.who.iter().any(|it| *it != Who::Engine)
+        || firings.iter().filter(fires).any(|it| it.brings.as_ref().is_none_or(|it| it.contains(field)))
 }
 
 fn laid(life: &Lifecycle, fields: &mut BTreeSet<Name>, then: &Consequences, clears: bool) {
@@ -138,6 +147,7 @@ fn is_nothing(value: &Outline) -> bool {
 
 fn required(
     study: &Study<'_>,
+    firings: &[Firing],
     have: &[BTreeSet<Name>],
     furnished: &BTreeSet<Name>,
     found: &mut Vec<Finding>,
@@ -145,7 +155,7 @@ fn required(
     let (life, graph) = (study.life(), &study.graph);
     for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
         let Some(state) = life.states.get(it.to) else { continue };
-        let there = moved(life, it, have.get(it.from));
+        let there = moved(life, it, have.get(it.from), firings);
         for (field, _) in state.require.iter().filter(|(field, _)| !there.contains(field)) {
             let message = format!(
                 "`{}` leads to {}, which requires `{field}`: it does not bring it, and nothing before it can",
@@ -171,69 +181,5 @@ fn required(
             message,
             advice,
         ));
-    }
-}
-
-/// Ways out that change what is frozen.
-fn frozen(study: &Study<'_>, found: &mut Vec<Finding>) {
-    let (life, graph) = (study.life(), &study.graph);
-    for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
-        let (Some(from), Some(to)) = (life.states.get(it.from), life.states.get(it.to)) else { continue };
-        for field in &from.frozen {
-            let asked = it.arm.is_some_and(|arm| {
-                arm.takes.iter().any(|it| it.stored && it.required.is_some() && it.name == *field)
-            });
-            let parts =
-                [it.arm.map(|it| &it.then), it.choice.map(|it| &it.then), Some(&from.exit), Some(&to.enter)];
-            let set = parts.into_iter().flatten().flat_map(|it| &it.set).any(|assign| {
-                matches!(&assign.spot, Spot::Field(name) if name == field)
-                    && !keeps(life, field, &assign.value.outline())
-            });
-            if asked || set {
-                let how = if asked { "requires a new" } else { "sets" };
-                let message = format!(
-                    "`{}` {how} `{field}`, which is frozen in {}: it is refused unless nothing changes",
-                    it.by, from.name
-                );
-                let advice =
-                    format!("take `{field}` out of `frozen`, or change it before it comes to {}", from.name);
-                let way = it.arm.map_or_else(|| Way::of(["states", &from.name, "frozen"]), arm_way);
-                found.push(
-                    Finding::new(Class::FrozenChange, study.name(), way, message, advice)
-                        .by_way_of(graph.route(it.from)),
-                );
-            }
-        }
-    }
-}
-
-fn keeps(life: &Lifecycle, field: &Name, value: &Outline) -> bool {
-    match value {
-        Outline::Read(slot, members) if members.is_empty() => {
-            matches!(life.reads.get(slot.0 as usize), Some(Read::Field(it) | Read::Was(it)) if it == field)
-        }
-        // Under some condition it is kept.
-        Outline::If(parts) => parts.iter().skip(1).any(|it| keeps(life, field, it)),
-        _ => false,
-    }
-}
-
-/// Leases that are asked for and that nobody is given.
-fn holding(study: &Study<'_>, found: &mut Vec<Finding>) {
-    let life = study.life();
-    let granted =
-        |slot: &Name| parts(life).iter().any(|it| it.then.lease.as_ref().is_some_and(|it| it.slot == *slot));
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
-        if let Some(slot) = arm.holding.as_ref().filter(|it| !granted(it)) {
-            let message = format!("`{}` needs the lease `{slot}`, which nothing grants", arm.transition);
-            let advice = format!("grant it where the work begins: `lease: {slot}`");
-            found.push(Finding::new(
-                Class::NeverGranted,
-                study.name(),
-                arm_way(arm).key("holding"),
-                message,
-                advice,
-            ));
-        }
     }
 }
