@@ -121,8 +121,11 @@ fn wrong(path: &Path, why: &str) -> Failed {
     (format!("{}: {why}", path.display()), exit::USAGE)
 }
 
+/// Packs by name, and the lifecycle that was named, if one was.
+type Named = (BTreeMap<Name, Arc<Pack>>, Option<Name>);
+
 /// The packs at a path, compiled, and the lifecycle it names if it is a file.
-fn packs_at(path: &Path) -> Result<(BTreeMap<Name, Arc<Pack>>, Option<Name>), Failed> {
+fn packs_at(path: &Path) -> Result<Named, Failed> {
     let past = Past::of(path).map_err(|it| (it, exit::USAGE))?;
     let path: PathBuf = past.as_ref().map_or_else(|| path.to_owned(), |it| it.path().to_owned());
     let mut sources = Sources::default();

@@ -77,7 +77,7 @@ impl<'a> Play<'a> {
                 if accepted.entries.is_empty() {
                     return;
                 }
-                if after.view.seq % RESTARTS == 0
+                if after.view.seq.is_multiple_of(RESTARTS)
                     && let Some(why) = restart::differs(&self.stage.law, scene, &command)
                 {
                     into.push(surprise(scene, Surprise::Restart, command.clone(), why));

@@ -133,11 +133,10 @@ impl<'a> Rules<'a> {
         for also in &then.also {
             self.decides(&also.when);
             also.with.iter().for_each(|(_, it)| self.decide(it));
-            match also.share.as_ref().map(|it| &it.part) {
-                Some(Part::First(Much::Number(it)) | Part::Last(Much::Number(it)) | Part::Below(it)) => {
-                    self.decide(it);
-                }
-                _ => {}
+            let part = also.share.as_ref().map(|it| &it.part);
+            if let Some(Part::First(Much::Number(it)) | Part::Last(Much::Number(it)) | Part::Below(it)) = part
+            {
+                self.decide(it);
             }
         }
         for birth in &then.create {
