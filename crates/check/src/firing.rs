@@ -6,6 +6,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Way;
 
 use crate::facts::Facts;
+use crate::others::allows;
 use crate::parts::{Origin, Part, choices, parts, timer_way, timer_word};
 use crate::reads::depends;
 use crate::targets::{after, targets};
@@ -116,10 +117,13 @@ fn own(facts: &Facts<'_>, all: &mut Vec<Firing>) {
         }
         for (n, also) in part.then.also.iter().enumerate() {
             let way = part.way.clone().key("also").item(n);
-            let states = match &also.within {
+            let mut states = match &also.within {
                 Some(within) => within.0.clone(),
                 None => open_states(facts.pack, &also.to),
             };
+            if let Some(when) = &also.when {
+                states.retain(|it| allows(life, when, &also.on, it));
+            }
             push(Firing {
                 lifecycle: also.to.clone(),
                 states,

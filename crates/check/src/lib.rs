@@ -11,6 +11,7 @@ mod finding;
 mod firing;
 mod graph;
 mod locate;
+mod others;
 mod parts;
 mod reads;
 mod survey;

@@ -206,6 +206,34 @@ states: {{ OPEN: {{ initial: true }}, WORK: {{}}, DONE: {{ final: true }} }}
     }
 }
 
+/// Another that is where the engine may not move it refuses the whole, unless a condition says that it is not there.
+#[test]
+fn dead_consequence_in_some_states_of_another() {
+    let boss = "
+lifecycle: t.boss
+create: { by: human }
+states: { FREE: { initial: true }, BUSY: {} }
+transitions:
+  call:
+    - { from: FREE, to: BUSY, by: engine }
+    - { from: BUSY, by: human }
+  rest: { from: BUSY, to: FREE, by: human || agent }
+";
+    let thing = "
+lifecycle: t.thing
+fields: { boss: { type: string } }
+refs: { chief: { to: t.boss, by: boss } }
+create: { by: human }
+states: { OPEN: { initial: true }, DONE: { final: true } }
+transitions: { finish: { from: OPEN, to: DONE, by: human, also: [ { on: chief, fire: call } ] } }
+";
+    let found = pack(&[PACK, boss, thing]).findings();
+    assert_eq!(codes(&found), ["dead-consequence"], "{found:#?}");
+    assert_eq!(found[0].severity.word(), "warning");
+    let careful = thing.replace("fire: call }", "fire: call, when: chief.state == 'FREE' }");
+    assert!(pack(&[PACK, boss, &careful]).findings().is_empty());
+}
+
 /// A supervisor is the system: what it fires must admit that.
 #[test]
 fn dead_consequence_of_supervision() {

@@ -117,14 +117,17 @@ fn blocked(facts: &Facts<'_>, arm: &Arm, firing: &Firing, states: &[Name], asks:
 fn fired(study: &Study<'_>, firing: &Firing, found: &mut Vec<Finding>) {
     let reached = |it: &&Name| study.graph.place(it).is_some_and(|it| study.graph.is_reached(it));
     let states: Vec<&Name> = firing.states.iter().filter(reached).collect();
-    let bars: Vec<(&Name, Bar)> =
+    let mut bars: Vec<(&Name, Bar)> =
         states.iter().filter_map(|it| bar(study.facts, firing, it).map(|bar| (*it, bar))).collect();
-    let Some((first, why)) = bars.first() else { return };
     let all = bars.len() == states.len();
-    let partly = firing.sure && firing.insists;
-    if !all && !partly {
+    if !all && !firing.insists {
         return;
     }
+    if !all && !firing.sure {
+        // Where another is, is not known here; but an arm that is there and keeps the engine out refuses the whole.
+        bars.retain(|(_, it)| firing.cause == Cause::Also && matches!(it, Bar::Who(_)));
+    }
+    let Some((first, why)) = bars.first() else { return };
     // Of several reasons the most telling, with its states.
     let same: Vec<&str> = bars.iter().filter(|(_, it)| it == why).map(|(state, _)| state.as_str()).collect();
     let reason = why.says(&firing.fire, &listed(&same));
