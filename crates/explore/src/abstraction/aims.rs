@@ -1,0 +1,111 @@
+//! Where a move may go.
+
+use trackside_lifecycle::model::{Aim, Choice};
+use trackside_lifecycle::name::Name;
+
+use super::cond::Cond;
+use super::domain::Abs;
+use super::draft::{Case, Choices, Work};
+use super::tree::may_if;
+
+impl<'a> Work<'a, '_> {
+    /// Every target, with the choice that leads there.
+    pub(super) fn aimed(&self, all: Vec<Case<'a>>) -> Vec<(Vec<Case<'a>>, Option<&'_ Choice>)> {
+        match self.rule.choices {
+            Choices::One(aim) => {
+                let cases = all.into_iter().flat_map(|it| self.targets(it, aim)).collect();
+                vec![(cases, None)]
+            }
+            Choices::First(choices) => {
+                let mut sorted = Vec::new();
+                for (n, choice) in choices.iter().enumerate() {
+                    let mut cases = Vec::new();
+                    for case in &all {
+                        for mut case in self.targets(case.clone(), &choice.aim) {
+                            for earlier in choices.iter().take(n) {
+                                case.when.push(may_if(&case.frame, earlier.when.as_ref(), false));
+                            }
+                            case.when.push(may_if(&case.frame, choice.when.as_ref(), true));
+                            cases.push(case);
+                        }
+                    }
+                    cases.retain(|it| Cond::all(it.when.iter().cloned()) != Cond::Never);
+                    sorted.push((cases, Some(choice)));
+                }
+                sorted
+            }
+        }
+    }
+
+    /// The states that an aim may stand for.
+    fn targets(&self, case: Case<'a>, aim: &Aim) -> Vec<Case<'a>> {
+        let life = self.shape.life;
+        let aimed = |to: Option<&Name>, when: Cond| {
+            let mut case = case.clone();
+            case.when.push(when);
+            case.to = to.cloned();
+            case
+        };
+        // When the state that is counted from is this one.
+        let base = |of: Option<&Name>, state: &Name| match of.map(|it| (it, self.shape.fields.get(it))) {
+            None => {
+                if *state == *self.from {
+                    Cond::Always
+                } else {
+                    Cond::Never
+                }
+            }
+            Some((_, None)) => Cond::Always,
+            Some((_, Some(variable))) => {
+                let values = self.shape.encode(*variable, &Abs::Known(state.into()));
+                let here = case.frame.when(*variable, &values);
+                let null = case.frame.when(*variable, &[0]);
+                if *state == *self.from { Cond::any([here, null]) } else { here }
+            }
+        };
+        match aim {
+            Aim::Stay => vec![aimed(None, Cond::Always)],
+            Aim::State(name) => vec![aimed(Some(name), Cond::Always)],
+            Aim::Table(table) => {
+                table.get(self.from).map(|it| aimed(Some(it), Cond::Always)).into_iter().collect()
+            }
+            Aim::Field(field) => {
+                let states = life.states.iter().map(|it| &it.name);
+                match self.shape.fields.get(field) {
+                    Some(variable) => states
+                        .map(|it| {
+                            let values = self.shape.encode(*variable, &Abs::Known(it.into()));
+                            aimed(Some(it), case.frame.when(*variable, &values))
+                        })
+                        .collect(),
+                    None => states.map(|it| aimed(Some(it), Cond::Always)).collect(),
+                }
+            }
+            Aim::Next { of } => life
+                .path
+                .iter()
+                .zip(life.path.iter().skip(1))
+                .map(|(state, next)| aimed(Some(next), base(of.as_ref(), state)))
+                .collect(),
+            Aim::Ask { among, earlier, of } => {
+                let asked = among.0.iter().map(|state| {
+                    let later = |it: &&Name| life.rank(state).zip(life.rank(it)).is_some_and(|(a, b)| a < b);
+                    let when = match earlier {
+                        true => Cond::any(
+                            life.states
+                                .iter()
+                                .map(|it| &it.name)
+                                .filter(later)
+                                .map(|it| base(of.as_ref(), it)),
+                        ),
+                        false => Cond::Always,
+                    };
+                    let mut case = aimed(Some(state), when);
+                    case.frame.aimed = Some(state.clone());
+                    case
+                });
+                asked.collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What a variable can hold, and how values of the language are seen through it.
+
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::model::Holds;
+
+/// A value as far as the model tells values apart.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Abs {
+    Known(Value),
+    /// A whole number that is not smaller.
+    AtLeast(i64),
+    /// The id of the first or the second actor.
+    Person(u8),
+    /// The id of somebody else, not told apart.
+    Someone,
+    /// A list of ids: bit 1 the first actor, 2 the second, 4 others.
+    People(u8),
+    /// Not null and not blank.
+    There,
+    /// Not null, but blank.
+    Blank,
+    NotNull,
+    Unknown,
+}
+
+impl Abs {
+    pub const NULL: Self = Self::Known(Value::Null);
+
+    pub fn truth(it: bool) -> Self {
+        Self::Known(Value::Bool(it))
+    }
+
+    pub fn is_true(&self) -> Option<bool> {
+        match self {
+            Self::Known(it) => it.as_bool(),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Domain {
+    /// 0: does not exist yet.
+    State(Vec<Name>),
+    /// 0: null.
+    Bool,
+    Choice(Vec<Name>),
+    /// 0: nobody.
+    Person,
+    /// 0: null.
+    People,
+    /// A whole number of the engine. 0: null; the last stands for this and more.
+    Whole(u8),
+    /// A counter. The last stands for this and more, or, if it is not told, for any number.
+    Tally {
+        most: u8,
+        told: bool,
+    },
+    /// Null, (blank,) there. What a blank one is, if it can be.
+    Presence(Option<Value>),
+}
+
+impl Domain {
+    pub fn size(&self) -> usize {
+        match self {
+            Self::State(names) | Self::Choice(names) => names.len() + 1,
+            Self::Bool => 3,
+            Self::Person => 4,
+            Self::People => 9,
+            Self::Whole(most) => usize::from(*most) + 2,
+            Self::Tally { most, .. } => usize::from(*most) + 1,
+            Self::Presence(blank) => 2 + usize::from(blank.is_some()),
+        }
+    }
+
+    pub fn holds(&self) -> Holds {
+        match self {
+            Self::Person => Holds::Person,
+            Self::People => Holds::People,
+            _ => Holds::Plain,
+        }
+    }
+
+    /// What a number stands for.
+    pub fn decode(&self, value: u8) -> Abs {
+        let place = usize::from(value);
+        let named = |names: &[Name]| match place.checked_sub(1).and_then(|it| names.get(it)) {
+            Some(name) => Abs::Known(Value::from(name)),
+            None => Abs::NULL,
+        };
+        match self {
+            Self::State(names) | Self::Choice(names) => named(names),
+            Self::Bool => {
+                if value == 0 {
+                    Abs::NULL
+                } else {
+                    Abs::truth(value == 2)
+                }
+            }
+            Self::Person => match value {
+                0 => Abs::NULL,
+                1 | 2 => Abs::Person(value),
+                _ => Abs::Someone,
+            },
+            Self::People => {
+                if value == 0 {
+                    Abs::NULL
+                } else {
+                    Abs::People(value - 1)
+                }
+            }
+            Self::Whole(most) => match value {
+                0 => Abs::NULL,
+                it if it > *most => Abs::AtLeast(i64::from(*most)),
+                it => Abs::Known(Value::Int(i64::from(it - 1))),
+            },
+            Self::Tally { most, told } => match value {
+                it if it < *most => Abs::Known(Value::Int(i64::from(it))),
+                _ if *told => Abs::AtLeast(i64::from(*most)),
+                _ => Abs::There,
+            },
+            Self::Presence(blank) => match (value, blank) {
+                (0, _) => Abs::NULL,
+                (1, Some(Value::Text(_))) => Abs::Blank,
+                (1, Some(empty)) => Abs::Known(empty.clone()),
+                _ => Abs::There,
+            },
+        }
+    }
+
+    /// Every number that may stand for a value; none if the value does not fit.
+    pub fn encode(&self, value: &Abs) -> Vec<u8> {
+        let all =
+            |from: u8| (from..).take(self.size().saturating_sub(usize::from(from))).collect::<Vec<u8>>();
+        if matches!(value, Abs::Unknown) {
+            return all(0);
+        }
+        if *value == Abs::NULL {
+            return vec![0];
+        }
+        match self {
+            Self::State(names) | Self::Choice(names) => match value {
+                Abs::Known(Value::Text(text)) => names
+                    .iter()
+                    .position(|it| **it == **text)
+                    .and_then(|it| u8::try_from(it + 1).ok())
+                    .into_iter()
+                    .collect(),
+                Abs::Known(_) => Vec::new(),
+                _ => all(1),
+            },
+            Self::Bool => match value.is_true() {
+                Some(it) => vec![1 + u8::from(it)],
+                None => all(1),
+            },
+            Self::Person => match value {
+                Abs::Person(it) => vec![*it],
+                // A word in a definition names neither of the two actors.
+                Abs::Someone | Abs::Known(_) => vec![3],
+                _ => all(1),
+            },
+            Self::People => match value {
+                Abs::People(bits) => vec![1 + bits],
+                Abs::Known(Value::List(list)) if list.is_empty() => vec![1],
+                Abs::Known(_) => vec![1 + 4],
+                Abs::There => all(2),
+                _ => all(1),
+            },
+            Self::Whole(most) => match value {
+                Abs::Known(Value::Int(it)) if *it >= 0 => vec![1 + saturated(*it, *most)],
+                Abs::AtLeast(it) => (1 + saturated(*it, *most)..=1 + most).collect(),
+                _ => all(1),
+            },
+            Self::Tally { most, .. } => match value {
+                Abs::Known(Value::Int(it)) if *it >= 0 => vec![saturated(*it, *most)],
+                Abs::AtLeast(it) => (saturated(*it, *most)..=*most).collect(),
+                _ => all(0),
+            },
+            Self::Presence(blank) => {
+                let there = 1 + u8::from(blank.is_some());
+                match value {
+                    Abs::Known(it) if it.is_blank() => {
+                        if blank.is_some() {
+                            vec![1]
+                        } else {
+                            vec![there]
+                        }
+                    }
+                    Abs::Blank => {
+                        if blank.is_some() {
+                            vec![1]
+                        } else {
+                            Vec::new()
+                        }
+                    }
+                    Abs::People(0) => vec![1],
+                    Abs::NotNull => all(1),
+                    _ => vec![there],
+                }
+            }
+        }
+    }
+
+    /// The numbers that stand for something that is not blank.
+    pub fn present(&self) -> Vec<u8> {
+        let size = u8::try_from(self.size()).unwrap_or(u8::MAX);
+        match self {
+            Self::Presence(Some(_)) => vec![2],
+            Self::People => (2..size).collect(),
+            Self::Tally { .. } => (0..size).collect(),
+            _ => (1..size).collect(),
+        }
+    }
+
+    /// The number that a field without a value has.
+    pub fn labels(&self) -> Vec<String> {
+        let named = |none: &str, names: &[Name]| {
+            std::iter::once(none.to_owned()).chain(names.iter().map(ToString::to_string)).collect()
+        };
+        let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+        match self {
+            Self::State(names) => named("absent", names),
+            Self::Choice(names) => named("null", names),
+            Self::Bool => words(&["null", "false", "true"]),
+            Self::Person => words(&["nobody", "a1", "a2", "other"]),
+            Self::People => words(&[
+                "null",
+                "{}",
+                "{a1}",
+                "{a2}",
+                "{a1,a2}",
+                "{other}",
+                "{a1,other}",
+                "{a2,other}",
+                "{a1,a2,other}",
+            ]),
+            Self::Whole(most) => {
+                let numbers =
+                    (0..=*most).map(|it| if it == *most { format!("{it}+") } else { it.to_string() });
+                std::iter::once("null".to_owned()).chain(numbers).collect()
+            }
+            Self::Tally { most, .. } => {
+                (0..=*most).map(|it| if it == *most { format!("{it}+") } else { it.to_string() }).collect()
+            }
+            Self::Presence(None) => words(&["null", "there"]),
+            Self::Presence(Some(_)) => words(&["null", "blank", "there"]),
+        }
+    }
+}
+
+fn saturated(number: i64, most: u8) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX).min(most)
+}

@@ -1,0 +1,112 @@
+//! The finite model: variables, moves, and what is claimed of them.
+
+use std::collections::BTreeSet;
+
+use trackside_lifecycle::name::Name;
+
+use super::alpha::Follows;
+use super::cond::Cond;
+
+/// One lifecycle, abstracted: a few entities that each have the same variables and the same moves.
+#[derive(Clone, Debug)]
+pub struct AbstractModel {
+    pub lifecycle: Name,
+    /// How many entities there are.
+    pub entities: usize,
+    /// The variables of one entity; the first is its state, where 0 means that it does not exist yet.
+    pub variables: Vec<Variable>,
+    pub moves: Vec<Move>,
+    /// What never becomes true, if the properties of the lifecycle hold.
+    pub claims: Vec<Claim>,
+    /// Properties that cannot be said here, and are left to the exploration of the law itself.
+    pub not_claimed: Vec<String>,
+    /// Every step of an entity that the model allows: the state before (none: it was created), the trigger, the state after.
+    pub steps: BTreeSet<(Option<Name>, Name, Name)>,
+    /// What was left out to keep it small.
+    pub left_out: Vec<String>,
+    /// What each variable follows of a real entity.
+    pub(super) follows: Vec<Follows>,
+}
+
+/// A small whole number of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    /// What each of its values stands for.
+    pub values: Vec<String>,
+    pub holds: Holds,
+}
+
+/// What a variable is about, as far as symmetry cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    Plain,
+    /// Nobody, the first actor, the second, somebody else.
+    Person,
+    /// Null, then sets of those three.
+    People,
+}
+
+/// An atomic change of one entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    pub name: String,
+    pub when: Cond,
+    /// All at once: every right side is read before any left side is written.
+    pub changes: Vec<(usize, To)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum To {
+    Value(u8),
+    /// What that variable holds.
+    Of(usize),
+    /// One more than it is, up to this.
+    More(u8),
+}
+
+/// Something that is bad of one entity: a property holds if no entity ever gets there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub name: String,
+    pub bad: Cond,
+    /// Nothing it reads was weakened.
+    pub exact: bool,
+    /// Getting there is wished for: the property holds if some entity may.
+    pub wished: bool,
+}
+
+impl AbstractModel {
+    /// The values of every entity at the start: nothing exists.
+    pub fn start(&self) -> Vec<u8> {
+        vec![0; self.variables.len() * self.entities]
+    }
+
+    /// The variables that some move or claim depends on.
+    pub(super) fn read(&self) -> BTreeSet<usize> {
+        let mut read = BTreeSet::from([0]);
+        let conditions = self.moves.iter().map(|it| &it.when).chain(self.claims.iter().map(|it| &it.bad));
+        conditions.for_each(|it| it.reads(&mut read));
+        loop {
+            let before = read.len();
+            for (variable, to) in self.moves.iter().flat_map(|it| &it.changes) {
+                if let (true, To::Of(from)) = (read.contains(variable), to) {
+                    read.insert(*from);
+                }
+            }
+            if read.len() == before {
+                return read;
+            }
+        }
+    }
+
+    /// The states, without "does not exist yet".
+    pub fn states(&self) -> &[String] {
+        self.variables.first().and_then(|it| it.values.get(1..)).unwrap_or_default()
+    }
+
+    /// That an entity is in the state of this number.
+    pub fn is_in(&self, state: usize) -> Cond {
+        Cond::Is(0, u8::try_from(state + 1).unwrap_or(u8::MAX))
+    }
+}

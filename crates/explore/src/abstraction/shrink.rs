@@ -1,0 +1,103 @@
+//! A model that is small enough: by a stated rule, and saying what it left out.
+
+use std::collections::BTreeSet;
+
+use trackside_lifecycle::model::{Lifecycle, Pack};
+
+use super::build::build;
+use super::explore::verdicts;
+use super::model::AbstractModel;
+use super::shape::{SETTINGS, Shape, part};
+
+/// How large a model may become.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Most worlds, all entities together and without symmetry.
+    pub worlds: usize,
+    /// Most moves of one entity.
+    pub moves: usize,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { worlds: 60_000, moves: 900 }
+    }
+}
+
+/// The models of a lifecycle: two entities, as far as they stay small enough; and where something had to be left out for that,
+/// also one entity, for which less has to go.
+pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractModel> {
+    let idle = idle(pack, life);
+    if life.one {
+        return vec![fitting(pack, life, size, &idle, 1)];
+    }
+    let pair = fitting(pack, life, size, &idle, 2);
+    if pair.left_out.is_empty() {
+        return vec![pair];
+    }
+    let alone = fitting(pack, life, size, &idle, 1);
+    vec![pair, alone]
+}
+
+/// The coarsest model: nothing but states, whatever the settings are.
+pub fn coarsest(pack: &Pack, life: &Lifecycle) -> AbstractModel {
+    let settings = BTreeSet::from([SETTINGS.to_owned()]);
+    let parts = Shape::new(life, &settings).least_first();
+    build(pack, life, &parts.into_iter().chain(settings).collect(), 1)
+}
+
+/// A model with everything that conditions look at, or without the parts that matter least, as few of them as will do.
+fn fitting(
+    pack: &Pack,
+    life: &Lifecycle,
+    size: Size,
+    idle: &BTreeSet<String>,
+    entities: usize,
+) -> AbstractModel {
+    let order = Shape::new(life, idle).least_first();
+    let each = if entities == 2 { size.worlds.isqrt() } else { size.worlds };
+    // The entities share nothing, so one of them tells how many worlds there are.
+    let without = |many: usize| -> (AbstractModel, bool) {
+        let left_out = idle.iter().chain(order.iter().take(many)).cloned().collect();
+        let mut model = build(pack, life, &left_out, entities);
+        model.left_out = order.iter().take(many).cloned().collect();
+        let one = AbstractModel { entities: 1, ..model.clone() };
+        let fits = model.moves.len() <= size.moves && verdicts(&one, false, each + 1, 2, None).worlds <= each;
+        (model, fits)
+    };
+    let (mut too_few, mut enough) = (0, order.len());
+    let (mut best, fits) = without(0);
+    if fits {
+        return best;
+    }
+    (best, _) = without(enough);
+    while enough - too_few > 1 {
+        let middle = too_few + (enough - too_few) / 2;
+        let (model, fits) = without(middle);
+        if fits {
+            (enough, best) = (middle, model);
+        } else {
+            too_few = middle;
+        }
+    }
+    best
+}
+
+/// The parts that decide nothing: no move and no claim depends on them.
+fn idle(pack: &Pack, life: &Lifecycle) -> BTreeSet<String> {
+    let mut idle = BTreeSet::new();
+    loop {
+        let model = build(pack, life, &idle, 1);
+        let read = model.read();
+        let decides = |name: &String| {
+            let variables = model.variables.iter().enumerate().filter(|(_, it)| part(&it.name) == *name);
+            variables.into_iter().any(|(number, _)| read.contains(&number))
+        };
+        let parts = Shape::new(life, &idle).least_first();
+        let more: Vec<String> = parts.into_iter().filter(|it| !decides(it)).collect();
+        if more.is_empty() {
+            return idle;
+        }
+        idle.extend(more);
+    }
+}
