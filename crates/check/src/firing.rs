@@ -101,7 +101,7 @@ fn own(facts: &Facts<'_>, all: &mut Vec<Firing>) {
         }
     }
     for part in parts(life) {
-        let (mut states, sure) = landing(life, &part);
+        let (mut states, sure) = landing(facts, &part);
         states.sort();
         states.dedup();
         for (n, then) in part.then.then.iter().enumerate() {
@@ -175,12 +175,12 @@ fn own(facts: &Facts<'_>, all: &mut Vec<Firing>) {
         if let Some(lost) = &slot.lost {
             let way = Way::of(["slots", &slot.name, "lost"]);
             let what = format!("the loss of lease `{}`", slot.name);
-            let states = held_in(life, &slot.name);
+            let states = held_in(facts, &slot.name);
             push(Firing { states, ..base(Cause::Lost, way, what, lost) });
         }
     }
     for effect in &life.effects {
-        let states = asked_in(life, &effect.name);
+        let states = asked_in(facts, &effect.name);
         for (key, home) in [("ok", &effect.ok), ("failed", &effect.failed)] {
             if let Some(home) = home {
                 let way = Way::of(["effects", &effect.name, key]);
@@ -224,12 +224,15 @@ fn where_true(facts: &Facts<'_>, when: Option<&Guard>, states: &[Name]) -> Vec<N
 }
 
 /// Where the entity is once a part has been carried out, and whether that is certain.
-pub fn landing(life: &Lifecycle, part: &Part<'_>) -> (Vec<Name>, bool) {
+pub fn landing(facts: &Facts<'_>, part: &Part<'_>) -> (Vec<Name>, bool) {
+    let life = facts.life;
     match part.origin {
         Origin::Create => (vec![life.initial.clone()], true),
         Origin::Arm(arm) => (arm.from.0.iter().flat_map(|it| after(life, arm, it)).collect(), true),
         Origin::Choice(arm, choice) => {
-            let all = arm.from.0.iter().flat_map(|it| targets(life, &choice.aim, it)).collect();
+            // From some of its states it may never be chosen.
+            let from = where_true(facts, choice.when.as_ref(), &arm.from.0);
+            let all = from.iter().flat_map(|it| targets(life, &choice.aim, it)).collect();
             (all, arm.then.then.is_empty())
         }
         Origin::Always(state, choice) => (targets(life, &choice.aim, state), true),
@@ -269,11 +272,12 @@ fn counted_in(life: &Lifecycle, counter: &Name) -> Vec<Name> {
 }
 
 /// Where a lease can be held: where it is granted, and wherever one gets to without its release.
-pub fn held_in(life: &Lifecycle, slot: &Name) -> Vec<Name> {
+pub fn held_in(facts: &Facts<'_>, slot: &Name) -> Vec<Name> {
+    let life = facts.life;
     let mut held: Vec<Name> = Vec::new();
     for part in parts(life) {
         if part.then.lease.as_ref().is_some_and(|it| it.slot == *slot) {
-            held.extend(landing(life, &part).0);
+            held.extend(landing(facts, &part).0);
         }
     }
     // A condition that asks whether it is held knows what it does.
@@ -302,6 +306,10 @@ pub fn held_in(life: &Lifecycle, slot: &Name) -> Vec<Name> {
         next += 1;
         for arm in life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.from.has(&from)) {
             for (choice, aim) in crate::parts::aims(arm) {
+                let when = choice.and_then(|it| choices(arm).get(it)).and_then(|it| it.when.as_ref());
+                if where_true(facts, when, std::slice::from_ref(&from)).is_empty() {
+                    continue;
+                }
                 for to in targets(life, aim, &from) {
                     if !held.contains(&to) && keeps(arm, choice, &from, &to) {
                         held.push(to);
@@ -317,11 +325,11 @@ pub fn held_in(life: &Lifecycle, slot: &Name) -> Vec<Name> {
 }
 
 /// Where an entity is right after an effect was asked for.
-pub fn asked_in(life: &Lifecycle, effect: &Name) -> Vec<Name> {
+pub fn asked_in(facts: &Facts<'_>, effect: &Name) -> Vec<Name> {
     let mut all: Vec<Name> = Vec::new();
-    for part in parts(life) {
+    for part in parts(facts.life) {
         if part.then.effects.iter().any(|it| it.effect == *effect) {
-            all.extend(landing(life, &part).0);
+            all.extend(landing(facts, &part).0);
         }
     }
     all.sort();

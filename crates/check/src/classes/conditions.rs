@@ -138,7 +138,7 @@ fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
 fn follows<'a>(study: &Study<'a>, sites: &mut Vec<Site<'a>>) {
     let life = study.life();
     for part in parts(life) {
-        let states = landing(life, &part).0;
+        let states = landing(study.facts, &part).0;
         let takes: &[Take] = match part.origin {
             Origin::Arm(arm) | Origin::Choice(arm, ..) => &arm.takes,
             Origin::Create => &life.create.takes,

@@ -22,7 +22,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
 /// Results that go nowhere.
 fn homeless(study: &Study<'_>, found: &mut Vec<Finding>) {
     for effect in study.life().effects.iter().filter(|it| it.ok.is_none() && it.failed.is_none()) {
-        if asked_in(study.life(), &effect.name).is_empty() {
+        if asked_in(study.facts, &effect.name).is_empty() {
             continue;
         }
         let message = format!(
@@ -67,7 +67,7 @@ fn waits(study: &Study<'_>, found: &mut Vec<Finding>) {
     let (life, graph) = (study.life(), &study.graph);
     for effect in &life.effects {
         let homes: Vec<&Name> = [&effect.ok, &effect.failed].into_iter().flatten().collect();
-        for state in asked_in(life, &effect.name).iter().filter_map(|it| graph.place(it)) {
+        for state in asked_in(study.facts, &effect.name).iter().filter_map(|it| graph.place(it)) {
             let name = graph.name(state);
             let clocked =
                 life.timers.iter().any(|it| it.runs.has(name) && (it.then.is_some() || !it.warn.is_empty()));

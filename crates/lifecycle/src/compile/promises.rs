@@ -61,7 +61,11 @@ impl Workbench<'_> {
         Some(Property {
             says: from.says.it.clone(),
             within: self.maybe_states(&from.r#in),
-            on: on.iter().map(|it| self.transition(it)).collect(),
+            // Being created is no transition, but something that is asked for.
+            on: on
+                .iter()
+                .map(|it| if it.it == "create" { it.it.clone() } else { self.transition(it) })
+                .collect(),
             kind,
         })
     }

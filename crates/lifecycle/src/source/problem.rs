@@ -81,6 +81,11 @@ impl Problems {
         self.found.push_mut(Problem { severity, code, message, at, hint: None, example: None, path })
     }
 
+    /// Leaves out what somebody else tells better.
+    pub fn forget(&mut self, code: &str) {
+        self.found.retain(|it| it.code != code);
+    }
+
     /// Takes over the problems of another reader.
     pub fn extend(&mut self, other: Problems) {
         self.found.extend(other.found);
