@@ -161,8 +161,10 @@ fn judge(out: &Path) -> Done<bool> {
     for it in all.iter().filter(|it| !it.left_out.is_empty()) {
         println!("left out of {} ×{}: {}", it.lifecycle, it.entities, it.left_out.join(", "));
     }
-    for it in all.iter().filter(|it| !it.not_claimed.is_empty()) {
-        println!("left to the exploration of the law, {}: {}", it.lifecycle, it.not_claimed.join("; "));
+    let elsewhere: BTreeMap<&String, &Vec<String>> =
+        all.iter().map(|it| (&it.lifecycle, &it.not_claimed)).filter(|(_, it)| !it.is_empty()).collect();
+    for (lifecycle, properties) in elsewhere {
+        println!("left to the exploration of the law, {lifecycle}: {}", properties.join("; "));
     }
     for (number, fault) in Fault::ALL.iter().enumerate() {
         let name = format!("{fault:?}");
