@@ -131,7 +131,8 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
         let groups: Vec<String> = report.mirrors.iter().map(|it| it.join(" = ")).collect();
         print::line(&format!("  mirror images count once: {}", groups.join(", ")));
     }
-    let whole = report.stopped == Stopped::Exhausted;
+    // What nobody knew how to ask for was not followed.
+    let whole = report.stopped == Stopped::Exhausted && report.unasked.is_empty();
     for verdict in &report.verdicts {
         if shown.promise.is_some_and(|it| !verdict.says.contains(it)) {
             continue;
@@ -190,6 +191,10 @@ fn coverage(report: &Report) {
         report.covered.iter().filter(|it| it.states == 0).map(|it| it.lifecycle.as_str()).collect();
     if !absent.is_empty() {
         print::line(&painted_data(&format!("  not here {}", absent.join(", ")), Colour::Dim));
+    }
+    if !report.left_out.is_empty() {
+        let line = format!("  left out by this stage: {}", report.left_out.join(", "));
+        print::line(&painted_data(&line, Colour::Dim));
     }
     if !report.unasked.is_empty() {
         let list = report.unasked.join(", ");

@@ -30,6 +30,8 @@ pub struct Report {
     pub covered: Vec<Covered>,
     /// Transitions of which it is not known what to send: `asks` can say.
     pub unasked: Vec<String>,
+    /// Transitions that the stage leaves out with `only` and `without`.
+    pub left_out: Vec<String>,
 }
 
 /// What became of one promise.
@@ -142,6 +144,7 @@ pub fn explore(stage: &Stage, how: &How<'_>) -> Report {
         verdicts,
         surprises,
         covered,
+        left_out: stage.left_out(),
         unasked: stage.unasked.iter().map(|(life, event)| format!("{life}.{event}")).collect(),
     }
 }

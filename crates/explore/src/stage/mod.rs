@@ -82,23 +82,58 @@ impl Stage {
         (self.only.is_empty() || names(&self.only)) && !names(&self.without)
     }
 
+    /// Transitions that somebody could ask for, and that are not asked for here.
+    pub fn left_out(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for life in self.lives() {
+            for transition in &life.transitions {
+                let askable = transition.arms.iter().any(|it| it.by.source() != "engine");
+                if askable && !self.is_asked(&life.name, &transition.name) {
+                    all.push(format!("{}.{}", life.name, transition.name));
+                }
+            }
+        }
+        all
+    }
+
     /// Ids of one kind each, among which some may be exchanged: actors alike, entities of one lifecycle.
     pub(crate) fn interchangeable(&self) -> Vec<Vec<Name>> {
         let mut kinds: BTreeMap<String, Vec<Name>> = BTreeMap::new();
+        let given = self.start.entities().into_iter().map(|it| it.key.clone());
+        let all: BTreeSet<EntityKey> = given.chain(self.creates.iter().map(|(key, _)| key.clone())).collect();
+        let in_order = |key: &EntityKey| self.life(&key.lifecycle).is_some_and(|it| self.goes_by_id(it));
         for actor in &self.actors {
+            // Whoever has a record that is gone through in the order of ids is not like another.
+            if all.iter().any(|key| key.id.contains(actor.id.as_str()) && in_order(key)) {
+                continue;
+            }
             let kind = format!("actor {} {:?}", actor.kind.as_str(), actor.roles);
             kinds.entry(kind).or_default().push(actor.id.clone());
         }
-        let given = self.start.entities().into_iter().map(|it| it.key.clone());
-        let all: BTreeSet<EntityKey> = given.chain(self.creates.iter().map(|(key, _)| key.clone())).collect();
         for key in all {
-            let ordered = self.life(&key.lifecycle).is_some_and(|it| !it.rankings.is_empty());
+            let ordered = in_order(&key);
             let named = self.actors.iter().any(|it| key.id.contains(it.id.as_str()));
             if !ordered && !named && self.life(&key.lifecycle).is_some_and(|it| !takes_ids_apart(it)) {
                 kinds.entry(format!("of {}", key.lifecycle)).or_default().push(key.id);
             }
         }
         kinds.into_values().collect()
+    }
+
+    /// Whether entities of a lifecycle are taken one after the other in the order of their ids, so that it makes a
+    /// difference what they are called: in a ranking, by `each`, as a list, or because several react at once.
+    fn goes_by_id(&self, life: &Lifecycle) -> bool {
+        let listed = |it: &Lifecycle| {
+            let reads = it.reads.iter().any(|read| match read {
+                Read::All(name) => it.inverse(name).is_some_and(|it| it.from == life.name),
+                _ => false,
+            });
+            reads
+                || rules::consequences(it)
+                    .iter()
+                    .any(|it| it.also.iter().any(|it| it.each && it.to == life.name))
+        };
+        !life.rankings.is_empty() || !life.reactions.is_empty() || self.lives().any(|it| listed(it))
     }
 
     /// Whether what may be sent is the same after a renaming.

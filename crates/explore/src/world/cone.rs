@@ -3,7 +3,7 @@
 //! Two worlds that differ only in what no rule and no promise ever looks at go on in the same way, so they count as
 //! one. Texts for people, moments that are only written down, versions and numbers of entries are left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::guard::{Guard, Outline};
 use trackside_lifecycle::model::{Aim, Lifecycle, Look, Pack, Read, TimerKind};
@@ -24,6 +24,10 @@ pub(crate) enum Interest {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Looked {
     pub(crate) fields: BTreeMap<Name, Interest>,
+    /// Counters that are read, or that have a limit.
+    pub(crate) counters: BTreeSet<Name>,
+    /// Inverses of which somebody asks when one of them last moved.
+    pub(crate) moved: BTreeSet<Name>,
     pub(crate) previous: bool,
     pub(crate) version: bool,
     pub(crate) created: bool,
@@ -40,8 +44,6 @@ pub(crate) struct Looked {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cone {
     pub(crate) by_lifecycle: BTreeMap<Name, Looked>,
-    /// Somebody asks when one of a group last moved.
-    pub(crate) moved: bool,
 }
 
 /// Expressions that decide something.
@@ -58,7 +60,7 @@ impl Cone {
         }
         // What a field is set from matters if the field does: until nothing is added.
         loop {
-            let before = (cone.by_lifecycle.clone(), cone.moved);
+            let before = cone.by_lifecycle.clone();
             for life in &pack.lifecycles {
                 for (guard, used) in rules::of(life) {
                     let matters = match &used {
@@ -70,7 +72,7 @@ impl Cone {
                     }
                 }
             }
-            if before.0 == cone.by_lifecycle && before.1 == cone.moved {
+            if before == cone.by_lifecycle {
                 return cone;
             }
         }
@@ -110,9 +112,10 @@ impl Cone {
                 }
             }
         }
-        if !life.rankings.is_empty() {
-            self.by_lifecycle.entry(life.name.clone()).or_default().age = true;
-        }
+        let looked = self.by_lifecycle.entry(life.name.clone()).or_default();
+        looked.age = !life.rankings.is_empty();
+        let limited = life.counters.iter().filter(|it| it.limit.is_some());
+        looked.counters.extend(limited.map(|it| it.name.clone()));
     }
 
     fn look(&mut self, pack: &Pack, life: &Lifecycle, guard: &Guard) {
@@ -132,13 +135,25 @@ impl Cone {
             Read::Computed(guard) | Read::Relation(guard) => self.look(pack, life, guard),
             Read::PreviousState => looked.previous = true,
             Read::Version => looked.version = true,
-            Read::CreatedAt | Read::TotalTime => looked.created = true,
+            Read::CreatedAt => looked.created = true,
+            Read::TotalTime => {
+                looked.created = true;
+                looked.entered = true;
+            }
             Read::UpdatedAt => looked.updated = true,
             Read::StateEnteredAt | Read::TimeInState => looked.entered = true,
-            Read::TimeByState => looked.spent = true,
+            Read::TimeByState => {
+                looked.spent = true;
+                looked.entered = true;
+            }
             Read::Visits => looked.visits = true,
             Read::Fence | Read::Slot(_, trackside_lifecycle::model::SlotLook::Fence) => looked.fences = true,
-            Read::MovedAt(_) => self.moved = true,
+            Read::MovedAt(name) => {
+                looked.moved.insert(name.clone());
+            }
+            Read::Counter(name) | Read::Counters(name) => {
+                looked.counters.insert(name.clone());
+            }
             Read::Ref(name, look) => {
                 if let Some(reference) = life.reference(name) {
                     self.other(&reference.to, look, how);
@@ -170,6 +185,9 @@ impl Cone {
             Look::Version => looked.version = true,
             Look::CreatedAt => looked.created = true,
             Look::StateEnteredAt => looked.entered = true,
+            Look::Counter(name) => {
+                looked.counters.insert(name.clone());
+            }
             _ => {}
         }
     }

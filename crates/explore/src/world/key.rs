@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::FixedState;
 use trackside_engine::entity::Entity;
+use trackside_engine::key::GroupKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -52,6 +53,13 @@ pub(crate) fn render(cone: &Cone, scene: &Scene, ids: &Ids) -> Vec<Written> {
         page.text(&entity.key.id);
         if let Some(looked) = cone.by_lifecycle.get(&entity.key.lifecycle) {
             page.entity(looked, entity);
+            for name in &looked.moved {
+                let group = GroupKey { of: entity.key.clone(), name: name.clone() };
+                match scene.view.group(&group).and_then(|it| it.moved_at) {
+                    Some(at) => page.moment(at),
+                    None => page.mark(b'-'),
+                }
+            }
             if looked.age {
                 let older = entities.iter().filter(|it| {
                     it.key.lifecycle == entity.key.lifecycle && it.created_at < entity.created_at
@@ -113,7 +121,7 @@ impl Page<'_> {
             self.number(if looked.spent { stay.spent.0 } else { 0 });
         }
         self.clocks(entity);
-        for tallies in &entity.tallies {
+        for tallies in entity.tallies.iter().filter(|it| looked.counters.contains(&it.counter)) {
             self.word(&tallies.counter);
             for (key, tally) in &tallies.by_key {
                 self.text(key);
@@ -138,6 +146,7 @@ impl Page<'_> {
         for open in &entity.effects {
             self.word(&open.effect);
         }
+        self.maybe(entity.same.as_ref());
         entity.broken.iter().for_each(|it| self.word(it));
     }
 

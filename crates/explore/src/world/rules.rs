@@ -69,6 +69,24 @@ pub(crate) fn of(life: &Lifecycle) -> Vec<(&Guard, Use)> {
     all.0
 }
 
+/// What follows from anything that happens to an entity.
+pub(crate) fn consequences(life: &Lifecycle) -> Vec<&Consequences> {
+    let mut all = vec![&life.create.then];
+    for state in &life.states {
+        all.extend([&state.enter, &state.exit]);
+        all.extend(state.always.iter().map(|it| &it.then));
+    }
+    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+        all.push(&arm.then);
+        if let Target::Choices(choices) = &arm.target {
+            all.extend(choices.iter().map(|it| &it.then));
+        }
+    }
+    let warnings = life.timers.iter().map(|it| &it.warn).chain(life.counters.iter().map(|it| &it.warn));
+    all.extend(warnings.flatten().map(|it| &it.then));
+    all
+}
+
 /// Everywhere a move may lead.
 pub(crate) fn aims(target: &Target) -> Vec<&Aim> {
     match target {
