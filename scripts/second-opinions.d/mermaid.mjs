@@ -48,4 +48,11 @@ for (const name of names) {
     faults: { planted: 2, noticed: Number(refused) + Number(missed) },
   };
 }
+// A story drawn as a sequence is read, too; with a line that makes no sense it is not.
+const story = text('story', 'sequence');
+await mermaid.parse(story);
+if (await mermaid.parse(`${story}\n  nobody ->`, { suppressErrors: true })) {
+  throw new Error('a broken sequence was read');
+}
+console.log('mermaid: a story as a sequence is read, a broken one is not');
 report('mermaid', found);

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use trackside_draw::export::{dot, mermaid, scxml, xstate};
 use trackside_draw::graph::Graph;
+use trackside_draw::sequence::{Sequence, SequenceKind, SequenceStep};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::Sources;
 
@@ -122,5 +123,29 @@ fn exports_for_second_opinions() {
         write("dot", dot(graph));
         write("scxml", scxml(graph));
         write("xstate.json", xstate(graph));
+    }
+    std::fs::write(folder.join("story.sequence"), story().mermaid()).unwrap();
+}
+
+/// A story whose words are made to be misread.
+fn story() -> Sequence {
+    let kinds = [
+        SequenceKind::Ask,
+        SequenceKind::Refused,
+        SequenceKind::Timer,
+        SequenceKind::Engine,
+        SequenceKind::Crash,
+    ];
+    let step = |kind| SequenceStep {
+        from: "end".to_owned(),
+        to: "mission.task/T-1".to_owned(),
+        label: "asks approve with {\"note\":\"a; b: c # d <br/> %% e\"}".to_owned(),
+        note: Some("REVIEW → DONE (approve); participant x: y".to_owned()),
+        kind,
+    };
+    Sequence {
+        title: "Nobody: \"finishes\" <their> own; work".to_owned(),
+        participants: vec!["actor".to_owned(), "loop".to_owned()],
+        steps: kinds.into_iter().map(step).collect(),
     }
 }
