@@ -67,7 +67,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_proofs: bool,
     /// Shows every promise and what was and was not covered
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_proofs")]
     pub(crate) proofs: bool,
     /// Shows notes too
     #[arg(long)]
@@ -76,8 +76,8 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) strict: bool,
     /// How many cores to use; default: all
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) threads: Option<u16>,
     /// Draws every story as a sequence, too
     #[arg(long)]
     pub(crate) sequence: bool,
@@ -152,8 +152,8 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) depth: u32,
     /// How many cores to use; default: all
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) threads: Option<u16>,
     /// Follows mirror images too
     #[arg(long)]
     pub(crate) no_symmetry: bool,
@@ -226,6 +226,11 @@ pub(crate) enum DiagramFormat {
 }
 
 impl DiagramFormat {
+    /// Several of them, one after the other, are still readable.
+    pub(crate) fn joins(self) -> bool {
+        matches!(self, Self::Text | Self::Dot)
+    }
+
     /// How files of it are called.
     pub(crate) fn extension(self) -> &'static str {
         match self {

@@ -17,6 +17,9 @@ impl Past {
         let Some((base, revision)) = text.rsplit_once('@').filter(|_| !path.exists()) else {
             return Ok(None);
         };
+        if revision.is_empty() || revision.starts_with('-') {
+            return Err(format!("{text}: behind the `@` stands a revision of git, as in packs@main"));
+        }
         // A lifecycle file needs the pack around it.
         let wanted = Path::new(base);
         let is_file = wanted.extension().is_some();

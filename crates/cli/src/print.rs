@@ -1,10 +1,29 @@
 //! Data to standard output, messages to standard error. A reader who goes away is no error of ours.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One line of data.
 pub(crate) fn line(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    note(writeln!(std::io::stdout().lock(), "{text}"));
+}
+
+/// Data could not be written.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+fn note(written: std::io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        message(&format!("standard output: {error}"));
+    }
+}
+
+/// Whether everything that was to be written is; a reader who went away wanted no more.
+pub(crate) fn all_written() -> bool {
+    note(std::io::stdout().lock().flush());
+    !LOST.load(Ordering::Relaxed)
 }
 
 /// Data as it is, without a line break of its own.

@@ -79,15 +79,21 @@ pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a Report>) -> Tally {
     tally
 }
 
-/// Promises of something reachable that is not: a stage followed all that can happen, and none reached it.
+/// Promises that nothing speaks for: what should be reachable and is not, though a stage was followed to its end; and
+/// those that no stage has anybody to look at for.
 pub(crate) fn unreached<'a>(reports: impl Iterator<Item = &'a Report>) -> Vec<String> {
     let mut found = Vec::new();
     for ((lifecycle, _, says), outcomes) in by_promise(reports) {
-        let reached = outcomes.iter().any(|(_, it)| matches!(it, Outcome::Reached { .. }));
-        let sure = outcomes.iter().any(|(whole, it)| *whole && matches!(it, Outcome::NotReached));
-        let partly = outcomes.iter().any(|(whole, it)| !*whole && matches!(it, Outcome::NotReached));
-        if sure && !reached && !partly {
-            found.push(format!("{lifecycle} {says}"));
+        let any = |wanted: fn(&(bool, &Outcome)) -> bool| outcomes.iter().any(wanted);
+        let reached = any(|(_, it)| matches!(it, Outcome::Reached { .. }));
+        let sure = any(|(whole, it)| *whole && matches!(it, Outcome::NotReached));
+        let partly = any(|(whole, it)| !*whole && matches!(it, Outcome::NotReached));
+        if outcomes.iter().all(|(_, it)| matches!(it, Outcome::NotPlayed)) {
+            found.push(format!(
+                "{lifecycle} {says}: no stage ever has a {lifecycle}; give or create one in a stage"
+            ));
+        } else if sure && !reached && !partly {
+            found.push(format!("{lifecycle} {says}: all that can happen was followed, and it does not"));
         }
     }
     found
@@ -146,6 +152,7 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
             Outcome::Reached { steps } => {
                 print::line(&format!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
             }
+            Outcome::NotReached if whole => print::line(&head(painted_data("NEVER   ", Colour::Red))),
             Outcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
             Outcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
             Outcome::Broken { story: it } => {

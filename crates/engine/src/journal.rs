@@ -75,6 +75,7 @@ impl Journal {
         let mut journal = Self::default();
         for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             if n == 0
+                && line.trim_start().starts_with('{')
                 && let Ok(head) = serde_json::from_str::<Head>(line)
             {
                 journal.about = head.journal;

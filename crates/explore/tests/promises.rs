@@ -65,7 +65,7 @@ fn eventually_needs_a_clock() {
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[1].contains("no clock runs"), "{said:?}");
     let report = explored(&stage(&[("within: 15m", "within: 5m")], &[]));
-    assert!(told(&report, "comes back")[1].contains("after 10m it is still not so"));
+    assert!(told(&report, "comes back")[1].contains("within 5m: the clock at 10m is too late"));
 }
 
 #[test]
@@ -158,6 +158,9 @@ fn a_stage_that_cannot_be_set_says_why() {
     };
     wrong("pack: desk", "pack: table", "no pack called `table`");
     wrong("given:", "asks: { desk.task.clam: {} }\ngiven:", "did you mean `claim`?");
+    wrong("given:", "asks: { desk.task.approve: { not: x } }\ngiven:", "did you mean `note`?");
+    wrong("given:", "asks: { desk.task.approve: { note: 5 } }\ngiven:", "note");
+    wrong("given:", "creates: { desk.task/T-2: { titel: x } }\ngiven:", "did you mean `title`?");
     wrong("given:", "only: [desk.tusk]\ngiven:", "is not LIFECYCLE.TRANSITION");
     wrong("given:", "creates: { desk.tusk/1: {} }\ngiven:", "is not LIFECYCLE/ID");
     wrong("desk.task/T-1: {", "desk.task/T-1: { state: NOWHERE,", "NOWHERE");

@@ -78,7 +78,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
                     let begun = Instant::now();
                     let how = How {
                         bound: stage.bound,
-                        threads: args.threads.unwrap_or_else(cores),
+                        threads: args.threads.map_or_else(cores, usize::from),
                         reduce: Reduce::Mirrors,
                         go_on: &|_| true,
                     };
@@ -135,7 +135,7 @@ impl Checked {
             }
         }
         for it in self.unreached() {
-            print::line(&format!("  {} {it}", painted_data("NOT REACHED", Colour::Red)));
+            print::line(&format!("  {} {it}", painted_data("NOT SHOWN", Colour::Red)));
         }
         let mark = match self.fails(args.strict) {
             true => painted_data("FAIL", Colour::Red),
@@ -143,8 +143,8 @@ impl Checked {
         };
         let findings = format!(
             "{} errors, {} warnings, {} notes",
-            self.count(Severity::Error),
-            self.count(Severity::Warning),
+            self.count(Severity::Error) + self.problems.errors(),
+            self.count(Severity::Warning) + self.problems.count() - self.problems.errors(),
             self.count(Severity::Note)
         );
         print::line(&format!(

@@ -42,6 +42,12 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
     }
     match &args.output {
         Some(output) => save(&chosen, name, output, args),
+        None if chosen.len() > 1 && !args.format.joins() => {
+            print::message(
+                "several lifecycles make several files: name a folder with --output, or one lifecycle",
+            );
+            exit::USAGE
+        }
         None => {
             let texts: Vec<String> = chosen.iter().map(|it| drawn(it, args, true)).collect();
             shown(texts.join("\n").trim_end())

@@ -100,6 +100,11 @@ fn stranded_at_end(old: &Law, new: &Law, journal: &Journal) -> Stranding {
     stranded(old, new, &entities, &journal.about.project(), now)
 }
 
+/// Whether somebody can be there: a pack, a lifecycle or a state.
+fn is_place(change: &Change) -> bool {
+    ["pack ", "lifecycle", "state "].iter().any(|it| change.subject.starts_with(it))
+}
+
 /// A pack that came or went as a whole.
 fn whole(name: &Name, gone: bool) -> Change {
     Change {
@@ -161,6 +166,10 @@ impl Answer {
             None => false,
             Some(FailOn::Any) => stranded || self.changes().next().is_some(),
             Some(FailOn::Tighter) => self.changes().any(tighter),
+            // Without data, somebody may be anywhere.
+            Some(FailOn::Stranded) if self.stranding.is_none() => {
+                self.changes().any(|it| it.kind == Kind::Removed && it.path && is_place(it))
+            }
             Some(FailOn::Stranded) => stranded,
         }
     }

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
     };
     let mut failed = false;
     let mut played = 0_usize;
+    let mut named = false;
     let mut all: Vec<Json> = Vec::new();
     for pack in &packs {
         let mut problems = Problems::default();
@@ -46,10 +47,11 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             failed = true;
         }
         let wanted = |name: &str| args.stage.as_ref().is_none_or(|it| name.contains(it.as_str()));
+        let mut reports: Vec<Report> = Vec::new();
         for stage in stages.iter().filter(|it| wanted(&it.name)) {
             played += 1;
             let begun = Instant::now();
-            let deadline = begun + Duration::from_secs(args.seconds);
+            let deadline = begun.checked_add(Duration::from_secs(args.seconds));
             let line = print::Progress::new(&format!("{} · {}", pack.name, stage.name));
             let full = AtomicBool::new(false);
             let go_on = |so_far: &Progress| {
@@ -64,11 +66,11 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                     full.store(true, Ordering::Relaxed);
                     return false;
                 }
-                Instant::now() < deadline
+                deadline.is_none_or(|it| Instant::now() < it)
             };
             let how = How {
                 bound: Bound { worlds: args.worlds, depth: args.depth },
-                threads: args.threads.unwrap_or_else(cores),
+                threads: args.threads.map_or_else(cores, usize::from),
                 reduce: if args.no_symmetry { Reduce::Cone } else { Reduce::Mirrors },
                 go_on: &go_on,
             };
@@ -76,8 +78,9 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             line.done();
             let seconds = begun.elapsed().as_secs_f64();
             failed |= proofs::fails(&report);
+            let report = reports.push_mut(report);
             if args.json {
-                all.push(to_json(&pack.name, &report, seconds));
+                all.push(to_json(&pack.name, report, seconds));
             } else {
                 let shown = Shown {
                     pack: &pack.name,
@@ -88,7 +91,17 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                     draw: args.draw.as_deref(),
                     spent: if full.load(Ordering::Relaxed) { "memory" } else { "time" },
                 };
-                proofs::show(&report, &shown);
+                proofs::show(report, &shown);
+            }
+        }
+        named |= reports
+            .iter()
+            .flat_map(|it| &it.verdicts)
+            .any(|it| args.promise.as_ref().is_none_or(|wanted| it.says.contains(wanted.as_str())));
+        if args.stage.is_none() {
+            for it in proofs::unreached(reports.iter()) {
+                failed = true;
+                print::message(&format!("not shown: {it}"));
             }
         }
     }
@@ -97,6 +110,10 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
     }
     if played == 0 && !failed {
         print::message("no stage was explored: none has that in its name");
+        return exit::USAGE;
+    }
+    if !named && args.promise.is_some() && !failed {
+        print::message("no promise has that in its sentence");
         return exit::USAGE;
     }
     if failed { exit::REFUSED } else { exit::DONE }

@@ -27,5 +27,5 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             crate::exit::DONE
         }
     };
-    ExitCode::from(code)
+    ExitCode::from(if print::all_written() { code } else { code.max(crate::exit::REFUSED) })
 }

@@ -138,8 +138,16 @@ impl Builder<'_> {
         ways
     }
 
-    /// The leases that an arm asks nobody to hold.
+    /// The leases that an arm asks nobody to hold, and those whose loss it is.
     fn not_held(&self, arm: &Arm) -> Vec<Name> {
+        let slots = self.life.slots.iter();
+        let mut gone: Vec<Name> =
+            slots.filter(|it| it.lost.as_ref() == Some(&arm.transition)).map(|it| it.name.clone()).collect();
+        gone.extend(self.asked_free(arm));
+        gone
+    }
+
+    fn asked_free(&self, arm: &Arm) -> Vec<Name> {
         let free = |outline: &Outline| {
             let Outline::Not(of) = outline else { return None };
             let Outline::Read(slot, _) = &**of else { return None };

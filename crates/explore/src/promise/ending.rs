@@ -18,12 +18,18 @@ impl Promises {
             PropertyKind::Never(guard) => format!("now it is true that {}", guard.source()),
             PropertyKind::Always(guard) => format!("now it is not true that {}", guard.source()),
             PropertyKind::Reachable(guard) => format!("it is true that {}", guard.source()),
-            PropertyKind::Eventually { goal, .. } => match self.never_comes(number, scene) {
+            PropertyKind::Eventually { goal, within, .. } => match self.never_comes(number, scene) {
                 Some((key, ends)) => {
                     let why = match ends {
                         Ends::Silence(passed) if passed.0 == 0 => "no clock runs".to_owned(),
                         Ends::Silence(passed) => format!("after {passed} no clock runs any more"),
-                        Ends::Late(passed) => format!("after {passed} it is still not so"),
+                        Ends::Late(passed) => {
+                            let most = within.map(|it| it.to_string()).unwrap_or_default();
+                            return format!(
+                                "if nobody does anything any more, {key} does not come to {} within {most}: the clock at {passed} is too late",
+                                goal.source()
+                            );
+                        }
                         Ends::Rounds | Ends::True => "clocks go round and round without it".to_owned(),
                     };
                     format!("if nobody does anything any more, {key} never comes to {}: {why}", goal.source())

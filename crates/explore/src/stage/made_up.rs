@@ -1,4 +1,4 @@
-//! A stage for a pack that has none: somebody of every kind and role, two of everything.
+//! A stage for a pack that has none: somebody of every kind and role, somebody of every role at once, two of everything.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +22,16 @@ const START: &str = "2026-01-01T00:00:00Z";
 
 /// A stage from the definition alone.
 pub fn made_up(law: &Arc<Law>, pack: &Arc<Pack>) -> Stage {
-    let mut actors = vec![Actor::new("ada", ActorKind::Human), Actor::new("cron", ActorKind::System)];
     let roles: Vec<&Name> = pack.roles.keys().collect();
+    let every = || roles.iter().map(|it| (*it).clone());
+    let mut actors = vec![Actor::new("ada", ActorKind::Human), Actor::new("cron", ActorKind::System)];
+    if !roles.is_empty() {
+        // Two people who may do all that their roles allow, and an agent like that.
+        actors.extend(["eve", "max"].map(|id| Actor::new(id, ActorKind::Human).with_roles(every())));
+    }
+    if roles.len() > 1 {
+        actors.push(Actor::new("jack", ActorKind::Agent).with_roles(every()));
+    }
     let each = if roles.len() <= 2 { 2 } else { 1 };
     for role in &roles {
         for n in 1..=each {
@@ -34,7 +42,8 @@ pub fn made_up(law: &Arc<Law>, pack: &Arc<Pack>) -> Stage {
         actors.extend((1..=2).map(|n| Actor::new(format!("agent-{n}"), ActorKind::Agent)));
     }
     let now = Timestamp::parse(START).unwrap_or_default();
-    let project = Project { people: vec![Name::new("ada")], ..Project::default() };
+    let people = actors.iter().filter(|it| it.kind == ActorKind::Human).map(|it| it.id.clone()).collect();
+    let project = Project { people, ..Project::default() };
     let world = World::new(law.clone(), project, now);
     let own: Vec<&Name> = pack.lifecycles.iter().filter_map(|it| it.me.as_ref()).collect();
     let mut ids: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
@@ -57,7 +66,7 @@ pub fn made_up(law: &Arc<Law>, pack: &Arc<Pack>) -> Stage {
     }
     let stage = Stage {
         name: Name::new("made up"),
-        about: "Somebody of every kind and role, two of everything; nothing exists at the start.".to_owned(),
+        about: "Agents of each role and one of all of them, two people of all roles, one of none, a program; two of everything, and nothing exists at the start.".to_owned(),
         law: law.clone(),
         pack: pack.clone(),
         start: Scene::new(world.view, world.now),

@@ -8,7 +8,7 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::scenario::{ScenarioFile, opening};
 use trackside_lifecycle::guard::nearest;
-use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::model::{FieldType, Pack, Take};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{At, FileId, FromNode, Json, Named, Problems, Sources, read};
 
@@ -46,6 +46,8 @@ fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Sta
     let mut asks: BTreeMap<Name, BTreeMap<Name, Vec<Fields>>> = BTreeMap::new();
     for (name, samples) in file.asks.iter() {
         if let Some((life, transition)) = transition(&pack, name, problems) {
+            let takes = taken(&pack, &life, &transition);
+            samples.iter().for_each(|it| fits(it, &takes, &name.it, problems));
             let samples = samples.iter().map(fields).collect();
             asks.entry(life).or_default().insert(transition, samples);
         }
@@ -55,7 +57,10 @@ fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Sta
         match EntityKey::parse(&name.it)
             .filter(|key| pack.lifecycles.iter().any(|it| it.name == key.lifecycle))
         {
-            Some(key) => creates.push((key, fields(with))),
+            Some(key) => {
+                fits(with, &taken(&pack, &key.lifecycle, "create"), &name.it, problems);
+                creates.push((key, fields(with)));
+            }
             None => {
                 problems
                     .error("unknown-name", name.at, format!("`{}` is not LIFECYCLE/ID of this pack", name.it))
@@ -173,4 +178,49 @@ fn listed(pack: &Pack) -> String {
 
 fn fields(from: &Named<Json>) -> Fields {
     from.iter().map(|(name, Json(value))| (name.it.clone(), value.clone())).collect()
+}
+
+/// What may be sent: with a transition, or when one is created.
+fn taken<'a>(pack: &'a Pack, life: &Name, transition: &str) -> Vec<(Name, Option<&'a FieldType>)> {
+    let Some(life) = pack.lifecycles.iter().find(|it| it.name == *life) else { return Vec::new() };
+    let mut all: Vec<(Name, Option<&FieldType>)> = Vec::new();
+    let mut add = |takes: &'a [Take]| all.extend(takes.iter().map(|it| (it.name.clone(), Some(&it.fits))));
+    if transition == "create" {
+        add(&life.create.takes);
+    }
+    for arm in life.transition(transition).iter().flat_map(|it| &it.arms) {
+        add(&arm.takes);
+    }
+    life.gates.iter().filter(|it| it.binds(transition)).for_each(|it| add(&it.takes));
+    // A target that the caller names.
+    all.push((Name::new("to"), None));
+    all
+}
+
+/// A sample that nobody could send would be refused every time, and nobody would know.
+fn fits(sample: &Named<Json>, takes: &[(Name, Option<&FieldType>)], what: &Name, problems: &mut Problems) {
+    for (name, Json(value)) in sample.iter() {
+        let known: Vec<_> = takes.iter().filter(|(it, _)| *it == name.it).collect();
+        if known.is_empty() {
+            let names: Vec<&str> =
+                takes.iter().filter(|(_, it)| it.is_some()).map(|(it, _)| it.as_str()).collect();
+            let problem =
+                problems.error("unexpected-field", name.at, format!("{what} does not take `{}`", name.it));
+            problem.hint(match (nearest(&name.it, names.iter().copied()), names.is_empty()) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, true) => "it takes nothing".to_owned(),
+                (None, false) => format!("it takes {}", names.join(", ")),
+            });
+            continue;
+        }
+        let wrong: Vec<_> =
+            known.iter().filter_map(|(_, it)| it.map(|it| it.accept(&name.it, value))).collect();
+        if !wrong.is_empty()
+            && wrong.iter().all(Result::is_err)
+            && let Some(Err(misfits)) = wrong.into_iter().next()
+        {
+            let said: Vec<String> = misfits.into_iter().map(|it| it.message).collect();
+            problems.error("invalid-field", name.at, said.join("; "));
+        }
+    }
 }

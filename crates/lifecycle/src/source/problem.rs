@@ -124,6 +124,11 @@ impl Problems {
         self.found.len()
     }
 
+    /// How many of them are errors.
+    pub fn errors(&self) -> usize {
+        self.found.iter().filter(|it| it.severity == Severity::Error).count()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
