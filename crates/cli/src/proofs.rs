@@ -54,6 +54,11 @@ pub(crate) fn bound(report: &Report, spent: &str) -> String {
     }
 }
 
+/// Whether all that can happen was followed: also with what nobody knew how to ask for, and with every value.
+fn is_whole(report: &Report) -> bool {
+    report.stopped == Stopped::Exhausted && report.unasked.is_empty() && report.cut.is_empty()
+}
+
 /// How promises fared over several stages.
 pub(crate) struct Tally {
     pub(crate) all: usize,
@@ -106,7 +111,7 @@ type Key<'a> = (&'a str, usize, &'a str);
 fn by_promise<'a>(reports: impl Iterator<Item = &'a Report>) -> BTreeMap<Key<'a>, Vec<(bool, &'a Outcome)>> {
     let mut all: BTreeMap<Key<'a>, Vec<(bool, &'a Outcome)>> = BTreeMap::new();
     for report in reports {
-        let whole = report.stopped == Stopped::Exhausted;
+        let whole = is_whole(report);
         for verdict in &report.verdicts {
             let key = (verdict.lifecycle.as_str(), verdict.index, verdict.says.as_str());
             all.entry(key).or_default().push((whole, &verdict.outcome));
@@ -137,8 +142,7 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
         let groups: Vec<String> = report.mirrors.iter().map(|it| it.join(" = ")).collect();
         print::line(&format!("  mirror images count once: {}", groups.join(", ")));
     }
-    // What nobody knew how to ask for was not followed.
-    let whole = report.stopped == Stopped::Exhausted && report.unasked.is_empty();
+    let whole = is_whole(report);
     for verdict in &report.verdicts {
         if shown.promise.is_some_and(|it| !verdict.says.contains(it)) {
             continue;
@@ -155,6 +159,7 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
             Outcome::NotReached if whole => print::line(&head(painted_data("NEVER   ", Colour::Red))),
             Outcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
             Outcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
+            Outcome::NotLooked => print::line(&head(painted_data("not seen", Colour::Bold))),
             Outcome::Broken { story: it } => {
                 print::line(&head(painted_data("BROKEN  ", Colour::Red)));
                 story(it, &verdict.says, shown.sequence);
@@ -199,6 +204,12 @@ fn coverage(report: &Report) {
     if !absent.is_empty() {
         print::line(&painted_data(&format!("  not here {}", absent.join(", ")), Colour::Dim));
     }
+    if !report.cut.is_empty() {
+        let line = format!("  sent with only some of the values there could be: {}", report.cut.join(", "));
+        print::line(&painted_data(&line, Colour::Dim));
+    }
+    let line = format!("  {} steps were stored, read again and sent a second time", report.restarts);
+    print::line(&painted_data(&line, Colour::Dim));
     if !report.left_out.is_empty() {
         let line = format!("  left out by this stage: {}", report.left_out.join(", "));
         print::line(&painted_data(&line, Colour::Dim));

@@ -3,9 +3,10 @@
 use trackside_engine::actor::Actor;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::guard::Fault;
 use trackside_lifecycle::model::PropertyKind;
 
-use super::Promises;
+use super::{Promises, Seen};
 use crate::world::{Acted, Scene};
 
 impl Promises {
@@ -48,15 +49,22 @@ impl Promises {
         }
     }
 
-    /// Whether somebody has brought about alone what nobody may.
-    pub(super) fn alone(&self, number: usize, scene: &Scene) -> bool {
-        let Some(promise) = self.list.get(number) else { return false };
-        let PropertyKind::Alone { who, to, .. } = &promise.property.kind else { return false };
-        scene.alone.iter().filter(|(it, _, _)| *it as usize == number).any(|(_, key, acted)| {
-            let (Some(entity), Acted::Only(actor)) = (scene.view.get(key), acted) else { return false };
-            promise.concerns(entity)
-                && self.test(to, scene, entity, None, Some(actor)).unwrap_or(false)
-                && self.test(who, scene, entity, None, Some(actor)).unwrap_or(false)
-        })
+    /// Whether somebody has brought about alone what nobody may; and whether anybody could have.
+    pub(super) fn alone(&self, number: usize, scene: &Scene) -> Result<Seen, Fault> {
+        let Some(promise) = self.list.get(number) else { return Ok(Seen::Nothing) };
+        let PropertyKind::Alone { who, from, to } = &promise.property.kind else { return Ok(Seen::Nothing) };
+        let mut seen = Seen::Nothing;
+        for (_, key, acted) in scene.alone.iter().filter(|(it, _, _)| *it as usize == number) {
+            let Some(entity) = scene.view.get(key) else { continue };
+            self.test(from, scene, entity, None, None)?;
+            let Acted::Only(actor) = acted else { continue };
+            if self.test(who, scene, entity, None, Some(actor))? {
+                seen = seen.max(Seen::Looked);
+                if promise.concerns(entity) && self.test(to, scene, entity, None, Some(actor))? {
+                    seen = Seen::Broken;
+                }
+            }
+        }
+        Ok(seen)
     }
 }

@@ -18,7 +18,11 @@ impl Promises {
             PropertyKind::Never(guard) => format!("now it is true that {}", guard.source()),
             PropertyKind::Always(guard) => format!("now it is not true that {}", guard.source()),
             PropertyKind::Reachable(guard) => format!("it is true that {}", guard.source()),
-            PropertyKind::Eventually { goal, within, .. } => match self.never_comes(number, scene) {
+            PropertyKind::Eventually { goal, within, .. } => match self
+                .never_comes(number, scene)
+                .ok()
+                .and_then(|it| it.broken)
+            {
                 Some((key, ends)) => {
                     let why = match ends {
                         Ends::Silence(passed) if passed.0 == 0 => "no clock runs".to_owned(),
@@ -30,7 +34,9 @@ impl Promises {
                                 goal.source()
                             );
                         }
-                        Ends::Rounds | Ends::True => "clocks go round and round without it".to_owned(),
+                        Ends::Rounds | Ends::True | Ends::Unknown => {
+                            "clocks go round and round without it".to_owned()
+                        }
                     };
                     format!("if nobody does anything any more, {key} never comes to {}: {why}", goal.source())
                 }
@@ -38,9 +44,7 @@ impl Promises {
             },
             PropertyKind::Alone { to, .. } => {
                 let who = scene.alone.iter().find_map(|(it, key, acted)| match acted {
-                    Acted::Only(actor) if *it as usize == number && self.alone(number, scene) => {
-                        Some((actor, key))
-                    }
+                    Acted::Only(actor) if *it as usize == number => Some((actor, key)),
                     _ => None,
                 });
                 match who {

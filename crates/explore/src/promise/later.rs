@@ -1,15 +1,17 @@
 //! What time alone brings about: everybody falls silent, and only clocks go on.
 
+use std::collections::BTreeSet;
+
 use trackside_engine::key::EntityKey;
-use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::guard::{Fault, Guard};
 use trackside_lifecycle::model::PropertyKind;
 use trackside_lifecycle::time::Span;
 
 use super::Promises;
-use crate::world::{Scene, wait};
+use crate::world::{Scene, wait, world_key};
 
-/// Most moments that are waited for.
-const MOMENTS: usize = 200;
+/// Most clocks that are waited for.
+const CLOCKS: usize = 5_000;
 
 /// How it ends when nobody does anything any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,43 +24,71 @@ pub(crate) enum Ends {
     Late(Span),
     /// Clocks go round and round without it.
     Rounds,
+    /// There were too many clocks to wait for.
+    Unknown,
 }
 
 impl Promises {
-    /// Of each entity that an `eventually` speaks of: does it come true?
-    pub(super) fn never_comes(&self, number: usize, scene: &Scene) -> Option<(EntityKey, Ends)> {
-        let promise = self.list.get(number)?;
-        let PropertyKind::Eventually { goal, when, within } = &promise.property.kind else { return None };
+    /// Of each entity that an `eventually` speaks of: does it come true? The first for which it does not.
+    pub(super) fn never_comes(&self, number: usize, scene: &Scene) -> Result<Later, Fault> {
+        let mut later = Later::default();
+        let Some(promise) = self.list.get(number) else { return Ok(later) };
+        let PropertyKind::Eventually { goal, when, within } = &promise.property.kind else {
+            return Ok(later);
+        };
         for entity in scene.entities().into_iter().filter(|it| promise.concerns(it)) {
-            let asked =
-                when.as_ref().is_none_or(|it| self.test(it, scene, entity, None, None).unwrap_or(false));
+            let asked = match when {
+                Some(when) => self.test(when, scene, entity, None, None)?,
+                None => true,
+            };
             if !asked {
                 continue;
             }
-            let ends = self.wait_for(scene, &entity.key, goal, *within);
-            if ends != Ends::True {
-                return Some((entity.key.clone(), ends));
+            later.looked = true;
+            let ends = self.wait_for(scene, &entity.key, goal, *within)?;
+            if !matches!(ends, Ends::True | Ends::Unknown) {
+                later.broken = Some((entity.key.clone(), ends));
+                return Ok(later);
             }
         }
-        None
+        Ok(later)
     }
 
-    fn wait_for(&self, scene: &Scene, key: &EntityKey, goal: &Guard, within: Option<Span>) -> Ends {
+    fn wait_for(
+        &self,
+        scene: &Scene,
+        key: &EntityKey,
+        goal: &Guard,
+        within: Option<Span>,
+    ) -> Result<Ends, Fault> {
         let mut now = scene.clone();
-        for _ in 0..MOMENTS {
+        let mut seen: BTreeSet<u128> = BTreeSet::new();
+        for _ in 0..CLOCKS {
             let passed = now.now.since(scene.now);
             if within.is_some_and(|it| passed > it) {
-                return Ends::Late(passed);
+                return Ok(Ends::Late(passed));
             }
             match now.view.get(key) {
-                Some(entity) if !self.test(goal, &now, entity, None, None).unwrap_or(false) => {}
-                _ => return Ends::True,
+                Some(entity) if !self.test(goal, &now, entity, None, None)? => {}
+                _ => return Ok(Ends::True),
+            }
+            // The same world again, and time alone moves it: so it goes on for ever.
+            if within.is_none() && !seen.insert(world_key(&self.cone, &now, &self.nobody_alike)) {
+                return Ok(Ends::Rounds);
             }
             match wait(&self.law, &now) {
                 Some((after, _)) => now = after,
-                None => return Ends::Silence(passed),
+                None => return Ok(Ends::Silence(passed)),
             }
         }
-        Ends::Rounds
+        Ok(Ends::Unknown)
     }
+}
+
+/// What waiting showed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Later {
+    /// There was somebody to wait for.
+    pub(crate) looked: bool,
+    pub(crate) broken: Option<(EntityKey, Ends)>,
 }

@@ -14,6 +14,8 @@ pub enum Mark {
     Promise(usize),
     /// A promise has no answer.
     NoAnswer(usize),
+    /// There was something that a promise speaks of.
+    Looked(usize),
     /// An entity of a lifecycle was in a state.
     State(Name, Name),
     /// A transition of a lifecycle was taken.
@@ -33,6 +35,7 @@ impl Marks {
     pub(super) fn of(pack: &Pack, promises: usize) -> Self {
         let mut all: Vec<Mark> = (0..promises).map(Mark::Promise).collect();
         all.extend((0..promises).map(Mark::NoAnswer));
+        all.extend((0..promises).map(Mark::Looked));
         for life in &pack.lifecycles {
             all.extend(life.states.iter().map(|it| Mark::State(life.name.clone(), it.name.clone())));
             all.extend(life.transitions.iter().map(|it| Mark::Taken(life.name.clone(), it.name.clone())));

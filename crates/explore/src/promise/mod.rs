@@ -19,7 +19,7 @@ use trackside_lifecycle::guard::{Fault, Guard};
 use trackside_lifecycle::model::{Pack, Property, PropertyKind};
 use trackside_lifecycle::name::Name;
 
-use crate::world::Scene;
+use crate::world::{Cone, Mirrors, Scene};
 
 /// What a lifecycle promises, and where it says so.
 #[derive(Clone, Debug)]
@@ -36,6 +36,17 @@ pub struct Promises {
     pub law: Arc<Law>,
     pub list: Vec<Promise>,
     pub marks: Marks,
+    cone: Cone,
+    nobody_alike: Mirrors,
+}
+
+/// How much of a promise was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Seen {
+    Nothing,
+    /// There was something to look at.
+    Looked,
+    Broken,
 }
 
 impl Promises {
@@ -47,7 +58,7 @@ impl Promises {
             }
         }
         let marks = Marks::of(pack, list.len());
-        Self { law: law.clone(), list, marks }
+        Self { law: law.clone(), list, marks, cone: Cone::of(pack), nobody_alike: Mirrors::none() }
     }
 
     /// What an expression says of an entity in a world.

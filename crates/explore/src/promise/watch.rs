@@ -5,7 +5,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::model::{PropertyKind, Severity};
 
 use super::marks::Mark;
-use super::{Promise, Promises};
+use super::{Promise, Promises, Seen};
 use crate::search::{Progress, Watch};
 use crate::world::{Move, Play, Scene, Surprise, What, dropped};
 
@@ -95,7 +95,7 @@ impl Watcher<'_> {
             let was = before.view.get(&entry.entity);
             match self.promises.test(guard, after, entity, was, actor) {
                 Ok(found) if found == wanted => marks.push(Mark::Promise(number)),
-                Ok(_) => {}
+                Ok(_) => marks.push(Mark::Looked(number)),
                 Err(_) => marks.push(Mark::NoAnswer(number)),
             }
         }
@@ -105,12 +105,18 @@ impl Watcher<'_> {
     fn world(&self, scene: &Scene, marks: &mut Vec<Mark>) {
         for (number, promise) in self.promises.list.iter().enumerate() {
             match &promise.property.kind {
-                PropertyKind::Alone { .. } if self.promises.alone(number, scene) => {
-                    marks.push(Mark::Promise(number));
-                }
-                PropertyKind::Eventually { .. } if self.promises.never_comes(number, scene).is_some() => {
-                    marks.push(Mark::Promise(number));
-                }
+                PropertyKind::Alone { .. } => match self.promises.alone(number, scene) {
+                    Ok(Seen::Nothing) => {}
+                    Ok(Seen::Looked) => marks.push(Mark::Looked(number)),
+                    Ok(Seen::Broken) => marks.push(Mark::Promise(number)),
+                    Err(_) => marks.push(Mark::NoAnswer(number)),
+                },
+                PropertyKind::Eventually { .. } => match self.promises.never_comes(number, scene) {
+                    Ok(later) if later.broken.is_some() => marks.push(Mark::Promise(number)),
+                    Ok(later) if later.looked => marks.push(Mark::Looked(number)),
+                    Ok(_) => {}
+                    Err(_) => marks.push(Mark::NoAnswer(number)),
+                },
                 _ => self.entities(number, promise, scene, marks),
             }
         }
@@ -133,7 +139,7 @@ impl Watcher<'_> {
         for entity in scene.entities().into_iter().filter(|it| promise.concerns(it)) {
             match self.promises.test(guard, scene, entity, None, None) {
                 Ok(found) if found == wanted => marks.push(Mark::Promise(number)),
-                Ok(_) => {}
+                Ok(_) => marks.push(Mark::Looked(number)),
                 Err(_) => marks.push(Mark::NoAnswer(number)),
             }
         }

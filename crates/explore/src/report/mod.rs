@@ -13,6 +13,9 @@ use crate::search::{Bound, Found, Progress, Stopped, search};
 use crate::stage::Stage;
 use crate::world::{Play, Reduce, Surprise};
 
+/// How a story ends in which a promise cannot be evaluated.
+const NO_ANSWER: &str = "the promise itself has no answer here";
+
 /// One stage explored.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -30,6 +33,10 @@ pub struct Report {
     pub covered: Vec<Covered>,
     /// Transitions of which it is not known what to send: `asks` can say.
     pub unasked: Vec<String>,
+    /// Transitions with which only some of the values are sent that could be.
+    pub cut: Vec<String>,
+    /// How many steps were stored, read again and sent a second time.
+    pub restarts: u64,
     /// Transitions that the stage leaves out with `only` and `without`.
     pub left_out: Vec<String>,
 }
@@ -59,8 +66,10 @@ pub enum Outcome {
     Broken { story: Story },
     /// Its expression has no answer in some world.
     NoAnswer { story: Story },
-    /// There never was an entity that it speaks of.
+    /// There never was an entity of its lifecycle.
     NotPlayed,
+    /// Nothing that it speaks of came about within the bound: the state, the transition, the condition.
+    NotLooked,
 }
 
 /// What no definition should lead to.
@@ -144,6 +153,8 @@ pub fn explore(stage: &Stage, how: &How<'_>) -> Report {
         verdicts,
         surprises,
         covered,
+        cut: stage.cut.iter().map(|(life, event)| format!("{life}.{event}")).collect(),
+        restarts: play.restarts(),
         left_out: stage.left_out(),
         unasked: stage.unasked.iter().map(|(life, event)| format!("{life}.{event}")).collect(),
     }
@@ -168,8 +179,11 @@ fn outcome(
     if matches!(promise.property.kind, PropertyKind::Reachable(_)) {
         return match shown.and_then(|it| found.path(play, it)) {
             Some((_, steps)) => Outcome::Reached { steps: steps.len() },
-            None if played => Outcome::NotReached,
-            None => Outcome::NotPlayed,
+            None => match story(&Mark::NoAnswer(number), NO_ANSWER.to_owned()) {
+                Some(story) => Outcome::NoAnswer { story },
+                None if played => Outcome::NotReached,
+                None => Outcome::NotPlayed,
+            },
         };
     }
     if let Some(number) = shown {
@@ -180,10 +194,15 @@ fn outcome(
             return Outcome::Broken { story };
         }
     }
-    if let Some(story) = story(&Mark::NoAnswer(number), "the promise itself has no answer here".to_owned()) {
+    if let Some(story) = story(&Mark::NoAnswer(number), NO_ANSWER.to_owned()) {
         return Outcome::NoAnswer { story };
     }
-    if played { Outcome::Held } else { Outcome::NotPlayed }
+    let looked = promises.marks.number(&Mark::Looked(number));
+    match looked.is_some_and(|it| found.marks().any(|that| that == it)) {
+        true => Outcome::Held,
+        false if played => Outcome::NotLooked,
+        false => Outcome::NotPlayed,
+    }
 }
 
 fn covered(life: &trackside_lifecycle::model::Lifecycle, seen: &dyn Fn(&Mark) -> bool) -> Covered {

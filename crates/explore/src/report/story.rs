@@ -78,7 +78,11 @@ fn one(before: Timestamp, by: &Move, after: Timestamp) -> Told {
         What::Wait(span) => Told {
             at: after.to_string(),
             who: "time".to_owned(),
-            what: format!("{span} pass, nobody does anything"),
+            what: if span.0 == 0 {
+                "the next clock is due".to_owned()
+            } else {
+                format!("{span} pass, nobody does anything")
+            },
             of: by.entries.first().map(|it| it.entity.to_string()),
             kind: Kind::Time,
             then,

@@ -15,7 +15,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::{DEPTH, Stage, WORLDS};
 use crate::search::Bound;
-use crate::world::{Samples, Scene};
+use crate::world::{Cone, Samples, Scene};
 
 /// Where time begins on a stage that nobody wrote.
 const START: &str = "2026-01-01T00:00:00Z";
@@ -56,9 +56,10 @@ pub fn made_up(law: &Arc<Law>, pack: &Arc<Pack>) -> Stage {
         ids.insert(life.name.clone(), known);
     }
     let everybody: Vec<Name> = actors.iter().map(|it| it.id.clone()).collect();
+    let cone = Cone::of(pack);
     let mut creates: Vec<(EntityKey, Fields)> = Vec::new();
     for life in pack.lifecycles.iter().filter(|it| !it.one) {
-        let samples = Samples::new(life, everybody.clone(), ids.clone(), now);
+        let samples = Samples::new(life, &cone, everybody.clone(), ids.clone(), now);
         let with = samples.of_takes(&life.create.takes).into_iter().next().unwrap_or_default();
         for id in ids.get(&life.name).into_iter().flatten() {
             creates.push((EntityKey { lifecycle: life.name.clone(), id: id.clone() }, with.clone()));
@@ -75,6 +76,7 @@ pub fn made_up(law: &Arc<Law>, pack: &Arc<Pack>) -> Stage {
         creates,
         asks: BTreeMap::new(),
         unasked: Vec::new(),
+        cut: Vec::new(),
         only: Vec::new(),
         without: Vec::new(),
     };

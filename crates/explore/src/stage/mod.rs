@@ -1,18 +1,18 @@
 //! Stages: what is explored. Written in a pack's `stages` folder, or made up for a pack that has none.
 
+mod alike;
 mod made_up;
 mod read;
 mod syntax;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::Actor;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_lifecycle::guard::Outline;
-use trackside_lifecycle::model::{Lifecycle, Pack, Read};
+use trackside_lifecycle::model::{Lifecycle, Pack};
 use trackside_lifecycle::name::Name;
 
 pub use made_up::made_up;
@@ -22,7 +22,6 @@ pub use syntax::StageFile;
 use crate::search::Bound;
 use crate::world::Scene;
 use crate::world::mirror::{Ids, Renaming, Written};
-use crate::world::rules;
 
 /// The JSON Schema of a stage file.
 pub fn schema() -> serde_json::Value {
@@ -48,6 +47,8 @@ pub struct Stage {
     asks: BTreeMap<Name, BTreeMap<Name, Vec<Fields>>>,
     /// Transitions of which nobody could think of what to send.
     pub unasked: Vec<(Name, Name)>,
+    /// Transitions with which only some of the values are sent that could be.
+    pub cut: Vec<(Name, Name)>,
     only: Vec<Name>,
     without: Vec<Name>,
 }
@@ -96,46 +97,6 @@ impl Stage {
         all
     }
 
-    /// Ids of one kind each, among which some may be exchanged: actors alike, entities of one lifecycle.
-    pub(crate) fn interchangeable(&self) -> Vec<Vec<Name>> {
-        let mut kinds: BTreeMap<String, Vec<Name>> = BTreeMap::new();
-        let given = self.start.entities().into_iter().map(|it| it.key.clone());
-        let all: BTreeSet<EntityKey> = given.chain(self.creates.iter().map(|(key, _)| key.clone())).collect();
-        let in_order = |key: &EntityKey| self.life(&key.lifecycle).is_some_and(|it| self.goes_by_id(it));
-        for actor in &self.actors {
-            // Whoever has a record that is gone through in the order of ids is not like another.
-            if all.iter().any(|key| key.id.contains(actor.id.as_str()) && in_order(key)) {
-                continue;
-            }
-            let kind = format!("actor {} {:?}", actor.kind.as_str(), actor.roles);
-            kinds.entry(kind).or_default().push(actor.id.clone());
-        }
-        for key in all {
-            let ordered = in_order(&key);
-            let named = self.actors.iter().any(|it| key.id.contains(it.id.as_str()));
-            if !ordered && !named && self.life(&key.lifecycle).is_some_and(|it| !takes_ids_apart(it)) {
-                kinds.entry(format!("of {}", key.lifecycle)).or_default().push(key.id);
-            }
-        }
-        kinds.into_values().collect()
-    }
-
-    /// Whether entities of a lifecycle are taken one after the other in the order of their ids, so that it makes a
-    /// difference what they are called: in a ranking, by `each`, as a list, or because several react at once.
-    fn goes_by_id(&self, life: &Lifecycle) -> bool {
-        let listed = |it: &Lifecycle| {
-            let reads = it.reads.iter().any(|read| match read {
-                Read::All(name) => it.inverse(name).is_some_and(|it| it.from == life.name),
-                _ => false,
-            });
-            reads
-                || rules::consequences(it)
-                    .iter()
-                    .any(|it| it.also.iter().any(|it| it.each && it.to == life.name))
-        };
-        !life.rankings.is_empty() || !life.reactions.is_empty() || self.lives().any(|it| listed(it))
-    }
-
     /// Whether what may be sent is the same after a renaming.
     pub(crate) fn sends_the_same(&self, ids: &Ids, renaming: &Renaming) -> bool {
         let sent = self.sent(ids);
@@ -167,21 +128,4 @@ impl Stage {
         all.sort();
         all
     }
-}
-
-/// Whether an expression looks into an id, so that one cannot stand for another.
-fn takes_ids_apart(life: &Lifecycle) -> bool {
-    let is_id = |it: &Outline| matches!(it, Outline::Read(slot, _) if matches!(life.reads.get(slot.0 as usize), Some(Read::Id)));
-    rules::of(life).into_iter().any(|(guard, _)| {
-        let mut found = false;
-        guard.outline().walk(&mut |part| {
-            if let Outline::Call(_, parts) = part {
-                found |= parts.iter().any(is_id);
-            }
-            if let Outline::Matches(of, _) = part {
-                found |= is_id(of);
-            }
-        });
-        found
-    })
 }

@@ -15,7 +15,7 @@ use trackside_lifecycle::source::{At, FileId, FromNode, Json, Named, Problems, S
 use super::syntax::StageFile;
 use super::{DEPTH, Stage, WORLDS};
 use crate::search::Bound;
-use crate::world::{Samples, Scene};
+use crate::world::{Cone, Samples, Scene};
 
 /// Reads a stage file. What is wrong with it goes to `problems`.
 pub fn read_stage(law: &Arc<Law>, sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Stage> {
@@ -95,6 +95,7 @@ fn stage(law: &Arc<Law>, file: StageFile, problems: &mut Problems) -> Option<Sta
         creates,
         asks,
         unasked: Vec::new(),
+        cut: Vec::new(),
         only,
         without,
     };
@@ -116,15 +117,19 @@ impl Stage {
         }
         let actors: Vec<Name> = self.actors.iter().map(|it| it.id.clone()).collect();
         let pack = self.pack.clone();
+        let cone = Cone::of(&pack);
         for life in &pack.lifecycles {
-            let samples = Samples::new(life, actors.clone(), ids.clone(), self.start.now);
+            let samples = Samples::new(life, &cone, actors.clone(), ids.clone(), self.start.now);
             for transition in &life.transitions {
                 let known = self.asks.get(&life.name).is_some_and(|it| it.contains_key(&transition.name));
                 let asked = self.is_asked(&life.name, &transition.name);
                 if known || !asked {
                     continue;
                 }
-                let thought = samples.of(transition);
+                let (thought, cut) = samples.of(transition);
+                if cut {
+                    self.cut.push((life.name.clone(), transition.name.clone()));
+                }
                 if thought.is_empty() {
                     self.unasked.push((life.name.clone(), transition.name.clone()));
                 }

@@ -1,4 +1,4 @@
-//! Time passes, and nobody does anything.
+//! Time passes, and nobody does anything. One clock at a time: in between, anybody may do something, or stop.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
@@ -8,36 +8,39 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::scene::Scene;
 
-/// Most clocks that fire at one moment.
-const FIRINGS: usize = 256;
+/// Most moments that pass without a clock that does anything.
+const MOMENTS: usize = 256;
 
-/// Goes to the next moment at which a clock is due; everything due then fires. None if no clock runs.
+/// The first clock that is due fires; if none is, time goes on to the next moment at which one is. None if no clock runs.
 pub(crate) fn wait(law: &Law, scene: &Scene) -> Option<(Scene, Vec<Entry>)> {
-    let until = scene.next_due()?;
-    let (after, entries) = wait_until(law, scene, until);
-    (after.now > scene.now || !entries.is_empty()).then_some((after, entries))
+    let mut after = scene.clone();
+    for _ in 0..MOMENTS {
+        if let Some(entries) = fire(law, &mut after) {
+            return Some((after, entries));
+        }
+        after.now = after.next_due()?;
+    }
+    None
 }
 
-/// Goes to a moment; everything due then fires.
-pub(crate) fn wait_until(law: &Law, scene: &Scene, until: Timestamp) -> (Scene, Vec<Entry>) {
+/// A moment later, before anything is due.
+pub(crate) fn wait_until(scene: &Scene, until: Timestamp) -> Scene {
     let mut after = scene.clone();
     after.now = after.now.max(until);
-    let mut entries = Vec::new();
-    // What is refused stays due: it must not come up again at this moment.
-    let mut refused = Vec::new();
-    for _ in 0..FIRINGS {
-        let Some(next) = after.due().into_iter().find(|it| !refused.contains(it)) else { break };
-        let ask = Ask::Due { entity: next.1.clone(), timer: next.2.clone() };
+    after
+}
+
+/// Fires the first clock that is due now and can.
+fn fire(law: &Law, scene: &mut Scene) -> Option<Vec<Entry>> {
+    for (_, entity, timer) in scene.due() {
+        let ask = Ask::Due { entity, timer };
         let command = Command::new(Actor::new("trackside", ActorKind::Timeout), ask);
-        match decide(law, &after.view, &command, after.now) {
-            Decision::Accepted(accepted) => {
-                for entry in &accepted.entries {
-                    apply(&mut after.view, entry);
-                }
-                entries.extend(accepted.entries);
+        if let Decision::Accepted(accepted) = decide(law, &scene.view, &command, scene.now) {
+            for entry in &accepted.entries {
+                apply(&mut scene.view, entry);
             }
-            _ => refused.push(next),
+            return Some(accepted.entries);
         }
     }
-    (after, entries)
+    None
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::guard::{Guard, Outline};
-use trackside_lifecycle::model::{Aim, Lifecycle, Look, Pack, Read, TimerKind};
+use trackside_lifecycle::model::{Aim, Every, Fit, Lifecycle, Look, Pack, Read, SlotLook, TimerKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -44,6 +44,10 @@ pub(crate) struct Looked {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cone {
     pub(crate) by_lifecycle: BTreeMap<Name, Looked>,
+    /// Rules compare the time with a fixed moment.
+    pub(crate) moment: bool,
+    /// Something happens at a time of day.
+    pub(crate) daily: bool,
 }
 
 /// Expressions that decide something.
@@ -57,10 +61,13 @@ impl Cone {
         for life in &pack.lifecycles {
             cone.by_lifecycle.entry(life.name.clone()).or_default();
             cone.declared(life);
+            cone.daily |=
+                life.timers.iter().any(|it| matches!(it.kind, TimerKind::Every(Every::Daily { .. })))
+                    || life.counters.iter().any(|it| matches!(it.reset_every, Some(Every::Daily { .. })));
         }
         // What a field is set from matters if the field does: until nothing is added.
         loop {
-            let before = cone.by_lifecycle.clone();
+            let before = (cone.by_lifecycle.clone(), cone.moment);
             for life in &pack.lifecycles {
                 for (guard, used) in rules::of(life) {
                     let matters = match &used {
@@ -72,7 +79,7 @@ impl Cone {
                     }
                 }
             }
-            if before == cone.by_lifecycle {
+            if before == (cone.by_lifecycle.clone(), cone.moment) {
                 return cone;
             }
         }
@@ -120,7 +127,17 @@ impl Cone {
 
     fn look(&mut self, pack: &Pack, life: &Lifecycle, guard: &Guard) {
         let mut reads = Vec::new();
-        collect(&guard.outline(), Interest::Value, &mut reads);
+        let outline = guard.outline();
+        collect(&outline, Interest::Value, &mut reads);
+        let moments = guard.reads().iter().any(|it| is_moment(life, it.slot.0));
+        outline.walk(&mut |part| {
+            self.moment |= moments
+                && match part {
+                    Outline::Constant(value) => value.as_time().is_some(),
+                    Outline::Call(name, _) => name == "Timestamp",
+                    _ => false,
+                };
+        });
         for (slot, how) in reads {
             if let Some(read) = life.reads.get(slot as usize) {
                 self.read(pack, life, read, how);
@@ -147,7 +164,7 @@ impl Cone {
                 looked.entered = true;
             }
             Read::Visits => looked.visits = true,
-            Read::Fence | Read::Slot(_, trackside_lifecycle::model::SlotLook::Fence) => looked.fences = true,
+            Read::Fence | Read::Slot(_, SlotLook::Fence) => looked.fences = true,
             Read::MovedAt(name) => {
                 looked.moved.insert(name.clone());
             }
@@ -166,6 +183,9 @@ impl Cone {
             }
             Read::All(name) => {
                 let from = life.inverse(name).map(|it| &it.from);
+                if let Some(from) = from {
+                    self.by_lifecycle.entry(from.clone()).or_default().version = true;
+                }
                 let other = pack.lifecycles.iter().find(|it| Some(&it.name) == from);
                 for field in other.iter().flat_map(|it| it.fields.values()).filter(|it| it.is.is_none()) {
                     if let Some(from) = from {
@@ -190,6 +210,18 @@ impl Cone {
             }
             _ => {}
         }
+    }
+}
+
+/// Whether what is read is a moment, or may be one.
+fn is_moment(life: &Lifecycle, slot: u32) -> bool {
+    match life.reads.get(slot as usize) {
+        Some(Read::Now | Read::CreatedAt | Read::UpdatedAt | Read::StateEnteredAt | Read::MovedAt(_)) => true,
+        Some(Read::Slot(_, SlotLook::Until)) => true,
+        Some(Read::Field(name) | Read::Was(name)) => {
+            life.field(name).is_some_and(|it| matches!(it.fits.fit, Fit::Time | Fit::Any))
+        }
+        _ => false,
     }
 }
 

@@ -13,17 +13,21 @@ use super::cone::{Cone, Interest, Looked};
 use super::mirror::{Ids, Mirrors, Written};
 use super::scene::{Acted, Scene};
 
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+
 /// The key of a world: that of whichever of its mirror images comes first.
 pub(crate) fn key(cone: &Cone, scene: &Scene, mirrors: &Mirrors) -> u128 {
     let written = render(cone, scene, &mirrors.ids);
+    let clock = [cone.moment.then_some(scene.now.0), cone.daily.then_some(scene.now.0.rem_euclid(DAY))];
     let keys = mirrors.renamings.iter().map(|renaming| {
         if renaming.is_none() {
-            return hash(written.iter());
+            return hash(&written, clock);
         }
         let mut image = written.clone();
         image.iter_mut().for_each(|it| renaming.apply(it));
         image.sort();
-        hash(image.iter())
+        hash(&image, clock)
     });
     keys.min().unwrap_or_default()
 }
@@ -31,13 +35,17 @@ pub(crate) fn key(cone: &Cone, scene: &Scene, mirrors: &Mirrors) -> u128 {
 /// A key in which nothing is left out.
 pub(crate) fn whole(scene: &Scene) -> u128 {
     let text = format!("{:?} {:?} {:?}", scene.now, scene.entities(), scene.alone);
-    hash([Written { text: text.into_bytes(), ids: Vec::new() }].iter())
+    hash(&[Written { text: text.into_bytes(), ids: Vec::new() }], [None, None])
 }
 
-fn hash<'a>(parts: impl Iterator<Item = &'a Written> + Clone) -> u128 {
+fn hash(parts: &[Written], clock: [Option<i64>; 2]) -> u128 {
     let half = |seed: u64| {
         let mut hasher = FixedState::with_seed(seed).build_hasher();
-        parts.clone().for_each(|it| hasher.write(&it.text));
+        for it in parts {
+            hasher.write_usize(it.text.len());
+            hasher.write(&it.text);
+        }
+        clock.into_iter().flatten().for_each(|it| hasher.write_i64(it));
         hasher.finish()
     };
     u128::from(half(1)) << 64 | u128::from(half(2))
@@ -139,10 +147,11 @@ impl Page<'_> {
             if lease.holder.is_some() {
                 self.moment(lease.expires_at);
             }
-            if looked.fences {
-                self.number(i64::try_from(lease.fence).unwrap_or(i64::MAX));
-            }
+            // The first grant and a later one differ: only then is there an earlier holder.
+            let fence = i64::try_from(lease.fence).unwrap_or(i64::MAX);
+            self.number(if looked.fences { fence } else { fence.min(2) });
         }
+        self.number(entity.effects.len() as i64);
         for open in &entity.effects {
             self.word(&open.effect);
         }
@@ -160,7 +169,10 @@ impl Page<'_> {
             }
             match timer.ends_at() {
                 Some(ends) => self.moment(ends),
-                None => self.number(timer.length.0.saturating_sub(timer.spent.0)),
+                None => {
+                    self.number(timer.length.0);
+                    self.number(timer.spent.0);
+                }
             }
         }
     }

@@ -118,10 +118,11 @@ impl Mirrors {
         let mut kept = Vec::new();
         for group in groups {
             let first = ids.len();
-            let orders = permutations(&(first..first + group.len()).collect::<Vec<_>>());
-            if renamings.len() * orders.len() > MOST {
+            let many = (1..=group.len()).try_fold(renamings.len(), |all, it| all.checked_mul(it));
+            if many.is_none_or(|it| it > MOST) {
                 continue;
             }
+            let orders = permutations(&(first..first + group.len()).collect::<Vec<_>>());
             renamings = renamings
                 .iter()
                 .flat_map(|renaming: &Vec<usize>| {

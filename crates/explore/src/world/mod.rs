@@ -17,7 +17,8 @@ pub use scene::{Move, Scene, Surprise, What};
 
 pub(crate) use clock::wait;
 pub(crate) use cone::Cone;
+pub(crate) use key::key as world_key;
 pub(crate) use mirror::Mirrors;
 pub(crate) use model::dropped;
 pub(crate) use scene::Acted;
-pub(crate) use values::Samples;
+pub(crate) use values::{Samples, named};

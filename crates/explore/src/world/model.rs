@@ -1,5 +1,9 @@
 //! A stage as something to explore: every request of everybody, every result of an effect, time, the sweep.
 
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foldhash::quality::FixedState;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
@@ -18,7 +22,7 @@ use crate::promise::Promises;
 use crate::search::Model;
 use crate::stage::Stage;
 
-/// Of how many worlds one is read again from what was written.
+/// Of how many steps one is stored, read again and sent a second time.
 const RESTARTS: u64 = 32;
 
 /// Which worlds count as the same.
@@ -42,6 +46,7 @@ pub struct Play<'a> {
     mirrors: Mirrors,
     /// Something is to be repaired by the sweep.
     sweeps: bool,
+    restarts: AtomicU64,
 }
 
 impl<'a> Play<'a> {
@@ -49,7 +54,15 @@ impl<'a> Play<'a> {
         let cone = Cone::of(&stage.pack);
         let sweeps =
             stage.lives().any(|it| it.invariants.iter().any(|it| it.needs_now || it.repair.is_some()));
-        let mut play = Self { stage, promises, reduce, cone, mirrors: Mirrors::none(), sweeps };
+        let mut play = Self {
+            stage,
+            promises,
+            reduce,
+            cone,
+            mirrors: Mirrors::none(),
+            sweeps,
+            restarts: AtomicU64::new(0),
+        };
         if reduce == Reduce::Mirrors {
             play.mirrors = Mirrors::of(&stage.interchangeable(), |ids, renaming| {
                 let start = render(&play.cone, &stage.start, ids);
@@ -67,6 +80,24 @@ impl<'a> Play<'a> {
         &self.mirrors.groups
     }
 
+    /// One step in so many, wherever it comes in a run.
+    fn is_sampled(&self, entries: &[Entry]) -> bool {
+        let mut hasher = FixedState::with_seed(3).build_hasher();
+        for entry in entries {
+            hasher.write_u64(entry.seq);
+            hasher.write(entry.entity.id.as_bytes());
+            hasher.write(entry.trigger.as_bytes());
+        }
+        let chosen = hasher.finish().is_multiple_of(RESTARTS);
+        self.restarts.fetch_add(u64::from(chosen), Ordering::Relaxed);
+        chosen
+    }
+
+    /// How many steps were stored, read again and sent a second time.
+    pub fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::Relaxed)
+    }
+
     fn attempt(&self, scene: &Scene, command: Command, into: &mut Vec<(Move, Scene)>) {
         match decide(&self.stage.law, &scene.view, &command, scene.now) {
             Decision::Accepted(accepted) => {
@@ -77,14 +108,16 @@ impl<'a> Play<'a> {
                 if accepted.entries.is_empty() {
                     return;
                 }
-                if after.view.seq.is_multiple_of(RESTARTS)
+                if self.is_sampled(&accepted.entries)
                     && let Some(why) = restart::differs(&self.stage.law, scene, &command)
                 {
                     into.push(surprise(scene, Surprise::Restart, command.clone(), why));
                 }
-                let actor = command.actor.clone();
+                // A result of the outside is nobody's doing.
+                let settled = matches!(command.ask, Ask::Settle { .. });
+                let actor = (!settled).then(|| command.actor.clone());
                 let by = Move { what: What::Ask(command), entries: accepted.entries };
-                self.finish(after, Some(&actor), by, into);
+                self.finish(after, actor.as_ref(), by, into);
             }
             Decision::Refused(refusal) => {
                 let kind = match refusal.code {
@@ -174,9 +207,9 @@ impl Model for Play<'_> {
             self.stage.life(&entity.key.lifecycle).is_some_and(|it| it.slot(timer).is_some())
         };
         if let Some(moment) = scene.last_moment(is_lease) {
-            let (after, entries) = wait_until(&self.stage.law, scene, moment);
+            let after = wait_until(scene, moment);
             let passed = Span(after.now.0 - scene.now.0);
-            self.finish(after, None, Move { what: What::Wait(passed), entries }, into);
+            self.finish(after, None, Move { what: What::Wait(passed), entries: Vec::new() }, into);
         }
         if let Some((after, entries)) = wait(&self.stage.law, scene) {
             let passed = Span(after.now.0 - scene.now.0);

@@ -63,6 +63,10 @@ pub(crate) fn of(life: &Lifecycle) -> Vec<(&Guard, Use)> {
         all.decide(&reaction.when);
         reaction.with.iter().for_each(|(_, it)| all.decide(it));
     }
+    life.effects.iter().flat_map(|it| &it.with).for_each(|(_, it)| all.decide(it));
+    for rule in &life.notify {
+        [&rule.tell.to, &rule.tell.each, &rule.tell.when].into_iter().for_each(|it| all.decides(it));
+    }
     life.invariants.iter().for_each(|it| all.decide(&it.holds));
     life.properties.iter().flat_map(|it| it.kind.guards()).for_each(|it| all.decide(it));
     life.settings.iter().flat_map(|it| &it.from).for_each(|it| all.decide(it));
@@ -162,6 +166,16 @@ impl<'a> Rules<'a> {
             self.decides(&birth.when);
             birth.fields.iter().for_each(|(_, it)| self.decide(it));
         }
-        then.effects.iter().for_each(|it| self.decides(&it.when));
+        for call in &then.effects {
+            self.decides(&call.when);
+            call.with.iter().for_each(|(_, it)| self.decide(it));
+        }
+        for post in &then.post {
+            [&post.to, &post.from, &post.each, &post.when].into_iter().for_each(|it| self.decides(it));
+        }
+        for tell in &then.notify {
+            [&tell.to, &tell.each, &tell.when].into_iter().for_each(|it| self.decides(it));
+        }
+        then.alert.iter().for_each(|it| self.decides(&it.when));
     }
 }

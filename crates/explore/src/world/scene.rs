@@ -115,24 +115,17 @@ impl Scene {
         self.view.entities()
     }
 
-    /// The next moment at which a clock is due.
+    /// The next moment, after this one, at which a clock is due.
     pub fn next_due(&self) -> Option<Timestamp> {
-        let mut late = None;
-        let mut next: Option<Timestamp> = None;
-        for entity in self.entities() {
-            for due in entity.timers.iter().filter_map(|(_, it)| it.due) {
-                if due <= self.now {
-                    late = Some(self.now);
-                } else if next.is_none_or(|it| due < it) {
-                    next = Some(due);
-                }
-            }
-        }
-        next.or(late)
+        let timers = self.entities().into_iter().flat_map(|it| &it.timers);
+        timers.filter_map(|(_, it)| it.due).filter(|it| *it > self.now).min()
     }
 
     /// The last moment before the next clock is due, if that is a lease running out: somebody may still renew it.
     pub(crate) fn last_moment(&self, is_lease: impl Fn(&Entity, &Name) -> bool) -> Option<Timestamp> {
+        if !self.due().is_empty() {
+            return None;
+        }
         let due = self.next_due()?;
         let before = Timestamp(due.0.saturating_sub(MOMENT.0));
         let runs_out = self.entities().into_iter().any(|entity| {

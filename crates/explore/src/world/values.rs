@@ -9,6 +9,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
+use super::cone::Cone;
 use super::constants::{self, Constants};
 use super::rules::{self, Use, aims};
 
@@ -26,8 +27,8 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Most values of one field, and most samples of one request.
-const VALUES: usize = 4;
-const SAMPLES: usize = 6;
+const VALUES: usize = 8;
+const SAMPLES: usize = 10;
 
 /// What a field is about, where its type only says that it is text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,23 +53,25 @@ pub(crate) struct Samples<'a> {
 impl<'a> Samples<'a> {
     pub(crate) fn new(
         life: &'a Lifecycle,
+        cone: &Cone,
         actors: Vec<Name>,
         ids: BTreeMap<Name, Vec<Name>>,
         now: Timestamp,
     ) -> Self {
-        let mut looked = BTreeSet::new();
-        for guard in super::cone::decisive(life) {
-            for read in guard.reads() {
-                if let Some(Read::Field(name) | Read::Taken(name)) = life.reads.get(read.slot.0 as usize) {
-                    looked.insert(name.clone());
-                }
-            }
-        }
+        // What others read of it counts, too.
+        let mut looked: BTreeSet<Name> =
+            cone.by_lifecycle.get(&life.name).into_iter().flat_map(|it| it.fields.keys().cloned()).collect();
+        looked.extend(life.reads.iter().filter_map(|it| match it {
+            Read::Taken(name) => Some(name.clone()),
+            _ => None,
+        }));
         Self { life, constants: constants::of(life), names: names(life), looked, actors, ids, now }
     }
 
     /// What may be sent with a transition; nothing if a value that it needs cannot be thought of.
-    pub(crate) fn of(&self, transition: &Transition) -> Vec<Fields> {
+    ///
+    /// Also tells whether there could be more.
+    pub(crate) fn of(&self, transition: &Transition) -> (Vec<Fields>, bool) {
         let mut wanted: Vec<&Take> = Vec::new();
         let mut optional: Vec<&Take> = Vec::new();
         let mut targets: Vec<Name> = Vec::new();
@@ -92,9 +95,12 @@ impl<'a> Samples<'a> {
                 }
             }
         }
+        for take in self.life.gates.iter().filter(|it| it.binds(&transition.name)).flat_map(|it| &it.takes) {
+            optional.push(take);
+        }
         optional
             .retain(|it| self.looked.contains(&it.name) && !wanted.iter().any(|that| that.name == it.name));
-        let mut samples = self.varied(&wanted, &optional);
+        let (mut samples, cut) = self.varied(&wanted, &optional);
         if !targets.is_empty() {
             targets.dedup();
             let to = &Name::new("to");
@@ -109,7 +115,7 @@ impl<'a> Samples<'a> {
                 })
                 .collect();
         }
-        samples
+        (samples, cut)
     }
 
     /// What may be sent with takes of any kind, all of them needed.
@@ -118,7 +124,7 @@ impl<'a> Samples<'a> {
             takes.iter().partition(|it| it.required.is_some() || self.is_required(&it.name));
         let optional: Vec<&Take> =
             optional.into_iter().filter(|it| self.names.contains_key(&it.name)).collect();
-        self.varied(&wanted, &optional)
+        self.varied(&wanted, &optional).0
     }
 
     fn is_required(&self, name: &Name) -> bool {
@@ -126,30 +132,36 @@ impl<'a> Samples<'a> {
     }
 
     /// One with the first value of each, then one for each further value of each, then one for each optional value.
-    fn varied(&self, wanted: &[&Take], optional: &[&Take]) -> Vec<Fields> {
+    fn varied(&self, wanted: &[&Take], optional: &[&Take]) -> (Vec<Fields>, bool) {
+        let mut cut = false;
         let mut base = Fields::default();
         let mut further: Vec<(Name, Value)> = Vec::new();
         for take in wanted {
-            let mut values = self.values(&take.name, &take.fits).into_iter();
-            let Some(first) = values.next() else { return Vec::new() };
+            let (values, more) = self.values(&take.name, &take.fits);
+            let mut values = values.into_iter();
+            let Some(first) = values.next() else { return (Vec::new(), false) };
             base.put(&take.name, first);
             if self.looked.contains(&take.name) || self.names.contains_key(&take.name) {
+                cut |= more;
                 further.extend(values.map(|it| (take.name.clone(), it)));
             }
         }
         for take in optional {
-            further.extend(self.values(&take.name, &take.fits).into_iter().map(|it| (take.name.clone(), it)));
+            let (values, more) = self.values(&take.name, &take.fits);
+            cut |= more;
+            further.extend(values.into_iter().map(|it| (take.name.clone(), it)));
         }
+        cut |= further.len() >= SAMPLES;
         let mut samples = vec![base.clone()];
         for (name, value) in further.into_iter().take(SAMPLES - 1) {
             let mut fields = base.clone();
             fields.put(&name, value);
             samples.push(fields);
         }
-        samples
+        (samples, cut)
     }
 
-    fn values(&self, name: &Name, fits: &FieldType) -> Vec<Value> {
+    fn values(&self, name: &Name, fits: &FieldType) -> (Vec<Value>, bool) {
         let mut values: Vec<Value> = Vec::new();
         if let Some(known) = self.names.get(name) {
             let ids = match known {
@@ -173,8 +185,9 @@ impl<'a> Samples<'a> {
                 kept.push(value);
             }
         }
+        let more = kept.len() > VALUES;
         kept.truncate(VALUES);
-        kept
+        (kept, more)
     }
 }
 
@@ -221,6 +234,11 @@ fn fitting(fits: &FieldType, now: Timestamp, depth: u32) -> Vec<Value> {
             one.map(|it| Value::map([(Name::new("one"), it)].into())).into_iter().collect()
         }
     }
+}
+
+/// Fields that name somebody.
+pub(crate) fn named(life: &Lifecycle) -> BTreeSet<Name> {
+    names(life).into_iter().filter(|(_, it)| *it == Names::Actors).map(|(name, _)| name).collect()
 }
 
 /// Fields that name somebody or something.
