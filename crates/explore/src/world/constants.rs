@@ -14,7 +14,12 @@ pub(crate) type Constants = BTreeMap<Name, Vec<Value>>;
 
 pub(crate) fn of(life: &Lifecycle) -> Constants {
     let mut found = Constants::new();
-    for guard in decisive(life) {
+    // Also what a computed field or a relation compares.
+    let behind = life.reads.iter().filter_map(|it| match it {
+        Read::Computed(guard) | Read::Relation(guard) => Some(guard),
+        _ => None,
+    });
+    for guard in decisive(life).into_iter().chain(behind) {
         mine(life, guard, &mut found);
     }
     found
