@@ -163,6 +163,9 @@ pub(crate) struct ExploreArgs {
     /// Writes every story as a drawn sequence into this folder: SVG and Mermaid
     #[arg(long, value_name = "FOLDER")]
     pub(crate) draw: Option<PathBuf>,
+    /// Explores nothing: writes a finite model of every lifecycle for `spin` into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) promela: Option<PathBuf>,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -63,7 +63,7 @@ fn careless() -> String {
 fn a_pack_that_keeps_its_promises_is_told_so_with_the_bound() {
     let output = trackside(&["check"], &pack("check-good", PAPER));
     assert_eq!(code(&output), 0, "{}{}", data(&output), told(&output));
-    assert!(data(&output).contains("2 of 2 promises hold on 1 stages"), "{}", data(&output));
+    assert!(data(&output).contains("2 of 2 promises hold within the bound on 1 stage"), "{}", data(&output));
     assert!(data(&output).contains("worlds, "), "{}", data(&output));
 }
 

@@ -141,11 +141,12 @@ impl Checked {
             true => painted_data("FAIL", Colour::Red),
             false => painted_data("ok", Colour::Green),
         };
+        let many = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
         let findings = format!(
-            "{} errors, {} warnings, {} notes",
-            self.count(Severity::Error) + self.problems.errors(),
-            self.count(Severity::Warning) + self.problems.count() - self.problems.errors(),
-            self.count(Severity::Note)
+            "{}, {}, {}",
+            many(self.count(Severity::Error) + self.problems.errors(), "error"),
+            many(self.count(Severity::Warning) + self.problems.count() - self.problems.errors(), "warning"),
+            many(self.count(Severity::Note), "note")
         );
         print::line(&format!(
             "{:<10} {mark}  {findings}; {} in {:.2} s",
@@ -180,8 +181,15 @@ impl Checked {
             return "no promise was explored".to_owned();
         }
         let tally = proofs::tally(self.reports.iter().map(|(it, _)| it));
-        let mut text =
-            format!("{} of {} promises hold on {} stages", tally.hold, tally.all, self.reports.len());
+        let mut text = format!(
+            "{} of {} promises hold within the bound on {}",
+            tally.hold,
+            tally.all,
+            match self.reports.len() {
+                1 => "1 stage".to_owned(),
+                n => format!("{n} stages"),
+            }
+        );
         if tally.broken > 0 {
             text.push_str(&format!(", {} broken", tally.broken));
         }

@@ -1,11 +1,13 @@
 //! `trackside explore`: what can happen, as far as a budget allows.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
+use trackside_explore::abstraction::{Size, abstractions, promela};
 use trackside_explore::report::{How, Report, explore};
 use trackside_explore::search::{Bound, Progress};
 use trackside_explore::world::Reduce;
@@ -41,6 +43,17 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                 continue;
             }
         };
+        if let Some(folder) = &args.promela {
+            match models(&law, folder) {
+                Ok(files) => files.iter().for_each(|it| print::line(it)),
+                Err(why) => {
+                    print::message(&why);
+                    failed = true;
+                }
+            }
+            played += 1;
+            continue;
+        }
         let stages = stages::of(pack, &law, &sources, &mut problems);
         if problems.has_errors() {
             print::message(&problems.render(&sources, print::colour()));
@@ -105,7 +118,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             }
         }
     }
-    if args.json {
+    if args.json && args.promela.is_none() {
         print::line(&format!("{:#}", json!({ "stages": all })));
     }
     if played == 0 && !failed {
@@ -117,6 +130,23 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
         return exit::USAGE;
     }
     if failed { exit::REFUSED } else { exit::DONE }
+}
+
+/// Writes the models of every lifecycle; gives the files.
+fn models(law: &Law, folder: &Path) -> Result<Vec<String>, String> {
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    std::fs::create_dir_all(folder).map_err(|it| failed(folder, it))?;
+    let mut files = Vec::new();
+    for pack in law.packs() {
+        for life in &pack.lifecycles {
+            for model in abstractions(pack, life, Size::default()) {
+                let path = folder.join(format!("{}-{}.pml", life.name, model.entities));
+                std::fs::write(&path, promela(&model)).map_err(|it| failed(&path, it))?;
+                files.push(path.display().to_string());
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// Memory in use, in MiB, where the system tells.
