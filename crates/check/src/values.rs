@@ -28,7 +28,8 @@ pub fn known(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, Known> {
         .map(|it| (it.name.clone(), Known::Among(vec![it.default.clone()])))
         .collect();
     let arms = life.transitions.iter().flat_map(|it| &it.arms);
-    let takes = arms.flat_map(|it| &it.takes).chain(&life.create.takes).filter(|it| it.stored);
+    let gates = life.gates.iter().flat_map(|it| &it.takes);
+    let takes = arms.flat_map(|it| &it.takes).chain(&life.create.takes).chain(gates).filter(|it| it.stored);
     for take in takes {
         all.insert(take.name.clone(), Known::Anything);
     }

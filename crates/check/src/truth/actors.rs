@@ -31,8 +31,13 @@ pub struct Actor {
     pub roles: Vec<Name>,
 }
 
-/// The actors that could answer differently, given what is read of them.
-pub fn actors(reads: &[&Read], only: Option<Who>) -> Vec<Actor> {
+/// Most roles of which every set is tried.
+const ROLES: usize = 6;
+
+/// The actors that could answer differently, given what is read of them; none if there are too many.
+///
+/// `straight`: to hold a role more never makes the answer false.
+pub fn actors(reads: &[&Read], only: Option<Who>, straight: bool) -> Option<Vec<Actor>> {
     let mut roles: BTreeSet<Name> = BTreeSet::new();
     let (mut kind, mut admin) = (false, false);
     for read in reads {
@@ -43,7 +48,12 @@ pub fn actors(reads: &[&Read], only: Option<Who>) -> Vec<Actor> {
             _ => {}
         }
     }
-    let sets = subsets(&roles.into_iter().collect::<Vec<_>>());
+    let roles: Vec<Name> = roles.into_iter().collect();
+    let sets = match roles.len() {
+        0..=ROLES => subsets(&roles),
+        _ if straight => vec![Vec::new(), roles],
+        _ => return None,
+    };
     let mut all = Vec::new();
     for who in Who::ALL.into_iter().filter(|it| only.is_none_or(|only| only == *it)) {
         if who == Who::Engine {
@@ -59,23 +69,16 @@ pub fn actors(reads: &[&Read], only: Option<Who>) -> Vec<Actor> {
             }
         }
     }
-    all
+    Some(all)
 }
 
-/// Every set of a few roles; of many, those of one or two, and all.
+/// Every set of roles.
 fn subsets(roles: &[Name]) -> Vec<Vec<Name>> {
-    let few = roles.len() <= 4;
     let mut sets: Vec<Vec<Name>> = vec![Vec::new()];
     for role in roles {
-        let more: Vec<Vec<Name>> = sets
-            .iter()
-            .filter(|it| few || it.len() < 2)
-            .map(|it| it.iter().cloned().chain([role.clone()]).collect())
-            .collect();
+        let more: Vec<Vec<Name>> =
+            sets.iter().map(|it| it.iter().cloned().chain([role.clone()]).collect()).collect();
         sets.extend(more);
-    }
-    if !few {
-        sets.push(roles.to_vec());
     }
     sets
 }

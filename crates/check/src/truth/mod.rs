@@ -6,6 +6,8 @@
 
 mod actors;
 mod candidates;
+mod kinds;
+mod pool;
 mod profile;
 
 use std::cell::Cell;
@@ -52,7 +54,7 @@ pub fn ask(facts: &Facts<'_>, guards: &[&Guard], given: Given<'_>) -> Answer {
         return answer;
     }
     let (mut seen_true, mut seen_false) = (false, false);
-    let finished = try_all(facts, guards, given, |trial| {
+    let finished = try_all(facts, guards, given, true, |trial| {
         match trial.all(guards) {
             Some(true) => seen_true = true,
             Some(false) => seen_false = true,
@@ -72,31 +74,32 @@ pub fn implies(facts: &Facts<'_>, first: &Guard, second: &Guard, given: Given<'_
     if first.source() == second.source() || second.constant() == Some(&Value::Bool(true)) {
         return true;
     }
-    try_all(facts, &[first, second], given, |trial| {
+    try_all(facts, &[first, second], given, false, |trial| {
         matches!((trial.all(&[first]), trial.all(&[second])), (Some(false), _) | (_, Some(true)))
     })
 }
 
 /// Tries every combination until `go_on` says no; false if it did, or if there are too many.
+/// `straight`: it is only asked whether all hold.
 fn try_all(
     facts: &Facts<'_>,
     guards: &[&Guard],
     given: Given<'_>,
+    straight: bool,
     mut go_on: impl FnMut(&Trial<'_>) -> bool,
 ) -> bool {
-    let mut profile = Profile::of(facts.life, guards);
+    let profile = Profile::of(facts, guards);
     let all = profile.plain.union(&profile.opaque);
     let reads: Vec<&Read> = all.filter_map(|it| facts.life.reads.get(it.0 as usize)).collect();
-    for read in &reads {
-        around(facts, read, &mut profile.constants);
-    }
     let mut axes: Vec<(Slot, Vec<Value>)> = Vec::new();
     for slot in profile.plain.iter().filter(|it| !profile.is_opaque(**it)) {
         let Some(read) = facts.life.reads.get(slot.0 as usize) else { continue };
         if of_the_actor(read) || matches!(read, Read::State) {
             continue;
         }
-        if let Some(values) = candidates(facts, read, &profile, &given).filter(|it| !it.is_empty()) {
+        let mut circle = profile.circle(*slot);
+        around(facts, &mut circle);
+        if let Some(values) = candidates(facts, read, &circle, &given).filter(|it| !it.is_empty()) {
             axes.push((*slot, values));
         }
     }
@@ -106,7 +109,7 @@ fn try_all(
     };
     let reads_state = reads.iter().any(|it| matches!(it, Read::State));
     let states = states.get(..if reads_state { states.len() } else { 1 }).unwrap_or_default();
-    let actors = actors(&reads, given.who);
+    let Some(actors) = actors(&reads, given.who, straight && !profile.bent) else { return false };
     let sizes = [actors.len(), states.len()].into_iter().chain(axes.iter().map(|(_, it)| it.len()));
     let total = sizes.into_iter().try_fold(1_usize, |all, it| all.checked_mul(it.max(1)));
     let Some(total) = total.filter(|it| *it <= MOST) else { return false };

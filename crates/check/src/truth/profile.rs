@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_lifecycle::guard::{Guard, Outline, Slot};
-use trackside_lifecycle::model::{Fit, Lifecycle, Read};
+use trackside_lifecycle::model::Read;
 use trackside_lifecycle::value::Value;
+
+use super::kinds::{self, Kind};
+use crate::facts::Facts;
 
 /// The reads of one or several conditions.
 ///
@@ -15,14 +18,48 @@ use trackside_lifecycle::value::Value;
 pub struct Profile {
     pub plain: BTreeSet<Slot>,
     pub opaque: BTreeSet<Slot>,
-    /// Every constant that something is compared with.
+    /// Not holding a role may be what makes it true.
+    pub bent: bool,
+    circles: Vec<Circle>,
+}
+
+/// Reads that are compared with each other, directly or by way of others, and the constants among them.
+#[derive(Clone, Debug, Default)]
+pub struct Circle {
+    pub slots: BTreeSet<Slot>,
     pub constants: Vec<Value>,
+    /// The size of a list is asked for.
+    pub sized: bool,
+}
+
+impl Circle {
+    pub fn add(&mut self, value: &Value) {
+        match value {
+            Value::List(items) => items.iter().for_each(|it| self.add(it)),
+            Value::Null | Value::Map(_) => {}
+            _ if self.constants.contains(value) => {}
+            _ => self.constants.push(value.clone()),
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.slots.extend(&other.slots);
+        other.constants.iter().for_each(|it| self.add(it));
+        self.sized |= other.sized;
+    }
 }
 
 impl Profile {
-    pub fn of(life: &Lifecycle, guards: &[&Guard]) -> Self {
+    pub fn of(facts: &Facts<'_>, guards: &[&Guard]) -> Self {
         let mut profile = Self::default();
-        let mut scan = Scan { life, profile: &mut profile, open: BTreeMap::new() };
+        let mut scan = Scan {
+            facts,
+            profile: &mut profile,
+            here: Circle::default(),
+            straight: true,
+            gone_into: BTreeSet::new(),
+            worked_out: BTreeMap::new(),
+        };
         for guard in guards {
             scan.truth(&guard.outline());
         }
@@ -33,49 +70,101 @@ impl Profile {
         self.opaque.contains(&slot)
     }
 
-    fn compare_with(&mut self, value: &Value) {
-        match value {
-            Value::List(items) => items.iter().for_each(|it| self.compare_with(it)),
-            Value::Null | Value::Map(_) => {}
-            _ if self.constants.contains(value) => {}
-            _ => self.constants.push(value.clone()),
-        }
+    /// Those that a read is compared with, itself included.
+    pub fn circle(&self, slot: Slot) -> Circle {
+        let alone = || Circle { slots: BTreeSet::from([slot]), ..Circle::default() };
+        self.circles.iter().find(|it| it.slots.contains(&slot)).cloned().unwrap_or_else(alone)
+    }
+
+    fn join(&mut self, mut circle: Circle) {
+        let (near, far) = std::mem::take(&mut self.circles)
+            .into_iter()
+            .partition::<Vec<_>, _>(|it| !it.slots.is_disjoint(&circle.slots));
+        near.iter().for_each(|it| circle.join(it));
+        self.circles = far;
+        self.circles.push(circle);
     }
 }
 
 struct Scan<'a> {
-    life: &'a Lifecycle,
+    facts: &'a Facts<'a>,
     profile: &'a mut Profile,
-    /// Relations and computed fields gone into, and how.
-    open: BTreeMap<Slot, bool>,
+    /// What the comparison that is looked at compares.
+    here: Circle,
+    /// Whether what is true here makes the whole rather true than false.
+    straight: bool,
+    /// Relations and computed fields whose truth was asked for, and whether straight.
+    gone_into: BTreeSet<(Slot, bool)>,
+    /// Computed fields that are compared, with what they are made of.
+    worked_out: BTreeMap<Slot, Circle>,
 }
 
 impl Scan<'_> {
     /// Where true or false is asked for.
     fn truth(&mut self, outline: &Outline) {
+        let single = |it: Kind| it.is_single();
         match outline {
             Outline::Constant(_) => {}
-            Outline::Read(slot, members) if members.is_empty() => self.read(*slot, true),
+            Outline::Read(slot, members) if members.is_empty() => self.read(*slot),
             Outline::All(parts) | Outline::Any(parts) => parts.iter().for_each(|it| self.truth(it)),
-            Outline::Not(of) => self.truth(of),
-            Outline::If(parts) => parts.iter().for_each(|it| self.truth(it)),
-            Outline::Has(of) => self.operand(of),
-            Outline::Equal(both)
-            | Outline::Differ(both)
-            | Outline::Less(both)
-            | Outline::AtMost(both)
-            | Outline::More(both)
-            | Outline::AtLeast(both)
-            | Outline::In(both) => both.iter().for_each(|it| self.operand(it)),
+            Outline::Not(of) => self.bent(|it| it.truth(of)),
+            Outline::If(parts) => self.bent(|it| parts.iter().for_each(|part| it.truth(part))),
+            Outline::Has(of) => self.bent(|it| it.compare(&[of])),
+            Outline::Equal(both) | Outline::Differ(both) => {
+                let [a, b] = &**both;
+                let fits = match (self.kind(a), self.kind(b)) {
+                    (Kind::Null, _) | (_, Kind::Null) => true,
+                    (Kind::List, _) => matches!(b, Outline::Constant(Value::List(it)) if it.is_empty()),
+                    (_, Kind::List) => matches!(a, Outline::Constant(Value::List(it)) if it.is_empty()),
+                    (a, b) => single(a) && single(b),
+                };
+                self.bent(|it| it.compare_if(fits, both));
+            }
+            Outline::Less(both) | Outline::AtMost(both) | Outline::More(both) | Outline::AtLeast(both) => {
+                let fits = both.iter().all(|it| self.kind(it).is_ordered());
+                self.bent(|it| it.compare_if(fits, both));
+            }
+            Outline::In(both) => {
+                let [one, all] = &**both;
+                let fits =
+                    (single(self.kind(one)) || self.kind(one) == Kind::Null) && self.kind(all) == Kind::List;
+                self.bent(|it| it.compare_if(fits, both));
+            }
             other => self.hide(other),
         }
+    }
+
+    fn kind(&self, outline: &Outline) -> Kind {
+        kinds::of(self.facts, outline)
+    }
+
+    fn bent(&mut self, look: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.straight, false);
+        look(self);
+        self.straight = before;
+    }
+
+    fn compare_if(&mut self, fits: bool, both: &[Outline; 2]) {
+        if fits {
+            self.compare(&both.each_ref());
+        } else {
+            both.iter().for_each(|it| self.hide(it));
+        }
+    }
+
+    /// These are compared with each other.
+    fn compare(&mut self, operands: &[&Outline]) {
+        let outer = std::mem::take(&mut self.here);
+        operands.iter().for_each(|it| self.operand(it));
+        let circle = std::mem::replace(&mut self.here, outer);
+        self.profile.join(circle);
     }
 
     /// Where a value is compared.
     fn operand(&mut self, outline: &Outline) {
         match outline {
-            Outline::Constant(value) => self.profile.compare_with(value),
-            Outline::Read(slot, members) if members.is_empty() => self.read(*slot, false),
+            Outline::Constant(value) => self.here.add(value),
+            Outline::Read(slot, members) if members.is_empty() => self.read_value(*slot),
             Outline::List(items) => items.iter().for_each(|it| self.operand(it)),
             Outline::If(parts) => {
                 let [when, yes, no] = &**parts;
@@ -85,7 +174,8 @@ impl Scan<'_> {
             }
             Outline::Call(name, arguments) if name == "Size" => match arguments.as_slice() {
                 [Outline::Read(slot, members)] if members.is_empty() && self.is_list(*slot) => {
-                    self.read(*slot, false);
+                    self.here.sized = true;
+                    self.read_value(*slot);
                 }
                 _ => self.hide(outline),
             },
@@ -106,25 +196,43 @@ impl Scan<'_> {
 
     /// Lists of every length are tried, texts are not.
     fn is_list(&self, slot: Slot) -> bool {
-        match self.life.reads.get(slot.0 as usize) {
-            Some(Read::Field(name) | Read::Was(name)) => {
-                self.life.field(name).is_some_and(|it| matches!(it.fits.fit, Fit::List { .. }))
+        let read = self.facts.life.reads.get(slot.0 as usize);
+        read.is_some_and(|it| {
+            matches!(it, Read::Field(_) | Read::Was(_) | Read::People)
+                && kinds::of_read(self.facts, it) == Kind::List
+        })
+    }
+
+    fn read(&mut self, slot: Slot) {
+        match self.facts.life.reads.get(slot.0 as usize) {
+            Some(Read::Relation(guard) | Read::Computed(guard)) => {
+                if self.gone_into.insert((slot, self.straight)) {
+                    self.truth(&guard.outline());
+                }
             }
-            Some(Read::People) => true,
-            _ => false,
+            read => {
+                self.profile.bent |= !self.straight && matches!(read, Some(Read::Role(_)));
+                self.profile.plain.insert(slot);
+            }
         }
     }
 
-    fn read(&mut self, slot: Slot, truth: bool) {
-        let life = self.life;
-        match life.reads.get(slot.0 as usize) {
-            Some(Read::Relation(guard) | Read::Computed(guard)) => {
-                if self.open.insert(slot, truth).is_none_or(|before| before != truth) {
-                    let outline = guard.outline();
-                    if truth { self.truth(&outline) } else { self.operand(&outline) }
-                }
-            }
-            _ => drop(self.profile.plain.insert(slot)),
+    fn read_value(&mut self, slot: Slot) {
+        let Some(Read::Relation(guard) | Read::Computed(guard)) = self.facts.life.reads.get(slot.0 as usize)
+        else {
+            self.read(slot);
+            self.here.slots.insert(slot);
+            return;
+        };
+        if !self.worked_out.contains_key(&slot) {
+            self.worked_out.insert(slot, Circle::default());
+            let outer = std::mem::take(&mut self.here);
+            self.operand(&guard.outline());
+            let made_of = std::mem::replace(&mut self.here, outer);
+            self.worked_out.insert(slot, made_of);
+        }
+        if let Some(made_of) = self.worked_out.get(&slot) {
+            self.here.join(made_of);
         }
     }
 
@@ -137,11 +245,13 @@ impl Scan<'_> {
             }
         });
         for slot in slots {
-            if self.profile.opaque.insert(slot)
-                && let Some(Read::Relation(guard) | Read::Computed(guard)) =
-                    self.life.reads.get(slot.0 as usize)
-            {
-                self.hide(&guard.outline());
+            if !self.profile.opaque.insert(slot) {
+                continue;
+            }
+            match self.facts.life.reads.get(slot.0 as usize) {
+                Some(Read::Relation(guard) | Read::Computed(guard)) => self.hide(&guard.outline()),
+                Some(Read::Role(_)) => self.profile.bent = true,
+                _ => {}
             }
         }
     }
