@@ -280,27 +280,6 @@ pub fn held_in(facts: &Facts<'_>, slot: &Name) -> Vec<Name> {
             held.extend(landing(facts, &part).0);
         }
     }
-    // A condition that asks whether it is held knows what it does.
-    let asks = |guard: &Guard| {
-        depends(life, guard, &|it| matches!(it, Read::Slot(name, SlotLook::Held) if name == slot))
-    };
-    let lost = life.slot(slot).and_then(|it| it.lost.as_ref());
-    let keeps = |arm: &Arm, choice: Option<usize>, from: &Name, to: &Name| {
-        if lost == Some(&arm.transition) {
-            return false;
-        }
-        let before =
-            choices(arm).iter().take(choice.map_or(0, |it| it + 1)).filter_map(|it| it.when.as_ref());
-        let checks = arm.checks.iter().map(|it| &it.guard);
-        if std::iter::once(&arm.by).chain(checks).chain(before).any(asks) {
-            return false;
-        }
-        let chosen = choice.and_then(|it| choices(arm).get(it)).map(|it| &it.then);
-        let exit = life.state(from).map(|it| &it.exit).filter(|_| from != to);
-        let enter = life.state(to).map(|it| &it.enter);
-        let all = [Some(&arm.then), chosen, exit, enter];
-        !all.into_iter().flatten().any(|it| it.release.contains(slot))
-    };
     let mut next = 0;
     while let Some(from) = held.get(next).cloned() {
         next += 1;
@@ -311,7 +290,7 @@ pub fn held_in(facts: &Facts<'_>, slot: &Name) -> Vec<Name> {
                     continue;
                 }
                 for to in targets(life, aim, &from) {
-                    if !held.contains(&to) && keeps(arm, choice, &from, &to) {
+                    if !held.contains(&to) && keeps(life, slot, (arm, choice), &from, &to) {
                         held.push(to);
                     }
                 }
@@ -322,6 +301,33 @@ pub fn held_in(facts: &Facts<'_>, slot: &Name) -> Vec<Name> {
     held.sort();
     held.dedup();
     held
+}
+
+/// Whether a lease that is held may still be held after a move.
+pub fn keeps(
+    life: &Lifecycle,
+    slot: &Name,
+    (arm, choice): (&Arm, Option<usize>),
+    from: &Name,
+    to: &Name,
+) -> bool {
+    if life.slot(slot).and_then(|it| it.lost.as_ref()) == Some(&arm.transition) {
+        return false;
+    }
+    // A condition that asks whether it is held knows what it does.
+    let asks = |guard: &Guard| {
+        depends(life, guard, &|it| matches!(it, Read::Slot(name, SlotLook::Held) if name == slot))
+    };
+    let before = choices(arm).iter().take(choice.map_or(0, |it| it + 1)).filter_map(|it| it.when.as_ref());
+    let checks = arm.checks.iter().map(|it| &it.guard);
+    if std::iter::once(&arm.by).chain(checks).chain(before).any(asks) {
+        return false;
+    }
+    let chosen = choice.and_then(|it| choices(arm).get(it)).map(|it| &it.then);
+    let exit = life.state(from).map(|it| &it.exit).filter(|_| from != to);
+    let enter = life.state(to).map(|it| &it.enter);
+    let all = [Some(&arm.then), chosen, exit, enter];
+    !all.into_iter().flatten().any(|it| it.release.contains(slot))
 }
 
 /// Where an entity is right after an effect was asked for.

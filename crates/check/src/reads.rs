@@ -1,7 +1,9 @@
 //! What expressions read, through relations and computed fields.
 
 use trackside_lifecycle::guard::Guard;
-use trackside_lifecycle::model::{Lifecycle, Read};
+use trackside_lifecycle::model::{Lifecycle, Read, TimerKind};
+
+use crate::parts::{choices, parts};
 
 /// Whether it reads something like this, directly or by way of a relation or a computed field.
 pub fn depends(life: &Lifecycle, guard: &Guard, wanted: &dyn Fn(&Read) -> bool) -> bool {
@@ -12,4 +14,28 @@ pub fn depends(life: &Lifecycle, guard: &Guard, wanted: &dyn Fn(&Read) -> bool) 
                 _ => false,
             }
     })
+}
+
+/// The expressions that say what counts, what is set and what may be.
+pub fn expressions(life: &Lifecycle) -> Vec<&Guard> {
+    let mut all: Vec<&Guard> = life.fields.values().filter_map(|it| it.is.as_ref()).collect();
+    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+        all.push(&arm.by);
+        all.extend(arm.checks.iter().map(|it| &it.guard));
+        all.extend(choices(arm).iter().filter_map(|it| it.when.as_ref()));
+    }
+    for part in parts(life) {
+        all.extend(part.then.set.iter().map(|it| &it.value));
+        all.extend(part.then.then.iter().filter_map(|it| it.when.as_ref()));
+    }
+    for timer in &life.timers {
+        if let TimerKind::After(after) = &timer.kind {
+            all.push(after);
+        }
+    }
+    all.extend(life.counters.iter().filter_map(|it| it.limit.as_ref()));
+    all.extend(life.slots.iter().flat_map(|it| std::iter::once(&it.lasts).chain(&it.grace)));
+    all.extend(life.reactions.iter().map(|it| &it.when));
+    all.extend(life.invariants.iter().map(|it| &it.holds));
+    all
 }

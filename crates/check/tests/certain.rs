@@ -74,7 +74,10 @@ fn what_can_be_true_is_not_called_never() {
             "author != \"\" && tester != \"\" && reviewer != \"\" && author != null && tester != null && reviewer != null \
              && author != tester && author != reviewer && tester != reviewer && !(actor.id in [author, tester, reviewer])",
         ),
-        ("human && stranger", "author != tester && tester != reviewer && author != reviewer && author != null && tester != null && reviewer != null"),
+        (
+            "human && stranger",
+            "author != tester && tester != reviewer && author != reviewer && author != null && tester != null && reviewer != null",
+        ),
         // Long lists that hold somebody in particular.
         ("human && actor.id in approvers", "size(approvers) >= 4"),
         ("human && !(actor.id in approvers)", "size(approvers) >= 4 && author in approvers"),

@@ -406,6 +406,7 @@ slots: { work: { for: 1h } }
 transitions:
   start:  { from: OPEN, to: WORK, by: agent }
   finish: { from: WORK, to: DONE, by: agent, holding: work, release: work }
+  drop:   { from: WORK, to: DONE, by: human, release: work }
 "],
         broken: "to: WORK, by: agent",
         mended: "to: WORK, by: agent, lease: work",
@@ -711,15 +712,15 @@ transitions:
 
 #[test]
 fn short_lease() {
-    only(Case {
+    let it = only(Case {
         class: Class::ShortLease,
         pack: "pack: t\nversion: 1\nsettings: { heartbeatEvery: 10m }\n",
         lives: &["
 lifecycle: t.thing
-fields: { due: { type: span, is: settings.heartbeatEvery } }
+fields: { until: { type: time }, due: { type: time, is: 'until == null ? null : until + settings.heartbeatEvery' } }
 create: { by: human }
 states: { OPEN: { initial: true }, WORK: {}, DONE: { final: true } }
-slots: { work: { for: 5m, grace: 1m, lost: drop } }
+slots: { work: { for: 5m, grace: 1m, until: until, lost: drop } }
 transitions:
   start:  { from: OPEN, to: WORK, by: agent, lease: work }
   finish: { from: WORK, to: DONE, by: agent, holding: work, release: work }
@@ -728,6 +729,27 @@ transitions:
         broken: "for: 5m",
         mended: "for: 30m",
     });
+    assert_eq!(it.severity.word(), "warning");
+}
+
+/// A lease of nothing is an error; a setting that only sounds like a heartbeat has nothing to do with it.
+#[test]
+fn short_lease_by_more_than_a_name() {
+    let text = "
+lifecycle: t.thing
+fields: { kept: { type: span, is: settings.heartbeatLogKept } }
+create: { by: human }
+states: { OPEN: { initial: true }, WORK: {}, DONE: { final: true } }
+slots: { work: { for: settings.lasts, lost: drop } }
+transitions:
+  start:  { from: OPEN, to: WORK, by: agent, lease: work }
+  finish: { from: WORK, to: DONE, by: agent, holding: work, release: work }
+  drop:   { from: WORK, to: DONE, by: engine }
+";
+    let settings = "pack: t\nversion: 1\nsettings: { heartbeatLogKept: 30d, lasts: 5m }\n";
+    assert!(pack(&[settings, text]).findings().is_empty());
+    let found = pack(&[&settings.replace("5m", "0s"), text]).findings();
+    assert_eq!((codes(&found), found[0].severity.word()), (vec!["short-lease"], "error"));
 }
 
 #[test]
@@ -742,11 +764,63 @@ states: { OPEN: { initial: true }, WORK: {}, DONE: { final: true } }
 slots: { work: { for: 5m } }
 transitions:
   start:  { from: OPEN, to: WORK, by: agent, lease: work }
-  finish: { from: WORK, to: DONE, by: agent, holding: work }
+  finish: { from: WORK, to: DONE, by: agent || human }
 "],
-        broken: "holding: work",
-        mended: "holding: work, release: work",
+        broken: "agent || human",
+        mended: "agent || human, release: work",
     });
+}
+
+/// One way into an end gives the lease back, another forgets to.
+#[test]
+fn unwatched_lease_at_an_end() {
+    let it = only(Case {
+        class: Class::UnwatchedLease,
+        pack: PACK,
+        lives: &["
+lifecycle: t.thing
+create: { by: human }
+states: { OPEN: { initial: true }, WORK: {}, DONE: { final: true } }
+slots: { work: { for: 5m, lost: lose } }
+transitions:
+  start:  { from: OPEN, to: WORK, by: agent, lease: work }
+  finish: { from: WORK, to: DONE, by: agent, holding: work, release: work }
+  drop:   { from: [OPEN, WORK], to: DONE, by: human }
+  lose:   { from: WORK, to: DONE, by: engine }
+"],
+        broken: "by: human }\n  lose",
+        mended: "by: human, release: work }\n  lose",
+    });
+    assert_eq!(it.way.to_string(), "transitions.drop[0]");
+}
+
+/// Whoever held the lease is gone, and everybody else may not.
+#[test]
+fn trap_state_after_a_lost_lease() {
+    for (slot, more, found) in [
+        ("", "", 1),
+        ("", "  again: { from: WORK, by: agent, holding: work, lease: work }\n", 1),
+        ("", "  again: { from: WORK, by: agent, lease: work }\n", 0),
+        ("", "  drop: { from: WORK, to: DONE, by: human, release: work }\n", 0),
+        (", lost: drop", "  drop: { from: WORK, to: DONE, by: engine }\n", 0),
+        (", lost: drop", "  drop: { from: WORK, by: engine }\n", 1),
+        ("", "timers: { late: { after: 1h, runs: [WORK], then: finish } }\n", 0),
+    ] {
+        let text = format!(
+            "
+lifecycle: t.thing
+create: {{ by: human }}
+states: {{ OPEN: {{ initial: true }}, WORK: {{}}, DONE: {{ final: true }} }}
+slots: {{ work: {{ for: 5m{slot} }} }}
+transitions:
+  start:  {{ from: OPEN, to: WORK, by: agent, lease: work }}
+  finish: {{ from: WORK, to: DONE, by: agent || engine, holding: work, release: work }}
+{more}"
+        );
+        let all = pack(&[PACK, &text]).findings();
+        assert_eq!(codes(&all), vec!["trap-state"; found], "{slot} {more}: {all:#?}");
+        assert!(all.iter().all(|it| it.severity.word() == "warning"));
+    }
 }
 
 #[test]
@@ -756,20 +830,22 @@ lifecycle: t.thing
 create: { by: human }
 states: { OPEN: { initial: true, deadline: { after: settings.patience, then: close } }, DONE: { final: true } }
 counters: { tries: { limit: settings.mostTries, then: close } }
-fields: { share: { type: number, is: settings.warnPercent } }
+fields: { share: { type: number, is: tries * settings.warnPercent / 100 }, alarm: { type: number, is: settings.alarmPercent } }
 transitions:
   try:   { from: OPEN, by: agent, count: tries }
   close: { from: OPEN, to: DONE, by: human || engine }
 ";
-    let good = "pack: t\nversion: 1\nsettings: { patience: 1h, mostTries: 3, warnPercent: 80 }\n";
+    let good =
+        "pack: t\nversion: 1\nsettings: { patience: 1h, mostTries: 3, warnPercent: 80, alarmPercent: 150 }\n";
     assert!(pack(&[good, text]).findings().is_empty());
-    for (from, to, place) in [
-        ("patience: 1h", "patience: 0s", "states.OPEN.deadline.after"),
-        ("mostTries: 3", "mostTries: 0", "counters.tries.limit"),
-        ("warnPercent: 80", "warnPercent: 800", "settings.warnPercent"),
+    for (from, to, place, severity) in [
+        ("patience: 1h", "patience: 0s", "states.OPEN.deadline.after", "error"),
+        ("mostTries: 3", "mostTries: 0", "counters.tries.limit", "error"),
+        ("warnPercent: 80", "warnPercent: 800", "settings.warnPercent", "warning"),
     ] {
         let found = pack(&[&good.replace(from, to), text]).findings();
         assert_eq!(codes(&found), ["setting-out-of-range"], "{to}: {found:#?}");
+        assert_eq!(found[0].severity.word(), severity);
         assert_eq!(found[0].way.to_string(), place);
     }
 }

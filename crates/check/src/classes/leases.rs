@@ -1,5 +1,6 @@
-//! Leases: long enough, and noticed when they are lost.
+//! Leases: long enough, noticed when they are lost, and given back.
 
+use trackside_lifecycle::model::{Lifecycle, Read, Slot};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Way;
 use trackside_lifecycle::time::Span;
@@ -7,9 +8,13 @@ use trackside_lifecycle::value::Value;
 
 use crate::class::Class;
 use crate::defaults::by_default;
-use crate::finding::Finding;
-use crate::parts::parts;
+use crate::finding::{Finding, Severity};
+use crate::firing::{held_in, keeps};
+use crate::graph::Move;
+use crate::parts::{arm_way, choices, parts};
+use crate::reads::{depends, expressions};
 use crate::survey::{Study, Survey};
+use crate::truth::Who;
 
 /// A setting with this word in its name says how often holders are heard of.
 const RHYTHM: &str = "heartbeat";
@@ -18,6 +23,11 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
         short(study, found);
         unwatched(study, found);
+        for slot in &study.life().slots {
+            let held = held_in(study.facts, &slot.name);
+            stuck(study, slot, &held, found);
+            kept(study, slot, &held, found);
+        }
     }
 }
 
@@ -40,7 +50,10 @@ fn short(study: &Study<'_>, found: &mut Vec<Finding>) {
         }
         let grace = slot.grace.as_ref().and_then(|it| by_default(life, it)).and_then(|it| it.as_span());
         let lost = Span(lasts.0.saturating_add(grace.map_or(0, |it| it.0)));
-        for setting in life.settings.iter().filter(|it| it.name.to_lowercase().contains(RHYTHM)) {
+        let settings = life.settings.iter().enumerate();
+        let rhythms =
+            settings.filter(|(n, it)| it.name.to_lowercase().contains(RHYTHM) && is_about(life, slot, *n));
+        for (_, setting) in rhythms {
             let Value::Span(every) = &setting.default else { continue };
             if *every >= lost {
                 let message = format!(
@@ -48,10 +61,23 @@ fn short(study: &Study<'_>, found: &mut Vec<Finding>) {
                     slot.name, setting.name
                 );
                 let advice = "let it last at least two heartbeats, so that one may get lost";
-                found.push(Finding::new(Class::ShortLease, study.name(), way.clone(), message, advice));
+                let finding = Finding::new(Class::ShortLease, study.name(), way.clone(), message, advice);
+                found.push(finding.weighing(Severity::Warning));
             }
         }
     }
+}
+
+/// Whether an expression has to do with both the setting and the lease: a name alone says nothing.
+fn is_about(life: &Lifecycle, slot: &Slot, setting: usize) -> bool {
+    let reads = |it: &Read| matches!(it, Read::Setting(n) if *n == setting);
+    let lease = |it: &Read| match it {
+        Read::Slot(name, _) => *name == slot.name,
+        Read::Field(name) | Read::Was(name) => slot.until.as_ref() == Some(name),
+        _ => false,
+    };
+    std::iter::once(&slot.lasts).chain(&slot.grace).any(|it| depends(life, it, &reads))
+        || expressions(life).iter().any(|it| depends(life, it, &reads) && depends(life, it, &lease))
 }
 
 /// Leases that nothing ends and whose loss nobody notices.
@@ -73,6 +99,75 @@ fn unwatched(study: &Study<'_>, found: &mut Vec<Finding>) {
                 message,
                 advice,
             ));
+        }
+    }
+}
+
+/// States that can only be left by whoever holds a lease: once it is lost, nobody can.
+fn stuck(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>) {
+    let (life, graph) = (study.life(), &study.graph);
+    // The engine needs no lease.
+    let needs = |it: &Move<'_>| {
+        !it.who.contains(&Who::Engine) && it.arm.is_some_and(|it| it.holding.as_ref() == Some(&slot.name))
+    };
+    for state in held.iter().filter_map(|it| graph.place(it)).filter(|it| graph.is_reached(*it)) {
+        let Some(decl) = life.states.get(state).filter(|it| it.outcome.is_none()) else { continue };
+        let mut ways: Vec<String> = graph.leaving(state).map(|it| format!("`{}`", it.by)).collect();
+        if ways.is_empty() || !graph.leaving(state).all(needs) || is_granted_in(life, slot, &decl.name) {
+            continue;
+        }
+        ways.sort();
+        ways.dedup();
+        let message = format!(
+            "once the lease `{}` is lost, whatever is in {} stays there: {} can only be taken by whoever holds it",
+            slot.name,
+            decl.name,
+            super::listed(&ways)
+        );
+        let advice = "name the transition that follows its loss with `lost`, or give the state a way out that needs no lease";
+        let way = Way::of(["states", &decl.name]);
+        let finding = Finding::new(Class::TrapState, study.name(), way, message, advice);
+        found.push(finding.weighing(Severity::Warning).by_way_of(graph.route(state)));
+    }
+}
+
+/// Whether it can be had again without leaving the state.
+fn is_granted_in(life: &Lifecycle, slot: &Slot, state: &Name) -> bool {
+    let mut arms = life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.from.has(state));
+    arms.any(|arm| {
+        let mut all = std::iter::once(&arm.then).chain(choices(arm).iter().map(|it| &it.then));
+        arm.holding.as_ref() != Some(&slot.name)
+            && all.any(|it| it.lease.as_ref().is_some_and(|it| it.slot == slot.name))
+    })
+}
+
+/// Ends at which a lease is still held.
+fn kept(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>) {
+    let (life, graph) = (study.life(), &study.graph);
+    // A lease that nothing ever releases is told of as a whole.
+    if !parts(life).iter().any(|it| it.then.release.contains(&slot.name)) {
+        return;
+    }
+    for it in graph.moves.iter().filter(|it| graph.is_reached(it.from)) {
+        let (Some(arm), Some(from), Some(to)) = (it.arm, life.states.get(it.from), life.states.get(it.to))
+        else {
+            continue;
+        };
+        let choice = it.choice.and_then(|it| choices(arm).iter().position(|other| std::ptr::eq(it, other)));
+        let is_kept = to.last
+            && held.contains(&from.name)
+            && keeps(life, &slot.name, (arm, choice), &from.name, &to.name);
+        if is_kept {
+            let message = format!(
+                "`{}` ends in {} without releasing the lease `{}`: it is held until it runs out",
+                arm.transition, to.name, slot.name
+            );
+            let advice = format!(
+                "let it `release: {}`, or let every way into {} do so with `enter`",
+                slot.name, to.name
+            );
+            let finding = Finding::new(Class::UnwatchedLease, study.name(), arm_way(arm), message, advice);
+            found.push(finding.by_way_of(graph.route(it.from)));
         }
     }
 }

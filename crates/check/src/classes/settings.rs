@@ -1,15 +1,16 @@
 //! Settings: values that make a rule senseless, and those that nobody reads.
 
-use trackside_lifecycle::guard::Guard;
-use trackside_lifecycle::model::{Lifecycle, Read, TimerKind};
+use trackside_lifecycle::guard::{Guard, Outline};
+use trackside_lifecycle::model::{Lifecycle, Read, Setting, TimerKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Way;
 use trackside_lifecycle::value::Value;
 
 use crate::class::Class;
 use crate::defaults::by_default;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::parts::{timer_way, timer_word};
+use crate::reads::expressions;
 use crate::survey::{Study, Survey};
 
 /// A setting with this word at its end is a share of a hundred.
@@ -99,14 +100,39 @@ fn shown(value: &Value) -> String {
 }
 
 fn shares(survey: &Survey<'_>, found: &mut Vec<Finding>) {
-    for setting in survey.pack.settings.iter().filter(|it| it.name.to_lowercase().ends_with(SHARE)) {
+    let named = |it: &&Setting| it.name.to_lowercase().ends_with(SHARE);
+    for setting in survey.pack.settings.iter().filter(named) {
+        if !survey.pack.lifecycles.iter().any(|it| is_share(it, &setting.name)) {
+            continue;
+        }
         if let Some(number) = setting.default.as_float().filter(|it| !(0.0..=100.0).contains(it)) {
             let message = format!("`{}` is {number}, and a percentage is between 0 and 100", setting.name);
             let advice = "write it as a share of a hundred, with `min: 0` and `max: 100`";
             let way = Way::of(["settings", &setting.name]);
-            found.push(Finding::new(Class::SettingOutOfRange, &survey.pack.name, way, message, advice));
+            let finding = Finding::new(Class::SettingOutOfRange, &survey.pack.name, way, message, advice);
+            found.push(finding.weighing(Severity::Warning));
         }
     }
+}
+
+/// Whether a rule takes it by the hundred: a name alone says nothing.
+fn is_share(life: &Lifecycle, setting: &Name) -> bool {
+    let is_it = |outline: &Outline| {
+        let Outline::Read(slot, _) = outline else { return false };
+        matches!(life.reads.get(slot.0 as usize), Some(Read::Setting(n)) if life.settings.get(*n).is_some_and(|it| it.name == *setting))
+    };
+    expressions(life).iter().any(|guard| {
+        let (mut read, mut by_hundred) = (false, false);
+        guard.outline().walk(&mut |it| {
+            read |= is_it(it);
+            if let Outline::Over(both) | Outline::Times(both) = it {
+                by_hundred |= both.iter().any(
+                    |it| matches!(it, Outline::Constant(it) if it.as_float().is_some_and(|it| it == 100.0 || it == 0.01)),
+                );
+            }
+        });
+        read && by_hundred
+    })
 }
 
 fn unread(survey: &Survey<'_>, found: &mut Vec<Finding>) {
