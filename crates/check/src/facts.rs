@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trackside_lifecycle::model::{Lifecycle, Pack};
+use trackside_lifecycle::model::{Lifecycle, Pack, Timer, TimerKind};
 use trackside_lifecycle::name::Name;
 
 use crate::values::{Known, known};
@@ -18,5 +18,13 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub fn new(pack: &'a Pack, life: &'a Lifecycle) -> Self {
         Self { pack, life, known: known(pack, life) }
+    }
+
+    /// The field that a timer waits for, if nothing ever fills it.
+    pub fn waits_for_nothing<'t>(&self, timer: &'t Timer) -> Option<&'t Name> {
+        match &timer.kind {
+            TimerKind::At(field) => Some(field).filter(|it| self.known.get(*it).is_some_and(Known::is_empty)),
+            TimerKind::After(_) | TimerKind::Every(_) => None,
+        }
     }
 }

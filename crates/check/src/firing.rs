@@ -92,7 +92,7 @@ fn own(facts: &Facts<'_>, all: &mut Vec<Firing>) {
         brings: Some(Vec::new()),
         reasoned: false,
     };
-    for timer in &life.timers {
+    for timer in life.timers.iter().filter(|it| facts.waits_for_nothing(it).is_none()) {
         if let Some(then) = &timer.then {
             let way = timer_way(life, timer).key("then");
             let states = where_true(facts, then.when.as_ref(), &timer.runs.0);

@@ -27,13 +27,27 @@ pub fn expressions(life: &Lifecycle) -> Vec<&Guard> {
     for part in parts(life) {
         all.extend(part.then.set.iter().map(|it| &it.value));
         all.extend(part.then.then.iter().filter_map(|it| it.when.as_ref()));
+        all.extend(part.then.also.iter().filter_map(|it| it.when.as_ref()));
+        all.extend(part.then.alert.iter().filter_map(|it| it.when.as_ref()));
+        all.extend(part.then.notify.iter().filter_map(|it| it.when.as_ref()));
+    }
+    for state in &life.states {
+        all.extend(state.checks.iter().map(|it| &it.guard));
+        all.extend(state.always.iter().filter_map(|it| it.when.as_ref()));
+    }
+    for gate in &life.gates {
+        all.extend(gate.applies.iter().chain([&gate.open]));
     }
     for timer in &life.timers {
+        all.extend(timer.then.iter().filter_map(|it| it.when.as_ref()));
         if let TimerKind::After(after) = &timer.kind {
             all.push(after);
         }
     }
-    all.extend(life.counters.iter().filter_map(|it| it.limit.as_ref()));
+    for counter in &life.counters {
+        let then = counter.then.as_ref().and_then(|it| it.when.as_ref());
+        all.extend([&counter.limit, &counter.only_if, &counter.add].into_iter().flatten().chain(then));
+    }
     all.extend(life.slots.iter().flat_map(|it| std::iter::once(&it.lasts).chain(&it.grace)));
     all.extend(life.reactions.iter().map(|it| &it.when));
     all.extend(life.invariants.iter().map(|it| &it.holds));

@@ -68,6 +68,13 @@ pub fn known(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, Known> {
     all
 }
 
+impl Known {
+    /// Nothing ever fills it.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Among(values) if values.iter().all(Value::is_null))
+    }
+}
+
 fn add(all: &mut BTreeMap<Name, Known>, name: &Name, more: Known) {
     let Some(old) = all.get_mut(name) else { return };
     *old = either(old.clone(), more);

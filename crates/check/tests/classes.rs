@@ -112,7 +112,7 @@ fn no_way_to_the_end() {
 lifecycle: t.thing
 create: { by: human }
 states: { OPEN: { initial: true }, HELD: {}, TRIED: {}, DONE: { final: true } }
-counters: { rounds: {} }
+counters: { rounds: { limit: 9, warn: [100%] } }
 transitions:
   finish: { from: OPEN, to: DONE, by: agent }
   hold:   { from: OPEN, to: HELD, by: agent }
@@ -509,6 +509,51 @@ transitions:
         "{}",
         it.message
     );
+}
+
+/// A counter ends a round only if something follows from it, and if the round does not set it back.
+#[test]
+fn endless_loop_with_a_counter_that_ends_nothing() {
+    let text = |counter: &str, revise: &str, accept: &str| {
+        format!(
+            "
+lifecycle: t.thing
+create: {{ by: human }}
+states: {{ WORK: {{ initial: true }}, REVIEW: {{}}, DONE: {{ final: true }} }}
+counters: {{ tries: {{ limit: 3{counter} }} }}
+transitions:
+  submit:  {{ from: WORK, to: REVIEW, by: agent, count: tries }}
+  revise:  {{ from: REVIEW, to: WORK, by: agent{revise} }}
+  accept:  {{ from: REVIEW, to: DONE, by: human{accept} }}
+  give_up: {{ from: [REVIEW, WORK], to: DONE, by: engine || human }}
+"
+        )
+    };
+    for (counter, revise, accept) in [
+        (", then: give_up", "", ""),
+        (", then: give_up", "", ", reset: tries"),
+        (", then: give_up, reset: [accept]", "", ""),
+        (", warn: [100%]", "", ""),
+        ("", ", when: tries < 3", ""),
+    ] {
+        let found = pack(&[PACK, &text(counter, revise, accept)]).findings();
+        assert!(found.is_empty(), "{counter} {revise} {accept}: {found:#?}");
+    }
+    // Its limit is reached before it is set back.
+    let once = text(", then: give_up", ", reset: tries", "").replace("limit: 3", "limit: 1");
+    assert!(pack(&[PACK, &once]).findings().is_empty());
+    for (counter, revise, why) in [
+        ("", "", "`tries` counts, and nothing follows from it"),
+        (", then: give_up", ", reset: tries", "`revise` sets `tries` back on every turn"),
+        (", then: give_up, reset: [revise]", "", "`revise` sets `tries` back on every turn"),
+        (", then: give_up", ", set: { tries: 0 }", "`revise` sets `tries` back on every turn"),
+        (", then: give_up", ", when: tries < 3, reset: tries", "`revise` sets `tries` back on every turn"),
+    ] {
+        let found = pack(&[PACK, &text(counter, revise, "")]).findings();
+        assert_eq!(codes(&found), ["endless-loop"], "{counter} {revise}: {found:#?}");
+        assert_eq!(found[0].severity.word(), "warning");
+        assert!(found[0].message.contains(why), "{}", found[0].message);
+    }
 }
 
 /// Beginning anew is another life.
@@ -968,6 +1013,42 @@ transitions:
         broken: "after: 2d",
         mended: "after: 20h",
     });
+}
+
+/// A time that nobody gives never comes; if that was the only way out, there is none.
+#[test]
+fn late_timer_that_waits_for_nothing() {
+    let text = "
+lifecycle: t.thing
+fields: { due: { type: time, by: engine } }
+create: { by: human }
+states: { OPEN: { initial: true }, WAITING: {}, DONE: { final: true } }
+timers: { wake: { at: due, runs: [WAITING], then: wake } }
+transitions:
+  wait: { from: OPEN, to: WAITING, by: human }
+  drop: { from: OPEN, to: DONE, by: human }
+  wake: { from: WAITING, to: DONE, by: engine }
+";
+    let found = pack(&[PACK, text]).findings();
+    assert_eq!(codes(&found), ["unused-field", "trap-state", "late-timer"], "{found:#?}");
+    let other = text.replace("drop: { from: OPEN,", "drop: { from: [OPEN, WAITING],");
+    assert_eq!(
+        codes(
+            &pack(&[
+                PACK,
+                &other.replace(
+                    "to: WAITING, by: human",
+                    "to: WAITING, by: human, alert: { kind: waits, severity: info, message: look }"
+                )
+            ])
+            .findings()
+        ),
+        ["unused-field", "late-timer"]
+    );
+    let mended = text.replace("to: WAITING, by: human", "to: WAITING, by: human, set: { due: now }");
+    assert!(pack(&[PACK, &mended]).findings().is_empty());
+    let taken = text.replace(", by: engine } }\ncreate", " } }\ncreate");
+    assert!(pack(&[PACK, &taken]).findings().is_empty());
 }
 
 #[test]

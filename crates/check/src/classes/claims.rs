@@ -25,6 +25,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         shadowed(study, found);
         unfired(survey, study, found);
         late(study, found);
+        in_vain(study, found);
     }
 }
 
@@ -183,7 +184,10 @@ fn unfired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
             let fired = firings
                 .iter()
                 .any(|it| it.cause == Cause::Effect || it.states.iter().any(|it| arm.from.has(it)));
-            if outside || !inside || fired || again {
+            // It is told of the timer.
+            let waits = life.timers.iter().filter(|it| study.facts.waits_for_nothing(it).is_some());
+            let in_vain = waits.filter_map(|it| it.then.as_ref()).any(|it| it.fire == transition.name);
+            if outside || !inside || fired || again || in_vain {
                 continue;
             }
             let message = if firings.is_empty() {
@@ -230,6 +234,21 @@ fn late(study: &Study<'_>, found: &mut Vec<Finding>) {
                     advice,
                 ));
             }
+        }
+    }
+}
+
+/// Timers that are due at a time that never is.
+fn in_vain(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    for timer in &life.timers {
+        if let Some(field) = study.facts.waits_for_nothing(timer) {
+            let message = format!(
+                "{} is due at `{field}`, which nothing ever fills: it never comes",
+                timer_word(life, timer)
+            );
+            let advice = format!("let a move take or set `{field}`, or say how long it takes with `after`");
+            found.push(Finding::new(Class::LateTimer, study.name(), timer_way(life, timer), message, advice));
         }
     }
 }

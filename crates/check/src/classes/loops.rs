@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
-use trackside_lifecycle::guard::{Guard, Outline};
-use trackside_lifecycle::model::{Assign, Fit, Lifecycle, Look, Read, Spot, Starts};
+use trackside_lifecycle::model::{Lifecycle, Starts};
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Way;
 
+use super::bounds::{Bound, bound, resets};
+use super::listed;
 use crate::class::Class;
+use crate::defaults::by_default;
 use crate::finding::{Finding, Severity};
 use crate::graph::Move;
-use crate::parts::choices;
-use crate::reads::depends;
 use crate::survey::{Study, Survey};
 use crate::truth::Who;
 
@@ -22,18 +23,74 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
         if !ends || life.counters.iter().any(|it| it.on_moves && it.then.is_some()) {
             continue;
         }
-        let free: Vec<&Move<'_>> = study
+        let going: Vec<(&Move<'_>, Bound)> = study
             .graph
             .moves
             .iter()
-            .filter(|it| study.graph.is_reached(it.from) && goes_on(life, it) && !is_bounded(life, it))
+            .filter(|it| study.graph.is_reached(it.from) && goes_on(life, it))
+            .map(|it| (it, bound(survey.pack, life, it)))
             .collect();
-        let alone: Vec<&Move<'_>> =
-            free.iter().filter(|it| it.who.iter().any(|it| *it != Who::Human)).copied().collect();
+        let free = |counters: &[Name]| -> Vec<&Move<'_>> {
+            going.iter().filter(|(_, bound)| bound.is_by(counters)).map(|(it, _)| *it).collect()
+        };
         let mut told = vec![false; study.graph.states.len()];
-        report(study, &alone, &mut told, Severity::Warning, found);
-        report(study, &free, &mut told, Severity::Note, found);
+        report(study, &alone(&free(&[])), &mut told, Severity::Warning, found);
+        report(study, &free(&[]), &mut told, Severity::Note, found);
+        for (it, _) in &going {
+            let counters = resets(life, it);
+            if !counters.is_empty() {
+                let moves = free(&counters);
+                begun_anew(study, (it, &counters), &alone(&moves), &mut told, Severity::Warning, found);
+                begun_anew(study, (it, &counters), &moves, &mut told, Severity::Note, found);
+            }
+        }
     }
+}
+
+/// Those for which no person is needed.
+fn alone<'m, 'a>(moves: &[&'m Move<'a>]) -> Vec<&'m Move<'a>> {
+    moves.iter().filter(|it| it.who.iter().any(|it| *it != Who::Human)).copied().collect()
+}
+
+/// A round whose counters are set back on every turn.
+fn begun_anew(
+    study: &Study<'_>,
+    (back, counters): (&Move<'_>, &[Name]),
+    moves: &[&Move<'_>],
+    told: &mut [bool],
+    severity: Severity,
+    found: &mut Vec<Finding>,
+) {
+    if !moves.iter().any(|it| std::ptr::eq(*it, back)) {
+        return;
+    }
+    // The round begins with the one that sets back.
+    let others = moves.iter().filter(|it| it.from != back.from || std::ptr::eq(**it, back));
+    let Some(round) = round(back.from, &others.copied().collect::<Vec<_>>()).filter(|it| !timed(study, it))
+    else {
+        return;
+    };
+    let life = study.life();
+    let counts =
+        |name: &Name| round.iter().filter_map(|it| it.arm).filter(|it| it.count.contains(name)).count();
+    let stops = |name: &Name| {
+        let limit = life.counter(name).and_then(|it| by_default(life, it.limit.as_ref()?)?.as_float());
+        limit.is_some_and(|it| it <= counts(name) as f64)
+    };
+    let known = round.iter().any(|it| told.get(it.from).copied().unwrap_or(true));
+    let counted: Vec<&Name> = counters.iter().filter(|it| counts(it) > 0).collect();
+    if known || counted.is_empty() || counted.iter().any(|it| stops(it)) {
+        return;
+    }
+    for it in &round {
+        if let Some(told) = told.get_mut(it.from) {
+            *told = true;
+        }
+    }
+    let names: Vec<String> = counted.iter().map(|it| format!("`{it}`")).collect();
+    let why = format!("`{}` sets {} back on every turn", back.by, listed(&names));
+    let advice = "set it back elsewhere, when the round has ended, or count the rounds with another counter";
+    finding(study, &round, (&why, advice), severity, found);
 }
 
 /// The shortest round of each group of states that lead to each other.
@@ -56,22 +113,37 @@ fn report(
                 *told = true;
             }
         }
-        finding(study, &round, severity, found);
+        let mut counted: Vec<String> = round
+            .iter()
+            .filter_map(|it| it.arm)
+            .flat_map(|it| &it.count)
+            .map(|it| format!("`{it}`"))
+            .collect();
+        counted.sort();
+        counted.dedup();
+        let why = match counted.as_slice() {
+            [] => "nothing counts the rounds".to_owned(),
+            some => format!("{} counts, and nothing follows from it", listed(some)),
+        };
+        let advice = "count them with a counter that has a `limit` and a `then`, or let a timer end it";
+        finding(study, &round, (&why, advice), severity, found);
     }
 }
 
-fn finding(study: &Study<'_>, round: &[&Move<'_>], severity: Severity, found: &mut Vec<Finding>) {
+fn finding(
+    study: &Study<'_>,
+    round: &[&Move<'_>],
+    (why, advice): (&str, &str),
+    severity: Severity,
+    found: &mut Vec<Finding>,
+) {
     let graph = &study.graph;
     let Some(first) = round.first() else { return };
     let steps: Vec<String> = round.iter().map(|it| format!("{} -{}→ ", graph.name(it.from), it.by)).collect();
     let human = round.iter().any(|it| it.who.iter().all(|it| *it == Who::Human));
     let who = if human { "people decide about it each time" } else { "no person has to agree" };
-    let message = format!(
-        "{}{} can be gone for ever: nothing counts the rounds, and {who}",
-        steps.concat(),
-        graph.name(first.from)
-    );
-    let advice = "count them with a counter that has a `limit` and a `then`, or let a timer end it";
+    let message =
+        format!("{}{} can be gone for ever: {why}, and {who}", steps.concat(), graph.name(first.from));
     let way = Way::of(["states", graph.name(first.from)]);
     let route = graph.route(first.from);
     found.push(
@@ -84,59 +156,6 @@ fn finding(study: &Study<'_>, round: &[&Move<'_>], severity: Severity, found: &m
 /// Beginning anew after an end is another life.
 fn goes_on(life: &Lifecycle, it: &Move<'_>) -> bool {
     it.arm.is_some() && life.states.get(it.from).is_some_and(|it| !it.last)
-}
-
-/// Whether something on the way counts or limits it.
-fn is_bounded(life: &Lifecycle, it: &Move<'_>) -> bool {
-    let Some(arm) = it.arm else { return false };
-    if !arm.count.is_empty() {
-        return true;
-    }
-    let mut guards: Vec<&Guard> = vec![&arm.by];
-    guards.extend(arm.checks.iter().map(|it| &it.guard));
-    guards.extend(choices(arm).iter().filter_map(|it| it.when.as_ref()));
-    guards.extend(life.states.get(it.to).into_iter().flat_map(|it| &it.checks).map(|it| &it.guard));
-    let rests = [it.from, it.to].into_iter().filter_map(|it| life.states.get(it));
-    guards.extend(rests.flat_map(|it| &it.always).filter_map(|it| it.when.as_ref()));
-    let ends = [life.states.get(it.from).map(|it| &it.exit), life.states.get(it.to).map(|it| &it.enter)];
-    let parts = [Some(&arm.then), it.choice.map(|it| &it.then)].into_iter().chain(ends);
-    for then in parts.flatten() {
-        guards.extend(then.then.iter().filter_map(|it| it.when.as_ref()));
-        if then.set.iter().any(|it| by_hand(life, it)) {
-            return true;
-        }
-    }
-    guards.iter().any(|it| sizes(it) || depends(life, it, &|read| measures(life, read)))
-}
-
-/// A field that is set to something made of itself counts, if it is a number.
-fn by_hand(life: &Lifecycle, assign: &Assign) -> bool {
-    let Spot::Field(name) = &assign.spot else { return false };
-    let own = |read: &Read| matches!(read, Read::Field(it) if it == name) && measures(life, read);
-    depends(life, &assign.value, &own)
-}
-
-/// Asks how many there are of something.
-fn sizes(guard: &Guard) -> bool {
-    let mut found = false;
-    guard.outline().walk(&mut |it| found |= matches!(it, Outline::Call(name, _) if name == "Size"));
-    found
-}
-
-/// Reads a number or the time: a limit of some kind.
-fn measures(life: &Lifecycle, read: &Read) -> bool {
-    let number = |name: &str| {
-        life.field(name).is_some_and(|it| matches!(it.fits.fit, Fit::Int { .. } | Fit::Number { .. }))
-    };
-    match read {
-        Read::Counter(_) | Read::Counters(_) | Read::Visits | Read::Group(..) | Read::Rank(_) | Read::Now => {
-            true
-        }
-        Read::TimeInState | Read::TimeByState | Read::TotalTime | Read::Overdue => true,
-        Read::Field(name) | Read::Was(name) => number(name),
-        Read::Ref(_, look) | Read::Me(look) => matches!(look, Look::Counter(_) | Look::Group(..)),
-        _ => false,
-    }
 }
 
 /// Whether a clock runs through the whole round that ends it.

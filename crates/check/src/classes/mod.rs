@@ -1,6 +1,7 @@
 //! One file per question that is asked about a pack.
 
 mod approvals;
+mod bounds;
 mod changes;
 mod claims;
 mod conditions;

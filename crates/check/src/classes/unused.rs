@@ -8,7 +8,6 @@ use crate::class::Class;
 use crate::finding::Finding;
 use crate::parts::parts;
 use crate::survey::{Study, Survey};
-use crate::values::Known;
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
@@ -27,8 +26,7 @@ fn add(found: &mut Vec<Finding>, class: Class, of: &Name, way: Way, message: Str
 /// Fields that nothing ever fills.
 fn unwritten(study: &Study<'_>, found: &mut Vec<Finding>) {
     for (name, known) in &study.facts.known {
-        let empty = matches!(known, Known::Among(values) if values.iter().all(|it| it.is_null()));
-        if empty {
+        if known.is_empty() {
             let message = format!("nothing ever fills the field `{name}`");
             let advice = "let a transition take it or set it, or leave it out";
             add(found, Class::UnusedField, study.name(), Way::of(["fields", name]), message, advice);
