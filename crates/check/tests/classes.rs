@@ -483,6 +483,38 @@ transitions:
     );
 }
 
+/// Where anybody may move it on, whoever brought it there knows; of what comes with time nobody does.
+#[test]
+fn waits_untold_for_anybody() {
+    let text = "
+lifecycle: t.thing
+fields: { owner: { type: string } }
+create: { by: human }
+states: { OPEN: { initial: true, deadline: { after: 1h, then: stall } }, STALLED: {}, DONE: { final: true } }
+transitions:
+  finish: { from: OPEN, to: DONE, by: agent }
+  stall:  { from: OPEN, to: STALLED, by: engine }
+  settle: { from: STALLED, to: DONE, by: human || agent }
+";
+    let found = pack(&[PACK, text]).findings();
+    assert_eq!(codes(&found), ["waits-untold"], "{found:#?}");
+    assert_eq!(found[0].severity.word(), "note");
+    for (from, to) in [
+        ("by: engine", "by: engine || agent"),
+        ("human || agent", "human || actor.id == owner"),
+        ("human || agent", "agent"),
+        (
+            "finish: { from: OPEN, to: DONE, by: agent }",
+            "finish: { from: OPEN, to: DONE, by: agent }\n  poke: { from: OPEN, by: agent, then: stall }",
+        ),
+        ("by: engine", "by: engine, alert: { kind: stalled, severity: info, message: look }"),
+        ("create:", "rankings: { next: { in: STALLED, by: createdAt, claims: settle } }\ncreate:"),
+    ] {
+        let found = pack(&[PACK, &text.replace(from, to)]).findings();
+        assert!(found.is_empty(), "{to}: {found:#?}");
+    }
+}
+
 #[test]
 fn endless_loop() {
     let it = only(Case {

@@ -3,13 +3,15 @@
 //! A state does, if it can be left by people only, no clock runs in it, and coming there neither
 //! notifies, alerts, posts to somebody, creates anything nor asks the outside for anything.
 
-use trackside_lifecycle::model::{Consequences, NotifyOn};
+use trackside_lifecycle::model::{Consequences, NotifyOn, Read};
 use trackside_lifecycle::source::Way;
 
 use super::listed;
 use crate::class::Class;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
+use crate::firing::{Cause, held_in};
 use crate::graph::Move;
+use crate::reads::depends;
 use crate::survey::{Study, Survey};
 use crate::truth::Who;
 
@@ -22,12 +24,15 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
                 continue;
             }
             let people = graph.leaving(n).all(|it| it.who.iter().all(|it| *it == Who::Human));
-            if !people || clocked(study, n) || tells(&state.enter) {
+            if !(people || is_open_to_anyone(study, n)) || clocked(study, n) || tells(&state.enter) {
                 continue;
             }
+            // Whoever brought it there may well be the one who moves it on.
+            let unseen = |it: &&Move<'_>| people || is_by_itself(survey, study, it);
             let mut silent: Vec<String> = graph
                 .entering(n)
                 .filter(|it| it.from != n && graph.is_reached(it.from) && !told(study, it))
+                .filter(unseen)
                 .map(|it| format!("`{}`", it.by))
                 .collect();
             silent.sort();
@@ -39,20 +44,44 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
             ways.sort();
             ways.dedup();
             let message = format!(
-                "{} waits for people ({}), and {} brings it there without telling anybody",
+                "{} waits for {} ({}), and {} brings it there without telling anybody",
                 state.name,
+                if people { "people" } else { "anybody" },
                 listed(&ways),
                 listed(&silent)
             );
             let advice =
                 "tell them: `enter: { notify: … }` or a line under `notify`; or let a `deadline` warn";
             let way = Way::of(["states", &state.name]);
-            found.push(
-                Finding::new(Class::WaitsUntold, study.name(), way, message, advice)
-                    .by_way_of(graph.route(n)),
-            );
+            let severity = if people { Severity::Warning } else { Severity::Note };
+            let finding = Finding::new(Class::WaitsUntold, study.name(), way, message, advice);
+            found.push(finding.weighing(severity).by_way_of(graph.route(n)));
         }
     }
+}
+
+/// Whether nobody's act brings it about: a clock, a lost lease, the result of an effect.
+fn is_by_itself(survey: &Survey<'_>, study: &Study<'_>, it: &Move<'_>) -> bool {
+    let mut fires =
+        survey.firings.iter().filter(|other| other.lifecycle == *study.name() && other.fire == it.by);
+    it.who == [Who::Engine] && fires.all(|it| matches!(it.cause, Cause::Timer | Cause::Lost | Cause::Effect))
+}
+
+/// Whether people and others may move it on, nobody in particular, and it is neither offered nor held.
+fn is_open_to_anyone(study: &Study<'_>, state: usize) -> bool {
+    let (life, graph) = (study.life(), &study.graph);
+    let anyone = |it: &Move<'_>| {
+        let particular = |it: &Read| matches!(it, Read::Role(_) | Read::ActorId | Read::SubjectId);
+        it.arm.is_some_and(|it| !depends(life, &it.by, &particular))
+            && it.who.contains(&Who::Human)
+            && !it.who.contains(&Who::Engine)
+    };
+    let offered = life.rankings.iter().any(|it| it.within_states.has(graph.name(state)));
+    let held = || {
+        let mut slots = life.slots.iter();
+        slots.any(|it| held_in(study.facts, &it.name).iter().any(|it| *it == *graph.name(state)))
+    };
+    graph.leaving(state).all(anyone) && !offered && !held()
 }
 
 /// Whether a clock runs there that moves it on or warns.
