@@ -4,30 +4,10 @@ use std::fmt;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
+pub use trackside_lifecycle::source::Severity;
 use trackside_lifecycle::source::Way;
 
 pub use crate::class::Class;
-
-/// How much it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// It cannot work as it is written.
-    Error,
-    /// It works, and somebody will be surprised.
-    Warning,
-    /// Worth a look, no more.
-    Note,
-}
-
-impl Severity {
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
-    }
-}
 
 /// One thing that is wrong with a definition, or odd.
 #[derive(Clone, Debug, PartialEq, Eq)]

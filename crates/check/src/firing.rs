@@ -7,7 +7,7 @@ use trackside_lifecycle::source::Way;
 
 use crate::facts::Facts;
 use crate::others::allows;
-use crate::parts::{Origin, Part, choices, parts, timer_way, timer_word};
+use crate::parts::{Origin, Part, parts, timer_way, timer_word};
 use crate::reads::depends;
 use crate::targets::{after, targets};
 use crate::truth::{Given, possible};
@@ -238,15 +238,15 @@ pub fn landing(facts: &Facts<'_>, part: &Part<'_>) -> (Vec<Name>, bool) {
         Origin::Always(state, choice) => (targets(life, &choice.aim, state), true),
         Origin::Enter(state) => {
             let moves_on = |arm: &Arm| {
-                !arm.then.then.is_empty() || choices(arm).iter().any(|it| !it.then.then.is_empty())
+                !arm.then.then.is_empty() || arm.target.choices().iter().any(|it| !it.then.then.is_empty())
             };
             let leads = |arm: &Arm| arm.from.0.iter().any(|it| after(life, arm, it).contains(state));
-            let before = life.transitions.iter().flat_map(|it| &it.arms).any(|it| moves_on(it) && leads(it));
+            let before = life.arms().any(|it| moves_on(it) && leads(it));
             let exits = life.states.iter().any(|it| !it.exit.then.is_empty());
             (vec![state.clone()], !before && !exits)
         }
         Origin::Exit(state) => {
-            let arms = life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.from.has(state));
+            let arms = life.arms().filter(|it| it.from.has(state));
             (arms.flat_map(|it| after(life, it, state)).collect(), false)
         }
         Origin::Timer(timer) => (timer.runs.0.clone(), true),
@@ -260,7 +260,7 @@ fn counted_in(life: &Lifecycle, counter: &Name) -> Vec<Name> {
     if life.counter(counter).is_some_and(|it| it.on_moves) {
         return every().collect();
     }
-    let arms = life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.count.contains(counter));
+    let arms = life.arms().filter(|it| it.count.contains(counter));
     let mut all: Vec<Name> =
         arms.flat_map(|arm| arm.from.0.iter().flat_map(|it| after(life, arm, it))).collect();
     if life.create.count.contains(counter) {
@@ -283,9 +283,9 @@ pub fn held_in(facts: &Facts<'_>, slot: &Name) -> Vec<Name> {
     let mut next = 0;
     while let Some(from) = held.get(next).cloned() {
         next += 1;
-        for arm in life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.from.has(&from)) {
+        for arm in life.arms().filter(|it| it.from.has(&from)) {
             for (choice, aim) in crate::parts::aims(arm) {
-                let when = choice.and_then(|it| choices(arm).get(it)).and_then(|it| it.when.as_ref());
+                let when = choice.and_then(|it| arm.target.choices().get(it)).and_then(|it| it.when.as_ref());
                 if where_true(facts, when, std::slice::from_ref(&from)).is_empty() {
                     continue;
                 }
@@ -318,12 +318,13 @@ pub fn keeps(
     let asks = |guard: &Guard| {
         depends(life, guard, &|it| matches!(it, Read::Slot(name, SlotLook::Held) if name == slot))
     };
-    let before = choices(arm).iter().take(choice.map_or(0, |it| it + 1)).filter_map(|it| it.when.as_ref());
+    let before =
+        arm.target.choices().iter().take(choice.map_or(0, |it| it + 1)).filter_map(|it| it.when.as_ref());
     let checks = arm.checks.iter().map(|it| &it.guard);
     if std::iter::once(&arm.by).chain(checks).chain(before).any(asks) {
         return false;
     }
-    let chosen = choice.and_then(|it| choices(arm).get(it)).map(|it| &it.then);
+    let chosen = choice.and_then(|it| arm.target.choices().get(it)).map(|it| &it.then);
     let exit = life.state(from).map(|it| &it.exit).filter(|_| from != to);
     let enter = life.state(to).map(|it| &it.enter);
     let all = [Some(&arm.then), chosen, exit, enter];

@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 use crate::facts::Facts;
 use crate::finding::{Hop, Route};
 use crate::firing::{Cause, Firing};
-use crate::parts::{aims, choices};
+use crate::parts::aims;
 use crate::reads::depends;
 use crate::targets::targets;
 use crate::truth::{Answer, Given, Who, ask};
@@ -44,7 +44,7 @@ impl<'a> Graph<'a> {
         let place = |name: &Name| states.iter().position(|it| it == name);
         let initial = place(&life.initial).unwrap_or_default();
         let mut moves = Vec::new();
-        for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+        for arm in life.arms() {
             let who = who_can(facts, arm, firings);
             for (from, who) in arm.from.0.iter().zip(who) {
                 let (Some(at), false) = (place(from), who.is_empty()) else { continue };
@@ -53,7 +53,7 @@ impl<'a> Graph<'a> {
                         continue;
                     }
                     for to in targets(life, aim, from).iter().filter_map(place) {
-                        let choice = n.and_then(|it| choices(arm).get(it));
+                        let choice = n.and_then(|it| arm.target.choices().get(it));
                         let (by, who) = (arm.transition.clone(), who.clone());
                         moves.push(Move { from: at, to, by, arm: Some(arm), choice, who });
                     }
@@ -181,7 +181,7 @@ fn open_aims<'a>(
     aims(arm)
         .into_iter()
         .filter(|(n, _)| {
-            let when = n.and_then(|it| choices(arm).get(it)).and_then(|it| it.when.as_ref());
+            let when = n.and_then(|it| arm.target.choices().get(it)).and_then(|it| it.when.as_ref());
             let Some(when) = when else { return !closed };
             let given = Given { states: std::slice::from_ref(from), takes: &arm.takes, ..Given::default() };
             let answer = ask(facts, &[when], given);

@@ -39,9 +39,9 @@ pub fn parts(life: &Lifecycle) -> Vec<Part<'_>> {
             all.push(Part { origin, way: way().key("always").item(n), then: &choice.then });
         }
     }
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         all.push(Part { origin: Origin::Arm(arm), way: arm_way(arm), then: &arm.then });
-        for (n, choice) in choices(arm).iter().enumerate() {
+        for (n, choice) in arm.target.choices().iter().enumerate() {
             let origin = Origin::Choice(arm, choice);
             all.push(Part { origin, way: arm_way(arm).key("to").item(n), then: &choice.then });
         }
@@ -59,14 +59,6 @@ pub fn parts(life: &Lifecycle) -> Vec<Part<'_>> {
         }
     }
     all
-}
-
-/// The choices of an arm; none if it has a single target.
-pub fn choices(arm: &Arm) -> &[Choice] {
-    match &arm.target {
-        Target::Choices(it) => it,
-        Target::One(_) => &[],
-    }
 }
 
 /// Every aim of an arm, with the place of its choice.

@@ -3,7 +3,7 @@
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Lifecycle, Read, TimerKind};
 
-use crate::parts::{choices, parts};
+use crate::parts::parts;
 
 /// Whether it reads something like this, directly or by way of a relation or a computed field.
 pub fn depends(life: &Lifecycle, guard: &Guard, wanted: &dyn Fn(&Read) -> bool) -> bool {
@@ -19,10 +19,10 @@ pub fn depends(life: &Lifecycle, guard: &Guard, wanted: &dyn Fn(&Read) -> bool) 
 /// The expressions that say what counts, what is set and what may be.
 pub fn expressions(life: &Lifecycle) -> Vec<&Guard> {
     let mut all: Vec<&Guard> = life.fields.values().filter_map(|it| it.is.as_ref()).collect();
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         all.push(&arm.by);
         all.extend(arm.checks.iter().map(|it| &it.guard));
-        all.extend(choices(arm).iter().filter_map(|it| it.when.as_ref()));
+        all.extend(arm.target.choices().iter().filter_map(|it| it.when.as_ref()));
     }
     for part in parts(life) {
         all.extend(part.then.set.iter().map(|it| &it.value));

@@ -27,7 +27,7 @@ pub fn known(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, Known> {
         .filter(|it| it.is.is_none())
         .map(|it| (it.name.clone(), Known::Among(vec![it.default.clone()])))
         .collect();
-    let arms = life.transitions.iter().flat_map(|it| &it.arms);
+    let arms = life.arms();
     let gates = life.gates.iter().flat_map(|it| &it.takes);
     let takes = arms.flat_map(|it| &it.takes).chain(&life.create.takes).chain(gates).filter(|it| it.stored);
     for take in takes {

@@ -52,7 +52,7 @@ fn suggestion(life: &Lifecycle, states: bool, gone: &Name, twin: &Name) -> Chang
 fn edges(life: &Lifecycle, name: &Name, states: bool) -> BTreeSet<(String, String, String)> {
     let mut all = BTreeSet::new();
     let blank = |it: &str| if states && it == name.as_str() { "?".to_owned() } else { it.to_owned() };
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         for from in &arm.from.0 {
             for to in targets(&arm.target) {
                 let touches =

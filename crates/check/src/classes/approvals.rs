@@ -6,7 +6,7 @@ use trackside_lifecycle::name::Name;
 
 use crate::class::Class;
 use crate::finding::Finding;
-use crate::parts::{aims, arm_way, choices};
+use crate::parts::{aims, arm_way};
 use crate::survey::{Study, Survey};
 use crate::targets::{after, targets};
 use crate::truth::{Answer, Given, ask};
@@ -72,7 +72,7 @@ fn quorum(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
     let life = study.life();
     let given = Given { states: &arm.from.0, who: None, takes: &arm.takes };
     let mut closed: Option<&Guard> = None;
-    for (n, choice) in choices(arm).iter().enumerate() {
+    for (n, choice) in arm.target.choices().iter().enumerate() {
         let good =
             arm.from.0.iter().any(|it| targets(life, &choice.aim, it).iter().any(|it| is_verdict(life, it)));
         let way = arm_way(arm).key("to").item(n);

@@ -9,7 +9,6 @@ use trackside_lifecycle::model::{
 use trackside_lifecycle::name::Name;
 
 use crate::graph::Move;
-use crate::parts::choices;
 use crate::reads::{depends, expressions};
 
 /// What limits how often a move can be made.
@@ -34,7 +33,7 @@ pub fn bound(pack: &Pack, life: &Lifecycle, it: &Move<'_>) -> Bound {
         arm.count.iter().filter(|it| matters(pack, life, it)).cloned().collect();
     let mut guards: Vec<&Guard> = vec![&arm.by];
     guards.extend(arm.checks.iter().map(|it| &it.guard));
-    guards.extend(choices(arm).iter().filter_map(|it| it.when.as_ref()));
+    guards.extend(arm.target.choices().iter().filter_map(|it| it.when.as_ref()));
     guards.extend(life.states.get(it.to).into_iter().flat_map(|it| &it.checks).map(|it| &it.guard));
     let rests = [it.from, it.to].into_iter().filter_map(|it| life.states.get(it));
     guards.extend(rests.flat_map(|it| &it.always).filter_map(|it| it.when.as_ref()));

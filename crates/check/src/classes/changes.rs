@@ -140,7 +140,7 @@ fn holding(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let granted =
         |slot: &Name| parts(life).iter().any(|it| it.then.lease.as_ref().is_some_and(|it| it.slot == *slot));
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         if let Some(slot) = arm.holding.as_ref().filter(|it| !granted(it)) {
             let message = format!("`{}` needs the lease `{slot}`, which nothing grants", arm.transition);
             let advice = format!("grant it where the work begins: `lease: {slot}`");

@@ -10,7 +10,7 @@ use crate::class::Class;
 use crate::defaults::by_default;
 use crate::finding::Finding;
 use crate::firing::{Cause, Firing};
-use crate::parts::{arm_way, choices, parts, timer_way, timer_word};
+use crate::parts::{arm_way, parts, timer_way, timer_word};
 use crate::reads::depends;
 use crate::survey::{Study, Survey};
 use crate::targets::after;
@@ -37,7 +37,8 @@ fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
         let stays = |state: &&Name| {
             ranking.within_states.has(state) && after(life, arm, state).iter().any(|it| it == *state)
         };
-        let leases = arm.then.lease.is_some() || choices(arm).iter().any(|it| it.then.lease.is_some());
+        let leases =
+            arm.then.lease.is_some() || arm.target.choices().iter().any(|it| it.then.lease.is_some());
         let Some(state) = arm.from.0.iter().find(stays).filter(|_| !leases && !leaves(life, ranking, arm))
         else {
             continue;
@@ -56,7 +57,7 @@ fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
 
 /// Whether an arm changes what the ranking looks at.
 fn leaves(life: &Lifecycle, ranking: &Ranking, arm: &Arm) -> bool {
-    let consequences = || std::iter::once(&arm.then).chain(choices(arm).iter().map(|it| &it.then));
+    let consequences = || std::iter::once(&arm.then).chain(arm.target.choices().iter().map(|it| &it.then));
     let set = consequences().flat_map(|it| &it.set).filter_map(|it| match &it.spot {
         Spot::Field(name) => Some(name),
         _ => None,

@@ -9,7 +9,7 @@ use super::approvals::decides;
 use crate::class::Class;
 use crate::finding::{Finding, Severity};
 use crate::firing::landing;
-use crate::parts::{Origin, arm_way, choices, parts, timer_way};
+use crate::parts::{Origin, arm_way, parts, timer_way};
 use crate::survey::{Study, Survey};
 use crate::truth::{Answer, Given, Who, ask};
 
@@ -71,7 +71,7 @@ fn look(study: &Study<'_>, site: &Site<'_>, found: &mut Vec<Finding>) {
 
 fn arms<'a>(study: &Study<'a>, sites: &mut Vec<Site<'a>>, found: &mut Vec<Finding>) {
     let life = study.life();
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         let verdict = decides(life, arm);
         for (n, check) in arm.checks.iter().enumerate() {
             let way = arm_way(arm).key("when").item(n).key("check");
@@ -87,7 +87,7 @@ fn arms<'a>(study: &Study<'a>, sites: &mut Vec<Site<'a>>, found: &mut Vec<Findin
         }
         if !verdict {
             together(study, arm, found);
-            for (n, choice) in choices(arm).iter().enumerate() {
+            for (n, choice) in arm.target.choices().iter().enumerate() {
                 let Some(when) = &choice.when else { continue };
                 let site = Site::new(when, arm_way(arm).key("to").item(n).key("when"), "it is never chosen");
                 sites.push(Site { states: arm.from.0.clone(), takes: &arm.takes, ..site });

@@ -11,7 +11,7 @@ use crate::defaults::by_default;
 use crate::finding::{Finding, Severity};
 use crate::firing::{held_in, keeps};
 use crate::graph::Move;
-use crate::parts::{arm_way, choices, parts};
+use crate::parts::{arm_way, parts};
 use crate::reads::{depends, expressions};
 use crate::survey::{Study, Survey};
 use crate::truth::Who;
@@ -133,9 +133,9 @@ fn stuck(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>
 
 /// Whether it can be had again without leaving the state.
 fn is_granted_in(life: &Lifecycle, slot: &Slot, state: &Name) -> bool {
-    let mut arms = life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.from.has(state));
+    let mut arms = life.arms().filter(|it| it.from.has(state));
     arms.any(|arm| {
-        let mut all = std::iter::once(&arm.then).chain(choices(arm).iter().map(|it| &it.then));
+        let mut all = std::iter::once(&arm.then).chain(arm.target.choices().iter().map(|it| &it.then));
         arm.holding.as_ref() != Some(&slot.name)
             && all.any(|it| it.lease.as_ref().is_some_and(|it| it.slot == slot.name))
     })
@@ -153,7 +153,8 @@ fn kept(study: &Study<'_>, slot: &Slot, held: &[Name], found: &mut Vec<Finding>)
         else {
             continue;
         };
-        let choice = it.choice.and_then(|it| choices(arm).iter().position(|other| std::ptr::eq(it, other)));
+        let choice =
+            it.choice.and_then(|it| arm.target.choices().iter().position(|other| std::ptr::eq(it, other)));
         let is_kept = to.last
             && held.contains(&from.name)
             && keeps(life, &slot.name, (arm, choice), &from.name, &to.name);

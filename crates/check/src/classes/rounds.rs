@@ -13,7 +13,7 @@ use trackside_lifecycle::source::Way;
 
 use crate::class::Class;
 use crate::finding::{Finding, Severity};
-use crate::parts::{aims, arm_way, choices, parts};
+use crate::parts::{aims, arm_way, parts};
 use crate::reads::depends;
 use crate::survey::{Study, Survey};
 use crate::targets::targets;
@@ -173,7 +173,7 @@ fn round<'l, 'a>(start: &'l Step, links: &'l BTreeMap<Step, Vec<Link<'a>>>) -> O
 /// What each arm that the engine can take sets off.
 fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTreeMap<Step, Vec<Link<'a>>>) {
     let life = study.life();
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         let by: Vec<&Guard> = std::iter::once(&arm.by).collect();
         if !possible(
             study.facts,
@@ -189,7 +189,7 @@ fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTree
                 Step { life: n, kind: Kind::Transition, name: arm.transition.clone(), state: state.clone() };
             let checks: Vec<(usize, &Guard)> = arm.checks.iter().map(|it| (n, &it.guard)).collect();
             for (choice, aim) in aims(arm) {
-                let choice = choice.and_then(|it| choices(arm).get(it));
+                let choice = choice.and_then(|it| arm.target.choices().get(it));
                 let when: Vec<(usize, &Guard)> =
                     checks.iter().copied().chain(chosen(arm, choice).into_iter().map(|it| (n, it))).collect();
                 let sets = changes(arm, choice);
@@ -219,7 +219,7 @@ fn moves<'a>(survey: &Survey<'a>, n: usize, study: &Study<'a>, links: &mut BTree
 /// The conditions under which a choice is taken: its own, and none of those before.
 fn chosen<'a>(arm: &'a Arm, choice: Option<&'a Choice>) -> Vec<&'a Guard> {
     let Some(choice) = choice else { return Vec::new() };
-    let before = choices(arm).iter().take_while(|it| !std::ptr::eq(*it, choice));
+    let before = arm.target.choices().iter().take_while(|it| !std::ptr::eq(*it, choice));
     before.chain([choice]).filter_map(|it| it.when.as_ref()).collect()
 }
 
@@ -289,7 +289,7 @@ impl<'a> Follow<'_, 'a> {
         else {
             return false;
         };
-        let arms = || life.transitions.iter().flat_map(|it| &it.arms);
+        let arms = || life.arms();
         let taken = arms().flat_map(|it| &it.takes).any(|it| it.stored && it.name == *field);
         let mut set = BTreeSet::new();
         parts(life).iter().for_each(|it| put(it.then, &mut set));
@@ -374,7 +374,7 @@ fn reactions<'a>(n: usize, study: &Study<'a>, links: &mut BTreeMap<Step, Vec<Lin
             let arms = life.transition(&reaction.fire).map(|it| it.arms.as_slice()).unwrap_or_default();
             for arm in arms.iter().filter(|it| it.from.has(state)) {
                 for (choice, aim) in aims(arm) {
-                    let choice = choice.and_then(|it| choices(arm).get(it));
+                    let choice = choice.and_then(|it| arm.target.choices().get(it));
                     // What it entails beyond itself may change anything.
                     if entails(&arm.then) || choice.is_some_and(|it| entails(&it.then)) {
                         continue;

@@ -37,7 +37,7 @@ fn unwritten(study: &Study<'_>, found: &mut Vec<Finding>) {
 /// Counters that nothing counts, slots that nothing grants.
 fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
-    let arms = || life.transitions.iter().flat_map(|it| &it.arms);
+    let arms = || life.arms();
     for counter in life.counters.iter().filter(|it| !it.on_moves) {
         let counts = arms().flat_map(|it| &it.count).chain(&life.create.count).any(|it| *it == counter.name);
         let set = parts(life).iter().flat_map(|it| &it.then.set).any(|it| match &it.spot {

@@ -14,7 +14,7 @@ use crate::truth::{Answer, Given, ask};
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     for study in &survey.studies {
         let life = study.life();
-        for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+        for arm in life.arms() {
             let given = Given { states: &arm.from.0, who: None, takes: &[] };
             if ask(study.facts, &[&arm.by], given) == Answer::Never {
                 let message =

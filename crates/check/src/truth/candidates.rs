@@ -127,7 +127,7 @@ pub fn around(facts: &Facts<'_>, circle: &mut Circle) {
                 }
             }
             Read::Taken(name) => {
-                let arms = facts.life.transitions.iter().flat_map(|it| &it.arms).flat_map(|it| &it.takes);
+                let arms = facts.life.arms().flat_map(|it| &it.takes);
                 let takes = arms.chain(&facts.life.create.takes);
                 takes.filter(|it| it.name == *name).for_each(|it| fixed(&it.fits, circle));
             }

@@ -162,7 +162,7 @@ fn read(facts: &Facts<'_>, read: &Read, left: usize) -> Kind {
 
 /// What requests bring under a name, if all mean the same by it.
 fn taken(life: &Lifecycle, name: &str) -> Kind {
-    let arms = life.transitions.iter().flat_map(|it| &it.arms).flat_map(|it| &it.takes);
+    let arms = life.arms().flat_map(|it| &it.takes);
     let all = arms.chain(&life.create.takes).chain(life.gates.iter().flat_map(|it| &it.takes));
     let mut kinds = all.filter(|it| it.name == *name).map(|it| of_type(&it.fits));
     let Some(first) = kinds.next() else { return Kind::Other };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use trackside_check::{Finding, Severity, check, locate};
+use trackside_check::{Finding, Severity, check, locate, to_json};
 use trackside_engine::Law;
 use trackside_explore::report::{How, Outcome, Report, explore};
 use trackside_explore::world::Reduce;
@@ -200,7 +200,6 @@ impl Checked {
     }
 
     fn to_json(&self, sources: &Sources) -> Json {
-        let located = locate(&self.findings, sources, &self.files);
         let reports: Vec<Json> = self
             .reports
             .iter()
@@ -218,7 +217,7 @@ impl Checked {
             "pack": self.name,
             "ok": !self.fails(false),
             "problems": self.problems.to_json(sources),
-            "findings": located.to_json(sources),
+            "findings": to_json(&self.findings, sources, &self.files),
             "broken": broken,
             "unreached": self.unreached(),
             "stages": reports,

@@ -21,7 +21,7 @@ pub fn lifecycle(life: &Lifecycle, pack: &Pack) -> Vec<Thing> {
     let mut things = vec![facts.whole(life)];
     things.extend(life.states.iter().map(|it| facts.state(life, it)));
     things.push(facts.create(&life.create));
-    things.extend(life.transitions.iter().flat_map(|it| &it.arms).map(|it| facts.arm(it)));
+    things.extend(life.arms().map(|it| facts.arm(it)));
     facts.definition(life, &mut things);
     facts.rules(life, &mut things);
     let shared = |name: &Name| pack.settings.iter().any(|it| it.name == *name);

@@ -32,7 +32,7 @@ impl<'a> Ways<'a> {
     }
 
     fn arms(&self, state: &'a str) -> impl Iterator<Item = &'a Arm> {
-        self.life.transitions.iter().flat_map(|it| &it.arms).filter(move |it| it.from.has(state))
+        self.life.arms().filter(move |it| it.from.has(state))
     }
 
     fn can_be_taken(&self, arm: &Arm) -> bool {
@@ -48,7 +48,7 @@ impl<'a> Ways<'a> {
                 all.extend(self.aims(&choice.aim, state));
             }
         }
-        for arm in self.life.transitions.iter().flat_map(|it| &it.arms).filter(|it| it.from.has(state)) {
+        for arm in self.life.arms().filter(|it| it.from.has(state)) {
             if !self.can_be_taken(arm) {
                 continue;
             }

@@ -48,7 +48,7 @@ impl Builder<'_> {
         let mut edges = Vec::new();
         let mut stays: BTreeMap<Name, Vec<Rule>> = BTreeMap::new();
         let mut held = Held::default();
-        for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+        for arm in life.arms() {
             for way in self.ways(arm) {
                 let rules = self.rules(arm, &way);
                 held.pass(&way);

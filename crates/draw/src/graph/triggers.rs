@@ -108,7 +108,7 @@ fn warned(steps: &[Warn]) -> impl Iterator<Item = (u32, &Follow)> {
 /// Every list of consequences of a lifecycle's moves, with the name of what they follow.
 fn consequences(life: &Lifecycle) -> Vec<(Name, &Consequences, Cause)> {
     let mut found = vec![(Name::from("create"), &life.create.then, Cause::Then)];
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         found.push((arm.transition.clone(), &arm.then, Cause::Then));
         if let Target::Choices(choices) = &arm.target {
             found.extend(choices.iter().map(|it| (arm.transition.clone(), &it.then, Cause::Then)));

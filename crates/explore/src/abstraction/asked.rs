@@ -58,7 +58,7 @@ pub(super) fn asked(shape: &Shape<'_>) -> Asked {
         about.times += 1;
         about.presence = true;
     }
-    for slot in life.transitions.iter().flat_map(|it| &it.arms).filter_map(|it| it.holding.as_ref()) {
+    for slot in life.arms().filter_map(|it| it.holding.as_ref()) {
         asked.slots.entry(slot.clone()).or_default().times += 1;
     }
     for aim in aims(life) {
@@ -72,7 +72,7 @@ pub(super) fn asked(shape: &Shape<'_>) -> Asked {
 /// Every condition that decides what may happen, and everything that is promised; the latter marked.
 fn conditions(life: &Lifecycle) -> Vec<(&Guard, bool)> {
     let mut all: Vec<&Guard> = Vec::new();
-    let arms = || life.transitions.iter().flat_map(|it| &it.arms);
+    let arms = || life.arms();
     for arm in arms() {
         all.push(&arm.by);
         all.extend(arm.checks.iter().map(|it| &it.guard));
@@ -105,15 +105,8 @@ fn follows(from: &Consequences) -> impl Iterator<Item = &Guard> {
 }
 
 fn aims(life: &Lifecycle) -> Vec<&Aim> {
-    let mut all = Vec::new();
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
-        match &arm.target {
-            Target::One(aim) => all.push(aim),
-            Target::Choices(choices) => all.extend(choices.iter().map(|it| &it.aim)),
-        }
-    }
-    all.extend(life.states.iter().flat_map(|it| &it.always).map(|it| &it.aim));
-    all
+    let on = life.states.iter().flat_map(|it| &it.always).map(|it| &it.aim);
+    life.arms().flat_map(|it| it.target.aims()).chain(on).collect()
 }
 
 impl Asked {

@@ -29,7 +29,7 @@ pub(super) fn build(
     let shape = Shape::new(life, left_out);
     let mut builder = Builder::new(&shape);
     builder.creations(pack);
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
+    for arm in life.arms() {
         for who in callers(&shape, arm) {
             builder.arm(arm, &who, None, None);
         }

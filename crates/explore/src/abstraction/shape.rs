@@ -183,7 +183,7 @@ fn outlines(life: &Lifecycle) -> BTreeMap<usize, Outline> {
 
 /// The states in which a counter can count.
 fn counting_states(life: &Lifecycle, counter: &Counter) -> Vec<Name> {
-    let arms = life.transitions.iter().flat_map(|it| &it.arms);
+    let arms = life.arms();
     let counting: Vec<_> = arms.filter(|it| it.count.contains(&counter.name)).collect();
     let counts = |state: &Name| counter.on_moves || counting.iter().any(|it| it.from.has(state));
     life.states.iter().map(|it| it.name.clone()).filter(counts).collect()

@@ -1,7 +1,7 @@
 //! Moves that nobody asks for: what the engine fires on an entity by itself.
 
 use trackside_lifecycle::guard::Guard;
-use trackside_lifecycle::model::{Consequences, Follow, Lifecycle, Pack, StateSet, Target};
+use trackside_lifecycle::model::{Follow, Lifecycle, Pack, StateSet};
 use trackside_lifecycle::name::Name;
 
 use super::asked::constant;
@@ -26,7 +26,7 @@ pub(super) struct Fired<'a> {
 /// Every reason there is in the pack.
 pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
     let mut all = Vec::new();
-    for part in consequences(life) {
+    for part in life.consequences() {
         all.extend(part.then.iter().map(|it| follow(it, None, None)));
     }
     for timer in &life.timers {
@@ -54,7 +54,7 @@ pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
         all.extend(it.repair.iter().map(|repair| bare(repair, it.within.as_ref())));
     }
     for other in &pack.lifecycles {
-        for also in consequences(other).into_iter().flat_map(|it| &it.also).filter(|it| it.to == life.name) {
+        for also in other.consequences().into_iter().flat_map(|it| &it.also).filter(|it| it.to == life.name) {
             let given = Some(also.with.iter().map(|(name, _)| name.clone()).collect());
             all.push(Fired {
                 fire: &also.fire,
@@ -77,7 +77,7 @@ fn follow<'a>(it: &'a Follow, within: Option<&'a StateSet>, counter: Option<&'a 
 
 /// The fields that come with each way in which the engine creates one of these.
 pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
-    let parts = pack.lifecycles.iter().flat_map(|it| consequences(it));
+    let parts = pack.lifecycles.iter().flat_map(|it| it.consequences());
     let births = parts.flat_map(|it| &it.create).filter(|it| it.lifecycle == life.name);
     let mut all: Vec<Vec<Name>> =
         births.map(|it| it.fields.iter().map(|(name, _)| name.clone()).collect()).collect();
@@ -86,24 +86,6 @@ pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
     }
     all.sort();
     all.dedup();
-    all
-}
-
-/// Everything in a lifecycle from which something follows.
-pub(super) fn consequences(life: &Lifecycle) -> Vec<&Consequences> {
-    let mut all = vec![&life.create.then];
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
-        all.push(&arm.then);
-        if let Target::Choices(choices) = &arm.target {
-            all.extend(choices.iter().map(|it| &it.then));
-        }
-    }
-    for state in &life.states {
-        all.extend([&state.enter, &state.exit]);
-        all.extend(state.always.iter().map(|it| &it.then));
-    }
-    all.extend(life.timers.iter().flat_map(|it| &it.warn).map(|it| &it.then));
-    all.extend(life.counters.iter().flat_map(|it| &it.warn).map(|it| &it.then));
     all
 }
 

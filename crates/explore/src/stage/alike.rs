@@ -75,7 +75,7 @@ impl Stage {
             let each = |it: &&trackside_lifecycle::model::Consequences| {
                 it.also.iter().any(|it| it.each && it.to == life.name)
             };
-            reads || rules::consequences(it).iter().any(each)
+            reads || it.consequences().iter().any(each)
         };
         !life.rankings.is_empty() || !life.reactions.is_empty() || self.lives().any(|it| listed(it))
     }

@@ -10,7 +10,7 @@ use trackside_lifecycle::model::{Aim, Every, Fit, Lifecycle, Look, Pack, Read, S
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::rules::{self, Use, aims};
+use super::rules::{self, Use};
 
 /// How a field is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,8 +109,8 @@ impl Cone {
                 self.want(&life.name, field, Interest::Value);
             }
         }
-        for arm in life.transitions.iter().flat_map(|it| &it.arms) {
-            for aim in aims(&arm.target) {
+        for arm in life.arms() {
+            for aim in arm.target.aims() {
                 match aim {
                     Aim::Field(field) | Aim::Ask { of: Some(field), .. } | Aim::Next { of: Some(field) } => {
                         self.want(&life.name, field, Interest::Value)

@@ -2,7 +2,7 @@
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{
-    Aim, Arm, Choice, Consequences, Follow, Lifecycle, Much, Part, Spot, Tally, Target, TimerKind, Warn,
+    Arm, Choice, Consequences, Follow, Lifecycle, Much, Part, Spot, Tally, TimerKind, Warn,
 };
 use trackside_lifecycle::name::Name;
 
@@ -34,7 +34,7 @@ pub(crate) fn of(life: &Lifecycle) -> Vec<(&Guard, Use)> {
         all.consequences(&state.enter);
         all.consequences(&state.exit);
     }
-    life.transitions.iter().flat_map(|it| &it.arms).for_each(|it| all.arm(it));
+    life.arms().for_each(|it| all.arm(it));
     for timer in &life.timers {
         if let TimerKind::After(after) = &timer.kind {
             all.decide(after);
@@ -73,32 +73,6 @@ pub(crate) fn of(life: &Lifecycle) -> Vec<(&Guard, Use)> {
     all.0
 }
 
-/// What follows from anything that happens to an entity.
-pub(crate) fn consequences(life: &Lifecycle) -> Vec<&Consequences> {
-    let mut all = vec![&life.create.then];
-    for state in &life.states {
-        all.extend([&state.enter, &state.exit]);
-        all.extend(state.always.iter().map(|it| &it.then));
-    }
-    for arm in life.transitions.iter().flat_map(|it| &it.arms) {
-        all.push(&arm.then);
-        if let Target::Choices(choices) = &arm.target {
-            all.extend(choices.iter().map(|it| &it.then));
-        }
-    }
-    let warnings = life.timers.iter().map(|it| &it.warn).chain(life.counters.iter().map(|it| &it.warn));
-    all.extend(warnings.flatten().map(|it| &it.then));
-    all
-}
-
-/// Everywhere a move may lead.
-pub(crate) fn aims(target: &Target) -> Vec<&Aim> {
-    match target {
-        Target::One(aim) => vec![aim],
-        Target::Choices(choices) => choices.iter().map(|it| &it.aim).collect(),
-    }
-}
-
 struct Rules<'a>(Vec<(&'a Guard, Use)>);
 
 impl<'a> Rules<'a> {
@@ -113,9 +87,7 @@ impl<'a> Rules<'a> {
     fn arm(&mut self, arm: &'a Arm) {
         self.decide(&arm.by);
         arm.checks.iter().for_each(|it| self.decide(&it.guard));
-        if let Target::Choices(choices) = &arm.target {
-            self.choices(choices);
-        }
+        self.choices(arm.target.choices());
         self.consequences(&arm.then);
     }
 

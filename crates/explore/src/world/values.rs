@@ -11,7 +11,7 @@ use trackside_lifecycle::value::Value;
 
 use super::cone::Cone;
 use super::constants::{self, Constants};
-use super::rules::{self, Use, aims};
+use super::rules::{self, Use};
 
 /// Texts of the forms that patterns ask for most often.
 const TEXTS: &[&str] = &[
@@ -77,7 +77,7 @@ impl<'a> Samples<'a> {
         let mut targets: Vec<Name> = Vec::new();
         for arm in &transition.arms {
             let mut required: BTreeSet<&Name> = BTreeSet::new();
-            for aim in aims(&arm.target) {
+            for aim in arm.target.aims() {
                 match aim {
                     Aim::State(state) => {
                         let state = self.life.state(state);

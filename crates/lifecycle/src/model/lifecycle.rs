@@ -9,7 +9,7 @@ use super::pack::{Policy, Setting};
 use super::property::Property;
 use super::read::Read;
 use super::rule::{Counter, Effect, Invariant, NotifyRule, Ranking, Reaction, Slot, Timer};
-use super::transition::{Check, Choice, Create, Take, Transition};
+use super::transition::{Arm, Check, Choice, Create, Take, Transition};
 use crate::guard::{Guard, Template};
 use crate::name::Name;
 use crate::value::Value;
@@ -103,6 +103,27 @@ impl Lifecycle {
 
     pub fn effect(&self, name: &str) -> Option<&Effect> {
         self.effects.iter().find(|it| it.name == *name)
+    }
+
+    /// Every rule of every transition, in declared order.
+    pub fn arms(&self) -> impl Iterator<Item = &Arm> {
+        self.transitions.iter().flat_map(|it| &it.arms)
+    }
+
+    /// What follows from anything that happens to an entity.
+    pub fn consequences(&self) -> Vec<&Consequences> {
+        let mut all = vec![&self.create.then];
+        for arm in self.arms() {
+            all.push(&arm.then);
+            all.extend(arm.target.choices().iter().map(|it| &it.then));
+        }
+        for state in &self.states {
+            all.extend([&state.enter, &state.exit]);
+            all.extend(state.always.iter().map(|it| &it.then));
+        }
+        let warnings = self.timers.iter().map(|it| &it.warn).chain(self.counters.iter().map(|it| &it.warn));
+        all.extend(warnings.flatten().map(|it| &it.then));
+        all
     }
 
     /// Where a state stands in the declared order.

@@ -5,6 +5,7 @@ mod fit;
 mod lifecycle;
 mod pack;
 mod property;
+mod reach;
 mod read;
 mod rule;
 mod transition;
@@ -19,6 +20,7 @@ pub use pack::{
     AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Wait,
 };
 pub use property::{Property, PropertyKind};
+pub use reach::Reach;
 pub use read::{Count, Look, Read, SlotLook};
 pub use rule::{
     Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, Tally, Timer,

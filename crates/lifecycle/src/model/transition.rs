@@ -79,6 +79,22 @@ pub enum Target {
 }
 
 impl Target {
+    /// Its choices; none where it has one aim.
+    pub fn choices(&self) -> &[Choice] {
+        match self {
+            Self::One(_) => &[],
+            Self::Choices(choices) => choices,
+        }
+    }
+
+    /// Everywhere it may lead, in declared order.
+    pub fn aims(&self) -> Vec<&Aim> {
+        match self {
+            Self::One(aim) => vec![aim],
+            Self::Choices(choices) => choices.iter().map(|it| &it.aim).collect(),
+        }
+    }
+
     /// What `to` in a request and the list of allowed targets speak of.
     pub fn main(&self) -> &Aim {
         const STAY: &Aim = &Aim::Stay;
