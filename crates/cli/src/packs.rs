@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use trackside_lifecycle::compile::PackFiles;
 use trackside_lifecycle::source::{FileId, Sources};
 
+use crate::{exit, print};
+
 /// A pack folder and the scenario files asked for.
 #[derive(Debug)]
 pub(crate) struct PackOnDisk {
@@ -76,6 +78,14 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
         }
     }
     folders.into_iter().map(|(folder, only)| load(&folder, only, sources)).collect()
+}
+
+/// The same, told to whoever typed the paths if there is no pack.
+pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
+    find(paths, sources).map_err(|NoPack(why)| {
+        print::message(&why);
+        exit::USAGE
+    })
 }
 
 fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Result<PackOnDisk, NoPack> {

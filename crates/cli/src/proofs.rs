@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::{Value as Json, json};
 use trackside_explore::report::{Outcome, Report, Story};
 use trackside_explore::search::Stopped;
 
@@ -35,6 +36,16 @@ pub(crate) fn fails(report: &Report) -> bool {
             .verdicts
             .iter()
             .any(|it| matches!(it.outcome, Outcome::Broken { .. } | Outcome::NoAnswer { .. }))
+}
+
+/// A report for machines.
+pub(crate) fn to_json(pack: &str, report: &Report, seconds: f64) -> Json {
+    let mut json = serde_json::to_value(report).unwrap_or_default();
+    if let Json::Object(map) = &mut json {
+        map.insert("pack".to_owned(), json!(pack));
+        map.insert("seconds".to_owned(), json!(seconds));
+    }
+    json
 }
 
 /// Why it stopped, in words.

@@ -1,6 +1,7 @@
 //! The drawings in `docs/diagrams` are those of the packs as they are now.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+#[path = "../../engine/tests/folder/mod.rs"]
 mod folder;
 
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[path = "../../engine/tests/folder/mod.rs"]
 mod folder;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,10 @@
     reason = "a test stops at the first surprise"
 )]
 
-use std::path::{Path, PathBuf};
+#[path = "../../engine/tests/folder/mod.rs"]
+mod folder;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::Law;
@@ -14,35 +17,20 @@ use trackside_explore::report::{How, Report, explore};
 use trackside_explore::search::Bound;
 use trackside_explore::stage::{Stage, read_stage};
 use trackside_explore::world::Reduce;
-use trackside_lifecycle::compile::{PackFiles, compile};
-use trackside_lifecycle::source::{FileId, Problems, Sources};
+use trackside_lifecycle::source::{FileId, Problems};
 
 fn stages(pack: &str) -> Vec<Stage> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(pack);
-    let mut sources = Sources::default();
-    let file = add(&mut sources, &folder.join("pack.yaml"));
-    let lifecycles = all(&mut sources, &folder.join("lifecycles"));
-    let files = all(&mut sources, &folder.join("stages"));
-    let law = match compile(&sources, &PackFiles { pack: file, lifecycles }) {
-        Ok((pack, _)) => Arc::new(Law::new([pack])),
-        Err(problems) => panic!("{}", problems.render(&sources, false)),
-    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(pack);
+    let (compiled, mut sources) = folder::pack(&root);
+    let law = Arc::new(Law::new([compiled]));
+    let files: Vec<FileId> =
+        folder::yaml_in(&root.join("stages")).iter().map(|it| folder::add(&mut sources, it)).collect();
     let mut problems = Problems::default();
     let stages: Vec<Stage> =
         files.iter().filter_map(|file| read_stage(&law, &sources, *file, &mut problems)).collect();
     assert!(problems.is_empty(), "{}", problems.render(&sources, false));
     assert!(!stages.is_empty(), "{pack} has no stage");
     stages
-}
-
-fn all(sources: &mut Sources, folder: &Path) -> Vec<FileId> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|it| add(sources, it)).collect()
-}
-
-fn add(sources: &mut Sources, path: &Path) -> FileId {
-    sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap())
 }
 
 fn explored(stage: &Stage, reduce: Reduce) -> Report {

@@ -13,19 +13,16 @@ use trackside_lifecycle::source::{FileId, Problems, Sources};
 
 use super::explore::cores;
 use crate::args::CheckArgs;
-use crate::packs::{self, NoPack, PackOnDisk};
+use crate::packs::{self, PackOnDisk};
 use crate::print::{self, Colour, painted_data};
 use crate::proofs::{self, Shown};
 use crate::{exit, stages};
 
 pub(crate) fn run(args: &CheckArgs) -> u8 {
     let mut sources = Sources::default();
-    let packs = match packs::find(&args.paths, &mut sources) {
+    let packs = match packs::named(&args.paths, &mut sources) {
         Ok(packs) => packs,
-        Err(NoPack(why)) => {
-            print::message(&why);
-            return exit::USAGE;
-        }
+        Err(code) => return code,
     };
     let mut failed = false;
     let mut all: Vec<Json> = Vec::new();
@@ -200,17 +197,9 @@ impl Checked {
     }
 
     fn to_json(&self, sources: &Sources) -> Json {
-        let reports: Vec<Json> = self
-            .reports
-            .iter()
-            .map(|(report, seconds)| {
-                let mut json = serde_json::to_value(report).unwrap_or_default();
-                if let Json::Object(map) = &mut json {
-                    map.insert("seconds".to_owned(), json!(seconds));
-                }
-                json
-            })
-            .collect();
+        let reports = self.reports.iter();
+        let reports: Vec<Json> =
+            reports.map(|(report, seconds)| proofs::to_json(&self.name, report, *seconds)).collect();
         let broken = self.reports.iter().flat_map(|(it, _)| &it.verdicts);
         let broken = broken.filter(|it| matches!(it.outcome, Outcome::Broken { .. })).count();
         json!({

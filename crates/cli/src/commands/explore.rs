@@ -15,19 +15,16 @@ use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{Problems, Sources};
 
 use crate::args::ExploreArgs;
-use crate::packs::{self, NoPack};
+use crate::packs;
 use crate::print;
 use crate::proofs::{self, Shown};
 use crate::{exit, stages};
 
 pub(crate) fn run(args: &ExploreArgs) -> u8 {
     let mut sources = Sources::default();
-    let packs = match packs::find(&args.paths, &mut sources) {
+    let packs = match packs::named(&args.paths, &mut sources) {
         Ok(packs) => packs,
-        Err(NoPack(why)) => {
-            print::message(&why);
-            return exit::USAGE;
-        }
+        Err(code) => return code,
     };
     let mut failed = false;
     let mut played = 0_usize;
@@ -93,7 +90,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             failed |= proofs::fails(&report);
             let report = reports.push_mut(report);
             if args.json {
-                all.push(to_json(&pack.name, report, seconds));
+                all.push(proofs::to_json(&pack.name, report, seconds));
             } else {
                 let shown = Shown {
                     pack: &pack.name,
@@ -159,13 +156,4 @@ fn used() -> Option<u64> {
 
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-fn to_json(pack: &str, report: &Report, seconds: f64) -> Json {
-    let mut json = serde_json::to_value(report).unwrap_or_default();
-    if let Json::Object(map) = &mut json {
-        map.insert("pack".to_owned(), json!(pack));
-        map.insert("seconds".to_owned(), json!(seconds));
-    }
-    json
 }

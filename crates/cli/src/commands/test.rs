@@ -16,17 +16,14 @@ use trackside_lifecycle::source::{FileId, Problems, Sources};
 
 use crate::args::TestArgs;
 use crate::exit;
-use crate::packs::{self, NoPack, PackOnDisk};
+use crate::packs::{self, PackOnDisk};
 use crate::print::{self, Colour, painted, painted_data};
 
 pub(crate) fn run(args: &TestArgs) -> u8 {
     let mut sources = Sources::default();
-    let packs = match packs::find(&args.paths, &mut sources) {
+    let packs = match packs::named(&args.paths, &mut sources) {
         Ok(packs) => packs,
-        Err(NoPack(why)) => {
-            print::message(&why);
-            return exit::USAGE;
-        }
+        Err(code) => return code,
     };
     let results: Vec<PackResult> = packs.iter().map(|pack| test(pack, &sources, args)).collect();
     if args.json {
