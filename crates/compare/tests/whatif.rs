@@ -31,7 +31,9 @@ fn journals(name: &str, only: &str) -> Vec<Journal> {
                 it.0.get("scenario").and_then(|it| it.text()).is_some_and(|it| it.contains(only))
             });
         }
-        journals.extend(scenario::run(&law, &scenarios, &Arc::new(Trace::default()), &mut problems).journals);
+        scenario::run_watched(&law, &scenarios, &Arc::new(Trace::default()), &mut problems, &mut |ended| {
+            journals.push(ended.journal());
+        });
     }
     assert!(!journals.is_empty(), "{only}");
     journals

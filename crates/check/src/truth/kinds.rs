@@ -65,17 +65,7 @@ fn deep(facts: &Facts<'_>, outline: &Outline, left: usize) -> Kind {
             if items.iter().all(single) { Kind::List } else { Kind::Other }
         }
         Outline::Call(name, _) if name == "Size" => Kind::Whole,
-        Outline::All(_)
-        | Outline::Any(_)
-        | Outline::Not(_)
-        | Outline::Has(_)
-        | Outline::Equal(_)
-        | Outline::Differ(_)
-        | Outline::Less(_)
-        | Outline::AtMost(_)
-        | Outline::More(_)
-        | Outline::AtLeast(_)
-        | Outline::In(_) => Kind::Truth,
+        asking if asking.asks() => Kind::Truth,
         _ => Kind::Other,
     }
 }

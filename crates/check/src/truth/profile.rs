@@ -179,17 +179,7 @@ impl Scan<'_> {
                 }
                 _ => self.hide(outline),
             },
-            Outline::All(_)
-            | Outline::Any(_)
-            | Outline::Not(_)
-            | Outline::Has(_)
-            | Outline::Equal(_)
-            | Outline::Differ(_)
-            | Outline::Less(_)
-            | Outline::AtMost(_)
-            | Outline::More(_)
-            | Outline::AtLeast(_)
-            | Outline::In(_) => self.truth(outline),
+            asking if asking.asks() => self.truth(outline),
             other => self.hide(other),
         }
     }

@@ -52,8 +52,7 @@ pub(crate) fn run(args: &TestArgs) -> u8 {
 
 /// Writes what each scenario did: one into the file itself, several beside it, numbered.
 fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
-    let all: Vec<&Journal> =
-        results.iter().flat_map(|it| &it.files).flat_map(|(_, report)| &report.journals).collect();
+    let all: Vec<&Journal> = results.iter().flat_map(|it| &it.journals).collect();
     for (n, journal) in all.iter().enumerate() {
         let file = match all.len() {
             1 => path.to_owned(),
@@ -71,6 +70,8 @@ struct PackResult {
     name: String,
     problems: Problems,
     files: Vec<(FileId, Report)>,
+    /// What the scenarios wrote, if that was asked for.
+    journals: Vec<Journal>,
     /// Every rule that can be exercised, and those that were not.
     rules: BTreeMap<&'static str, (usize, usize)>,
     missed: Vec<Point>,
@@ -84,6 +85,7 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
         name: pack.name.clone(),
         problems: Problems::default(),
         files: Vec::new(),
+        journals: Vec::new(),
         rules: BTreeMap::new(),
         missed: Vec::new(),
         seconds: 0.0,
@@ -119,7 +121,14 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
             }
             scenarios.matrix = None;
         }
-        result.files.push((*file, scenario::run(&law, &scenarios, &trace, &mut result.problems)));
+        let journals = &mut result.journals;
+        let mut watch = |played: &scenario::Played<'_>| {
+            if args.journal.is_some() {
+                journals.push(played.journal());
+            }
+        };
+        let report = scenario::run_watched(&law, &scenarios, &trace, &mut result.problems, &mut watch);
+        result.files.push((*file, report));
     }
     result.seconds = begun.elapsed().as_secs_f64();
     let hit = trace.points();

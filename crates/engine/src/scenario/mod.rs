@@ -11,7 +11,7 @@ mod syntax;
 
 pub use opening::opening;
 pub use report::{Failure, Report};
-pub use run::{run, run_watched};
+pub use run::{Played, run, run_watched};
 pub use syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, read_file};
 
 /// The JSON Schema of a scenario file.

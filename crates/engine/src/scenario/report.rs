@@ -4,8 +4,6 @@ use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Place;
 
-use crate::journal::Journal;
-
 /// All scenarios of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -13,8 +11,6 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// Scenario to the rules it proves.
     pub proved: Vec<(String, Vec<Name>)>,
-    /// What each scenario wrote, as far as it came.
-    pub journals: Vec<Journal>,
 }
 
 /// One scenario that did not go as it says.

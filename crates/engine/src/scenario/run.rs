@@ -43,16 +43,36 @@ pub(super) struct Stage<'a> {
 
 /// Runs every scenario and every table of a file. Mistakes in its text go to `problems`.
 pub fn run(law: &Arc<Law>, file: &ScenarioFile, trace: &Arc<Trace>, problems: &mut Problems) -> Report {
-    run_watched(law, file, trace, problems, &mut |_, _| {})
+    run_watched(law, file, trace, problems, &mut |_| {})
 }
 
-/// Runs like [`run`], and shows the world in which a scenario ended and the rules that it exercised.
+/// A scenario that was played to its end, or to where it failed.
+#[derive(Debug)]
+pub struct Played<'a> {
+    /// Its name.
+    pub scenario: &'a str,
+    pub world: &'a World,
+    /// The rules that it exercised.
+    pub trace: &'a Trace,
+    actors: &'a [(String, Actor)],
+}
+
+impl Played<'_> {
+    /// What it wrote, with what the entries do not tell themselves.
+    pub fn journal(&self) -> Journal {
+        let mut about = About::new(&self.world.view.project, self.actors, self.world.now);
+        about.scenario = Some(self.scenario.to_owned());
+        Journal { about, entries: self.world.journal.clone() }
+    }
+}
+
+/// Runs like [`run`], and shows how each scenario ended.
 pub fn run_watched(
     law: &Arc<Law>,
     file: &ScenarioFile,
     trace: &Arc<Trace>,
     problems: &mut Problems,
-    watch: &mut dyn FnMut(&World, &Trace),
+    watch: &mut dyn FnMut(&Played<'_>),
 ) -> Report {
     let stage =
         Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
@@ -86,7 +106,7 @@ pub fn run_watched(
             }
             let name = head.scenario.it.clone();
             let rules = head.rules.iter().flatten().map(|it| it.it.clone()).collect();
-            match stage.play(&head, watch, &mut report.journals) {
+            match stage.play(&head, watch) {
                 Ok(()) => {
                     report.passed += 1;
                     report.proved.push((name, rules));
@@ -141,8 +161,7 @@ impl<'a> Stage<'a> {
     fn play(
         &'a self,
         head: &'a ScenarioHead,
-        watch: &mut dyn FnMut(&World, &Trace),
-        journals: &mut Vec<Journal>,
+        watch: &mut dyn FnMut(&Played<'_>),
     ) -> Result<(), Box<Failure>> {
         let fail = |expected: &str, happened: String, journal: Vec<String>| {
             Box::new(Failure {
@@ -172,11 +191,8 @@ impl<'a> Stage<'a> {
         let mut play = Play { stage: self, head, world: world.traced(own.clone()) };
         let mut steps = head.steps.iter().enumerate();
         let done = steps.try_for_each(|(n, step)| play.step(n + 1, step));
-        watch(&play.world, &own);
+        watch(&Played { scenario: &head.scenario.it, world: &play.world, trace: &own, actors: &self.actors });
         self.trace.add(own.points().into_iter().collect());
-        let mut about = About::new(&play.world.view.project, &self.actors, play.world.now);
-        about.scenario = Some(head.scenario.it.clone());
-        journals.push(Journal { about, entries: play.world.journal });
         done
     }
 

@@ -90,8 +90,8 @@ impl Paths {
         for path in yaml_in(&packs::folder().join(pack).join("scenarios")) {
             let file = add(&mut sources, &path);
             let file = scenario::read_file(&sources, file, &mut problems).expect("a scenario file");
-            scenario::run_watched(&ground.law, &file, &Arc::default(), &mut problems, &mut |world, trace| {
-                self.follow(&ground, &world.journal, &trace.points());
+            scenario::run_watched(&ground.law, &file, &Arc::default(), &mut problems, &mut |ended| {
+                self.follow(&ground, &ended.world.journal, &ended.trace.points());
                 self.end();
             });
         }

@@ -112,6 +112,24 @@ fn loop_of(it: &Loop) -> Outline {
 }
 
 impl Outline {
+    /// Whether it is a condition by its form: it asks something, or joins such questions.
+    pub fn asks(&self) -> bool {
+        matches!(
+            self,
+            Self::All(_)
+                | Self::Any(_)
+                | Self::Not(_)
+                | Self::Has(_)
+                | Self::Equal(_)
+                | Self::Differ(_)
+                | Self::Less(_)
+                | Self::AtMost(_)
+                | Self::More(_)
+                | Self::AtLeast(_)
+                | Self::In(_)
+        )
+    }
+
     /// What it is made of, from left to right.
     pub fn parts(&self) -> Vec<&Outline> {
         match self {
