@@ -138,8 +138,11 @@ fn a_promise_is_of_one_kind_and_says_what() {
     let promise = |it: &str| format!("prove: [ {it} ]\ncreate: {{");
     let wrong = |it: &str, said: &[&str]| refused(("create: {", &promise(it)), said);
     wrong("{ never: tries > 3 }", &["`says` is missing"]);
-    wrong("{ says: x }", &["exactly one of `never`"]);
-    wrong("{ says: x, never: tries > 3, always: tries < 3 }", &["exactly one of `never`"]);
+    wrong("{ says: x }", &["says one of `never`", "add the one that is meant"]);
+    wrong(
+        "{ says: x, never: tries > 3, always: tries < 3 }",
+        &["exactly one of `never`", "make two promises of it"],
+    );
     wrong("{ says: x, never: tries > 3, from: tries > 1 }", &["`from` belongs to `alone`"]);
     wrong("{ says: x, never: tries > 3, when: tries > 1 }", &["`when` belongs to `eventually`"]);
     wrong("{ says: x, never: tries > 3, within: 2h }", &["`within` belongs to `eventually`"]);

@@ -17,17 +17,23 @@ impl Workbench<'_> {
             ("eventually", &from.eventually),
             ("alone", &from.alone),
         ];
-        let mut given = kinds.iter().filter_map(|(word, it)| it.as_ref().map(|it| (*word, it)));
-        let (Some((word, main)), None) = (given.next(), given.next()) else {
-            self.problems
-                .error(
-                    "property-kind",
-                    at,
+        let given: Vec<(&str, &Expr)> =
+            kinds.iter().filter_map(|(word, it)| it.as_ref().map(|it| (*word, it))).collect();
+        let [(word, main)] = given.as_slice() else {
+            let (message, hint) = match given.is_empty() {
+                true => (
+                    "a promise says one of `never`, `always`, `reachable`, `eventually` and `alone`",
+                    "add the one that is meant, with its condition",
+                ),
+                false => (
                     "a promise has exactly one of `never`, `always`, `reachable`, `eventually` and `alone`",
-                )
-                .hint("make two promises of it, or add the one that is missing");
+                    "make two promises of it",
+                ),
+            };
+            self.problems.error("property-kind", at, message).hint(hint);
             return None;
         };
+        let word = *word;
         self.only_with("from", from.from.as_ref().map(|it| it.at), "alone", word);
         self.only_with("to", from.to.as_ref().map(|it| it.at), "alone", word);
         self.only_with("when", from.when.as_ref().map(|it| it.at), "eventually", word);
