@@ -11,7 +11,7 @@ use crate::view::{Ledger, View};
 pub fn apply(view: &mut View, entry: &Entry) {
     apply_to(view, entry);
     for change in &entry.reranked {
-        view.rankings.change(change);
+        view.rankings.change(change, view.partial);
     }
     view.seq = entry.seq;
     if let Some(record) = &entry.key {
@@ -30,10 +30,14 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
         }
     }
     match ledger.entity_mut(&entry.entity) {
-        Some(entity) => evolve(entity, &entry.event, entry.at, entry.version),
+        Some(entity) => {
+            evolve(entity, &entry.event, entry.at, entry.version);
+            entity.seq = entry.seq;
+        }
         None => {
             if let Some(mut entity) = born(entry) {
                 evolve(&mut entity, &entry.event, entry.at, entry.version);
+                entity.seq = entry.seq;
                 ledger.put(entity);
             }
         }

@@ -16,6 +16,9 @@ pub struct Entity {
     pub state: Name,
     pub previous_state: Option<Name>,
     pub version: u64,
+    /// The number of the journal entry that last touched it.
+    #[serde(default)]
+    pub seq: u64,
     pub fields: Fields,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -114,6 +117,7 @@ impl Entity {
             state,
             previous_state: None,
             version: 0,
+            seq: 0,
             fields: Fields::default(),
             created_at: at,
             updated_at: at,

@@ -34,6 +34,11 @@ impl<K: Hash + Eq, V> Index<K, V> {
         self.0.entry(key).or_default()
     }
 
+    /// Keeps what is wanted. What is looked at first is not said, so `wanted` may not decide by order what matters.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&K, &V) -> bool) {
+        self.0.retain(|key, value| wanted(key, value));
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -6,6 +6,7 @@
 pub mod actor;
 pub mod apply;
 pub mod command;
+pub mod content;
 pub mod coverage;
 pub mod decide;
 pub mod entity;

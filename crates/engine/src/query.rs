@@ -17,7 +17,7 @@ use crate::key::EntityKey;
 use crate::law::Law;
 use crate::ranking::RankingKey;
 use crate::settings::effective;
-use crate::view::View;
+use crate::view::{Found, View};
 
 /// What a query gives.
 #[derive(Debug)]
@@ -77,11 +77,12 @@ fn answer<'v>(
         };
         let id = id.as_str().unwrap_or_default().to_owned();
         let key = EntityKey::new(of.clone(), id.clone());
-        let readable = view.get(&key).is_some_and(|entity| {
-            sample_scope(law, view, life, entity, actor, now, None, |scope| {
+        let readable = match view.entity(&key) {
+            Found::Here(entity) => sample_scope(law, view, life, entity, actor, now, None, |scope| {
                 life.read.as_ref().is_none_or(|it| it.test(scope).unwrap_or(false))
-            })
-        });
+            }),
+            Found::Absent | Found::Unknown => false,
+        };
         if !readable {
             return Err(QueryError(vec![format!("there is no {key}")]));
         }
@@ -97,10 +98,10 @@ fn answer<'v>(
             None => None,
         };
         let mut found = Vec::new();
-        for id in view.rankings.get(&index).into_iter().flat_map(|it| it.open(caller.as_ref())) {
-            let Some(entity) = view.get(&EntityKey { lifecycle: of.clone(), id: id.clone() }) else {
-                continue;
-            };
+        let Found::Here(ranking) = view.ranking(&index) else { return Ok(Answer::Entities(found)) };
+        for id in ranking.open(caller.as_ref()) {
+            let key = EntityKey { lifecycle: of.clone(), id: id.clone() };
+            let Found::Here(entity) = view.entity(&key) else { continue };
             if row(law, view, query, entity, who, &params, now).map_err(failed)?.is_some() {
                 found.push(entity);
             }

@@ -94,8 +94,8 @@ impl World {
                 let entries = first..first + entries as usize;
                 Outcome::Replayed { root: first + root as usize, entries }
             }
-            Decision::Needs(keys) => {
-                let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+            Decision::Needs(needs) => {
+                let names: Vec<String> = needs.iter().map(ToString::to_string).collect();
                 let message = format!("not loaded: {}", names.join(", "));
                 Outcome::Refused(Box::new(Refusal::one(crate::refusal::Stage::Edge, "not-loaded", message)))
             }

@@ -16,7 +16,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_engine::settings::{effective, fitting};
-use trackside_engine::view::{Ledger, Project, View};
+use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Decision, Law, decide};
 use trackside_lifecycle::compile::{PackFiles, compile};
@@ -153,9 +153,7 @@ fn what_is_not_loaded_is_asked_for_until_the_decision_is_the_same() {
     let Decision::Accepted(whole) = decide(&world.law, &world.view, &command, world.now) else {
         panic!("refused")
     };
-    let mut partial = View::default();
-    partial.partial = true;
-    partial.seq = world.view.seq;
+    let mut partial = View::partial(world.view.seq);
     let mut asked = Vec::new();
     let accepted = loop {
         match decide(&world.law, &partial, &command, world.now) {
@@ -163,10 +161,7 @@ fn what_is_not_loaded_is_asked_for_until_the_decision_is_the_same() {
                 assert!(!keys.is_empty(), "it says what it needs");
                 for key in keys {
                     asked.push(key.to_string());
-                    match world.view.get(&key) {
-                        Some(entity) => partial.put(entity.clone()),
-                        None => partial.mark_absent(key),
-                    }
+                    partial.load_from(&world.view, key);
                 }
             }
             Decision::Accepted(accepted) => break accepted,

@@ -55,7 +55,12 @@ impl Decider<'_> {
         let caller = request.subject_id().clone();
         let base = self.draft.base();
         let index = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
-        let candidates = base.rankings.get(&index).into_iter().flat_map(|it| it.open(Some(&caller)));
+        let known = match base.ranking(&index) {
+            Found::Here(known) => Some(known),
+            Found::Absent => None,
+            Found::Unknown => return Err(Stop::NotLoaded),
+        };
+        let candidates = known.into_iter().flat_map(|it| it.open(Some(&caller)));
         let mut tried = 0;
         for id in candidates.take(LOOKS) {
             let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
@@ -71,10 +76,7 @@ impl Decider<'_> {
                     }
                 }
                 Found::Absent => continue,
-                Found::Unknown => {
-                    self.misses.borrow_mut().push(key);
-                    return Err(Stop::NotLoaded);
-                }
+                Found::Unknown => return Err(Stop::NotLoaded),
             }
             tried += 1;
             if tried > TRIES {

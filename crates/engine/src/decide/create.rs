@@ -37,10 +37,7 @@ impl Decider<'_> {
         }
         match self.draft.entity(key) {
             Found::Here(_) => return self.again(&life, key, request),
-            Found::Unknown => {
-                self.misses.borrow_mut().push(key.clone());
-                return Err(Stop::NotLoaded);
-            }
+            Found::Unknown => return Err(Stop::NotLoaded),
             Found::Absent => {}
         }
         let blank = self.blank(&life, key);
@@ -103,7 +100,11 @@ impl Decider<'_> {
         let plain = super::fire::plain_scope(&around, life, blank, request);
         let scope = super::scope::Scope { taken: &plan.taken, base: &plan.fields, ..plain };
         let value = self.same_value(&scope)?;
-        Ok(value.and_then(|it| self.draft.same(&life.name, &it)))
+        match value.map(|it| self.draft.same(&life.name, &it)) {
+            Some(Found::Here(twin)) => Ok(Some(twin)),
+            Some(Found::Unknown) => Err(Stop::NotLoaded),
+            Some(Found::Absent) | None => Ok(None),
+        }
     }
 
     /// What no two open entities of its lifecycle have in common; none if it is closed.
@@ -123,8 +124,9 @@ impl Decider<'_> {
         scope: &super::scope::Scope<'_>,
         before: Option<&Name>,
     ) -> Result<Option<Same>, Stop> {
-        let value = self.same_value(scope)?.filter(|it| {
-            self.draft.same(&scope.life.name, it).is_none_or(|holder| holder == scope.entity.key)
+        let value = self.same_value(scope)?.filter(|it| match self.draft.same(&scope.life.name, it) {
+            Found::Here(holder) => holder == scope.entity.key,
+            Found::Absent | Found::Unknown => true,
         });
         Ok((value.as_ref() != before).then(|| Same::new(value)))
     }

@@ -16,7 +16,8 @@ use crate::view::{Found, Ledger, View, shift_counts};
 pub(super) struct Draft<'a> {
     base: &'a View,
     entities: Touched,
-    counts: BTreeMap<GroupKey, BTreeMap<Name, u64>>,
+    /// Groups that it moved; none: how many there were before is not known.
+    counts: BTreeMap<GroupKey, Option<BTreeMap<Name, u64>>>,
     /// Who moved within a group, and to which state; none has left it.
     moved: BTreeMap<(GroupKey, EntityKey), Option<Name>>,
     /// Values taken (some) or given free (none) by this decision.
@@ -91,19 +92,35 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub fn counts(&self, group: &GroupKey) -> Option<&BTreeMap<Name, u64>> {
-        self.counts.get(group).or_else(|| self.base.group(group).map(|it| &it.counts))
+    pub fn counts(&self, group: &GroupKey) -> Found<&BTreeMap<Name, u64>> {
+        match self.counts.get(group) {
+            Some(Some(counts)) => Found::Here(counts),
+            _ => self.base.group(group).map(|it| &it.counts),
+        }
     }
 
     /// When one of a group last moved; `now` if this decision moved one.
-    pub fn moved_at(&self, group: &GroupKey, now: Timestamp) -> Option<Timestamp> {
-        if self.counts.contains_key(group) { Some(now) } else { self.base.group(group)?.moved_at }
+    pub fn moved_at(&self, group: &GroupKey, now: Timestamp) -> Found<Option<Timestamp>> {
+        if self.counts.contains_key(group) {
+            return Found::Here(Some(now));
+        }
+        self.base.group(group).map(|it| it.moved_at)
     }
 
     /// Those of a group in the states that are wanted, in the order of their keys; at most one more than `most`.
-    pub fn members(&self, group: &GroupKey, most: usize, wanted: impl Fn(&Name) -> bool) -> Vec<EntityKey> {
+    pub fn members(
+        &self,
+        group: &GroupKey,
+        most: usize,
+        wanted: impl Fn(&Name) -> bool,
+    ) -> Found<Vec<EntityKey>> {
+        let known = match self.base.listed(group) {
+            Found::Here(it) => Some(it),
+            Found::Absent => None,
+            Found::Unknown => return Found::Unknown,
+        };
         let moved = |member: &EntityKey| self.moved.contains_key(&(group.clone(), member.clone()));
-        let states = self.base.group(group).into_iter().flat_map(|it| &it.members);
+        let states = known.into_iter().flat_map(|it| &it.members);
         let mut members: Vec<EntityKey> = states
             .filter(|(state, _)| wanted(state))
             .flat_map(|(_, members)| members)
@@ -117,14 +134,15 @@ impl<'a> Draft<'a> {
             }
         }
         members.sort();
-        members
+        Found::Here(members)
     }
 
     /// The open entity that has this value.
-    pub fn same(&self, lifecycle: &Name, value: &Name) -> Option<EntityKey> {
+    pub fn same(&self, lifecycle: &Name, value: &Name) -> Found<EntityKey> {
         match self.sames.get(&(lifecycle.clone(), value.clone())) {
-            Some(it) => it.clone(),
-            None => self.base.same(lifecycle, value).cloned(),
+            Some(Some(it)) => Found::Here(it.clone()),
+            Some(None) => Found::Absent,
+            None => self.base.same(lifecycle, value).map(EntityKey::clone),
         }
     }
 
@@ -138,7 +156,8 @@ impl<'a> Draft<'a> {
     }
 
     /// The same for a move whose outcome is known already: what `apply` would make of its entity.
-    pub fn record_move(&mut self, entry: Entry, outcome: Entity) {
+    pub fn record_move(&mut self, entry: Entry, mut outcome: Entity) {
+        outcome.seq = entry.seq;
         if let Some(changes) = entry.event.changes() {
             for shift in &changes.shifts {
                 self.shift(&entry.entity, shift, entry.at);
@@ -201,10 +220,12 @@ impl Ledger for Draft<'_> {
 
     fn shift(&mut self, member: &EntityKey, shift: &Shift, _: Timestamp) {
         if !self.counts.contains_key(&shift.group) {
-            let counts = self.base.group(&shift.group).map(|it| it.counts.clone()).unwrap_or_default();
+            // Whoever only moves a group need not know how large it is.
+            let counts = self.base.peek(&shift.group).map(|it| it.counts.clone());
+            let counts = if self.base.partial { counts } else { Some(counts.unwrap_or_default()) };
             self.counts.insert(shift.group.clone(), counts);
         }
-        if let Some(counts) = self.counts.get_mut(&shift.group) {
+        if let Some(Some(counts)) = self.counts.get_mut(&shift.group) {
             shift_counts(counts, shift);
         }
         self.moved.insert((shift.group.clone(), member.clone()), shift.to.clone());

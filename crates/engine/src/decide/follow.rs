@@ -153,7 +153,11 @@ impl Decider<'_> {
                     None => {
                         let group = GroupKey { of: key.clone(), name: also.on.clone() };
                         let within = |state: &Name| also.within.as_ref().is_none_or(|it| it.has(state));
-                        self.draft.members(&group, EACH, within)
+                        match self.draft.members(&group, EACH, within) {
+                            Found::Here(members) => members,
+                            Found::Absent => Vec::new(),
+                            Found::Unknown => return Err(Stop::NotLoaded),
+                        }
                     }
                 },
             };
@@ -168,10 +172,7 @@ impl Decider<'_> {
             let state = match self.draft.entity(&target) {
                 Found::Here(it) => it.state.clone(),
                 Found::Absent => continue,
-                Found::Unknown => {
-                    self.misses.borrow_mut().push(target);
-                    return Err(Stop::NotLoaded);
-                }
+                Found::Unknown => return Err(Stop::NotLoaded),
             };
             if also.within.as_ref().is_some_and(|it| !it.has(&state)) {
                 continue;
@@ -214,7 +215,11 @@ impl Decider<'_> {
     /// A part of a ranking, as it stood before the command.
     fn share(&self, scope: &Scope<'_>, also: &Also, share: &Share) -> Result<Vec<EntityKey>, Stop> {
         let index = RankingKey { lifecycle: also.to.clone(), name: share.ranking.clone() };
-        let Some(ranking) = self.draft.base().rankings.get(&index) else { return Ok(Vec::new()) };
+        let ranking = match self.draft.base().ranking(&index) {
+            Found::Here(ranking) => ranking,
+            Found::Absent => return Ok(Vec::new()),
+            Found::Unknown => return Err(Stop::NotLoaded),
+        };
         let within = vec![scope.entity.key.id.clone()];
         let size = ranking.size(&within);
         let many = |much: &Much| -> Result<usize, Stop> {

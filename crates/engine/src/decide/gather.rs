@@ -24,7 +24,7 @@ pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
         view.put(entity);
     }
     for change in reindex(law, &view, now) {
-        view.rankings.change(&change);
+        view.rankings.change(&change, false);
     }
     view
 }

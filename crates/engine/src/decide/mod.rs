@@ -51,7 +51,7 @@ use crate::key::EntityKey;
 use crate::law::Law;
 use crate::refusal::{Refusal, Stage};
 use crate::trace::{Hits, Point, PointKind, Trace};
-use crate::view::{Found, View};
+use crate::view::{Found, Need, View};
 use draft::Draft;
 use request::Request;
 use scope::{Scope, Surroundings};
@@ -68,7 +68,7 @@ pub enum Decision {
         root: u32,
     },
     /// These must be loaded first; then ask again.
-    Needs(Vec<EntityKey>),
+    Needs(Vec<Need>),
 }
 
 /// Everything that follows from a command, as events not yet applied.
@@ -94,9 +94,17 @@ pub fn decide_traced(
     now: Timestamp,
     trace: Option<&Trace>,
 ) -> Decision {
+    view.missed();
+    let decision = decide_on(law, view, command, now, trace);
+    // Whatever was decided, it stands on sand if something was asked for that is not here.
+    let needs = view.missed();
+    if needs.is_empty() { decision } else { Decision::Needs(needs) }
+}
+
+fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
     let fingerprint = command.idempotency_key.as_ref().map(|_| command.fingerprint());
     if let (Some(key), Some(fingerprint)) = (&command.idempotency_key, &fingerprint)
-        && let Some((first, record)) = view.key(&command.actor.id, key)
+        && let Found::Here((first, record)) = view.key(&command.actor.id, key)
     {
         if record.fingerprint == *fingerprint {
             return Decision::Replayed { first: *first, entries: record.entries, root: record.root };
@@ -140,12 +148,7 @@ pub fn decide_traced(
             }
             Decision::Refused(refusal)
         }
-        Err(Stop::NotLoaded) => {
-            let mut keys = decider.misses.into_inner();
-            keys.sort();
-            keys.dedup();
-            Decision::Needs(keys)
-        }
+        Err(Stop::NotLoaded) => Decision::Needs(Vec::new()),
     }
 }
 
@@ -177,7 +180,6 @@ struct Decider<'a> {
     law: &'a Law,
     now: Timestamp,
     draft: Draft<'a>,
-    misses: RefCell<Vec<EntityKey>>,
     traced: bool,
     hits: RefCell<Hits>,
     moves: u32,
@@ -196,7 +198,6 @@ impl<'a> Decider<'a> {
             law,
             now,
             draft: Draft::new(view),
-            misses: RefCell::new(Vec::new()),
             traced,
             hits: RefCell::default(),
             moves: 0,
@@ -284,13 +285,7 @@ impl<'a> Decider<'a> {
     }
 
     fn around(&self) -> Surroundings<'_> {
-        Surroundings {
-            law: self.law,
-            draft: &self.draft,
-            project: &self.draft.base().project,
-            now: self.now,
-            misses: &self.misses,
-        }
+        Surroundings { law: self.law, draft: &self.draft, project: &self.draft.base().project, now: self.now }
     }
 
     /// The definition of an entity that is here, and the entity.
@@ -304,10 +299,7 @@ impl<'a> Decider<'a> {
                 Err(unknown_lifecycle(self.law, &key.lifecycle).into())
             }
             Found::Absent => Err(unknown_entity(key).into()),
-            Found::Unknown => {
-                self.misses.borrow_mut().push(key.clone());
-                Err(Stop::NotLoaded)
-            }
+            Found::Unknown => Err(Stop::NotLoaded),
         }
     }
 

@@ -169,8 +169,7 @@ pub(crate) fn sample_scope<T>(
     look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
 ) -> T {
     let draft = super::draft::Draft::new(view);
-    let misses = std::cell::RefCell::new(Vec::new());
-    let around = Surroundings { law, draft: &draft, project: &view.project, now, misses: &misses };
+    let around = Surroundings { law, draft: &draft, project: &view.project, now };
     let request = Request::by(actor.clone(), None, Fields::default(), None);
     look(&Scope { ask, ..plain_scope(&around, life, entity, &request) })
 }
@@ -182,9 +181,8 @@ pub(crate) fn sample_scope_after<T>(
     look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
 ) -> T {
     let draft = super::draft::Draft::new(looking.view);
-    let misses = std::cell::RefCell::new(Vec::new());
     let (law, project) = (looking.law, &looking.view.project);
-    let around = Surroundings { law, draft: &draft, project, now: looking.now, misses: &misses };
+    let around = Surroundings { law, draft: &draft, project, now: looking.now };
     let request = match looking.actor {
         Some(actor) => Request::by(actor.clone(), None, Fields::default(), None),
         None => Request::engine(crate::actor::ActorKind::System, Fields::default(), Name::new(""), None),

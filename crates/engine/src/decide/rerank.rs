@@ -42,7 +42,11 @@ impl Decider<'_> {
             let Some(life) = self.law.definition(&key.lifecycle, entity.definition) else { continue };
             for ranking in &life.rankings {
                 let index = RankingKey { lifecycle: key.lifecycle.clone(), name: ranking.name.clone() };
-                let known = self.draft.base().rankings.get(&index);
+                let known = match self.draft.base().ranking(&index) {
+                    Found::Here(known) => Some(known),
+                    Found::Absent => None,
+                    Found::Unknown => return Err(Stop::NotLoaded),
+                };
                 let place = self.place(life, ranking, entity)?;
                 if place.as_ref() != known.and_then(|it| it.place(&key.id)) {
                     let within = place.as_ref().map(|it| it.within.clone());
@@ -60,7 +64,7 @@ impl Decider<'_> {
             for closing in &life.closes {
                 let index =
                     RankingKey { lifecycle: closing.lifecycle.clone(), name: closing.ranking.clone() };
-                let Some(known) = self.draft.base().rankings.get(&index) else { continue };
+                let Found::Here(known) = self.draft.base().ranking(&index) else { continue };
                 opened.extend(known.around(closing.place, &key.id).map(|it| (index.clone(), it.clone())));
             }
         }
@@ -71,7 +75,10 @@ impl Decider<'_> {
             let Some(ranking) = life.ranking(&index.name) else { continue };
             let open = self.is_open(life, ranking, &within)?;
             // A new order is open until somebody closes it.
-            let known = self.draft.base().rankings.get(&index).and_then(|it| it.is_open(&within));
+            let known = match self.draft.base().ranking(&index) {
+                Found::Here(known) => known.is_open(&within),
+                Found::Absent | Found::Unknown => None,
+            };
             // One that is emptied and filled again in the same decision is a new one, too.
             let filled = changes.iter().any(|it| match it {
                 Reranked::Placed { entity, ranking, place: Some(place) } => {
@@ -108,7 +115,11 @@ impl Decider<'_> {
             let Some(life) = self.law.newest(&key.lifecycle) else { continue };
             for watcher in life.watchers.iter().filter(|it| it.ranking == rankings) {
                 let group = GroupKey { of: key.clone(), name: watcher.inverse.clone() };
-                let members = self.draft.members(&group, EACH, |state| watcher.states.has(state));
+                let members = match self.draft.members(&group, EACH, |state| watcher.states.has(state)) {
+                    Found::Here(members) => members,
+                    Found::Absent => continue,
+                    Found::Unknown => return Err(Stop::NotLoaded),
+                };
                 if members.len() > EACH {
                     let message = format!(
                         "More than {EACH} {} look at {key}, which one command may not concern: use `within` and `open` for what many share",
@@ -119,7 +130,6 @@ impl Decider<'_> {
                 for member in members {
                     if !keys.contains(&member) {
                         if matches!(self.draft.entity(&member), Found::Unknown) {
-                            self.misses.borrow_mut().push(member);
                             return Err(Stop::NotLoaded);
                         }
                         keys.push(member);

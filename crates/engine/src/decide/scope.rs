@@ -1,6 +1,5 @@
 //! What names hold while a decision is made.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use trackside_lifecycle::guard::{self, Fault, Guard, Slot};
@@ -32,8 +31,6 @@ pub(super) struct Surroundings<'a> {
     pub draft: &'a Draft<'a>,
     pub project: &'a Project,
     pub now: Timestamp,
-    /// What must be loaded before this can be decided.
-    pub misses: &'a RefCell<Vec<EntityKey>>,
 }
 
 /// The names of one entity, for one request.
@@ -143,12 +140,16 @@ impl Scope<'_> {
                 return self.other(&EntityKey { lifecycle: lifecycle.clone(), id }, look);
             }
             Read::Group(name, count) => return self.group(name, count),
-            Read::Rank(name) => self.rank(name, false),
-            Read::RankSize(name) => self.rank(name, true),
+            Read::Rank(name) => return self.rank(name, false),
+            Read::RankSize(name) => return self.rank(name, true),
             Read::All(name) => return self.all(name),
             Read::MovedAt(name) => {
                 let group = GroupKey { of: entity.key.clone(), name: name.clone() };
-                self.around.draft.moved_at(&group, now).map_or(Value::Null, Value::Time)
+                match self.around.draft.moved_at(&group, now) {
+                    Found::Here(at) => at.map_or(Value::Null, Value::Time),
+                    Found::Absent => Value::Null,
+                    Found::Unknown => return Err(Fault::NotLoaded),
+                }
             }
             Read::It => self.it.cloned().unwrap_or_default(),
             Read::Rows(_) | Read::Given(_) => Value::Null,
@@ -213,10 +214,7 @@ impl Scope<'_> {
         let other = match self.around.draft.entity(key) {
             Found::Here(it) => it,
             Found::Absent => return Ok(Value::Null),
-            Found::Unknown => {
-                self.around.misses.borrow_mut().push(key.clone());
-                return Err(Fault::NotLoaded);
-            }
+            Found::Unknown => return Err(Fault::NotLoaded),
         };
         Ok(match look {
             Look::Id => Value::from(&other.key.id),
@@ -234,8 +232,7 @@ impl Scope<'_> {
                 let life = self.around.law.definition(&key.lifecycle, other.definition);
                 let Some(inverse) = life.and_then(|it| it.inverse(name)) else { return Ok(Value::Int(0)) };
                 let group = GroupKey { of: key.clone(), name: name.clone() };
-                let counts = self.around.draft.counts(&group);
-                int(counts.map_or(0, |it| self.tally_of(&inverse.from, it, count)))
+                return self.counted(&group, &inverse.from, count);
             }
             Look::Counter(name) => {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
@@ -276,23 +273,33 @@ impl Scope<'_> {
         }
         let Some(inverse) = self.life.inverse(name) else { return Ok(Value::Int(0)) };
         let group = GroupKey { of: self.entity.key.clone(), name: name.clone() };
-        let counts = self.around.draft.counts(&group);
-        Ok(int(counts.map_or(0, |it| self.tally_of(&inverse.from, it, count))))
+        self.counted(&group, &inverse.from, count)
+    }
+
+    /// How many of a group there are of a kind.
+    fn counted(&self, group: &GroupKey, of: &Name, count: &Count) -> Result<Value, Fault> {
+        match self.around.draft.counts(group) {
+            Found::Here(counts) => Ok(int(self.tally_of(of, counts, count))),
+            Found::Absent => Ok(Value::Int(0)),
+            Found::Unknown => Err(Fault::NotLoaded),
+        }
     }
 
     /// Its own place in a ranking, or how many are in its order, as they stood before the command.
-    fn rank(&self, name: &Name, size: bool) -> Value {
+    fn rank(&self, name: &Name, size: bool) -> Result<Value, Fault> {
         let index = RankingKey { lifecycle: self.entity.key.lifecycle.clone(), name: name.clone() };
-        let Some(ranking) = self.around.draft.base().rankings.get(&index) else {
-            return if size { Value::Int(0) } else { Value::Null };
+        let ranking = match self.around.draft.base().ranking(&index) {
+            Found::Here(ranking) => ranking,
+            Found::Absent => return Ok(if size { Value::Int(0) } else { Value::Null }),
+            Found::Unknown => return Err(Fault::NotLoaded),
         };
         let whole = |it: usize| int(it as u64);
         if !size {
-            return ranking.rank(&self.entity.key.id).map_or(Value::Null, whole);
+            return Ok(ranking.rank(&self.entity.key.id).map_or(Value::Null, whole));
         }
         let refs = self.life.ranking(name).map(|it| it.within.as_slice()).unwrap_or_default();
         let within = refs.iter().map(|it| within_id(self.life, it, self.entity)).collect();
-        whole(ranking.size(&within))
+        Ok(whole(ranking.size(&within)))
     }
 
     /// The open ones of an inverse, in the order of their ids.
@@ -303,7 +310,11 @@ impl Scope<'_> {
         let open = |state: &Name| {
             life.and_then(|it| it.state(state)).is_none_or(|it| !it.last && it.outcome.is_none())
         };
-        let members = self.around.draft.members(&group, LISTED, open);
+        let members = match self.around.draft.members(&group, LISTED, open) {
+            Found::Here(members) => members,
+            Found::Absent => Vec::new(),
+            Found::Unknown => return Err(Fault::NotLoaded),
+        };
         if members.len() > LISTED {
             return Err(Fault::Failed(format!("{name} has more than {LISTED} that are open")));
         }
@@ -312,10 +323,7 @@ impl Scope<'_> {
             let member = match self.around.draft.entity(&key) {
                 Found::Here(it) => it,
                 Found::Absent => continue,
-                Found::Unknown => {
-                    self.around.misses.borrow_mut().push(key);
-                    return Err(Fault::NotLoaded);
-                }
+                Found::Unknown => return Err(Fault::NotLoaded),
             };
             let mut map: BTreeMap<Name, Value> =
                 member.fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();

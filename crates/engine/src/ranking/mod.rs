@@ -48,6 +48,8 @@ pub enum Reranked {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rankings {
     by_key: BTreeMap<RankingKey, Ranking>,
+    /// Those that were loaded, in a view that holds only part of what exists.
+    known: BTreeSet<RankingKey>,
 }
 
 /// All orders of one ranking.
@@ -87,20 +89,45 @@ impl Rankings {
         self.by_key.get(key)
     }
 
-    pub(crate) fn change(&mut self, change: &Reranked) {
-        match change {
-            Reranked::Placed { ranking, entity, place } => {
-                let key = RankingKey { lifecycle: entity.lifecycle.clone(), name: ranking.clone() };
-                self.by_key.entry(key).or_default().put(&entity.id, place.as_ref());
+    /// Whether a ranking was loaded, be it empty or not.
+    pub fn is_known(&self, key: &RankingKey) -> bool {
+        self.known.contains(key)
+    }
+
+    pub(crate) fn load(&mut self, key: RankingKey, ranking: Ranking) {
+        self.known.insert(key.clone());
+        self.by_key.insert(key, ranking);
+    }
+
+    pub(crate) fn change(&mut self, change: &Reranked, partial: bool) {
+        let key = change.ranking();
+        if !partial || self.known.contains(&key) {
+            self.by_key.entry(key).or_default().change(change);
+        }
+    }
+}
+
+impl Reranked {
+    /// The ranking that changes.
+    pub fn ranking(&self) -> RankingKey {
+        match self {
+            Self::Placed { ranking, entity, .. } => {
+                RankingKey { lifecycle: entity.lifecycle.clone(), name: ranking.clone() }
             }
-            Reranked::Opened { ranking, within, open } => {
-                self.by_key.entry(ranking.clone()).or_default().set_open(within, *open);
-            }
+            Self::Opened { ranking, .. } => ranking.clone(),
         }
     }
 }
 
 impl Ranking {
+    /// What a change of this ranking makes of it.
+    pub fn change(&mut self, change: &Reranked) {
+        match change {
+            Reranked::Placed { entity, place, .. } => self.put(&entity.id, place.as_ref()),
+            Reranked::Opened { within, open, .. } => self.set_open(within, *open),
+        }
+    }
+
     pub fn place(&self, id: &Name) -> Option<&Place> {
         self.places.get(id)
     }
@@ -164,7 +191,8 @@ impl Ranking {
         merged(lists.map(Ordered::iter).collect(), |a, b| a < b)
     }
 
-    fn put(&mut self, id: &Name, place: Option<&Place>) {
+    /// Gives an entity its place (some) or takes it away (none).
+    pub fn put(&mut self, id: &Name, place: Option<&Place>) {
         if let Some(old) = self.places.remove(id) {
             let ranked = Ranked::new(id, &old);
             if let Some(order) = self.orders.get_mut(&old.within) {
@@ -206,7 +234,8 @@ impl Ranking {
         }
     }
 
-    fn set_open(&mut self, within: &Within, open: bool) {
+    /// Opens or closes a whole order.
+    pub fn set_open(&mut self, within: &Within, open: bool) {
         let Some(order) = self.orders.get_mut(within) else { return };
         order.closed = !open;
         if open {

@@ -99,7 +99,7 @@ fn promises(definition: &Definition, world: &World) {
     // Counts are what a recount gives.
     let groups = recounted(&world.view);
     for (key, (counts, members)) in &groups {
-        let group = world.view.group(key).expect("the group");
+        let group = world.view.group(key).here().expect("the group");
         assert_eq!((&group.counts, &group.members), (counts, members), "{key:?}");
     }
 

@@ -26,7 +26,7 @@ impl Counts {
         for key in &self.known {
             let none = Members::new();
             let expected = recounted.get(key).unwrap_or(&none);
-            let group = view.group(key).cloned().unwrap_or_default();
+            let group = view.group(key).here().cloned().unwrap_or_default();
             if group.members != *expected {
                 return broken(format!(
                     "members of {key:?} are {:?}, a recount gives {expected:?}",

@@ -77,7 +77,7 @@ pub(crate) fn only_ones(ground: &Ground, world: &World) -> Result<(), Broken> {
             return broken(format!("{} is closed and still has {same}", entity.key));
         }
         let key = (entity.key.lifecycle.clone(), same.clone());
-        if world.view.same(&key.0, &key.1) != Some(&entity.key) {
+        if world.view.same(&key.0, &key.1).here() != Some(&entity.key) {
             return broken(format!("{} has {same} and is not known for it", entity.key));
         }
         if let Some(other) = seen.insert(key, &entity.key) {

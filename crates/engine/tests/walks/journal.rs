@@ -1,10 +1,11 @@
 //! What the journal tells: nothing that the definition does not know, and all of the view.
 
-use trackside_engine::apply;
+use trackside_engine::command::Command;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::ranking::RankingKey;
 use trackside_engine::view::View;
 use trackside_engine::world::World;
+use trackside_engine::{Decision, apply, decide};
 
 use crate::broken::Broken;
 use crate::packs::Ground;
@@ -40,6 +41,29 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
     Ok(())
 }
 
+/// A view that holds nothing and is given what it asks for comes to the same decision, and to the same view.
+pub(crate) fn decides_in_part(world: &World, command: &Command, whole: &Decision) -> Result<(), Broken> {
+    let broken = |what| Err(Broken::new("a partial view decides as the whole one does", what));
+    let mut view = View::partial(world.view.seq);
+    view.project = world.view.project.clone();
+    for _ in 0..100 {
+        let needs = match decide(&world.law, &view, command, world.now) {
+            Decision::Needs(needs) if needs.is_empty() => {
+                return broken(format!("{command:?} waits for nothing"));
+            }
+            Decision::Needs(needs) => needs,
+            decision => {
+                let (here, there) = (format!("{decision:?}"), format!("{whole:?}"));
+                return if here == there { Ok(()) } else { broken(format!("{here} instead of {there}")) };
+            }
+        };
+        for need in needs {
+            view.load_from(&world.view, need);
+        }
+    }
+    broken(format!("{command:?} asks for ever more"))
+}
+
 /// Replaying the journal gives the live view, also when it was stored as text in between.
 pub(crate) fn replays(ground: &Ground, world: &World) -> Result<(), Broken> {
     let broken = |what| Broken::new("a replay of the stored journal gives the live view", what);
@@ -50,6 +74,14 @@ pub(crate) fn replays(ground: &Ground, world: &World) -> Result<(), Broken> {
         let stored: Entry = serde_json::from_str(&text).map_err(|it| broken(format!("{it}: {text}")))?;
         if stored != *entry && !tolerant() {
             return Err(broken(format!("an entry was read back otherwise: {entry:?}, then {stored:?}")));
+        }
+        let mut parted = entry.clone();
+        let content = parted.part();
+        parted.rejoin(content);
+        if parted != *entry {
+            return Err(broken(format!(
+                "an entry came back otherwise from its parts: {entry:?}, then {parted:?}"
+            )));
         }
         apply(&mut view, if tolerant() { entry } else { &stored });
     }

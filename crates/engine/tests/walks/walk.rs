@@ -219,6 +219,9 @@ impl<'a> Walk<'a> {
             let what = format!("{}: {once:?}, then {twice:?}", telling::asked(command));
             return Err(Broken::new("deciding twice gives the same", what));
         }
+        if self.walked.asked % 4 == 0 {
+            journal::decides_in_part(&self.world, command, &once)?;
+        }
         let before = (self.world.view.clone(), self.world.journal.len());
         let ended = match &command.ask {
             Ask::Fire(fire) => before.0.get(&fire.entity).is_some_and(|it| !ids::goes_on(self.ground, it)),

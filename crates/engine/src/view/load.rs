@@ -1,0 +1,143 @@
+//! Filling a partial view, and letting go of what nobody uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use super::held::Held;
+use super::{Group, Need, View};
+use crate::entity::Entity;
+use crate::event::KeyRecord;
+use crate::key::{EntityKey, GroupKey};
+use crate::ranking::{Ranking, RankingKey};
+
+impl View {
+    /// A view that knows nothing yet, after the entry `seq`.
+    pub fn partial(seq: u64) -> Self {
+        Self { partial: true, seq, ..Self::default() }
+    }
+
+    pub fn load(&mut self, entity: Arc<Entity>) {
+        self.entities.insert(entity.key.clone(), Held::new(entity));
+    }
+
+    /// Notes that an entity was looked for and is not there.
+    pub fn mark_absent(&mut self, key: EntityKey) {
+        self.absent.insert(key, ());
+    }
+
+    pub fn load_counts(&mut self, key: GroupKey, counts: BTreeMap<Name, u64>, moved_at: Option<Timestamp>) {
+        let group = Group { counts, moved_at, listed: false, members: BTreeMap::new() };
+        self.groups.insert(key, Held::new(group));
+    }
+
+    /// Who a group consists of, by state.
+    pub fn load_members(
+        &mut self,
+        key: GroupKey,
+        members: BTreeMap<Name, BTreeSet<EntityKey>>,
+        moved_at: Option<Timestamp>,
+    ) {
+        let counts = members.iter().map(|(state, there)| (state.clone(), there.len() as u64)).collect();
+        self.groups.insert(key, Held::new(Group { counts, moved_at, listed: true, members }));
+    }
+
+    pub fn load_ranking(&mut self, key: RankingKey, ranking: Ranking) {
+        self.rankings.load(key, ranking);
+    }
+
+    pub fn load_same(&mut self, lifecycle: Name, value: Name, holder: Option<EntityKey>) {
+        self.sames.insert((lifecycle, value), holder);
+    }
+
+    pub fn load_key(&mut self, actor: Name, key: Name, known: Option<(u64, KeyRecord)>) {
+        match known {
+            Some(known) => {
+                self.keys.insert((actor, key), known);
+            }
+            None => {
+                self.unused.insert((actor, key), ());
+            }
+        }
+    }
+
+    /// Loads what is needed from a view that holds it all.
+    pub fn load_from(&mut self, whole: &View, need: Need) {
+        match need {
+            Need::Entity(key) => match whole.image(&key) {
+                Some(entity) => self.load(entity),
+                None => self.mark_absent(key),
+            },
+            Need::Counts(key) => {
+                let known = whole.peek(&key).cloned().unwrap_or_default();
+                self.load_counts(key, known.counts, known.moved_at);
+            }
+            Need::Members(key) => {
+                let known = whole.peek(&key).cloned().unwrap_or_default();
+                self.load_members(key, known.members, known.moved_at);
+            }
+            Need::Ranking(key) => {
+                let known = whole.rankings.get(&key).cloned().unwrap_or_default();
+                self.load_ranking(key, known);
+            }
+            Need::Same { lifecycle, value } => {
+                let holder = whole.sames.get(&(lifecycle.clone(), value.clone())).cloned().flatten();
+                self.load_same(lifecycle, value, holder);
+            }
+            Need::Key { actor, key } => {
+                let known = whole.keys.get(&(actor.clone(), key.clone())).cloned();
+                self.load_key(actor, key, known);
+            }
+        }
+    }
+
+    /// Forgets what was looked for and not found: it may come to be elsewhere.
+    pub fn forget_absent(&mut self) {
+        self.absent = Default::default();
+        self.unused = Default::default();
+    }
+
+    /// Lets go of an idempotency key that can be loaded again.
+    pub fn forget_key(&mut self, actor: &Name, key: &Name) {
+        self.keys.remove(&(actor.clone(), key.clone()));
+    }
+
+    /// Lets go of a value that no two open entities share; who has it can be loaded again.
+    pub fn forget_same(&mut self, lifecycle: &Name, value: &Name) {
+        self.sames.remove(&(lifecycle.clone(), value.clone()));
+    }
+
+    /// Lets go of entities and groups that nobody used since the last time and that have not moved since the
+    /// entry `written`, until at most `most` entities are left. What is not written must stay.
+    pub fn evict(&mut self, most: usize, written: u64) {
+        let mut over = self.entities.len().saturating_sub(most);
+        if over == 0 {
+            return;
+        }
+        self.entities.retain(|_, it| {
+            let stays = over == 0 || it.seq > written || it.was_used();
+            over -= usize::from(!stays);
+            stays
+        });
+    }
+
+    /// The same for groups, of which those in `moving` must stay.
+    pub fn evict_groups(&mut self, most: usize, moving: impl Fn(&GroupKey) -> bool) {
+        let mut over = self.groups.len().saturating_sub(most);
+        if over == 0 {
+            return;
+        }
+        self.groups.retain(|key, it| {
+            let stays = over == 0 || moving(key) || it.was_used();
+            over -= usize::from(!stays);
+            stays
+        });
+    }
+
+    /// How many groups are held.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+}
