@@ -24,15 +24,20 @@ pub struct Entry {
     pub version: u64,
     pub actor: Name,
     pub actor_kind: ActorKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<Name>,
     /// The transition or event asked for.
     pub trigger: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
     /// The entry it follows from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
     /// The rule that triggered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Name>,
     /// The idempotency key that the command came with, on its first entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyRecord>,
     pub event: Event,
     /// How the decision that it ends changes orders among entities.
@@ -176,13 +181,19 @@ pub enum Event {
 
 /// What an event changes of its entity, and of the counts of those it refers to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Changes {
     /// Null clears.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<(Name, Value)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tallies: Vec<TallyChange>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<(Name, Option<TimerState>)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shifts: Vec<Shift>,
     /// How what no other open entity may have in common with it changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<Same>,
 }
 

@@ -15,6 +15,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-compare", &["trackside-engine", "trackside-lifecycle"]),
     ("trackside-draw", &["trackside-lifecycle"]),
     ("trackside-explore", &["trackside-engine", "trackside-lifecycle"]),
+    ("trackside-store", &["trackside-engine", "trackside-lifecycle"]),
+    (
+        "trackside-runtime",
+        &["trackside-compare", "trackside-engine", "trackside-lifecycle", "trackside-store"],
+    ),
     (
         "trackside",
         &[

@@ -1,0 +1,1 @@
+//! Makes it go.

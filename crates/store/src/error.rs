@@ -1,0 +1,38 @@
+//! Why the store could not do it, in words that say what to do next.
+
+use std::path::PathBuf;
+
+/// What went wrong with the place where a project is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has it.
+    #[error("{path} is in use by {owner}. Stop that one first, or choose another folder with --data", path = .path.display())]
+    InUse { path: PathBuf, owner: String },
+    #[error("{path}: the disk is full. Nothing that was answered is lost; make room and try again", path = .path.display())]
+    Full { path: PathBuf },
+    #[error("{path} cannot be written: {why}", path = .path.display())]
+    ReadOnly { path: PathBuf, why: String },
+    /// Bytes that cannot be what was written.
+    #[error("{path} is damaged: {what}. See docs/operating/recovery.md", path = .path.display())]
+    Damaged { path: PathBuf, what: String },
+    /// Written by a later release.
+    #[error("{path} was written by a later release (schema {found}, this one knows {known}); use that release", path = .path.display())]
+    TooNew { path: PathBuf, found: u32, known: u32 },
+    /// An entry that does not follow from the one before it.
+    #[error("journal entry {seq} {what}")]
+    Chain { seq: u64, what: String },
+    /// An entry that cannot be read.
+    #[error("journal entry {seq} cannot be read: {what}")]
+    Unreadable { seq: u64, what: String },
+    #[error("{doing}: {why}")]
+    Io { doing: String, why: String },
+    /// Somebody else writes where only one may.
+    #[error("the journal went on to {found} without this process, which knows it up to {known}")]
+    NotOurs { found: u64, known: u64 },
+}
+
+impl StoreError {
+    pub fn io(doing: impl Into<String>, why: impl std::fmt::Display) -> Self {
+        Self::Io { doing: doing.into(), why: why.to_string() }
+    }
+}

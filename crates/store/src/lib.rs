@@ -1,0 +1,15 @@
+//! Keeps what was decided.
+//!
+//! The journal is the truth: a commit appends records to it, durably, and nothing else. Everything that is
+//! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
+
+pub mod error;
+pub mod projection;
+pub mod record;
+pub mod stays;
+pub mod store;
+
+pub use error::StoreError;
+pub use projection::{EntityRow, GroupChange, Projection};
+pub use record::{Chain, Record};
+pub use store::{Batch, Definition, Head, Journal, Projector, Reader, Store};

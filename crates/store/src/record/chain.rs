@@ -1,0 +1,83 @@
+//! The hash chain: every record covers the one before it.
+
+use sha2::{Digest as _, Sha256};
+use trackside_engine::event::Entry;
+
+use super::{FORMAT, Record};
+use crate::StoreError;
+
+pub type Hash = [u8; 32];
+
+/// The hash of a text, as a record keeps it of its payload.
+pub fn digest(text: &str) -> Hash {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// How far a journal goes: the last entry and its hash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    pub seq: u64,
+    pub hash: Hash,
+}
+
+impl Chain {
+    /// The next record. `prev` is the entity's record before it, 0 if there is none.
+    pub fn seal(&mut self, mut entry: Entry, prev: u64) -> Result<Record, StoreError> {
+        let seq = entry.seq;
+        if seq != self.seq.saturating_add(1) {
+            return Err(StoreError::Chain { seq, what: format!("does not follow {}", self.seq) });
+        }
+        let content = entry.part();
+        let unwritable = |it: serde_json::Error| StoreError::Unreadable { seq, what: it.to_string() };
+        let header = serde_json::to_string(&entry).map_err(unwritable)?;
+        let payload = match content.is_empty() {
+            true => None,
+            false => Some(serde_json::to_string(&content).map_err(unwritable)?),
+        };
+        let digest = payload.as_deref().map(digest);
+        let mut record = Record { seq, prev, format: FORMAT, header, payload, digest, hash: Hash::default() };
+        record.hash = self.covering(&record);
+        *self = Self { seq, hash: record.hash };
+        Ok(record)
+    }
+
+    /// Takes a record that is stored, if it follows.
+    pub fn follow(&mut self, record: &Record) -> Result<(), StoreError> {
+        let broken = |what: String| Err(StoreError::Chain { seq: record.seq, what });
+        if record.seq != self.seq.saturating_add(1) {
+            return broken(format!("comes after {}: what was between them is gone", self.seq));
+        }
+        if let (Some(payload), Some(kept)) = (&record.payload, &record.digest)
+            && digest(payload) != *kept
+        {
+            return broken("was changed: its payload is not what was written".to_owned());
+        }
+        if record.payload.is_some() && record.digest.is_none() {
+            return broken("was changed: it has a payload that was never written".to_owned());
+        }
+        if self.covering(record) != record.hash {
+            return broken(format!("was changed, or does not belong after {}", self.seq));
+        }
+        *self = Self { seq: record.seq, hash: record.hash };
+        Ok(())
+    }
+
+    /// The hash of a record that comes next.
+    fn covering(&self, record: &Record) -> Hash {
+        let mut hash = Sha256::new();
+        hash.update(self.hash);
+        hash.update(record.seq.to_le_bytes());
+        hash.update(record.prev.to_le_bytes());
+        hash.update(record.format.to_le_bytes());
+        hash.update((record.header.len() as u64).to_le_bytes());
+        hash.update(record.header.as_bytes());
+        match &record.digest {
+            Some(digest) => {
+                hash.update([1]);
+                hash.update(digest);
+            }
+            None => hash.update([0]),
+        }
+        hash.finalize().into()
+    }
+}

@@ -1,0 +1,181 @@
+//! What a store is: one who appends, one who projects, any number who read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::event::KeyRecord;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::Project;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use crate::{Chain, Projection, Record, StoreError};
+
+/// The place where a project is kept. Whoever has it is its only owner.
+pub trait Store: Send + Sync {
+    /// The end at which records are appended. There is one at a time.
+    fn journal(&self) -> Result<Box<dyn Journal>, StoreError>;
+
+    /// The one who writes projections. There is one at a time.
+    fn projector(&self) -> Result<Box<dyn Projector>, StoreError>;
+
+    /// Somebody who reads; each has a connection of its own, so give every thread one and keep it.
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
+}
+
+/// Everything that one commit writes.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    pub records: Vec<Record>,
+    /// Packs whose installation is among the records.
+    pub definitions: Vec<Definition>,
+}
+
+/// The texts of one version of a pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    pub pack: Name,
+    pub version: u32,
+    /// SHA-256 over its files, as hexadecimal text.
+    pub digest: String,
+    /// Path within the pack and text, in the order of paths.
+    pub files: Vec<(String, String)>,
+}
+
+/// Where the journal ends, and when its last entry was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    pub chain: Chain,
+    pub at: Option<Timestamp>,
+}
+
+pub trait Journal: Send {
+    /// Where it ends, as it is stored.
+    fn head(&mut self) -> Result<Head, StoreError>;
+
+    /// Appends in one durable commit: when this returns, a power cut cannot take it back.
+    ///
+    /// After an error it is unknown whether it is there: whoever appends must ask for the head again, and
+    /// must not append what it decided meanwhile.
+    fn append(&mut self, batch: &Batch) -> Result<(), StoreError>;
+
+    /// Drops the payloads of these records, so that their bytes are gone from the files too. How many had one.
+    fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError>;
+}
+
+pub trait Projector: Send {
+    /// The entry up to which projections are written.
+    fn position(&mut self) -> Result<u64, StoreError>;
+
+    /// Writes a projection in one transaction. It need not survive a power cut, but must then be missing as a whole.
+    fn project(&mut self, projection: &Projection) -> Result<(), StoreError>;
+
+    /// Forgets idempotency keys that came before `before`, at most `most` of them; how many.
+    fn expire_keys(&mut self, before: Timestamp, most: usize) -> Result<usize, StoreError>;
+
+    /// Throws all projections away: they are made anew from the journal.
+    fn clear(&mut self) -> Result<(), StoreError>;
+
+    /// Moves what was written from the log into the file, in small steps; true when nothing is left to do.
+    fn tidy(&mut self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+}
+
+/// A value as it was after an entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct As<T> {
+    pub position: u64,
+    pub value: T,
+}
+
+/// How many of a group are in which state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    pub by_state: BTreeMap<Name, u64>,
+    pub moved_at: Option<Timestamp>,
+}
+
+/// Who a group consists of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Members {
+    pub by_state: BTreeMap<Name, BTreeSet<EntityKey>>,
+    pub moved_at: Option<Timestamp>,
+}
+
+/// A step of a clock that will be due. Ordered as they fire.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DueAt {
+    pub due: Timestamp,
+    pub entity: EntityKey,
+    pub timer: Name,
+}
+
+/// An effect that somebody outside has been asked for and has not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenEffectRow {
+    pub id: u64,
+    pub effect: Name,
+    pub entity: EntityKey,
+}
+
+/// Which entities of a lifecycle, in the order of their ids.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    pub lifecycle: Option<Name>,
+    /// Only those in one of these states; empty: all.
+    pub states: Vec<Name>,
+    /// Only those whose indexed field has this value.
+    pub indexed: Option<(Name, Value)>,
+    /// Only those that are overdue at this time.
+    pub overdue_at: Option<Timestamp>,
+    /// Only those after this one.
+    pub after: Option<EntityKey>,
+    pub most: usize,
+}
+
+/// How long a state was stayed in, by those who left it: in the buckets of [`crate::stays`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stays {
+    pub count: u64,
+    pub total_ms: i64,
+    /// Number of the bucket and how many fell into it.
+    pub buckets: BTreeMap<u16, u64>,
+}
+
+pub trait Reader: Send {
+    // The journal.
+
+    fn head(&mut self) -> Result<Head, StoreError>;
+    /// Records after `seq`, in order, at most `most`.
+    fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+    fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError>;
+    /// The records of one entity, the newest first, from `from` (its last one) backwards, at most `most`.
+    fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+    /// Where the journal begins in this file: the end of what was archived before it.
+    fn base(&mut self) -> Result<Chain, StoreError>;
+    fn definitions(&mut self) -> Result<Vec<Definition>, StoreError>;
+
+    // Projections.
+
+    fn position(&mut self) -> Result<u64, StoreError>;
+    fn project(&mut self) -> Result<Option<Project>, StoreError>;
+    fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError>;
+    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError>;
+    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError>;
+    fn ranking(&mut self, key: &RankingKey) -> Result<As<Ranking>, StoreError>;
+    fn same(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError>;
+    fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>, StoreError>;
+    /// Timers in the order in which they are due, after `after`, at most `most`.
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError>;
+    fn list(&mut self, listing: &Listing) -> Result<As<Vec<Arc<Entity>>>, StoreError>;
+    /// How many entities of a lifecycle are in which state.
+    fn states(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, u64>>, StoreError>;
+    fn stays(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, Stays>>, StoreError>;
+    /// Entries of these kinds after `after`, in order.
+    fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError>;
+    fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError>;
+}
