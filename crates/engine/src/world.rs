@@ -166,6 +166,13 @@ impl World {
         self.now = target;
     }
 
+    /// The server is away for a while: time passes and nothing fires; then what is due fires late, in due order.
+    pub fn restart(&mut self, away: Span) {
+        self.now = self.now.plus(away);
+        self.view.resumed_at = Some(self.now);
+        self.advance(Span(0));
+    }
+
     /// Looks at every entity for what is broken.
     pub fn sweep(&mut self) {
         let keys: Vec<EntityKey> = self.view.entities().into_iter().map(|it| it.key.clone()).collect();

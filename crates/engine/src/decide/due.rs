@@ -150,6 +150,9 @@ impl Decider<'_> {
             self.record(key, &request, &name, Event::TimerFired { timer: name.clone(), changes });
             return Ok(());
         };
+        if self.spare(life, key, slot, &lease, &request)? {
+            return Ok(());
+        }
         let lost = Lease { holder: None, fence: lease.fence, expires_at: lease.expires_at };
         let event = Event::LeaseLost {
             slot: slot.clone(),

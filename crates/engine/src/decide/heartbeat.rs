@@ -1,6 +1,8 @@
 //! A holder says that it is still there.
 
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
 
 use super::lease::{lost_timer, not_holding};
 use super::request::Request;
@@ -36,15 +38,27 @@ impl Decider<'_> {
         let (lasts, grace) = self.lease_spans(key, request, slot)?;
         let lease =
             Lease { holder: Some(request.subject_id().clone()), fence, expires_at: self.now.plus(lasts) };
+        self.renew(key, slot, until, lease, grace, request, &Name::new("heartbeat"));
+        Ok(())
+    }
+
+    /// Writes that a lease goes on; `until` is the field that shows how long.
+    #[expect(clippy::too_many_arguments, reason = "everything a renewal tells")]
+    pub fn renew(
+        &mut self,
+        key: &EntityKey,
+        slot: &Name,
+        until: Option<Name>,
+        lease: Lease,
+        grace: Span,
+        request: &Request,
+        trigger: &Name,
+    ) {
         let timer = lost_timer(lease.expires_at, grace, self.now);
-        let fields = until
-            .map(|it| (it, trackside_lifecycle::value::Value::Time(lease.expires_at)))
-            .into_iter()
-            .collect();
+        let fields = until.map(|it| (it, Value::Time(lease.expires_at))).into_iter().collect();
         let changes = Changes { fields, ..Changes::default() };
         let event = Event::LeaseRenewed { slot: slot.clone(), lease, timer, changes };
-        let seq = self.record(key, request, &Name::new("heartbeat"), event);
+        let seq = self.record(key, request, trigger, event);
         self.root.get_or_insert(seq);
-        Ok(())
     }
 }

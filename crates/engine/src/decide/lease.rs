@@ -81,19 +81,25 @@ impl Decider<'_> {
             },
         };
         let now = scope.around.now;
+        let lasts = scope.span(&slot.lasts);
         if let Some(lease) = scope.entity.lease(&slot.name)
             && let Some(present) = &lease.holder
-            && now < lease.expires_at
             && !released.contains(&slot.name)
         {
-            let message = format!(
-                "{} is held by {present} until {}. Wait, or ask somebody who may release it.",
-                slot.name, lease.expires_at
-            );
-            faults.push(Unmet::new("lease-held", message));
-            return Ok(());
+            // Whoever held it before a gap of the server has had no chance to renew it.
+            let spared = self.spared_from(scope.entity, &slot.name).zip(lasts.as_ref().ok());
+            let spared = spared.map(|(since, lasts)| since.plus(*lasts));
+            let until = spared.map_or(lease.expires_at, |it| it.max(lease.expires_at));
+            if now < until {
+                let message = format!(
+                    "{} is held by {present} until {until}. Wait, or ask somebody who may release it.",
+                    slot.name
+                );
+                faults.push(Unmet::new("lease-held", message));
+                return Ok(());
+            }
         }
-        let until = match scope.span(&slot.lasts) {
+        let until = match lasts {
             Ok(lasts) => now.plus(lasts),
             Err(fault) => {
                 faults.push(Unmet::new("evaluation-failed", fault.to_string()));

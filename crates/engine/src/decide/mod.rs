@@ -23,6 +23,7 @@ mod lease;
 mod plan;
 mod request;
 mod rerank;
+mod resumed;
 mod scope;
 mod settle;
 mod timers;

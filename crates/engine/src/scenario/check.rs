@@ -108,6 +108,7 @@ impl Checker<'_> {
             step.correct.is_some(),
             step.effect.is_some(),
             step.advance.is_some(),
+            step.restart.is_some(),
             step.sweep.is_some(),
             step.query.is_some(),
             step.policy.is_some(),

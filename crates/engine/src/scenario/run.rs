@@ -330,6 +330,11 @@ impl Play<'_> {
                 Some(span) => self.world.advance(span),
                 None => happened = Err(format!("`{}` is no span", span.it)),
             }
+        } else if let Some(span) = &step.restart {
+            match Span::parse(&span.it) {
+                Some(span) => self.world.restart(span),
+                None => happened = Err(format!("`{}` is no span", span.it)),
+            }
         } else if step.sweep == Some(true) {
             self.world.sweep();
         } else if let Some(ask) = &step.policy {
@@ -538,7 +543,8 @@ pub(super) fn fields_from(from: &Named<AsWritten>) -> Fields {
 
 pub(super) fn place(step: &StepDecl) -> Option<Place> {
     let names = [&step.r#as, &step.fire, &step.query, &step.effect, &step.claim, &step.role];
-    let texts = [&step.r#move, &step.create, &step.heartbeat, &step.correct, &step.advance, &step.of];
+    let texts =
+        [&step.r#move, &step.create, &step.heartbeat, &step.correct, &step.advance, &step.restart, &step.of];
     let names = names.into_iter().flatten().map(|it| it.at);
     names.chain(texts.into_iter().flatten().map(|it| it.at)).min()
 }

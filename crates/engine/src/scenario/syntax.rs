@@ -137,6 +137,8 @@ keys! {
         pub ok: Option<bool>,
         /// Moves time.
         pub advance: Option<At<String>>,
+        /// The server is away for this long, and comes back.
+        pub restart: Option<At<String>>,
         /// Looks for violations and repairs.
         pub sweep: Option<bool>,
         /// A named query of the pack.

@@ -64,6 +64,8 @@ pub struct View {
     pub project: Project,
     /// The number of the last entry applied.
     pub seq: u64,
+    /// When the server last came back after it was away. Not stored: whoever runs it says so.
+    pub resumed_at: Option<Timestamp>,
     /// It holds only part of what exists: what is not here may be elsewhere.
     pub partial: bool,
     /// With `partial`: looked for, and not there.
