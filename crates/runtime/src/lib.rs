@@ -1,1 +1,21 @@
-//! Makes it go.
+//! Makes it go: takes commands from many callers, decides them in turn, commits them together, and only then
+//! tells anybody. The only place that knows the time.
+
+mod answer;
+mod catalog;
+mod clock;
+mod feed;
+mod gateway;
+mod pipeline;
+mod runtime;
+mod shared;
+mod trail;
+mod work;
+
+pub use answer::{Accepted, Answer, Failure, Pending};
+pub use catalog::{CatalogError, PackSource};
+pub use clock::Clock;
+pub use feed::Follower;
+pub use gateway::Gateway;
+pub use runtime::{Options, Runtime, StartError};
+pub use shared::Figures;

@@ -1,0 +1,82 @@
+//! What a caller is told, after the commit.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::refusal::Refusal;
+use trackside_lifecycle::name::Name;
+
+/// What became of a command. Whoever reads this can rely on it: it is on disk.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Accepted(Accepted),
+    Refused(Box<Refusal>),
+    /// The same command came before: its first entry, how many there are, and which one answers it.
+    Replayed {
+        first: u64,
+        entries: u32,
+        root: u32,
+    },
+}
+
+/// A command that was carried out.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    pub entries: Arc<Vec<Entry>>,
+    /// Which of the entries answers it.
+    pub root: usize,
+    /// Fields the engine owns that were sent all the same.
+    pub ignored: Vec<Name>,
+    /// The entity of that entry, as it was right after.
+    pub entity: Option<Arc<Entity>>,
+}
+
+impl Accepted {
+    /// The entry that answers the command.
+    pub fn entry(&self) -> Option<&Entry> {
+        self.entries.get(self.root)
+    }
+}
+
+/// Why there is no answer. Nothing is known to have changed; the same command with the same key may be sent again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    #[error("overloaded: {0}; try again in a second")]
+    Overloaded(&'static str),
+    #[error("the store could not be used: {0}. Try again; with an idempotency key nothing is done twice")]
+    Unavailable(String),
+    #[error("it has been stopped")]
+    Stopped,
+}
+
+pub(crate) type Outcome = Result<Answer, Failure>;
+
+/// An answer that is on its way. Wait for it here, or `await` it.
+#[derive(Debug)]
+pub struct Pending<T = Answer>(pub(crate) oneshot::Receiver<Result<T, Failure>>);
+
+impl<T> Pending<T> {
+    /// Waits on this thread. Not for async code, which awaits.
+    pub fn wait(self) -> Result<T, Failure> {
+        self.0.blocking_recv().unwrap_or(Err(Failure::Stopped))
+    }
+
+    /// The answer if it is there.
+    pub fn try_take(&mut self) -> Option<Result<T, Failure>> {
+        match self.0.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(oneshot::error::TryRecvError::Empty) => None,
+            Err(oneshot::error::TryRecvError::Closed) => Some(Err(Failure::Stopped)),
+        }
+    }
+}
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T, Failure>;
+
+    fn poll(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
+        std::pin::Pin::new(&mut self.0).poll(cx).map(|it| it.unwrap_or(Err(Failure::Stopped)))
+    }
+}

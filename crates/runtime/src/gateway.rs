@@ -1,0 +1,87 @@
+//! The way in: a bounded queue, and a promise of an answer.
+
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+
+use tokio::sync::oneshot;
+use trackside_engine::command::Command;
+use trackside_engine::{Law, View};
+use trackside_lifecycle::time::Timestamp;
+
+use crate::answer::{Answer, Failure, Pending};
+use crate::shared::{Figures, Shared};
+use crate::work::Work;
+
+/// Hands commands in. Clone it as often as there are callers.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    work: SyncSender<Work>,
+    shared: Arc<Shared>,
+    most_behind: u64,
+}
+
+impl Gateway {
+    pub(crate) fn new(work: SyncSender<Work>, shared: Arc<Shared>, most_behind: u64) -> Self {
+        Self { work, shared, most_behind }
+    }
+
+    /// Asks for something. The answer comes when it is on disk.
+    pub fn submit(&self, command: Command) -> Result<Pending, Failure> {
+        let (ticket, pending) = oneshot::channel();
+        self.hand_in(Work::Command(Box::new(command), ticket))?;
+        Ok(Pending(pending))
+    }
+
+    /// The same on a thread that may wait.
+    pub fn ask(&self, command: Command) -> Result<Answer, Failure> {
+        self.submit(command)?.wait()
+    }
+
+    /// Several commands in one commit: all of them, or, where one is refused, none.
+    pub fn submit_atomic(&self, commands: Vec<Command>) -> Result<Pending<Vec<Answer>>, Failure> {
+        let (ticket, pending) = oneshot::channel();
+        self.hand_in(Work::Atomic(commands, ticket))?;
+        Ok(Pending(pending))
+    }
+
+    /// Looks at everything as it is after all that was asked before. What the question sees is on disk when it is answered.
+    pub fn look<T: Send + 'static>(
+        &self,
+        mut question: impl FnMut(&Law, &View, Timestamp) -> T + Send + 'static,
+    ) -> Result<Pending<T>, Failure> {
+        let (ticket, pending) = oneshot::channel();
+        let seen = Arc::new(std::sync::Mutex::new(None));
+        let told = seen.clone();
+        let put = move |law: &Law, view: &View, now: Timestamp| {
+            let found = question(law, view, now);
+            *seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(found);
+        };
+        let done = move |outcome: Result<(), Failure>| {
+            let found = told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+            ticket.send(outcome.and(found.ok_or(Failure::Stopped))).ok();
+        };
+        self.hand_in(Work::Look(Box::new(put), Box::new(done)))?;
+        Ok(Pending(pending))
+    }
+
+    /// Moves the manual clock; what becomes due on the way is done, each at its moment.
+    pub fn advance(&self, to: Timestamp) -> Result<Pending<Timestamp>, Failure> {
+        let (ticket, pending) = oneshot::channel();
+        self.hand_in(Work::Advance(to, ticket))?;
+        Ok(Pending(pending))
+    }
+
+    pub(crate) fn hand_in(&self, work: Work) -> Result<(), Failure> {
+        if self.shared.lag() > self.most_behind {
+            Figures::add(&self.shared.figures.overloaded, 1);
+            return Err(Failure::Overloaded("what is written behind the journal has fallen too far back"));
+        }
+        self.work.try_send(work).map_err(|error| match error {
+            TrySendError::Full(_) => {
+                Figures::add(&self.shared.figures.overloaded, 1);
+                Failure::Overloaded("too many commands wait")
+            }
+            TrySendError::Disconnected(_) => Failure::Stopped,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Seals what was decided into the chain and commits it; then, and only then, everybody is told.
+
+use std::sync::Arc;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::Law;
+use trackside_engine::event::Entry;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_store::{Batch, Chain, Journal, StoreError};
+
+use super::decider::{Before, Turn};
+use crate::work::Saying;
+
+/// An entity that a turn touched, as it is at its end, with the definition it lives by.
+#[derive(Clone, Debug)]
+pub(crate) struct Touched {
+    pub entity: Arc<Entity>,
+    pub life: Option<Arc<Lifecycle>>,
+}
+
+/// What is on disk now, for those who come after the callers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Committed {
+    pub entries: Vec<Arc<Vec<Entry>>>,
+    pub touched: Vec<Touched>,
+    pub befores: Vec<Before>,
+    pub upto: u64,
+    pub bytes: usize,
+    pub commands: usize,
+    pub law: Option<Arc<Law>>,
+}
+
+pub(crate) struct Committer {
+    journal: Box<dyn Journal>,
+    chain: Chain,
+}
+
+impl std::fmt::Debug for Committer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Committer at {}", self.chain.seq)
+    }
+}
+
+impl Committer {
+    pub fn new(mut journal: Box<dyn Journal>) -> Result<Self, StoreError> {
+        let chain = journal.head()?.chain;
+        Ok(Self { journal, chain })
+    }
+
+    /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
+    pub fn commit(&mut self, turn: Turn) -> (Result<Committed, StoreError>, Vec<Saying>) {
+        let Turn { entries, befores, touched, sayings, definitions, commands, law } = turn;
+        let done = self.append(&entries, &befores, definitions);
+        let upto = self.chain.seq;
+        let committed =
+            done.map(|bytes| Committed { entries, touched, befores, upto, bytes, commands, law });
+        (committed, sayings)
+    }
+
+    fn append(
+        &mut self,
+        entries: &[Arc<Vec<Entry>>],
+        befores: &[Before],
+        definitions: Vec<trackside_store::Definition>,
+    ) -> Result<usize, StoreError> {
+        let mut chain = self.chain;
+        let all = entries.iter().flat_map(|it| it.iter());
+        let records = all
+            .zip(befores)
+            .map(|(entry, before)| chain.seal(entry.clone(), before.prev))
+            .collect::<Result<Vec<_>, _>>()?;
+        if records.is_empty() && definitions.is_empty() {
+            return Ok(0);
+        }
+        let bytes = records.iter().map(|it| it.header.len() + it.payload.as_ref().map_or(0, String::len) + 64).sum();
+        self.journal.append(&Batch { records, definitions })?;
+        self.chain = chain;
+        Ok(bytes)
+    }
+
+    pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
+        self.journal.drop_payloads(seqs)
+    }
+}

@@ -1,0 +1,479 @@
+//! Decides commands against what is in memory, and brings into memory what they need.
+
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::{Refusal, Stage};
+use trackside_engine::view::{Group, Need};
+use trackside_engine::{Decision, Law, View, apply, decide};
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_store::project::Was;
+use trackside_store::{Definition, Reader, StoreError};
+
+use super::committer::Touched;
+use super::tail::Tail;
+use super::timers::Timers;
+use crate::answer::{Accepted, Answer, Failure, Outcome};
+use crate::clock::Clock;
+use crate::work::{Saying, Ticket, Work};
+
+/// How often a decision may ask for more before it is turned down.
+const ROUNDS: u32 = 512;
+/// Most timers that one turn fires, so that callers are heard in between.
+const DUE: usize = 512;
+/// A server that was away for longer than this was away for its callers too.
+const GAP: Span = Span(10_000);
+
+/// What is kept in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most entities.
+    pub entities: usize,
+    /// Most groups.
+    pub groups: usize,
+}
+
+/// Everything that was decided in one go; one commit.
+#[derive(Default)]
+pub(crate) struct Turn {
+    pub entries: Vec<Arc<Vec<Entry>>>,
+    /// For each entry, what its entity was before it.
+    pub befores: Vec<Before>,
+    /// Entities touched, as they are at the end.
+    pub touched: Vec<Touched>,
+    pub sayings: Vec<Saying>,
+    pub definitions: Vec<Definition>,
+    pub law: Option<Arc<Law>>,
+    pub commands: usize,
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} commands, {} sayings", self.commands, self.sayings.len())
+    }
+}
+
+impl Turn {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.sayings.is_empty() && self.definitions.is_empty()
+    }
+}
+
+/// An entity before an entry: the number of the one before, and what projections must know of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Before {
+    pub prev: u64,
+    pub was: Option<Was>,
+}
+
+/// A move of the manual clock that is under way.
+struct Advance {
+    to: Timestamp,
+    ticket: Ticket<Timestamp>,
+}
+
+pub(crate) struct Decider {
+    pub(super) law: Arc<Law>,
+    pub(super) view: View,
+    pub(super) reader: Box<dyn Reader>,
+    pub(super) tail: Tail,
+    pub(super) timers: Timers,
+    clock: Clock,
+    limits: Limits,
+    /// The time of the last decision; it never goes back.
+    now: Timestamp,
+    /// When it last looked at the clock.
+    looked: Timestamp,
+    written: u64,
+    advance: Option<Advance>,
+    turn: Turn,
+}
+
+impl std::fmt::Debug for Decider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Decider at {}", self.view.seq)
+    }
+}
+
+impl Decider {
+    pub fn new(
+        law: Arc<Law>,
+        view: View,
+        reader: Box<dyn Reader>,
+        clock: Clock,
+        limits: Limits,
+        last: Timestamp,
+    ) -> Self {
+        let now = clock.now().max(last);
+        let written = view.seq;
+        Self {
+            law,
+            view,
+            reader,
+            tail: Tail::default(),
+            timers: Timers::new(),
+            clock,
+            limits,
+            now,
+            looked: now,
+            written,
+            advance: None,
+            turn: Turn::default(),
+        }
+    }
+
+    pub fn law(&self) -> &Arc<Law> {
+        &self.law
+    }
+
+    pub fn seq(&self) -> u64 {
+        self.view.seq
+    }
+
+    /// Entries that are not in the projections yet.
+    pub fn lag(&self) -> usize {
+        self.tail.len()
+    }
+
+    pub fn cached(&self) -> usize {
+        self.view.len()
+    }
+
+    /// Whether it is moving the manual clock and must be turned again.
+    pub fn is_advancing(&self) -> bool {
+        self.advance.is_some()
+    }
+
+    /// When it must be turned again, whatever else comes.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.timers.next()
+    }
+
+    /// Fires what is due, then decides what is asked. `work` is only taken while the clock is not being moved.
+    pub fn turn(&mut self, work: &mut dyn Iterator<Item = Work>) -> Turn {
+        self.look_at_the_clock();
+        self.fire_due();
+        if self.advance.is_none() {
+            for work in work {
+                self.take(work);
+                if self.advance.is_some() {
+                    self.fire_due();
+                    break;
+                }
+            }
+        }
+        self.finish()
+    }
+
+    fn look_at_the_clock(&mut self) {
+        let now = self.clock.now();
+        if !self.clock.is_manual() && now.since(self.looked) > GAP {
+            self.resumed(now);
+        }
+        self.looked = now;
+        self.now = self.now.max(now);
+    }
+
+    /// The server was away until now: whoever held something gets a full period to come back.
+    pub fn resumed(&mut self, now: Timestamp) {
+        self.view.resumed_at = Some(now);
+    }
+
+    /// Fires timers in due order: by the machine's clock as late as it is, by the manual one each at its moment.
+    fn fire_due(&mut self) {
+        let target = self.advance.as_ref().map_or(self.now, |it| it.to);
+        for _ in 0..DUE {
+            let due = match self.timers.due(target, &self.view, &self.tail, self.reader.as_mut()) {
+                Ok(Some(due)) => due,
+                Ok(None) => {
+                    self.arrive();
+                    return;
+                }
+                // The store cannot be read now: timers wait, none is lost.
+                Err(_) => return,
+            };
+            self.now = self.now.max(due.due);
+            let actor = Actor::new("trackside", ActorKind::Timeout);
+            let ask = Ask::Due { entity: due.entity.clone(), timer: due.timer.clone() };
+            match self.decide(&Command::new(actor, ask)) {
+                Ok(Decision::Accepted(accepted)) => {
+                    self.record(accepted.entries);
+                    self.turn.commands += 1;
+                }
+                Ok(_) => self.timers.drop(&due),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The manual clock is where it was to go, if it was going anywhere.
+    fn arrive(&mut self) {
+        let Some(Advance { to, ticket }) = self.advance.take() else { return };
+        self.now = self.now.max(to);
+        self.clock.set(to);
+        self.turn.sayings.push(Box::new(move |committed| {
+            ticket.send(committed.map(|()| to)).ok();
+        }));
+    }
+
+    fn take(&mut self, work: Work) {
+        match work {
+            Work::Command(command, ticket) => {
+                let outcome = self.answer(&command);
+                self.say(ticket, outcome);
+            }
+            Work::Atomic(commands, ticket) => {
+                let outcome = self.all_or_none(&commands);
+                self.say(ticket, outcome);
+            }
+            Work::Look(mut question, done) => {
+                let seen = self.ask_until_answered(&mut question);
+                self.turn.sayings.push(Box::new(move |committed| done(seen.and(committed))));
+            }
+            Work::Advance(to, ticket) => {
+                if to <= self.now {
+                    let now = self.now;
+                    self.say(ticket, Ok(now));
+                } else {
+                    self.advance = Some(Advance { to, ticket });
+                }
+            }
+            Work::Law(law, definitions, ticket) => {
+                self.law = law.clone();
+                self.turn.law = Some(law);
+                self.turn.definitions.extend(definitions);
+                let outcome = self.found();
+                self.say(ticket, outcome);
+            }
+        }
+    }
+
+    fn say<T: Send + 'static>(&mut self, ticket: Ticket<T>, outcome: Result<T, Failure>) {
+        self.turn.sayings.push(Box::new(move |committed| {
+            ticket.send(committed.and(outcome)).ok();
+        }));
+    }
+
+    fn answer(&mut self, command: &Command) -> Outcome {
+        self.turn.commands += 1;
+        match self.decide(command).map_err(unavailable)? {
+            Decision::Accepted(accepted) => {
+                let entries = self.record(accepted.entries);
+                let root = entries.get(accepted.root);
+                let entity = root.and_then(|it| self.view.image(&it.entity));
+                let (root, ignored) = (accepted.root, accepted.ignored);
+                Ok(Answer::Accepted(Accepted { entries, root, ignored, entity }))
+            }
+            Decision::Refused(refusal) => {
+                if let Some(kept) = &refusal.kept {
+                    self.record(vec![Entry::clone(kept)]);
+                }
+                Ok(Answer::Refused(refusal))
+            }
+            Decision::Replayed { first, entries, root } => Ok(Answer::Replayed { first, entries, root }),
+            Decision::Needs(_) => Ok(Answer::Refused(Box::new(too_wide()))),
+        }
+    }
+
+    /// Decides several commands one after the other; the first refusal undoes those before it.
+    fn all_or_none(&mut self, commands: &[Command]) -> Result<Vec<Answer>, Failure> {
+        // Tried elsewhere first: what is recorded cannot be taken back.
+        let mut answers = Vec::new();
+        let mut trial = View::partial(self.view.seq);
+        trial.project = self.view.project.clone();
+        trial.resumed_at = self.view.resumed_at;
+        let mut refused = false;
+        for command in commands {
+            let decision = loop {
+                match decide(&self.law, &trial, command, self.now) {
+                    Decision::Needs(needs) if !needs.is_empty() => {
+                        for need in needs {
+                            self.load(need.clone()).map_err(unavailable)?;
+                            trial.load_from(&self.view, need);
+                        }
+                    }
+                    decision => break decision,
+                }
+            };
+            match decision {
+                Decision::Accepted(accepted) => {
+                    for entry in &accepted.entries {
+                        apply(&mut trial, entry);
+                    }
+                }
+                Decision::Refused(refusal) => {
+                    refused = true;
+                    answers.push(Answer::Refused(refusal));
+                }
+                Decision::Replayed { .. } | Decision::Needs(_) => {}
+            }
+        }
+        if refused {
+            return Ok(answers);
+        }
+        commands.iter().map(|it| self.answer(it)).collect()
+    }
+
+    fn ask_until_answered(&mut self, question: &mut crate::work::Question) -> Result<(), Failure> {
+        for _ in 0..ROUNDS {
+            self.view.missed();
+            question(&self.law, &self.view, self.now);
+            let needs = self.view.missed();
+            if needs.is_empty() {
+                return Ok(());
+            }
+            for need in needs {
+                self.load(need).map_err(unavailable)?;
+            }
+        }
+        Err(Failure::Overloaded("the question needs too much"))
+    }
+
+    /// Creates the single entity of every lifecycle that has one.
+    pub fn found(&mut self) -> Result<(), Failure> {
+        for name in self.law.lifecycle_names().to_vec() {
+            let Some(life) = self.law.newest(&name).filter(|it| it.one) else { continue };
+            let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
+            self.load(Need::Entity(key.clone())).map_err(unavailable)?;
+            if self.view.get(&key).is_none() {
+                let actor = Actor::new("trackside", ActorKind::System);
+                self.answer(&Command::new(actor, Ask::Plant(Plant::new(key))))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the turn has come to, once.
+    pub fn finish(&mut self) -> Turn {
+        let mut turn = std::mem::take(&mut self.turn);
+        let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();
+        for entry in turn.entries.iter().flat_map(|it| it.iter()) {
+            if seen.insert(&entry.entity)
+                && let Some(entity) = self.view.image(&entry.entity)
+            {
+                let life = self.law.definition(&entry.entity.lifecycle, entity.definition).cloned();
+                turn.touched.push(Touched { entity, life });
+            }
+        }
+        self.view.forget_absent();
+        turn
+    }
+
+    /// Decides, loading what is missing.
+    fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
+        for _ in 0..ROUNDS {
+            match decide(&self.law, &self.view, command, self.now) {
+                Decision::Needs(needs) if !needs.is_empty() => {
+                    for need in needs {
+                        self.load(need)?;
+                    }
+                }
+                decision => return Ok(decision),
+            }
+        }
+        Ok(Decision::Needs(Vec::new()))
+    }
+
+    /// Makes what was decided part of the view and of the turn.
+    fn record(&mut self, entries: Vec<Entry>) -> Arc<Vec<Entry>> {
+        for entry in &entries {
+            self.follow(entry);
+        }
+        let entries = Arc::new(entries);
+        self.tail.push(entries.clone());
+        self.turn.entries.push(entries.clone());
+        entries
+    }
+
+    /// Applies one entry, with what is kept beside the view.
+    fn follow(&mut self, entry: &Entry) {
+        let before = self.view.get(&entry.entity);
+        let was = before.filter(|_| entry.event.changes().is_some()).map(Was::of);
+        self.turn.befores.push(Before { prev: before.map_or(0, |it| it.seq), was });
+        self.timers.before(before, entry);
+        apply(&mut self.view, entry);
+        self.timers.after(self.view.get(&entry.entity), entry);
+    }
+
+    /// Takes over an entry that is in the journal already.
+    pub(super) fn take_over(&mut self, entry: Entry) -> Result<(), StoreError> {
+        self.load(Need::Entity(entry.entity.clone()))?;
+        self.record(vec![entry]);
+        Ok(())
+    }
+
+    /// Brings something into memory, as of the last decision.
+    pub(super) fn load(&mut self, need: Need) -> Result<(), StoreError> {
+        match need {
+            Need::Entity(key) => {
+                if self.view.get(&key).is_some() {
+                    return Ok(());
+                }
+                match self.reader.entity(&key)? {
+                    Some(entity) => self.view.load(entity),
+                    None => self.view.mark_absent(key),
+                }
+            }
+            Need::Counts(key) => {
+                let found = self.reader.counts(&key)?;
+                let mut group =
+                    Group { counts: found.value.by_state, moved_at: found.value.moved_at, ..Group::default() };
+                self.tail.catch_up_group(&key, &mut group, found.position);
+                self.view.load_counts(key, group.counts, group.moved_at);
+            }
+            Need::Members(key) => {
+                let found = self.reader.members(&key)?;
+                let counts =
+                    found.value.by_state.iter().map(|(state, all)| (state.clone(), all.len() as u64)).collect();
+                let mut group = Group {
+                    counts,
+                    listed: true,
+                    members: found.value.by_state,
+                    moved_at: found.value.moved_at,
+                };
+                self.tail.catch_up_group(&key, &mut group, found.position);
+                self.view.load_members(key, group.members, group.moved_at);
+            }
+            Need::Ranking(key) => {
+                let found = self.reader.ranking(&key)?;
+                let mut ranking = found.value;
+                self.tail.catch_up_ranking(&key, &mut ranking, found.position);
+                self.view.load_ranking(key, ranking);
+            }
+            Need::Same { lifecycle, value } => {
+                let holder = self.reader.same(&lifecycle, &value)?;
+                self.view.load_same(lifecycle, value, holder);
+            }
+            Need::Key { actor, key } => {
+                let known = self.reader.key(&actor, &key)?;
+                self.view.load_key(actor, key, known);
+            }
+        }
+        Ok(())
+    }
+
+    /// Projections are written up to an entry: what is only there for them may go.
+    pub fn written(&mut self, upto: u64) {
+        if upto <= self.written {
+            return;
+        }
+        self.written = upto;
+        self.tail.written(upto, &mut self.view);
+        self.view.evict(self.limits.entities, upto);
+        let tail = &self.tail;
+        self.view.evict_groups(self.limits.groups, |it| tail.moves(it));
+    }
+}
+
+pub(super) fn unavailable(error: StoreError) -> Failure {
+    Failure::Unavailable(error.to_string())
+}
+
+/// A command that would need most of the store.
+fn too_wide() -> Refusal {
+    let message = format!("The command needs more than {ROUNDS} rounds of look-ups. Ask for less at once.");
+    Refusal::one(Stage::Follow, "too-many-moves", message)
+}

@@ -1,0 +1,18 @@
+//! From command to commit: decide, commit, write behind.
+//!
+//! Three workers, each a plain value that does one step when it is told to; `threads` gives each a thread, the
+//! simulation drives them by hand.
+
+mod committer;
+mod decider;
+mod flusher;
+mod recovery;
+mod tail;
+mod threads;
+mod timers;
+
+pub(crate) use committer::{Committed, Committer};
+pub(crate) use decider::{Decider, Limits, Turn};
+pub(crate) use flusher::Flusher;
+pub(crate) use recovery::recover;
+pub(crate) use threads::{Threads, Wiring};

@@ -1,0 +1,102 @@
+//! Entries that are decided and not yet in the projections.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::{Group, View};
+
+/// What a reader of the projections does not see yet.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    entries: VecDeque<Arc<Vec<Entry>>>,
+    /// How often each group is moved by them.
+    groups: BTreeMap<GroupKey, u32>,
+    count: usize,
+}
+
+impl Tail {
+    pub fn push(&mut self, entries: Arc<Vec<Entry>>) {
+        for group in moved(&entries) {
+            match self.groups.get_mut(group) {
+                Some(count) => *count += 1,
+                None => {
+                    self.groups.insert(group.clone(), 1);
+                }
+            }
+        }
+        self.count += entries.len();
+        self.entries.push_back(entries);
+    }
+
+    /// Lets go of what is written up to an entry, and of what the view need not remember any more.
+    pub fn written(&mut self, upto: u64, view: &mut View) {
+        while let Some(first) = self.entries.front()
+            && first.last().is_none_or(|it| it.seq <= upto)
+        {
+            for group in moved(first) {
+                if let Some(count) = self.groups.get_mut(group) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.groups.remove(group);
+                    }
+                }
+            }
+            for entry in first.iter() {
+                if let Some(record) = &entry.key {
+                    view.forget_key(&record.by, &record.key);
+                }
+            }
+            self.count -= first.len();
+            self.entries.pop_front();
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn moves(&self, group: &GroupKey) -> bool {
+        self.groups.contains_key(group)
+    }
+
+    /// Moves a group that was read at `position` to where the view is.
+    pub fn catch_up_group(&self, key: &GroupKey, group: &mut Group, position: u64) {
+        if !self.moves(key) {
+            return;
+        }
+        for entry in self.after(position) {
+            for shift in entry.event.changes().into_iter().flat_map(|it| &it.shifts) {
+                if shift.group == *key {
+                    let listed = group.listed;
+                    group.shift(&entry.entity, shift, entry.at, listed);
+                }
+            }
+        }
+    }
+
+    /// The same for a ranking.
+    pub fn catch_up_ranking(&self, key: &RankingKey, ranking: &mut Ranking, position: u64) {
+        for entry in self.after(position) {
+            for change in entry.reranked.iter().filter(|it| it.ranking() == *key) {
+                ranking.change(change);
+            }
+        }
+    }
+
+    /// The entities they touch.
+    pub fn entities(&self) -> impl Iterator<Item = &EntityKey> {
+        self.entries.iter().flat_map(|it| it.iter()).map(|it| &it.entity)
+    }
+
+    fn after(&self, position: u64) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flat_map(|it| it.iter()).filter(move |it| it.seq > position)
+    }
+}
+
+fn moved(entries: &[Entry]) -> impl Iterator<Item = &GroupKey> {
+    let changes = entries.iter().filter_map(|it: &Entry| Event::changes(&it.event));
+    changes.flat_map(|it| &it.shifts).map(|it| &it.group)
+}

@@ -1,0 +1,159 @@
+//! Clocks of all entities: the near ones in memory, the far ones in the store.
+
+use std::collections::BTreeSet;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::View;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_store::{Reader, StoreError};
+use trackside_store::store::DueAt;
+
+use super::tail::Tail;
+
+/// How many are fetched at a time.
+const FETCH: usize = 10_000;
+/// Beyond so many, the later half is left to the store.
+const MOST: usize = 100_000;
+
+/// Timers in due order.
+///
+/// Everything due at or before `horizon` is here; what is due later is in the store, or belongs to an entity that
+/// moved so lately that it is in memory.
+#[derive(Debug)]
+pub(super) struct Timers {
+    near: BTreeSet<DueAt>,
+    horizon: Timestamp,
+}
+
+impl Timers {
+    pub fn new() -> Self {
+        Self { near: BTreeSet::new(), horizon: Timestamp(i64::MIN) }
+    }
+
+    /// Follows what an entry changes; `before` is the entity as it was.
+    pub fn before(&mut self, entity: Option<&Entity>, entry: &Entry) {
+        for_changed(&entry.event, |name| {
+            if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
+                && due <= self.horizon
+            {
+                self.near.remove(&due_at(due, &entry.entity, name));
+            }
+        });
+    }
+
+    /// The second half: the entity as it is after.
+    pub fn after(&mut self, entity: Option<&Entity>, entry: &Entry) {
+        for_changed(&entry.event, |name| {
+            if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
+                && due <= self.horizon
+            {
+                self.near.insert(due_at(due, &entry.entity, name));
+            }
+        });
+        if self.near.len() > MOST {
+            self.leave_the_far_ones();
+        }
+    }
+
+    fn leave_the_far_ones(&mut self) {
+        let Some(middle) = self.near.iter().nth(MOST / 2).map(|it| it.due) else { return };
+        // Those due at the same moment stay together, or some would be on neither side.
+        self.near.retain(|it| it.due <= middle);
+        self.horizon = middle;
+    }
+
+    /// The next one that is due by `now`.
+    pub fn due(&mut self, now: Timestamp, view: &View, tail: &Tail, reader: &mut dyn Reader) -> Result<Option<DueAt>, StoreError> {
+        loop {
+            if let Some(first) = self.near.first().filter(|it| it.due <= now) {
+                return Ok(Some(first.clone()));
+            }
+            if self.horizon >= now {
+                return Ok(None);
+            }
+            self.fetch(view, tail, reader)?;
+        }
+    }
+
+    /// Takes one out that came to nothing, so that it does not come up again.
+    pub fn drop(&mut self, due: &DueAt) {
+        self.near.remove(due);
+    }
+
+    /// When to look again: the next one here, or where this memory ends.
+    pub fn next(&self) -> Option<Timestamp> {
+        let first = self.near.first().map(|it| it.due);
+        first.or((self.horizon.0 != i64::MAX).then_some(self.horizon))
+    }
+
+    /// Brings the next ones from the store.
+    fn fetch(&mut self, view: &View, tail: &Tail, reader: &mut dyn Reader) -> Result<(), StoreError> {
+        let from = self.horizon;
+        let mut after = (from.0 > i64::MIN).then(|| last_at(from));
+        loop {
+            let found = reader.timers(after.as_ref(), FETCH)?;
+            let all = found.value.len() < FETCH;
+            let last = found.value.last().cloned();
+            for row in found.value {
+                // What moved since is in the view, and what the store says of it is old.
+                let moved = view.get(&row.entity).is_some_and(|it| it.seq > found.position);
+                if !moved {
+                    self.near.insert(row);
+                }
+            }
+            match last {
+                Some(last) if !all => {
+                    // A moment is fetched whole: the horizon says that nothing at or before it is missing.
+                    let complete = Timestamp(last.due.0.saturating_sub(1));
+                    if complete > from {
+                        self.near.retain(|it| it.due <= complete);
+                        self.horizon = complete;
+                        break;
+                    }
+                    after = Some(last);
+                }
+                _ => {
+                    self.horizon = Timestamp(i64::MAX);
+                    break;
+                }
+            }
+        }
+        let horizon = self.horizon;
+        for key in tail.entities() {
+            let Some(entity) = view.get(key) else { continue };
+            for (name, timer) in &entity.timers {
+                if let Some(due) = timer.due.filter(|it| *it > from && *it <= horizon) {
+                    self.near.insert(due_at(due, key, name));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn due_at(due: Timestamp, entity: &EntityKey, timer: &Name) -> DueAt {
+    DueAt { due, entity: entity.clone(), timer: timer.clone() }
+}
+
+/// After every timer of a moment.
+fn last_at(due: Timestamp) -> DueAt {
+    let end = Name::new("\u{10FFFF}");
+    DueAt { due, entity: EntityKey { lifecycle: end.clone(), id: end.clone() }, timer: end }
+}
+
+/// The timers that an event may change.
+fn for_changed(event: &Event, mut each: impl FnMut(&Name)) {
+    match event {
+        Event::LeaseGranted { slot, .. }
+        | Event::LeaseRenewed { slot, .. }
+        | Event::LeaseReleased { slot, .. }
+        | Event::LeaseLost { slot, .. } => each(&Name::from(format!("lease.{slot}"))),
+        _ => {}
+    }
+    for (name, _) in event.changes().into_iter().flat_map(|it| &it.timers) {
+        each(name);
+    }
+}

@@ -1,0 +1,201 @@
+//! A project that is running.
+
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use trackside_engine::Law;
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::time::Span;
+use trackside_store::{Definition, Store, StoreError};
+
+use crate::answer::{Failure, Pending};
+use crate::catalog::{self, CatalogError, PackSource};
+use crate::clock::Clock;
+use crate::feed::{Feed, Follower};
+use crate::gateway::Gateway;
+use crate::pipeline::{Committer, Flusher, Limits, Threads, Wiring, recover};
+use crate::shared::{Figures, Shared};
+use crate::work::Work;
+
+/// How it runs. The defaults suit one machine.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub clock: Clock,
+    /// Most commands that wait; beyond it callers are sent away.
+    pub queue: usize,
+    /// Most commands in one commit.
+    pub batch: usize,
+    /// Most entities in memory, those that are not written yet aside.
+    pub cached_entities: usize,
+    /// Most groups in memory.
+    pub cached_groups: usize,
+    /// The longest that projections are behind.
+    pub behind: Duration,
+    /// Entries that are written behind at once, without waiting.
+    pub behind_entries: usize,
+    /// Entries that projections may be behind before callers are sent away.
+    pub most_behind: u64,
+    /// How long idempotency keys are kept.
+    pub keys_last: Span,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clock: Clock::System,
+            queue: 8_192,
+            batch: 1_024,
+            cached_entities: 200_000,
+            cached_groups: 50_000,
+            behind: Duration::from_millis(200),
+            behind_entries: 20_000,
+            most_behind: 500_000,
+            keys_last: Span(25 * 60 * 60 * 1_000),
+        }
+    }
+}
+
+/// Why it does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Failure(#[from] Failure),
+}
+
+/// A project that is running. Stops when it is dropped, after what was asked for is done.
+#[derive(Debug)]
+pub struct Runtime {
+    gateway: Option<Gateway>,
+    shared: Arc<Shared>,
+    threads: Option<Threads>,
+    options: Options,
+}
+
+impl Runtime {
+    /// Starts on a store, with packs that are installed if they are new.
+    pub fn start(store: Arc<dyn Store>, packs: &[PackSource], options: Options) -> Result<Self, StartError> {
+        let mut reader = store.reader()?;
+        let known = reader.definitions()?;
+        let law = Arc::new(catalog::law_of(&known)?);
+        let shared = Arc::new(Shared::new(store.clone(), law.clone(), Feed::new()));
+        let committer = Committer::new(store.journal()?)?;
+        let flusher = Flusher::new(store.projector()?, options.keys_last)?;
+        let wiring = options.wiring();
+        let head = reader.head()?.chain.seq;
+        let (mut decider, unpublished) =
+            recover(law, reader, options.clock.clone(), wiring.limits, flusher.written())?;
+        decider.resumed(options.clock.now());
+        shared.begin(head, flusher.written());
+        let (work, waiting) = sync_channel(options.queue.max(1));
+        let threads = Threads::start(&shared, &wiring, waiting, (decider, unpublished, committer, flusher))?;
+        let gateway = Gateway::new(work, shared.clone(), options.most_behind);
+        let runtime = Self { gateway: Some(gateway), shared, threads: Some(threads), options };
+        runtime.install_after(known, packs)?;
+        Ok(runtime)
+    }
+
+    /// The way in.
+    pub fn gateway(&self) -> Result<&Gateway, Failure> {
+        self.gateway.as_ref().ok_or(Failure::Stopped)
+    }
+
+    /// The definitions in force.
+    pub fn law(&self) -> Arc<Law> {
+        self.shared.law()
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub fn figures(&self) -> &Figures {
+        &self.shared.figures
+    }
+
+    /// The last entry that is on disk.
+    pub fn seq(&self) -> u64 {
+        self.shared.committed()
+    }
+
+    /// How many entries the projections are behind.
+    pub fn lag(&self) -> u64 {
+        self.shared.lag()
+    }
+
+    /// Why the store cannot be used, while it cannot.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.trouble()
+    }
+
+    /// Takes packs into force, beside the versions that running entities live by.
+    pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
+        let known = self.shared.read(|it| it.definitions())?;
+        self.install_after(known, packs)
+    }
+
+    fn install_after(
+        &self,
+        mut known: Vec<Definition>,
+        packs: &[PackSource],
+    ) -> Result<Vec<Definition>, StartError> {
+        let new = catalog::newcomers(&known, packs)?;
+        known.extend(new.iter().cloned());
+        let law = Arc::new(catalog::law_of(&known)?);
+        let (ticket, pending) = oneshot::channel();
+        self.gateway()?.hand_in(Work::Law(law, new.clone(), ticket))?;
+        Pending(pending).wait()?;
+        Ok(new)
+    }
+
+    /// An entity as it is on disk.
+    pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
+        match self.shared.fresh(key) {
+            Some(entity) => Ok(Some(entity)),
+            // What is not fresh is in the projections, or was never there.
+            None => self.shared.read(|it| it.entity(key)),
+        }
+    }
+
+    /// Follows the journal after an entry.
+    pub fn follow(&self, after: u64) -> Follower {
+        Follower::new(self.shared.clone(), after)
+    }
+
+    /// Does what was asked for, writes everything and ends.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.gateway = None;
+        if let Some(threads) = self.threads.take() {
+            threads.join();
+        }
+        self.shared.feed.close();
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Options {
+    fn wiring(&self) -> Wiring {
+        Wiring {
+            clock: self.clock.clone(),
+            limits: Limits { entities: self.cached_entities, groups: self.cached_groups },
+            batch: self.batch.max(1),
+            behind: self.behind,
+            behind_entries: self.behind_entries,
+        }
+    }
+}

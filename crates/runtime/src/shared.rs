@@ -1,0 +1,168 @@
+//! What the workers and the callers see of each other.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use foldhash::fast::FixedState;
+use trackside_engine::Law;
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_store::{Reader, Store, StoreError};
+
+use crate::feed::Feed;
+
+/// Known to everybody; changed by one worker each.
+pub(crate) struct Shared {
+    store: Arc<dyn Store>,
+    law: RwLock<Arc<Law>>,
+    /// Committed and not yet in the projections.
+    fresh: RwLock<HashMap<EntityKey, Arc<Entity>, FixedState>>,
+    readers: Mutex<Vec<Box<dyn Reader>>>,
+    pub feed: Feed,
+    /// The last entry that is on disk.
+    committed: AtomicU64,
+    /// The last entry that is in the projections.
+    written: AtomicU64,
+    /// A commit failed: what was decided since is dropped.
+    broken: AtomicBool,
+    pub figures: Figures,
+    /// Why the store cannot be used, while it cannot.
+    trouble: Mutex<Option<String>>,
+}
+
+/// What has been done so far.
+#[derive(Debug, Default)]
+pub struct Figures {
+    pub commands: AtomicU64,
+    pub refused: AtomicU64,
+    pub commits: AtomicU64,
+    pub bytes: AtomicU64,
+    pub flushes: AtomicU64,
+    pub cached: AtomicU64,
+    pub overloaded: AtomicU64,
+    pub failed_commits: AtomicU64,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "committed {}, written {}", self.committed(), self.written())
+    }
+}
+
+impl Shared {
+    pub fn new(store: Arc<dyn Store>, law: Arc<Law>, feed: Feed) -> Self {
+        Self {
+            store,
+            law: RwLock::new(law),
+            fresh: RwLock::default(),
+            readers: Mutex::default(),
+            feed,
+            committed: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
+            figures: Figures::default(),
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// Where the journal and the projections are as it starts.
+    pub fn begin(&self, committed: u64, written: u64) {
+        self.committed.store(committed, Ordering::Release);
+        self.written.store(written, Ordering::Release);
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub fn law(&self) -> Arc<Law> {
+        self.law.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_law(&self, law: Arc<Law>) {
+        *self.law.write().unwrap_or_else(PoisonError::into_inner) = law;
+    }
+
+    pub fn committed(&self) -> u64 {
+        self.committed.load(Ordering::Acquire)
+    }
+
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// How many entries the projections are behind.
+    pub fn lag(&self) -> u64 {
+        self.committed().saturating_sub(self.written())
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    pub fn set_broken(&self, broken: bool) {
+        self.broken.store(broken, Ordering::Release);
+    }
+
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_trouble(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    /// Shows what is on disk now, before anybody is told of it.
+    pub fn show<'a>(&self, touched: impl Iterator<Item = &'a Arc<Entity>>, upto: u64) {
+        let mut fresh = self.fresh.write().unwrap_or_else(PoisonError::into_inner);
+        for entity in touched {
+            fresh.insert(entity.key.clone(), entity.clone());
+        }
+        drop(fresh);
+        self.committed.fetch_max(upto, Ordering::AcqRel);
+    }
+
+    /// The projections have caught up: what they show need not be shown here.
+    pub fn caught_up(&self, upto: u64) {
+        let mut fresh = self.fresh.write().unwrap_or_else(PoisonError::into_inner);
+        fresh.retain(|_, it| it.seq > upto);
+        drop(fresh);
+        self.written.store(upto, Ordering::Release);
+    }
+
+    /// An entity that is committed and not yet in the projections.
+    pub fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
+        self.fresh.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// All of those that are wanted.
+    pub fn all_fresh(&self, wanted: impl Fn(&Entity) -> bool) -> Vec<Arc<Entity>> {
+        let fresh = self.fresh.read().unwrap_or_else(PoisonError::into_inner);
+        fresh.values().filter(|it| wanted(it)).cloned().collect()
+    }
+
+    /// Lends somebody a reader.
+    pub fn read<T>(&self, work: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reader = match idle {
+            Some(reader) => reader,
+            None => self.store.reader()?,
+        };
+        let found = work(reader.as_mut());
+        if found.is_ok() {
+            self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        }
+        found
+    }
+}
+
+impl Figures {
+    pub fn add(count: &AtomicU64, more: usize) {
+        count.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    pub fn get(count: &AtomicU64) -> u64 {
+        count.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,27 @@
+//! The entries of one entity, found by going back from each to the one before it.
+
+use trackside_store::{Reader, Record, StoreError};
+
+/// Records read at a time.
+const CHUNK: usize = 256;
+
+/// All records of an entity from `from` back, the oldest first.
+pub(crate) fn upto(reader: &mut dyn Reader, from: u64) -> Result<Vec<Record>, StoreError> {
+    let mut all: Vec<Record> = Vec::new();
+    let mut next = from;
+    while next > 0 {
+        let found = reader.trail(next, CHUNK)?;
+        let Some(last) = found.last() else { break };
+        next = last.prev;
+        all.extend(found);
+    }
+    all.reverse();
+    Ok(all)
+}
+
+/// The numbers of those before `seq` that still have a payload.
+pub(crate) fn before(reader: &mut dyn Reader, seq: u64) -> Result<Vec<u64>, StoreError> {
+    let Some(record) = reader.record(seq)? else { return Ok(Vec::new()) };
+    let earlier = upto(reader, record.prev)?;
+    Ok(earlier.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect())
+}

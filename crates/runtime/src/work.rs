@@ -1,0 +1,45 @@
+//! What is handed to the decider.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use trackside_engine::command::Command;
+use trackside_engine::{Law, View};
+use trackside_lifecycle::time::Timestamp;
+use trackside_store::Definition;
+
+use crate::answer::{Answer, Failure};
+
+pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
+
+/// A question put to the view; it is asked again until it has all it needs.
+pub(crate) type Question = Box<dyn FnMut(&Law, &View, Timestamp) + Send>;
+
+pub(crate) enum Work {
+    /// A command, for whoever waits.
+    Command(Box<Command>, Ticket<Answer>),
+    /// Several that are decided together, all or none.
+    Atomic(Vec<Command>, Ticket<Vec<Answer>>),
+    /// A question about how things are; answered once everything it saw is committed.
+    Look(Question, Box<dyn FnOnce(Result<(), Failure>) + Send>),
+    /// Moves the manual clock; answered when all that became due has been done.
+    Advance(Timestamp, Ticket<Timestamp>),
+    /// Definitions that are in force from here on.
+    Law(Arc<Law>, Vec<Definition>, Ticket<()>),
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command, _) => write!(f, "{command:?}"),
+            Self::Atomic(commands, _) => write!(f, "{commands:?}"),
+            Self::Look(..) => f.write_str("a look"),
+            Self::Advance(to, _) => write!(f, "advance to {to}"),
+            Self::Law(..) => f.write_str("definitions"),
+        }
+    }
+}
+
+/// Something to be said once the commit is there.
+pub(crate) type Saying = Box<dyn FnOnce(Result<(), Failure>) + Send>;
