@@ -17,6 +17,7 @@ pub mod journal;
 pub mod key;
 pub mod law;
 pub mod look;
+pub mod overdue;
 pub mod policy;
 pub mod present;
 pub mod query;

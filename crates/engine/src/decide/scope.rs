@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_lifecycle::guard::{self, Fault, Guard, Slot};
-use trackside_lifecycle::model::{
-    Count, Counter, Lifecycle, Look, Read, SlotLook, Tally as TallyKind, Timer, TimerKind,
-};
+use trackside_lifecycle::model::{Count, Counter, Lifecycle, Look, Read, SlotLook, Tally as TallyKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -20,6 +18,7 @@ use crate::event::TallyChange;
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::law::Law;
+use crate::overdue::is_overdue;
 use crate::policy;
 use crate::ranking::RankingKey;
 use crate::settings::effective;
@@ -482,16 +481,4 @@ pub(super) fn amount(counter: &Counter, value: f64) -> Value {
 /// `control` of `mission.control`: the id of a lifecycle's only entity.
 pub(crate) fn kind_of(lifecycle: &Name) -> Name {
     Name::new(lifecycle.split_once('.').map_or(lifecycle.as_str(), |(_, kind)| kind))
-}
-
-/// Some timer of it has passed its whole length.
-pub(crate) fn is_overdue(life: &Lifecycle, entity: &Entity, now: Timestamp) -> bool {
-    entity.timers.iter().any(|(name, timer)| {
-        // What a timer fires when it is due is its own answer; what stands still is not late.
-        let waits = |it: &Timer| matches!(it.kind, TimerKind::After(_)) && it.then.is_none();
-        life.timer(name).is_some_and(waits)
-            && timer.running_since.is_some()
-            && timer.length.0 > 0
-            && timer.elapsed(now) >= timer.length
-    })
 }
