@@ -76,7 +76,10 @@ impl<T> Pending<T> {
 impl<T> Future for Pending<T> {
     type Output = Result<T, Failure>;
 
-    fn poll(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
         std::pin::Pin::new(&mut self.0).poll(cx).map(|it| it.unwrap_or(Err(Failure::Stopped)))
     }
 }

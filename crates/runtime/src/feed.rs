@@ -78,7 +78,8 @@ impl Follower {
                     if first > self.after + 1 {
                         return self.from_journal();
                     }
-                    let fresh: Vec<Entry> = entries.iter().filter(|it| it.seq > self.after).cloned().collect();
+                    let fresh: Vec<Entry> =
+                        entries.iter().filter(|it| it.seq > self.after).cloned().collect();
                     self.after = fresh.last().map_or(self.after, |it| it.seq);
                     return Ok(fresh);
                 }

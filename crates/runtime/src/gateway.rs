@@ -71,6 +71,11 @@ impl Gateway {
         Ok(Pending(pending))
     }
 
+    /// Says that nothing more will come; waits for room if it must.
+    pub(crate) fn stop(self) {
+        self.work.send(Work::Stop).ok();
+    }
+
     pub(crate) fn hand_in(&self, work: Work) -> Result<(), Failure> {
         if self.shared.lag() > self.most_behind {
             Figures::add(&self.shared.figures.overloaded, 1);

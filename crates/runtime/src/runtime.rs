@@ -174,7 +174,9 @@ impl Runtime {
     }
 
     fn end(&mut self) {
-        self.gateway = None;
+        if let Some(gateway) = self.gateway.take() {
+            gateway.stop();
+        }
         if let Some(threads) = self.threads.take() {
             threads.join();
         }

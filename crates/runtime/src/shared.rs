@@ -143,7 +143,10 @@ impl Shared {
     }
 
     /// Lends somebody a reader.
-    pub fn read<T>(&self, work: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn read<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut reader = match idle {
             Some(reader) => reader,

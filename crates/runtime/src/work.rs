@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Look(Question, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all that became due has been done.
     Advance(Timestamp, Ticket<Timestamp>),
+    /// Nothing more will be asked.
+    Stop,
     /// Definitions that are in force from here on.
     Law(Arc<Law>, Vec<Definition>, Ticket<()>),
 }
@@ -37,6 +39,7 @@ impl fmt::Debug for Work {
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(to, _) => write!(f, "advance to {to}"),
             Self::Law(..) => f.write_str("definitions"),
+            Self::Stop => f.write_str("stop"),
         }
     }
 }

@@ -4,12 +4,14 @@
 //! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
 
 pub mod error;
+pub mod project;
 pub mod projection;
 pub mod record;
 pub mod stays;
 pub mod store;
 
 pub use error::StoreError;
+pub use project::ProjectionBuilder;
 pub use projection::{EntityRow, GroupChange, Projection};
 pub use record::{Chain, Record};
 pub use store::{Batch, Definition, Head, Journal, Projector, Reader, Store};

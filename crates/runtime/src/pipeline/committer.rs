@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use trackside_engine::entity::Entity;
 use trackside_engine::Law;
+use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Journal, StoreError};
@@ -52,8 +52,7 @@ impl Committer {
         let Turn { entries, befores, touched, sayings, definitions, commands, law } = turn;
         let done = self.append(&entries, &befores, definitions);
         let upto = self.chain.seq;
-        let committed =
-            done.map(|bytes| Committed { entries, touched, befores, upto, bytes, commands, law });
+        let committed = done.map(|bytes| Committed { entries, touched, befores, upto, bytes, commands, law });
         (committed, sayings)
     }
 
@@ -72,7 +71,8 @@ impl Committer {
         if records.is_empty() && definitions.is_empty() {
             return Ok(0);
         }
-        let bytes = records.iter().map(|it| it.header.len() + it.payload.as_ref().map_or(0, String::len) + 64).sum();
+        let bytes =
+            records.iter().map(|it| it.header.len() + it.payload.as_ref().map_or(0, String::len) + 64).sum();
         self.journal.append(&Batch { records, definitions })?;
         self.chain = chain;
         Ok(bytes)

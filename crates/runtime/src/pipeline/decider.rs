@@ -89,6 +89,7 @@ pub(crate) struct Decider {
     looked: Timestamp,
     written: u64,
     advance: Option<Advance>,
+    stopped: bool,
     turn: Turn,
 }
 
@@ -121,6 +122,7 @@ impl Decider {
             looked: now,
             written,
             advance: None,
+            stopped: false,
             turn: Turn::default(),
         }
     }
@@ -147,6 +149,11 @@ impl Decider {
         self.advance.is_some()
     }
 
+    /// Whether it was told that nothing more will come.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
     /// When it must be turned again, whatever else comes.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.timers.next()
@@ -159,7 +166,7 @@ impl Decider {
         if self.advance.is_none() {
             for work in work {
                 self.take(work);
-                if self.advance.is_some() {
+                if self.advance.is_some() || self.stopped {
                     self.fire_due();
                     break;
                 }
@@ -241,6 +248,7 @@ impl Decider {
                     self.advance = Some(Advance { to, ticket });
                 }
             }
+            Work::Stop => self.stopped = true,
             Work::Law(law, definitions, ticket) => {
                 self.law = law.clone();
                 self.turn.law = Some(law);
@@ -419,15 +427,22 @@ impl Decider {
             }
             Need::Counts(key) => {
                 let found = self.reader.counts(&key)?;
-                let mut group =
-                    Group { counts: found.value.by_state, moved_at: found.value.moved_at, ..Group::default() };
+                let mut group = Group {
+                    counts: found.value.by_state,
+                    moved_at: found.value.moved_at,
+                    ..Group::default()
+                };
                 self.tail.catch_up_group(&key, &mut group, found.position);
                 self.view.load_counts(key, group.counts, group.moved_at);
             }
             Need::Members(key) => {
                 let found = self.reader.members(&key)?;
-                let counts =
-                    found.value.by_state.iter().map(|(state, all)| (state.clone(), all.len() as u64)).collect();
+                let counts = found
+                    .value
+                    .by_state
+                    .iter()
+                    .map(|(state, all)| (state.clone(), all.len() as u64))
+                    .collect();
                 let mut group = Group {
                     counts,
                     listed: true,

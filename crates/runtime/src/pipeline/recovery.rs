@@ -50,7 +50,8 @@ fn entries_after(reader: &mut dyn Reader, after: u64) -> Result<Vec<Entry>, Stor
 impl Turn {
     /// Leaves out the entries up to one that everybody knows.
     fn forget_until(&mut self, published: u64) {
-        let known = self.entries.iter().take_while(|it| it.last().is_none_or(|it| it.seq <= published)).count();
+        let known =
+            self.entries.iter().take_while(|it| it.last().is_none_or(|it| it.seq <= published)).count();
         let entries: usize = self.entries.iter().take(known).map(|it| it.len()).sum();
         self.entries.drain(..known);
         self.befores.drain(..entries.min(self.befores.len()));

@@ -75,9 +75,18 @@ impl Threads {
         let (one, two, three) = (shared.clone(), shared.clone(), shared.clone());
         let (for_decider, for_flusher) = (wiring.clone(), wiring.clone());
         let threads = vec![
-            spawn("decider", Box::new(move || Deciding { shared: one, wiring: for_decider, turns }.run(decider, &work)))?,
-            spawn("committer", Box::new(move || commit(&two, committer, unpublished, &from_decider, committed)))?,
-            spawn("flusher", Box::new(move || flush(&three, &for_flusher, flusher, &from_committer, &dropping)))?,
+            spawn(
+                "decider",
+                Box::new(move || Deciding { shared: one, wiring: for_decider, turns }.run(decider, &work)),
+            )?,
+            spawn(
+                "committer",
+                Box::new(move || commit(&two, committer, unpublished, &from_decider, committed)),
+            )?,
+            spawn(
+                "flusher",
+                Box::new(move || flush(&three, &for_flusher, flusher, &from_committer, &dropping)),
+            )?,
         ];
         Ok(Self { threads })
     }
@@ -104,7 +113,7 @@ impl Deciding {
 
     fn decide(&self, mut decider: Decider, work: &Receiver<Work>) {
         let mut open = true;
-        while open || decider.is_advancing() {
+        while (open && !decider.is_stopped()) || decider.is_advancing() {
             let mut first = None;
             if !decider.is_advancing() {
                 match work.recv_timeout(self.sleep(&decider)) {
@@ -195,6 +204,7 @@ fn turn_away(work: Work, why: &Failure) {
         Work::Law(_, _, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }
+        Work::Stop => {}
     }
 }
 

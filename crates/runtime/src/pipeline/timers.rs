@@ -8,8 +8,8 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::{Reader, StoreError};
 use trackside_store::store::DueAt;
+use trackside_store::{Reader, StoreError};
 
 use super::tail::Tail;
 
@@ -66,7 +66,13 @@ impl Timers {
     }
 
     /// The next one that is due by `now`.
-    pub fn due(&mut self, now: Timestamp, view: &View, tail: &Tail, reader: &mut dyn Reader) -> Result<Option<DueAt>, StoreError> {
+    pub fn due(
+        &mut self,
+        now: Timestamp,
+        view: &View,
+        tail: &Tail,
+        reader: &mut dyn Reader,
+    ) -> Result<Option<DueAt>, StoreError> {
         loop {
             if let Some(first) = self.near.first().filter(|it| it.due <= now) {
                 return Ok(Some(first.clone()));

@@ -1,0 +1,187 @@
+//! What entries make of the projections, as plain data. Pure: whoever lives through entries and whoever
+//! replays them collect the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::event::{Entry, Event, Shift};
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::overdue::overdue_at;
+use trackside_engine::view::Project;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use crate::projection::Notice;
+use crate::{EntityRow, GroupChange, Projection};
+
+/// Kinds of entries that are looked up as such, without going through the journal.
+pub const NOTICED: &[&str] = &[
+    "ALERT_RAISED",
+    "ERASED",
+    "EVIDENCE",
+    "MESSAGE_POSTED",
+    "NOTIFIED",
+    "STATE_CORRECTED",
+    "VIOLATION",
+    "VIOLATION_CLEARED",
+];
+
+/// What projections must know of an entity as it was before an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Was {
+    pub state: Name,
+    /// When it entered that state.
+    pub since: Timestamp,
+    /// What no other open entity had in common with it.
+    pub same: Option<Name>,
+}
+
+impl Was {
+    pub fn of(entity: &Entity) -> Self {
+        let Entity { state, state_entered_at, same, .. } = entity;
+        Self { state: state.clone(), since: *state_entered_at, same: same.clone() }
+    }
+}
+
+/// Collects what entries change until it is written.
+///
+/// Entries are added in their order, each with its entity as it was before it; then every entity that was
+/// touched, as it is after all of them.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectionBuilder {
+    projection: Projection,
+    touched: BTreeMap<EntityKey, Option<EntityRow>>,
+    entries: usize,
+}
+
+impl ProjectionBuilder {
+    /// Goes on after the entry `position`.
+    pub fn new(position: u64) -> Self {
+        Self { projection: Projection { position, ..Projection::default() }, ..Self::default() }
+    }
+
+    /// Adds the next entry. `before` is what its entity was, none if it was not there.
+    pub fn add(&mut self, entry: &Entry, before: Option<&Was>) {
+        let all = &mut self.projection;
+        (all.position, all.at) = (entry.seq, entry.at);
+        self.entries += 1;
+        if !self.touched.contains_key(&entry.entity) {
+            self.touched.insert(entry.entity.clone(), None);
+        }
+        if let Some(changes) = entry.event.changes() {
+            for shift in &changes.shifts {
+                shifted(&mut all.groups, &entry.entity, shift, entry.at);
+            }
+            if let Some(same) = &changes.same {
+                let place = |it: &Name| (entry.entity.lifecycle.clone(), it.clone());
+                if let Some(before) = before.and_then(|it| it.same.as_ref()) {
+                    all.sames.insert(place(before), None);
+                }
+                if let Some(after) = same.value() {
+                    all.sames.insert(place(after), Some(entry.entity.clone()));
+                }
+            }
+        }
+        if let Some(before) = before.filter(|it| leaves(&entry.event, it)) {
+            let stayed = entry.at.since(before.since).0;
+            all.stays.push((entry.entity.lifecycle.clone(), before.state.clone(), stayed));
+        }
+        all.reranked.extend(entry.reranked.iter().cloned());
+        if let Some(key) = &entry.key {
+            all.keys.push((entry.seq, entry.at, key.clone()));
+        }
+        let kind = entry.event.kind();
+        if NOTICED.contains(&kind) {
+            all.notices.push(Notice { seq: entry.seq, kind, entity: entry.entity.clone() });
+        }
+    }
+
+    /// Gives an entity as it is now, with the definition it lives by.
+    pub fn entity(&mut self, entity: Arc<Entity>, life: &Lifecycle) {
+        self.row(EntityRow::new(entity, life));
+    }
+
+    /// The same, where what it is found by is known already.
+    pub fn row(&mut self, row: EntityRow) {
+        self.touched.insert(row.entity.key.clone(), Some(row));
+    }
+
+    /// The project as it is now.
+    pub fn project(&mut self, project: Project) {
+        self.projection.project = Some(project);
+    }
+
+    /// Entities that entries have touched, in the order of their keys.
+    pub fn touched(&self) -> impl Iterator<Item = &EntityKey> {
+        self.touched.keys()
+    }
+
+    /// The last entry that was added.
+    pub fn position(&self) -> u64 {
+        self.projection.position
+    }
+
+    /// How many entries were added.
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+
+    pub fn build(self) -> Projection {
+        let mut projection = self.projection;
+        projection.entities = self.touched.into_values().flatten().collect();
+        projection
+    }
+}
+
+impl EntityRow {
+    pub fn new(entity: Arc<Entity>, life: &Lifecycle) -> Self {
+        let value = |name: &Name| Some((name.clone(), entity.fields.get(name)?.clone()));
+        Self {
+            last: life.state(&entity.state).is_some_and(|it| it.last),
+            indexed: life.indexes.iter().filter_map(value).collect(),
+            overdue_at: overdue_at(life, &entity),
+            entity,
+        }
+    }
+}
+
+/// Whether an event makes its entity leave the state it was in.
+fn leaves(event: &Event, before: &Was) -> bool {
+    match event {
+        Event::Transitioned { .. } => true,
+        Event::Corrected { from, to, .. } => from.is_some() && before.state != *to,
+        _ => false,
+    }
+}
+
+fn shifted(groups: &mut BTreeMap<GroupKey, GroupChange>, member: &EntityKey, shift: &Shift, at: Timestamp) {
+    if !groups.contains_key(&shift.group) {
+        groups.insert(shift.group.clone(), GroupChange::default());
+    }
+    let Some(group) = groups.get_mut(&shift.group) else { return };
+    group.moved_at = at;
+    let mut count = |state: &Name, by: i64| {
+        let more = group.counts.entry(state.clone()).or_default();
+        *more += by;
+        if *more == 0 {
+            group.counts.remove(state);
+        }
+    };
+    if let Some(from) = &shift.from {
+        count(from, -1);
+    }
+    if let Some(to) = &shift.to {
+        count(to, 1);
+    }
+    match (&shift.from, &shift.to) {
+        (None, Some(_)) => {
+            group.members.insert(member.clone(), true);
+        }
+        (Some(_), None) => {
+            group.members.insert(member.clone(), false);
+        }
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+}
