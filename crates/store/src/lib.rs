@@ -4,6 +4,7 @@
 //! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
 
 pub mod error;
+pub mod memory;
 pub mod project;
 pub mod projection;
 pub mod record;
@@ -11,6 +12,7 @@ pub mod stays;
 pub mod store;
 
 pub use error::StoreError;
+pub use memory::Memory;
 pub use project::ProjectionBuilder;
 pub use projection::{EntityRow, GroupChange, Projection};
 pub use record::{Chain, Record};

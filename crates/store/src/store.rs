@@ -64,6 +64,15 @@ pub trait Journal: Send {
 
     /// Drops the payloads of these records, so that their bytes are gone from the files too. How many had one.
     fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError>;
+
+    /// Takes everything up to and with the entry `upto` away, which becomes the base; how many records that
+    /// were. In one durable commit. Whoever cuts has a verified copy elsewhere.
+    ///
+    /// Refused where `upto` is not the entry that is stored there, or is the newest one: that always stays.
+    /// The base itself again changes nothing.
+    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+        Err(StoreError::io(format!("cutting the journal after {}", upto.seq), "this store keeps all of it"))
+    }
 }
 
 pub trait Projector: Send {

@@ -1,0 +1,43 @@
+//! What can go wrong with a disk, decided by whoever tests.
+
+/// A call that may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Call {
+    /// A commit of so many records.
+    Append(usize),
+    /// Payloads of so many records are dropped.
+    DropPayloads(usize),
+    /// The journal is cut after this entry.
+    Cut(u64),
+    /// Projections are written up to this entry.
+    Project(u64),
+    ExpireKeys,
+    Clear,
+    Tidy,
+    Read,
+}
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing was written.
+    Before,
+    /// All of it was written, and yet the answer is an error.
+    After,
+}
+
+/// Decides which calls fail. A closure from a call to a fault is one.
+pub trait Faults: Send {
+    fn on(&mut self, call: Call) -> Option<Fault>;
+
+    /// How many of the last `unsaved` writes to the projections are gone after a crash.
+    fn lost(&mut self, unsaved: usize) -> usize {
+        unsaved
+    }
+}
+
+impl<F: FnMut(Call) -> Option<Fault> + Send> Faults for F {
+    fn on(&mut self, call: Call) -> Option<Fault> {
+        self(call)
+    }
+}

@@ -1,0 +1,75 @@
+//! The end at which records are appended.
+
+use super::{Call, Memory, locked, time_of};
+use crate::store::{Batch, Head, Journal};
+use crate::{Chain, StoreError};
+
+pub(super) struct End(pub(super) Memory);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mut disk = locked(&self.0.disk);
+        if disk.process == self.0.process {
+            disk.journal_taken = false;
+        }
+    }
+}
+
+impl Journal for End {
+    fn head(&mut self) -> Result<Head, StoreError> {
+        self.0.attempt(Call::Read, |disk| Ok(disk.head))
+    }
+
+    fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        self.0.attempt(Call::Append(batch.records.len()), |disk| {
+            let mut chain = disk.head.chain;
+            for (n, record) in batch.records.iter().enumerate() {
+                let known = record.seq.saturating_sub(1);
+                match chain.follow(record) {
+                    Ok(()) => {}
+                    Err(_) if n == 0 => return Err(StoreError::NotOurs { found: chain.seq, known }),
+                    Err(broken) => return Err(broken),
+                }
+            }
+            if let Some(last) = batch.records.last() {
+                disk.head = Head { chain, at: Some(time_of(last)?) };
+            }
+            disk.records.extend(batch.records.iter().map(|it| (it.seq, it.clone())));
+            for it in &batch.definitions {
+                disk.definitions.insert((it.pack.clone(), it.version), it.clone());
+            }
+            Ok(())
+        })
+    }
+
+    fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
+        self.0.attempt(Call::DropPayloads(seqs.len()), |disk| {
+            let mut dropped = 0;
+            for seq in seqs {
+                if let Some(record) = disk.records.get_mut(seq) {
+                    dropped += u64::from(record.payload.take().is_some());
+                }
+            }
+            Ok(dropped)
+        })
+    }
+
+    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+        self.0.attempt(Call::Cut(upto.seq), |disk| {
+            if upto == disk.base {
+                return Ok(0);
+            }
+            let known = disk.records.get(&upto.seq).is_some_and(|it| it.hash == upto.hash);
+            if !known || upto.seq >= disk.head.chain.seq {
+                return Err(StoreError::Chain {
+                    seq: upto.seq,
+                    what: "is not where the journal can be cut".to_owned(),
+                });
+            }
+            let kept = disk.records.split_off(&upto.seq.saturating_add(1));
+            let gone = std::mem::replace(&mut disk.records, kept);
+            disk.base = upto;
+            Ok(gone.len() as u64)
+        })
+    }
+}

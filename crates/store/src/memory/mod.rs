@@ -1,0 +1,189 @@
+//! A store in the memory of the process: for tests, for simulations, and for use without a disk.
+
+mod faults;
+mod journal;
+mod projected;
+mod projector;
+mod reader;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use crate::store::{Definition, Head, Journal, Projector, Reader, Store};
+use crate::{Chain, Record, StoreError};
+pub use faults::{Call, Fault, Faults};
+use projected::{Projected, Write};
+
+/// Most writes to the projections that a crash can take back.
+const UNSAVED: usize = 64;
+
+/// A project that is kept for as long as somebody holds it.
+///
+/// A clone is the same store. [`Memory::reopen`] is what a new process finds after a crash.
+#[derive(Clone)]
+pub struct Memory {
+    disk: Arc<Mutex<Disk>>,
+    /// Which process it belongs to: what was opened before the last crash answers no more.
+    process: u64,
+}
+
+/// What outlives a process.
+#[derive(Default)]
+struct Disk {
+    process: u64,
+    base: Chain,
+    records: BTreeMap<u64, Record>,
+    head: Head,
+    definitions: BTreeMap<(Name, u32), Definition>,
+    projected: Projected,
+    /// What a crash goes back to: only where something can go wrong.
+    safe: Option<Safe>,
+    faults: Option<Box<dyn Faults>>,
+    journal_taken: bool,
+    projector_taken: bool,
+}
+
+/// The projections as they are in the file for good, and what was written since.
+#[derive(Default)]
+struct Safe {
+    projected: Projected,
+    since: Vec<Write>,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory").field("process", &self.process).finish_non_exhaustive()
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Memory {
+    /// An empty store in which nothing goes wrong.
+    pub fn new() -> Self {
+        Self { disk: Arc::default(), process: 0 }
+    }
+
+    /// An empty store in which this decides what goes wrong.
+    pub fn with_faults(faults: impl Faults + 'static) -> Self {
+        let disk = Disk { safe: Some(Safe::default()), faults: Some(Box::new(faults)), ..Disk::default() };
+        Self { disk: Arc::new(Mutex::new(disk)), process: 0 }
+    }
+
+    /// The store as a new process finds it after this one crashed: all that was committed to the journal, and
+    /// the projections up to some write. Whatever was opened before answers with errors from here on.
+    pub fn reopen(&self) -> Self {
+        let mut disk = locked(&self.disk);
+        disk.process += 1;
+        (disk.journal_taken, disk.projector_taken) = (false, false);
+        let Disk { safe, faults, projected, .. } = &mut *disk;
+        if let (Some(safe), Some(faults)) = (safe, faults) {
+            let lost = faults.lost(safe.since.len());
+            safe.since.truncate(safe.since.len().saturating_sub(lost));
+            safe.save();
+            *projected = safe.projected.clone();
+        }
+        Self { disk: self.disk.clone(), process: disk.process }
+    }
+
+    fn open(&self) -> Result<MutexGuard<'_, Disk>, StoreError> {
+        let disk = locked(&self.disk);
+        if disk.process != self.process {
+            return Err(StoreError::io("using the store", "it was opened by a process that has ended"));
+        }
+        Ok(disk)
+    }
+
+    /// Does something unless it is to fail.
+    fn attempt<T>(
+        &self,
+        call: Call,
+        work: impl FnOnce(&mut Disk) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut disk = self.open()?;
+        let fault = disk.faults.as_mut().and_then(|it| it.on(call));
+        let failed = || StoreError::io("using the store", "the disk failed");
+        if fault == Some(Fault::Before) {
+            return Err(failed());
+        }
+        let done = work(&mut disk)?;
+        match fault {
+            Some(Fault::After) => Err(failed()),
+            _ => Ok(done),
+        }
+    }
+
+    fn taken(what: &str) -> StoreError {
+        StoreError::InUse { path: PathBuf::from(what), owner: "another part of this process".to_owned() }
+    }
+}
+
+impl Store for Memory {
+    fn journal(&self) -> Result<Box<dyn Journal>, StoreError> {
+        let mut disk = self.open()?;
+        if std::mem::replace(&mut disk.journal_taken, true) {
+            return Err(Self::taken("the journal"));
+        }
+        Ok(Box::new(journal::End(self.clone())))
+    }
+
+    fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
+        let mut disk = self.open()?;
+        if std::mem::replace(&mut disk.projector_taken, true) {
+            return Err(Self::taken("the projections"));
+        }
+        Ok(Box::new(projector::Writer(self.clone())))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        drop(self.open()?);
+        Ok(Box::new(reader::Looker(self.clone())))
+    }
+}
+
+impl Disk {
+    /// Writes to the projections.
+    fn write(&mut self, write: Write) -> Result<usize, StoreError> {
+        let done = self.projected.write(&write)?;
+        if let Some(safe) = &mut self.safe {
+            safe.since.push(write);
+            if safe.since.len() > UNSAVED {
+                let oldest = safe.since.remove(0);
+                safe.projected.write(&oldest)?;
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl Safe {
+    /// What was written is in the file for good.
+    fn save(&mut self) {
+        for write in std::mem::take(&mut self.since) {
+            // It was written once already, onto the same.
+            let _ = self.projected.write(&write);
+        }
+    }
+}
+
+/// When an entry was written.
+fn time_of(record: &Record) -> Result<Timestamp, StoreError> {
+    #[derive(serde::Deserialize)]
+    struct Dated {
+        at: Timestamp,
+    }
+    let dated: Result<Dated, _> = serde_json::from_str(&record.header);
+    dated.map(|it| it.at).map_err(|it| StoreError::Unreadable { seq: record.seq, what: it.to_string() })
+}
+
+fn locked(disk: &Mutex<Disk>) -> MutexGuard<'_, Disk> {
+    disk.lock().unwrap_or_else(PoisonError::into_inner)
+}

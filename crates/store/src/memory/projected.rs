@@ -1,0 +1,170 @@
+//! What is read from the journal, as maps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trackside_engine::event::KeyRecord;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::Project;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use crate::store::{Counts, DueAt, OpenEffectRow, Stays};
+use crate::{EntityRow, GroupChange, Projection, StoreError};
+
+/// All projections.
+#[derive(Clone, Default)]
+pub(super) struct Projected {
+    pub position: u64,
+    pub project: Option<Project>,
+    pub entities: BTreeMap<EntityKey, EntityRow>,
+    /// Per lifecycle, how many are in which state.
+    pub states: BTreeMap<Name, BTreeMap<Name, u64>>,
+    pub timers: BTreeSet<DueAt>,
+    pub effects: BTreeMap<u64, OpenEffectRow>,
+    pub groups: BTreeMap<GroupKey, Kin>,
+    pub rankings: BTreeMap<RankingKey, Ranking>,
+    pub sames: BTreeMap<(Name, Name), EntityKey>,
+    pub keys: BTreeMap<(Name, Name), (u64, KeyRecord)>,
+    /// Keys by their age.
+    ages: BTreeSet<(Timestamp, u64, Name, Name)>,
+    pub notices: BTreeMap<u64, &'static str>,
+    pub stays: BTreeMap<Name, BTreeMap<Name, Stays>>,
+}
+
+/// A group: how many, and who.
+#[derive(Clone, Default)]
+pub(super) struct Kin {
+    pub counts: Counts,
+    pub members: BTreeSet<EntityKey>,
+}
+
+/// One transaction.
+pub(super) enum Write {
+    Project(Box<Projection>),
+    Expire { before: Timestamp, most: usize },
+    Clear,
+}
+
+impl Projected {
+    /// Writes all of it or nothing. How many keys were forgotten.
+    pub fn write(&mut self, write: &Write) -> Result<usize, StoreError> {
+        match write {
+            Write::Project(projection) => self.project(projection).map(|()| 0),
+            Write::Expire { before, most } => Ok(self.expire(*before, *most)),
+            Write::Clear => {
+                *self = Self::default();
+                Ok(0)
+            }
+        }
+    }
+
+    fn project(&mut self, all: &Projection) -> Result<(), StoreError> {
+        if all.position <= self.position {
+            let why = format!("{} is not after {}, which is written already", all.position, self.position);
+            return Err(StoreError::io(format!("writing projections up to entry {}", all.position), why));
+        }
+        self.position = all.position;
+        for row in &all.entities {
+            self.put(row);
+        }
+        for (key, change) in &all.groups {
+            self.groups.entry(key.clone()).or_default().change(change);
+        }
+        for change in &all.reranked {
+            self.rankings.entry(change.ranking()).or_default().change(change);
+        }
+        for (place, holder) in &all.sames {
+            match holder {
+                Some(holder) => self.sames.insert(place.clone(), holder.clone()),
+                None => self.sames.remove(place),
+            };
+        }
+        for (seq, at, record) in &all.keys {
+            let (by, key) = (record.by.clone(), record.key.clone());
+            self.ages.insert((*at, *seq, by.clone(), key.clone()));
+            self.keys.insert((by, key), (*seq, record.clone()));
+        }
+        self.notices.extend(all.notices.iter().map(|it| (it.seq, it.kind)));
+        for (lifecycle, state, ms) in &all.stays {
+            let of = self.stays.entry(lifecycle.clone()).or_default();
+            of.entry(state.clone()).or_default().add(*ms);
+        }
+        if let Some(project) = &all.project {
+            self.project = Some(project.clone());
+        }
+        Ok(())
+    }
+
+    /// An entity, and what is found by it.
+    fn put(&mut self, row: &EntityRow) {
+        let key = &row.entity.key;
+        if let Some(old) = self.entities.insert(key.clone(), row.clone()) {
+            for due in timers_of(&old) {
+                self.timers.remove(&due);
+            }
+            for effect in &old.entity.effects {
+                self.effects.remove(&effect.id);
+            }
+            let of = self.states.entry(key.lifecycle.clone()).or_default();
+            count(of, &old.entity.state, -1);
+        }
+        self.timers.extend(timers_of(row));
+        for it in &row.entity.effects {
+            let open = OpenEffectRow { id: it.id, effect: it.effect.clone(), entity: key.clone() };
+            self.effects.insert(it.id, open);
+        }
+        count(self.states.entry(key.lifecycle.clone()).or_default(), &row.entity.state, 1);
+    }
+
+    fn expire(&mut self, before: Timestamp, most: usize) -> usize {
+        let mut gone = 0;
+        while gone < most
+            && let Some((at, seq, by, key)) = self.ages.pop_first()
+        {
+            if at >= before {
+                self.ages.insert((at, seq, by, key));
+                break;
+            }
+            let place = (by, key);
+            // A key may have been used again since.
+            if self.keys.get(&place).is_some_and(|(it, _)| *it == seq) {
+                self.keys.remove(&place);
+                gone += 1;
+            }
+        }
+        gone
+    }
+}
+
+impl Kin {
+    fn change(&mut self, change: &GroupChange) {
+        self.counts.moved_at = Some(change.moved_at);
+        for (state, by) in &change.counts {
+            count(&mut self.counts.by_state, state, *by);
+        }
+        for (member, joined) in &change.members {
+            if *joined {
+                self.members.insert(member.clone());
+            } else {
+                self.members.remove(member);
+            }
+        }
+    }
+}
+
+fn timers_of(row: &EntityRow) -> impl Iterator<Item = DueAt> {
+    let entity = &row.entity.key;
+    row.entity
+        .timers
+        .iter()
+        .filter_map(|(timer, it)| Some(DueAt { due: it.due?, entity: entity.clone(), timer: timer.clone() }))
+}
+
+fn count(counts: &mut BTreeMap<Name, u64>, state: &Name, by: i64) {
+    let now = counts.get(state).copied().unwrap_or(0).saturating_add_signed(by);
+    match now {
+        0 => counts.remove(state),
+        _ => counts.insert(state.clone(), now),
+    };
+}

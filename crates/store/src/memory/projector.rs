@@ -1,0 +1,49 @@
+//! The one who writes projections.
+
+use trackside_lifecycle::time::Timestamp;
+
+use super::projected::Write;
+use super::{Call, Memory, locked};
+use crate::store::Projector;
+use crate::{Projection, StoreError};
+
+pub(super) struct Writer(pub(super) Memory);
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let mut disk = locked(&self.0.disk);
+        if disk.process == self.0.process {
+            disk.projector_taken = false;
+        }
+    }
+}
+
+impl Projector for Writer {
+    fn position(&mut self) -> Result<u64, StoreError> {
+        self.0.attempt(Call::Read, |disk| Ok(disk.projected.position))
+    }
+
+    fn project(&mut self, projection: &Projection) -> Result<(), StoreError> {
+        self.0.attempt(Call::Project(projection.position), |disk| {
+            disk.write(Write::Project(Box::new(projection.clone()))).map(|_| ())
+        })
+    }
+
+    fn expire_keys(&mut self, before: Timestamp, most: usize) -> Result<usize, StoreError> {
+        self.0.attempt(Call::ExpireKeys, |disk| disk.write(Write::Expire { before, most }))
+    }
+
+    fn clear(&mut self) -> Result<(), StoreError> {
+        self.0.attempt(Call::Clear, |disk| disk.write(Write::Clear).map(|_| ()))
+    }
+
+    /// What was written until here is in the file for good.
+    fn tidy(&mut self) -> Result<bool, StoreError> {
+        self.0.attempt(Call::Tidy, |disk| {
+            if let Some(safe) = &mut disk.safe {
+                safe.save();
+            }
+            Ok(true)
+        })
+    }
+}

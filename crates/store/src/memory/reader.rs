@@ -1,0 +1,153 @@
+//! Somebody who reads.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::event::KeyRecord;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::Project;
+use trackside_lifecycle::name::Name;
+
+use super::projected::Projected;
+use super::{Call, Disk, Memory};
+use crate::store::{As, Counts, Definition, DueAt, Head, Listing, Members, OpenEffectRow, Reader, Stays};
+use crate::{Chain, EntityRow, Record, StoreError};
+
+pub(super) struct Looker(pub(super) Memory);
+
+impl Looker {
+    fn look<T>(&self, at: impl FnOnce(&Disk) -> T) -> Result<T, StoreError> {
+        self.0.attempt(Call::Read, |disk| Ok(at(disk)))
+    }
+
+    /// A value of the projections, and the entry after which it was so.
+    fn seen<T>(&self, at: impl FnOnce(&Projected) -> T) -> Result<As<T>, StoreError> {
+        self.look(|it| As { position: it.projected.position, value: at(&it.projected) })
+    }
+}
+
+impl Reader for Looker {
+    fn head(&mut self) -> Result<Head, StoreError> {
+        self.look(|it| it.head)
+    }
+
+    fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        self.look(|it| it.records.range(later).take(most).map(|(_, it)| it.clone()).collect())
+    }
+
+    fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError> {
+        self.look(|it| it.records.get(&seq).cloned())
+    }
+
+    fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.look(|disk| {
+            let first = disk.records.get(&from);
+            let earlier = |it: &&Record| disk.records.get(&it.prev).filter(|before| before.seq < it.seq);
+            std::iter::successors(first, earlier).take(most).cloned().collect()
+        })
+    }
+
+    fn base(&mut self) -> Result<Chain, StoreError> {
+        self.look(|it| it.base)
+    }
+
+    fn definitions(&mut self) -> Result<Vec<Definition>, StoreError> {
+        self.look(|it| it.definitions.values().cloned().collect())
+    }
+
+    fn position(&mut self) -> Result<u64, StoreError> {
+        self.look(|it| it.projected.position)
+    }
+
+    fn project(&mut self) -> Result<Option<Project>, StoreError> {
+        self.look(|it| it.projected.project.clone())
+    }
+
+    fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
+        self.look(|it| it.projected.entities.get(key).map(|it| it.entity.clone()))
+    }
+
+    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
+        self.seen(|it| it.groups.get(group).map(|it| it.counts.clone()).unwrap_or_default())
+    }
+
+    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
+        self.seen(|all| {
+            let Some(kin) = all.groups.get(group) else { return Members::default() };
+            let mut members = Members { moved_at: kin.counts.moved_at, ..Members::default() };
+            for key in &kin.members {
+                if let Some(row) = all.entities.get(key) {
+                    members.by_state.entry(row.entity.state.clone()).or_default().insert(key.clone());
+                }
+            }
+            members
+        })
+    }
+
+    fn ranking(&mut self, key: &RankingKey) -> Result<As<Ranking>, StoreError> {
+        self.seen(|it| it.rankings.get(key).cloned().unwrap_or_default())
+    }
+
+    fn same(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
+        self.look(|it| it.projected.sames.get(&(lifecycle.clone(), value.clone())).cloned())
+    }
+
+    fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>, StoreError> {
+        self.look(|it| it.projected.keys.get(&(actor.clone(), key.clone())).cloned())
+    }
+
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError> {
+        let later = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        self.seen(|it| it.timers.range::<DueAt, _>(later).take(most).cloned().collect())
+    }
+
+    fn list(&mut self, listing: &Listing) -> Result<As<Vec<Arc<Entity>>>, StoreError> {
+        let first = listing.lifecycle.as_ref().map(|it| EntityKey::new(it.clone(), ""));
+        let from = match (&listing.after, &first) {
+            (Some(after), Some(first)) if after < first => Bound::Included(first),
+            (Some(after), _) => Bound::Excluded(after),
+            (None, Some(first)) => Bound::Included(first),
+            (None, None) => Bound::Unbounded,
+        };
+        self.seen(|it| {
+            let later = it.entities.range::<EntityKey, _>((from, Bound::Unbounded)).map(|(_, row)| row);
+            let of_it = |row: &&EntityRow| {
+                listing.lifecycle.as_ref().is_none_or(|it| *it == row.entity.key.lifecycle)
+            };
+            let wanted = later.take_while(of_it).filter(|it| is_wanted(it, listing));
+            wanted.take(listing.most).map(|it| it.entity.clone()).collect()
+        })
+    }
+
+    fn states(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, u64>>, StoreError> {
+        self.seen(|it| it.states.get(lifecycle).cloned().unwrap_or_default())
+    }
+
+    fn stays(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, Stays>>, StoreError> {
+        self.seen(|it| it.stays.get(lifecycle).cloned().unwrap_or_default())
+    }
+
+    fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError> {
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        self.look(|it| {
+            let wanted = it.projected.notices.range(later).filter(|(_, kind)| kinds.contains(kind));
+            wanted.take(most).map(|(seq, _)| *seq).collect()
+        })
+    }
+
+    fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        self.seen(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
+    }
+}
+
+fn is_wanted(row: &EntityRow, listing: &Listing) -> bool {
+    let entity = &row.entity;
+    (listing.states.is_empty() || listing.states.contains(&entity.state))
+        && listing.indexed.as_ref().is_none_or(|it| row.indexed.contains(it))
+        && listing.overdue_at.is_none_or(|now| row.overdue_at.is_some_and(|it| it <= now))
+}
