@@ -10,6 +10,9 @@ use crate::view::{Ledger, View};
 /// Makes a view what it is after an entry.
 pub fn apply(view: &mut View, entry: &Entry) {
     apply_to(view, entry);
+    if let Event::ProjectChanged { change } = &entry.event {
+        change.apply(&mut view.project);
+    }
     for change in &entry.reranked {
         view.rankings.change(change, view.partial);
     }
@@ -122,7 +125,9 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
         Event::Assigned { .. }
         | Event::MessagePosted { .. }
         | Event::Notified { .. }
-        | Event::AlertRaised { .. } => {}
+        | Event::AlertRaised { .. }
+        | Event::ProjectChanged { .. }
+        | Event::PackInstalled { .. } => {}
         Event::ViolationFound { rule, .. } => {
             if !entity.broken.contains(rule) {
                 entity.broken.push(rule.clone());

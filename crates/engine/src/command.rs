@@ -9,6 +9,7 @@ use trackside_lifecycle::name::Name;
 use crate::actor::Actor;
 use crate::fields::Fields;
 use crate::key::EntityKey;
+use crate::project::ProjectChange;
 
 /// A request to change something, by somebody.
 #[derive(Clone, Debug)]
@@ -60,6 +61,19 @@ pub enum Ask {
     },
     /// Puts an entity into a state as it is: imports and tests.
     Plant(Plant),
+    /// Settings, zone or people of the project become others.
+    Configure(ProjectChange),
+    /// A version of a pack comes into force.
+    Install(Install),
+}
+
+/// A pack as it was loaded.
+#[derive(Clone, Debug)]
+pub struct Install {
+    pub pack: Name,
+    pub version: u32,
+    /// Of the files it was read from.
+    pub digest: Arc<str>,
 }
 
 /// The next entity that can be had.
@@ -124,10 +138,10 @@ impl Command {
         self
     }
 
-    /// The entity it speaks of; none where that is for the engine to find.
+    /// The entity it speaks of; none where that is for the engine to find, or it is about the project.
     pub fn entity(&self) -> Option<&EntityKey> {
         Some(match &self.ask {
-            Ask::Claim(_) => return None,
+            Ask::Claim(_) | Ask::Configure(_) | Ask::Install(_) => return None,
             Ask::Create { entity, .. }
             | Ask::Heartbeat { entity, .. }
             | Ask::Due { entity, .. }
@@ -197,6 +211,17 @@ impl Command {
                 digest.text("plant");
                 digest.text(plant.state.as_deref().unwrap_or_default());
                 Some(&plant.fields)
+            }
+            Ask::Configure(change) => {
+                digest.text("configure");
+                digest.text(&serde_json::to_string(change).unwrap_or_default());
+                None
+            }
+            Ask::Install(install) => {
+                digest.text("install");
+                digest.text(&install.pack);
+                digest.text(&format!("{} {}", install.version, install.digest));
+                None
             }
         };
         for (name, value) in fields.into_iter().flat_map(Fields::iter) {

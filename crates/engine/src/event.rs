@@ -12,6 +12,7 @@ use crate::actor::ActorKind;
 use crate::entity::{Lease, Tally, TimerState};
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
+use crate::project::ProjectChange;
 use crate::ranking::Reranked;
 
 /// One entry of the journal.
@@ -177,6 +178,17 @@ pub enum Event {
         definition: u32,
         changes: Changes,
     },
+    /// Settings, zone or people of the project changed: told under [`project_key`](crate::project::project_key).
+    ProjectChanged {
+        change: Box<ProjectChange>,
+    },
+    /// A version of a pack is in force from here on.
+    PackInstalled {
+        pack: Name,
+        version: u32,
+        /// Of the files it was read from.
+        digest: Arc<str>,
+    },
 }
 
 /// What an event changes of its entity, and of the counts of those it refers to.
@@ -257,6 +269,8 @@ pub const EVENTS: &[&str] = &[
     "VIOLATION",
     "VIOLATION_CLEARED",
     "STATE_CORRECTED",
+    "PROJECT_CHANGED",
+    "PACK_INSTALLED",
 ];
 
 impl Event {
@@ -285,6 +299,8 @@ impl Event {
             Self::ViolationFound { .. } => "VIOLATION",
             Self::ViolationCleared { .. } => "VIOLATION_CLEARED",
             Self::Corrected { .. } => "STATE_CORRECTED",
+            Self::ProjectChanged { .. } => "PROJECT_CHANGED",
+            Self::PackInstalled { .. } => "PACK_INSTALLED",
         }
     }
 
@@ -381,6 +397,10 @@ impl Event {
             }
             Self::ViolationCleared { rule } => json!({ "rule": rule }),
             Self::Corrected { changes, .. } => json!({ "fields": fields(changes) }),
+            Self::ProjectChanged { change } => change.to_json(),
+            Self::PackInstalled { pack, version, digest } => {
+                json!({ "pack": pack, "version": version, "digest": digest })
+            }
         }
     }
 }

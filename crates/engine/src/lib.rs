@@ -20,6 +20,7 @@ pub mod look;
 pub mod overdue;
 pub mod policy;
 pub mod present;
+pub mod project;
 pub mod query;
 pub mod ranking;
 pub mod refusal;

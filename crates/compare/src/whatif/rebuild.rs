@@ -10,6 +10,7 @@ use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::journal::Journal;
 use trackside_engine::key::EntityKey;
+use trackside_engine::project::ProjectChange;
 use trackside_engine::refusal::Stage;
 use trackside_engine::{Decision, Law, View, apply, decide};
 use trackside_lifecycle::model::{Aim, Arm, Take, Target};
@@ -171,7 +172,9 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
         Event::Corrected { to, .. } if root.trigger == "correct" => {
             plain(Ask::Correct { entity, to: Some(to.clone()), fields: all })
         }
-        Event::LeaseRenewed { slot, lease, .. } => {
+        Event::ProjectChanged { change } => plain(Ask::Configure(ProjectChange::clone(change))),
+        // Renewed by the engine itself, after a gap of the server: nobody asked.
+        Event::LeaseRenewed { slot, lease, .. } if root.actor_kind != ActorKind::Timeout => {
             plain(Ask::Heartbeat { entity, slot: slot.clone(), fence: Some(lease.fence) })
         }
         Event::EffectSettled { id, ok, .. } => {

@@ -7,6 +7,7 @@ mod allowed;
 mod assess;
 mod carry;
 mod claim;
+mod configure;
 mod correct;
 mod count;
 mod create;
@@ -241,6 +242,8 @@ impl<'a> Decider<'a> {
                 self.plant(plant, request(&plant.fields))?;
                 return Ok(());
             }
+            Ask::Configure(change) => return self.configure(change, &request(&Fields::default())),
+            Ask::Install(install) => return self.install(install, &request(&Fields::default())),
         }
         self.conclude()
     }
@@ -324,11 +327,22 @@ impl<'a> Decider<'a> {
         if !self.touched.contains(key) {
             self.touched.push(key.clone());
         }
-        let seq = self.draft.next_seq();
         let version = match self.draft.entity(key) {
             Found::Here(entity) => entity.version + u64::from(grows(&event)),
             _ => 1,
         };
+        self.entry_at(key, version, request, trigger, event)
+    }
+
+    fn entry_at(
+        &self,
+        key: &EntityKey,
+        version: u64,
+        request: &Request,
+        trigger: &Name,
+        event: Event,
+    ) -> Entry {
+        let seq = self.draft.next_seq();
         Entry {
             seq,
             at: self.now,

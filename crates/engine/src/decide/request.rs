@@ -74,6 +74,16 @@ impl Request {
         }
     }
 
+    /// A person with role admin asks.
+    pub fn is_admin(&self) -> bool {
+        self.actor.kind == ActorKind::Human && self.actor.has_role("admin")
+    }
+
+    /// The engine asks, by itself or through the program around it.
+    pub fn is_own(&self) -> bool {
+        self.engine || (self.actor.kind == ActorKind::System && self.actor.id == *names::ENGINE)
+    }
+
     pub fn subject_id(&self) -> &Name {
         self.subject.as_ref().unwrap_or(&self.actor.id)
     }

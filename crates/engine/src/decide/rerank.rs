@@ -28,7 +28,7 @@ impl Decider<'_> {
         self.add_watchers(&moved, true, &mut keys)?;
         let changes = self.reranked(&moved, &keys)?;
         if let Some(last) = self.draft.entries.last_mut() {
-            last.reranked = changes;
+            last.reranked.extend(changes);
         }
         Ok(())
     }

@@ -109,6 +109,7 @@ impl Checker<'_> {
             step.effect.is_some(),
             step.advance.is_some(),
             step.restart.is_some(),
+            !step.configure.is_empty(),
             step.sweep.is_some(),
             step.query.is_some(),
             step.policy.is_some(),

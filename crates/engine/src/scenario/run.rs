@@ -26,6 +26,7 @@ use crate::key::EntityKey;
 use crate::law::Law;
 use crate::policy;
 use crate::present;
+use crate::project::{ProjectChange, SettingChange, project_key};
 use crate::query;
 use crate::settings;
 use crate::supervise::{Ended, after_exit};
@@ -448,6 +449,16 @@ impl Play<'_> {
             let entity = key(&entity.it)?;
             let to = step.to.as_ref().map(|it| it.it.clone());
             return Ok(Some((entity.clone(), Ask::Correct { entity, to, fields })));
+        }
+        if !step.configure.is_empty() {
+            let pack = &self.stage.file.pack.it;
+            let settings = step.configure.iter().map(|(name, AsWritten(value))| SettingChange {
+                pack: pack.clone(),
+                setting: name.it.clone(),
+                value: value.clone(),
+            });
+            let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
+            return Ok(Some((project_key().clone(), Ask::Configure(change))));
         }
         if let Some(effect) = &step.effect {
             let entity = of()?;

@@ -139,6 +139,8 @@ keys! {
         pub advance: Option<At<String>>,
         /// The server is away for this long, and comes back.
         pub restart: Option<At<String>>,
+        /// Changes settings of the pack; null takes an override back.
+        pub configure: Named<Json>,
         /// Looks for violations and repairs.
         pub sweep: Option<bool>,
         /// A named query of the pack.

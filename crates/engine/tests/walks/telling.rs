@@ -36,6 +36,8 @@ pub(crate) fn asked(command: &Command) -> String {
         }
         Ask::Inspect { entity } => format!("inspect {entity}"),
         Ask::Plant(plant) => format!("plant {}", plant.entity),
+        Ask::Configure(change) => format!("configure {}", change.to_json()),
+        Ask::Install(install) => format!("install {}", install.pack),
     };
     let subject = command.on_behalf_of.as_ref().map(|it| format!(" for {it}")).unwrap_or_default();
     let reason = if command.reason.is_some() { ", with a reason" } else { "" };

@@ -146,6 +146,8 @@ fn asked(command: &Command) -> String {
         Ask::Correct { entity, .. } => format!("corrects {entity}"),
         Ask::Inspect { entity } => format!("inspects {entity}"),
         Ask::Plant(plant) => format!("puts {} in place", plant.entity),
+        Ask::Configure(_) => "changes the project".to_owned(),
+        Ask::Install(install) => format!("installs {}", install.pack),
     }
 }
 

@@ -1,0 +1,121 @@
+//! Settings, zone and people of the project change; a pack comes into force.
+
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::name::Name;
+
+use super::request::Request;
+use super::{Decider, Stop, reindex};
+use crate::command::Install;
+use crate::event::Event;
+use crate::project::{ProjectChange, SettingChange, project_key};
+use crate::refusal::{Refusal, Stage, Unmet};
+use crate::settings::fitting;
+
+impl Decider<'_> {
+    /// Changes what is the same for the whole project: only people with role admin. What is so already is left out,
+    /// and where nothing is left nothing is written.
+    pub fn configure(&mut self, wanted: &ProjectChange, request: &Request) -> Result<(), Stop> {
+        if !request.is_admin() {
+            return Err(not_admin("change the settings of the project").into());
+        }
+        let mut unmet = Vec::new();
+        let mut change = ProjectChange::default();
+        let project = &self.draft.base().project;
+        for it in &wanted.settings {
+            let present = project.settings.get(&it.pack).and_then(|pack| pack.get(&it.setting));
+            match self.setting(it) {
+                // An override that no pack knows any more can still be taken back.
+                Err(_) if it.value.is_null() && present.is_some() => change.settings.push(it.clone()),
+                Err(reason) => unmet.push(reason),
+                Ok(it) if present.cloned().unwrap_or_default() != it.value => change.settings.push(it),
+                Ok(_) => {}
+            }
+        }
+        if let Some(zone) = &wanted.zone {
+            if !zone.is_empty() && jiff::tz::TimeZone::get(zone).is_err() {
+                let message = format!("There is no time zone {zone}; name it as in Europe/Berlin");
+                unmet.push(Unmet::new("unknown-zone", message).of("zone"));
+            }
+            change.zone = Some(zone.clone()).filter(|it| *it != project.zone);
+        }
+        change.people = wanted.people.clone().filter(|it| *it != project.people);
+        if let Some(first) = unmet.first() {
+            let mut refusal = Refusal::new(Stage::Requirements, "invalid-setting", first.message.clone());
+            refusal.errors = unmet;
+            return Err(refusal.into());
+        }
+        if !change.is_empty() {
+            self.record_project(request, "configure", Event::ProjectChanged { change: Box::new(change) });
+        }
+        Ok(())
+    }
+
+    /// Notes that a version of a pack is in force. The law that decides holds it already.
+    pub fn install(&mut self, install: &Install, request: &Request) -> Result<(), Stop> {
+        if !(request.is_admin() || request.is_own()) {
+            return Err(not_admin("install a pack").into());
+        }
+        if self.law.pack(&install.pack).is_none_or(|it| it.version != install.version) {
+            let message = format!(
+                "There is no version {} of the pack {}: load it before it is installed",
+                install.version, install.pack
+            );
+            return Err(Refusal::one(Stage::Edge, "unknown-pack", message).into());
+        }
+        let Install { pack, version, digest } = install.clone();
+        self.record_project(request, "install", Event::PackInstalled { pack, version, digest });
+        Ok(())
+    }
+
+    /// The setting as it will be kept, or what is wrong with it.
+    fn setting(&self, it: &SettingChange) -> Result<SettingChange, Unmet> {
+        let Some(pack) = self.law.pack(&it.pack) else {
+            let near = nearest(&it.pack, self.law.packs().map(|it| it.name.as_str()));
+            let message = format!("There is no pack {}{}", it.pack, meant(near));
+            return Err(Unmet::new("unknown-pack", message));
+        };
+        let path = format!("{}.{}", it.pack, it.setting);
+        let Some(setting) = pack.settings.iter().find(|known| known.name == it.setting) else {
+            let near = nearest(&it.setting, pack.settings.iter().map(|it| it.name.as_str()));
+            let message = format!("{} has no setting {}{}", it.pack, it.setting, meant(near));
+            return Err(Unmet::new("unknown-setting", message).of(&path));
+        };
+        if it.value.is_null() {
+            return Ok(it.clone());
+        }
+        match fitting(setting, &it.value) {
+            Ok(value) => Ok(SettingChange { value, ..it.clone() }),
+            Err(message) => Err(Unmet::new("invalid-setting", message).of(&path)),
+        }
+    }
+
+    /// Writes an entry about the project itself.
+    ///
+    /// It carries how the orders among entities change with it, as far as this view is a whole one. Over a partial
+    /// view that is for the caller, who has to look at every entity once.
+    fn record_project(&mut self, request: &Request, trigger: &str, event: Event) {
+        let base = self.draft.base();
+        let mut entry = self.entry_at(project_key(), 0, request, &Name::new(trigger), event);
+        if !base.partial {
+            let mut after = base.clone();
+            if let Event::ProjectChanged { change } = &entry.event {
+                change.apply(&mut after.project);
+            }
+            entry.reranked = reindex(self.law, &after, self.now);
+        }
+        self.root.get_or_insert(entry.seq);
+        self.draft.record(entry);
+    }
+}
+
+fn meant(near: Option<&str>) -> String {
+    near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
+}
+
+/// Only people with role admin may do this.
+pub(super) fn not_admin(what: &str) -> Refusal {
+    let message = format!("Only a person with role admin may {what}");
+    let mut refusal = Refusal::one(Stage::Who, "not-permitted", message);
+    refusal.who = Some("human and admin".to_owned());
+    refusal
+}

@@ -1,0 +1,87 @@
+//! What is the same for the whole project, and how it changes.
+//!
+//! Settings, zone, people and packs belong to no entity. They are journalled all the same, under a key that
+//! no entity can have, so that replaying the journal gives them back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use std::sync::LazyLock;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use crate::key::EntityKey;
+use crate::view::Project;
+
+/// Under which the journal tells of the project itself. It is no entity.
+pub fn project_key() -> &'static EntityKey {
+    static KEY: LazyLock<EntityKey> = LazyLock::new(|| EntityKey::new("trackside.project", "project"));
+    &KEY
+}
+
+/// What changes of a project: whatever is not named stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProjectChange {
+    pub settings: Vec<SettingChange>,
+    /// IANA name of its time zone; empty means UTC.
+    pub zone: Option<String>,
+    /// Ids of the people it knows, all of them.
+    pub people: Option<Vec<Name>>,
+}
+
+/// An override of a setting of a pack; null takes it back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingChange {
+    pub pack: Name,
+    pub setting: Name,
+    pub value: Value,
+}
+
+impl ProjectChange {
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.zone.is_none() && self.people.is_none()
+    }
+
+    /// Makes a project what it is after the change.
+    pub fn apply(&self, project: &mut Project) {
+        for change in &self.settings {
+            if !change.value.is_null() {
+                let pack = project.settings.entry(change.pack.clone()).or_default();
+                pack.insert(change.setting.clone(), change.value.clone());
+            } else if let Some(pack) = project.settings.get_mut(&change.pack) {
+                pack.remove(&change.setting);
+                if pack.is_empty() {
+                    project.settings.remove(&change.pack);
+                }
+            }
+        }
+        if let Some(zone) = &self.zone {
+            project.zone.clone_from(zone);
+        }
+        if let Some(people) = &self.people {
+            project.people.clone_from(people);
+        }
+    }
+
+    /// The outward form: packs to settings to values, and what else is named.
+    pub fn to_json(&self) -> Json {
+        let mut packs = Map::new();
+        for change in &self.settings {
+            let pack = packs.entry(change.pack.to_string()).or_insert_with(|| json!({}));
+            if let Json::Object(pack) = pack {
+                pack.insert(change.setting.to_string(), change.value.to_json());
+            }
+        }
+        let mut json = Map::new();
+        if !packs.is_empty() {
+            json.insert("settings".to_owned(), Json::Object(packs));
+        }
+        if let Some(zone) = &self.zone {
+            json.insert("zone".to_owned(), json!(zone));
+        }
+        if let Some(people) = &self.people {
+            json.insert("people".to_owned(), json!(people));
+        }
+        Json::Object(json)
+    }
+}

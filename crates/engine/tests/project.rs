@@ -1,0 +1,225 @@
+//! What is the same for the whole project is journalled as everything else.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command, Install};
+use trackside_engine::event::{EVENTS, Entry};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::project::{ProjectChange, SettingChange, project_key};
+use trackside_engine::ranking::RankingKey;
+use trackside_engine::refusal::Refusal;
+use trackside_engine::view::{Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_engine::{Decision, Law, apply, decide};
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+const PACK: &str = "pack: t\nversion: 3\nsettings: { least: { default: 2, min: 1, max: 9 }, wait: 5m }\n";
+const THING: &str = "\
+lifecycle: t.thing
+fields: { n: { type: integer, default: 0 } }
+create: { by: human, takes: [n] }
+states: { OPEN: { initial: true }, SHUT: { final: true } }
+transitions: { shut: { from: OPEN, to: SHUT, by: human } }
+rankings: { big: { in: OPEN, when: n >= settings.least, by: -n } }
+";
+
+fn law() -> Arc<Law> {
+    let mut sources = Sources::default();
+    let pack = sources.add("pack.yaml", PACK);
+    let thing = sources.add("thing.yaml", THING);
+    match compile(&sources, &PackFiles { pack, lifecycles: vec![thing] }) {
+        Ok((pack, _)) => Arc::new(Law::new([pack])),
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    }
+}
+
+fn world() -> World {
+    let mut world = World::new(law(), Project::default(), Timestamp(0));
+    for n in 1..=3 {
+        let fields: Fields = [("n", Value::Int(n))].into_iter().collect();
+        let entity = EntityKey::new("t.thing", format!("T-{n}"));
+        let outcome = world.submit(&Command::new(admin(), Ask::Create { entity, fields }));
+        assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
+    }
+    world
+}
+
+fn admin() -> Actor {
+    Actor::new("ann", ActorKind::Human).with_roles(["admin"])
+}
+
+fn setting(name: &str, value: Value) -> SettingChange {
+    SettingChange { pack: Name::new("t"), setting: Name::new(name), value }
+}
+
+fn settings(all: impl IntoIterator<Item = SettingChange>) -> ProjectChange {
+    ProjectChange { settings: all.into_iter().collect(), ..ProjectChange::default() }
+}
+
+fn asked(world: &mut World, change: ProjectChange) -> Outcome {
+    world.submit(&Command::new(admin(), Ask::Configure(change)))
+}
+
+fn refused(outcome: Outcome) -> Refusal {
+    match outcome {
+        Outcome::Refused(refusal) => *refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn big(world: &World) -> usize {
+    let key = RankingKey { lifecycle: Name::new("t.thing"), name: Name::new("big") };
+    let ranking = world.view.rankings.get(&key).expect("a ranking");
+    (1..=3).filter(|n| ranking.place(&Name::from(format!("T-{n}"))).is_some()).count()
+}
+
+#[test]
+fn a_change_is_an_entry_under_a_key_that_no_entity_has() {
+    let mut world = world();
+    let change = ProjectChange {
+        zone: Some("Europe/Berlin".to_owned()),
+        people: Some(vec![Name::new("ann")]),
+        ..settings([setting("least", Value::Int(3)), setting("wait", Value::text("9m"))])
+    };
+    let Outcome::Accepted { entries, root, .. } = asked(&mut world, change) else { panic!("refused") };
+    assert_eq!(entries.len(), 1);
+    let entry = &world.journal[root];
+    assert_eq!((&entry.entity, entry.event.kind()), (project_key(), "PROJECT_CHANGED"));
+    let metadata = &entry.to_json()["metadata"];
+    assert_eq!(metadata["settings"]["t"]["least"], 3);
+    assert_eq!(metadata["zone"], "Europe/Berlin");
+    assert_eq!(world.view.get(project_key()), None);
+    let project = &world.view.project;
+    assert_eq!(project.settings["t"]["wait"].to_json(), "9m");
+    assert_eq!((project.zone.as_str(), project.people.len()), ("Europe/Berlin", 1));
+    assert!(
+        asked(&mut world, settings([setting("least", Value::Null), setting("wait", Value::Null)])).is_done()
+    );
+    assert!(world.view.project.settings.is_empty(), "{:?}", world.view.project);
+}
+
+#[test]
+fn orders_follow_a_setting_in_the_same_entry_and_a_replay_gives_the_same() {
+    let mut world = world();
+    assert_eq!(big(&world), 2);
+    asked(&mut world, settings([setting("least", Value::Int(1))]));
+    assert_eq!(big(&world), 3);
+    asked(&mut world, settings([setting("least", Value::Int(9))]));
+    assert_eq!(big(&world), 0);
+    let mut again = View::default();
+    for entry in &world.journal {
+        let stored = serde_json::to_string(entry).unwrap();
+        apply(&mut again, &serde_json::from_str::<Entry>(&stored).unwrap());
+    }
+    assert!(again == world.view, "replayed equals lived");
+}
+
+#[test]
+fn what_is_so_already_is_not_written() {
+    let mut world = world();
+    asked(&mut world, settings([setting("least", Value::Int(3))]));
+    let before = world.journal.len();
+    let zone = Some(String::new());
+    assert!(
+        asked(&mut world, ProjectChange { zone, ..settings([setting("least", Value::Int(3))]) }).is_done()
+    );
+    assert_eq!(world.journal.len(), before);
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    let mut world = world();
+    let mut change = settings([
+        setting("leest", Value::Int(3)),
+        setting("least", Value::Int(10)),
+        setting("wait", Value::Bool(true)),
+        SettingChange { pack: Name::new("u"), ..setting("least", Value::Int(3)) },
+    ]);
+    change.zone = Some("Mars/Base".to_owned());
+    let refusal = refused(asked(&mut world, change));
+    assert_eq!(refusal.code, "invalid-setting");
+    let codes: Vec<&str> = refusal.errors.iter().map(|it| it.code).collect();
+    assert_eq!(
+        codes,
+        ["unknown-setting", "invalid-setting", "invalid-setting", "unknown-pack", "unknown-zone"]
+    );
+    assert!(refusal.errors[0].message.contains("Did you mean least?"), "{refusal}");
+    assert!(world.view.project == Project::default());
+}
+
+#[test]
+fn only_people_with_role_admin_may() {
+    let mut world = world();
+    let nobody = [
+        Actor::new("hank", ActorKind::Human),
+        Actor::new("ada", ActorKind::Agent).with_roles(["admin"]),
+        Actor::new("trackside", ActorKind::System),
+    ];
+    for actor in nobody {
+        let ask = Ask::Configure(settings([setting("least", Value::Int(3))]));
+        assert_eq!(refused(world.submit(&Command::new(actor, ask))).code, "not-permitted");
+    }
+    let install = |actor: Actor, version: u32| {
+        Command::new(actor, Ask::Install(Install { pack: Name::new("t"), version, digest: Arc::from("d") }))
+    };
+    let ada = Actor::new("ada", ActorKind::Agent).with_roles(["admin"]);
+    assert_eq!(refused(world.submit(&install(ada, 3))).code, "not-permitted");
+    assert_eq!(refused(world.submit(&install(admin(), 4))).code, "unknown-pack");
+    let own = Actor::new("trackside", ActorKind::System);
+    let Outcome::Accepted { root, .. } = world.submit(&install(own, 3)) else { panic!("refused") };
+    assert_eq!(world.journal[root].to_json()["metadata"]["digest"], "d");
+    assert_eq!(world.journal[root].event.kind(), "PACK_INSTALLED");
+}
+
+#[test]
+fn a_partial_view_needs_nothing_and_leaves_the_orders_to_the_caller() {
+    let law = law();
+    let mut view = View::default();
+    view.partial = true;
+    let command = Command::new(admin(), Ask::Configure(settings([setting("least", Value::Int(3))])));
+    let Decision::Accepted(accepted) = decide(&law, &view, &command, Timestamp(0)) else { panic!("refused") };
+    assert!(accepted.entries[0].reranked.is_empty());
+}
+
+#[test]
+fn a_key_counts_once() {
+    let mut world = world();
+    let mut command = Command::new(admin(), Ask::Configure(settings([setting("least", Value::Int(3))])));
+    command.idempotency_key = Some(Name::new("k"));
+    assert!(matches!(world.submit(&command), Outcome::Accepted { .. }));
+    assert!(matches!(world.submit(&command), Outcome::Replayed { .. }));
+    command.ask = Ask::Configure(settings([setting("least", Value::Int(4))]));
+    assert_eq!(refused(world.submit(&command)).code, "idempotency-conflict");
+}
+
+#[test]
+fn every_kind_of_event_is_listed_once() {
+    let mut kinds = EVENTS.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds.len(), EVENTS.len());
+    assert!(kinds.contains(&"PROJECT_CHANGED") && kinds.contains(&"PACK_INSTALLED"));
+}
+
+trait Done {
+    fn is_done(&self) -> bool;
+}
+
+impl Done for Outcome {
+    fn is_done(&self) -> bool {
+        matches!(self, Self::Accepted { .. })
+    }
+}
