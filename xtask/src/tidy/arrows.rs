@@ -33,8 +33,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
     ("bench-explore", &["trackside-engine", "trackside-explore", "trackside-lifecycle"]),
+    ("trackside-powercut", &[]),
     ("xtask", &[]),
 ];
+
+/// Packages of ours that the tests of every crate may use, and nothing else.
+const FOR_TESTS: &[&str] = &["trackside-powercut"];
 
 /// What the pure crates may use of others: values, text and mathematics, nothing that acts.
 const PURE: &[(&str, &[&str])] = &[
@@ -103,7 +107,8 @@ fn compare(metadata: &Value) -> Vec<Finding> {
             let used = text(&dependency, "name");
             let for_tests = dependency.get("kind").and_then(Value::as_str) == Some("dev");
             if ours.contains(&used) {
-                if !allowed.contains(&used.as_str()) {
+                let by_tests = for_tests && FOR_TESTS.contains(&used.as_str());
+                if !by_tests && !allowed.contains(&used.as_str()) {
                     findings.push(Finding::new(
                         &name,
                         0,
@@ -132,6 +137,18 @@ mod tests {
     #[test]
     fn the_arrows_hold() {
         clean(&check(&Tree::here()));
+    }
+
+    #[test]
+    fn what_is_for_tests_is_used_by_tests_only() {
+        let planted = |kind: &str| {
+            json!({ "packages": [
+                { "name": "trackside-store", "dependencies": [ { "name": "trackside-powercut", "kind": kind } ] },
+                { "name": "trackside-powercut", "dependencies": [] },
+            ] })
+        };
+        assert_eq!(compare(&planted("dev")), []);
+        assert_eq!(compare(&planted("normal")).len(), 1);
     }
 
     #[test]

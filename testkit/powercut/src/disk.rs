@@ -1,0 +1,137 @@
+//! A disk in memory that SQLite can be opened on.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::cut::Unsynced;
+use crate::fault::{Armed, Fault};
+use crate::image::Image;
+use crate::operation::Operation;
+use crate::replay::Replay;
+use crate::sqlite::Vfs;
+use crate::state::State;
+
+/// A disk in memory, known to SQLite by the name of its VFS. Clones are the same disk.
+///
+/// Connections may outlive it; none can be opened when it is gone.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    shared: Arc<Shared>,
+    vfs: Arc<Vfs>,
+}
+
+/// What connections and the disk have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    start: Image,
+    /// Where the last cut was, since the next one is mostly a little later.
+    replay: Mutex<Replay>,
+}
+
+impl Shared {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Disk {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::from_image(Image::default())
+    }
+
+    /// One that holds these files, safely.
+    pub fn from_image(image: Image) -> Self {
+        let state = Mutex::new(State::new(&image));
+        let replay = Mutex::new(Replay::new(&image));
+        let shared = Arc::new(Shared { state, start: image, replay });
+        let vfs = Arc::new(Vfs::register(&shared));
+        Self { shared, vfs }
+    }
+
+    /// The name to give to `Connection::open_with_flags_and_vfs`, no other disk of this process has it.
+    pub fn vfs(&self) -> &str {
+        self.vfs.name()
+    }
+
+    /// Opens a database, or makes it.
+    pub fn open(&self, name: &str) -> rusqlite::Result<Connection> {
+        Connection::open_with_flags_and_vfs(name, OpenFlags::default(), self.vfs())
+    }
+
+    /// How many operations there were until now.
+    pub fn boundary(&self) -> u64 {
+        self.shared.state().boundary()
+    }
+
+    /// All operations until now; the first one leads to boundary 1.
+    pub fn operations(&self) -> Vec<Operation> {
+        self.shared.state().operations.clone()
+    }
+
+    /// What programs would read now.
+    pub fn image(&self) -> Image {
+        self.shared.state().image()
+    }
+
+    /// What may be found after power failed at a boundary; at the last one if there are not so many.
+    ///
+    /// Asked for boundaries in growing order, each answer costs as much as the files are large; else as much as all
+    /// operations before it.
+    pub fn after_cut_at(&self, boundary: u64, how: Unsynced) -> Image {
+        let mut replay = self.shared.replay.lock().unwrap_or_else(PoisonError::into_inner);
+        if replay.at() > boundary {
+            *replay = Replay::new(&self.shared.start);
+        }
+        let missing = |end: u64| usize::try_from(end).unwrap_or(usize::MAX);
+        let (done, wanted) = (missing(replay.at()), missing(boundary - replay.at()));
+        let state = self.shared.state();
+        for operation in state.operations.iter().skip(done).take(wanted) {
+            replay.advance(operation);
+        }
+        drop(state);
+        replay.image(how)
+    }
+
+    /// Every boundary until now with the two extremes and so many torn ways, in the order that is fast.
+    pub fn cuts(&self, torn: u64) -> impl Iterator<Item = (u64, Unsynced)> + use<> {
+        (0..=self.boundary()).flat_map(move |at| Unsynced::ways(torn).map(move |how| (at, how)))
+    }
+
+    /// From now on, whether the disk says that it synced and does not.
+    pub fn ignore_syncs(&self, ignores: bool) {
+        self.shared.state().ignores_syncs = ignores;
+    }
+
+    /// Fails from the next operation on, until the fault is lifted.
+    pub fn fail(&self, fault: Fault) {
+        self.fail_from(0, fault);
+    }
+
+    /// Fails from an operation on, the one that leads to this boundary.
+    pub fn fail_from(&self, operation: u64, fault: Fault) {
+        self.arm(Some(Armed { fault, strikes: operation..=u64::MAX }));
+    }
+
+    /// Fails at one operation. What failed counts as an operation, so the next one succeeds.
+    pub fn fail_only_at(&self, operation: u64, fault: Fault) {
+        self.arm(Some(Armed { fault, strikes: operation..=operation }));
+    }
+
+    /// Ends what was to fail. There is one fault at a time; a new one replaces the one before.
+    pub fn lift(&self) {
+        self.arm(None);
+    }
+
+    fn arm(&self, armed: Option<Armed>) {
+        self.shared.state().armed = armed;
+    }
+}

@@ -1,0 +1,31 @@
+//! What can go wrong on a disk while it has power.
+
+use std::ops::RangeInclusive;
+
+/// A way for a disk to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No write succeeds, not over existing bytes either: `SQLITE_FULL`. So do file systems that copy on write.
+    Full,
+    /// Files can grow by so many bytes together. The write that needs more is done in part: `SQLITE_FULL`.
+    FullAfter { bytes: u64 },
+    /// Syncs fail, `SQLITE_IOERR_FSYNC`. `forgets`: what was to be synced is never synced by a later one either, unless
+    /// it is written again. Linux does that; whoever tries again and is told yes has been told nothing.
+    SyncFails { forgets: bool },
+    /// Writes and truncations fail, `SQLITE_IOERR_WRITE` and `SQLITE_IOERR_TRUNCATE`.
+    WriteFails,
+    /// Reads fail, `SQLITE_IOERR_READ`.
+    ReadFails,
+    /// Files open for reading only, `SQLITE_READONLY`, and none is made, `SQLITE_CANTOPEN`. Writing to a file that is open
+    /// already fails as if the disk had been mounted again: `SQLITE_IOERR_WRITE`.
+    ReadOnly,
+    /// No file can be opened: `SQLITE_CANTOPEN`.
+    Denied,
+}
+
+/// A fault and the operations it strikes, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Armed {
+    pub fault: Fault,
+    pub strikes: RangeInclusive<u64>,
+}

@@ -1,0 +1,271 @@
+//! The disk as the running programs see it, and the record of what they did.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use rusqlite::ffi;
+
+use crate::cut::put;
+use crate::fault::{Armed, Fault};
+use crate::image::Image;
+use crate::locks::{Level, Locks};
+use crate::operation::{Act, Operation};
+use crate::sharing::Sharing;
+
+/// An answer to SQLite: a value, or the code of what went wrong.
+pub type Answer<T> = Result<T, c_int>;
+
+#[derive(Debug)]
+pub struct State {
+    names: BTreeMap<Arc<str>, u64>,
+    files: BTreeMap<u64, File>,
+    pub operations: Vec<Operation>,
+    pub ignores_syncs: bool,
+    pub armed: Option<Armed>,
+    /// For files and for those who open them.
+    next: u64,
+}
+
+/// A file, also while it is open and has no name any more.
+#[derive(Debug)]
+pub struct File {
+    name: Arc<str>,
+    bytes: Vec<u8>,
+    /// Nobody asks for it after the process has ended.
+    temporary: bool,
+    /// Its first sync is one of its folder too.
+    new_in_folder: bool,
+    open: usize,
+    pub locks: Locks,
+    pub sharing: Option<Sharing>,
+}
+
+/// How a file is to be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    pub create: bool,
+    /// Fails if it is there.
+    pub exclusive: bool,
+    pub read_only: bool,
+    pub temporary: bool,
+    /// A journal or a WAL.
+    pub journal: bool,
+}
+
+/// A file that was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened {
+    pub who: u64,
+    pub inode: u64,
+    pub read_only: bool,
+}
+
+impl State {
+    /// Files are numbered in the order of their names, as a replay numbers them.
+    pub fn new(start: &Image) -> Self {
+        let mut state = Self {
+            names: BTreeMap::new(),
+            files: BTreeMap::new(),
+            operations: Vec::new(),
+            ignores_syncs: false,
+            armed: None,
+            next: 0,
+        };
+        for (name, bytes) in start.files() {
+            let inode = state.number();
+            state.names.insert(name.into(), inode);
+            state.files.insert(inode, File::new(name.into(), bytes.to_vec(), false, false));
+        }
+        state
+    }
+
+    pub fn boundary(&self) -> u64 {
+        self.operations.len() as u64
+    }
+
+    /// What a program would read now.
+    pub fn image(&self) -> Image {
+        let bytes = |inode| self.files.get(inode).map(|it| it.bytes.clone()).unwrap_or_default();
+        self.names.iter().map(|(name, inode)| (name.to_string(), bytes(inode))).collect()
+    }
+
+    pub fn open(&mut self, name: Option<&str>, how: Opening) -> Answer<Opened> {
+        let fault = self.fault().filter(|_| !how.temporary);
+        let read_only = how.read_only || fault == Some(Fault::ReadOnly);
+        if fault == Some(Fault::Denied) {
+            return Err(ffi::SQLITE_CANTOPEN);
+        }
+        let there = name.and_then(|it| self.names.get(it)).copied();
+        let inode = match there {
+            Some(_) if how.exclusive => return Err(ffi::SQLITE_CANTOPEN),
+            Some(inode) => inode,
+            None if read_only || !how.create => return Err(ffi::SQLITE_CANTOPEN),
+            None => self.create(name, how),
+        };
+        let who = self.number();
+        self.file(inode)?.open += 1;
+        Ok(Opened { who, inode, read_only })
+    }
+
+    pub fn close(&mut self, opened: Opened) {
+        let Ok(file) = self.file(opened.inode) else { return };
+        file.open -= 1;
+        file.locks.unlock(opened.who, Level::None);
+        file.stop_sharing(opened.who);
+        self.forget_unused(opened.inode);
+    }
+
+    /// The bytes that are there, fewer than asked for at the end of the file.
+    pub fn read(&mut self, inode: u64, offset: usize, length: usize) -> Answer<&[u8]> {
+        let fault = self.fault();
+        let file = self.file(inode)?;
+        if fault == Some(Fault::ReadFails) && !file.temporary {
+            return Err(ffi::SQLITE_IOERR_READ);
+        }
+        let end = (offset + length).min(file.bytes.len());
+        Ok(file.bytes.get(offset..end).unwrap_or_default())
+    }
+
+    pub fn write(&mut self, inode: u64, offset: usize, bytes: &[u8]) -> Answer<()> {
+        let fault = self.fault();
+        let file = self.file(inode)?;
+        if file.temporary {
+            put(&mut file.bytes, offset, bytes);
+            return Ok(());
+        }
+        let size = file.bytes.len();
+        let fits = match fault {
+            Some(Fault::Full) => 0,
+            Some(Fault::FullAfter { bytes: room }) => {
+                let room = usize::try_from(room).unwrap_or(usize::MAX);
+                bytes.len().min(size.saturating_add(room).saturating_sub(offset))
+            }
+            Some(Fault::WriteFails | Fault::ReadOnly) => {
+                return self.failed(inode, "write", ffi::SQLITE_IOERR_WRITE);
+            }
+            _ => bytes.len(),
+        };
+        if fits == 0 && !bytes.is_empty() {
+            return self.failed(inode, "write", ffi::SQLITE_FULL);
+        }
+        let written = bytes.get(..fits).unwrap_or(bytes);
+        put(&mut file.bytes, offset, written);
+        let grown = file.bytes.len() - size;
+        self.record(inode, Act::Write { offset: offset as u64, bytes: written.into() });
+        if matches!(fault, Some(Fault::FullAfter { .. }))
+            && let Some(Armed { fault: Fault::FullAfter { bytes: room }, .. }) = &mut self.armed
+        {
+            *room = room.saturating_sub(grown as u64);
+        }
+        if fits < bytes.len() { Err(ffi::SQLITE_FULL) } else { Ok(()) }
+    }
+
+    pub fn truncate(&mut self, inode: u64, size: usize) -> Answer<()> {
+        let fault = self.fault();
+        let file = self.file(inode)?;
+        if matches!(fault, Some(Fault::WriteFails | Fault::ReadOnly)) && !file.temporary {
+            return self.failed(inode, "truncate", ffi::SQLITE_IOERR_TRUNCATE);
+        }
+        file.bytes.resize(size, 0);
+        self.record(inode, Act::Truncate { size: size as u64 });
+        Ok(())
+    }
+
+    pub fn sync(&mut self, inode: u64) -> Answer<()> {
+        let (fault, ignored) = (self.fault(), self.ignores_syncs);
+        let file = self.file(inode)?;
+        if let Some(Fault::SyncFails { forgets }) = fault
+            && !file.temporary
+        {
+            self.record(inode, Act::SyncFailed { forgets });
+            return Err(ffi::SQLITE_IOERR_FSYNC);
+        }
+        let folder = file.new_in_folder;
+        file.new_in_folder = false;
+        self.record(inode, Act::Sync { folder, ignored });
+        Ok(())
+    }
+
+    pub fn delete(&mut self, name: &str, sync_folder: bool) -> Answer<()> {
+        let inode = *self.names.get(name).ok_or(ffi::SQLITE_IOERR_DELETE_NOENT)?;
+        if self.fault() == Some(Fault::ReadOnly) {
+            return self.failed(inode, "delete", ffi::SQLITE_IOERR_DELETE);
+        }
+        self.names.remove(name);
+        self.record(inode, Act::Delete { folder: sync_folder && !self.ignores_syncs });
+        self.forget_unused(inode);
+        Ok(())
+    }
+
+    /// Whether there is a file that is not empty: an empty one counts for nothing, as in SQLite's VFS for Unix.
+    pub fn exists(&self, name: &str) -> bool {
+        self.names.get(name).and_then(|it| self.files.get(it)).is_some_and(|it| !it.bytes.is_empty())
+    }
+
+    pub fn writable(&self, name: &str) -> bool {
+        self.names.contains_key(name) && self.fault() != Some(Fault::ReadOnly)
+    }
+
+    pub fn file(&mut self, inode: u64) -> Answer<&mut File> {
+        self.files.get_mut(&inode).ok_or(ffi::SQLITE_IOERR)
+    }
+
+    /// The fault that strikes the next operation.
+    fn fault(&self) -> Option<Fault> {
+        let next = self.boundary() + 1;
+        self.armed.as_ref().filter(|it| it.strikes.contains(&next)).map(|it| it.fault)
+    }
+
+    fn create(&mut self, name: Option<&str>, how: Opening) -> u64 {
+        let inode = self.number();
+        let file = File::new(name.unwrap_or("temporary").into(), Vec::new(), how.temporary, how.journal);
+        if let Some(name) = name {
+            self.names.insert(name.into(), inode);
+        }
+        self.files.insert(inode, file);
+        self.record(inode, Act::Create);
+        inode
+    }
+
+    fn record(&mut self, inode: u64, act: Act) {
+        if let Some(file) = self.files.get(&inode).filter(|it| !it.temporary) {
+            self.operations.push(Operation { file: file.name.clone(), inode, act });
+        }
+    }
+
+    fn failed(&mut self, inode: u64, tried: &'static str, code: c_int) -> Answer<()> {
+        self.record(inode, Act::Failed { tried });
+        Err(code)
+    }
+
+    fn forget_unused(&mut self, inode: u64) {
+        let named = self.files.get(&inode).is_some_and(|it| self.names.get(&it.name) == Some(&inode));
+        if !named {
+            self.files.retain(|it, file| *it != inode || file.open > 0);
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        number
+    }
+}
+
+impl File {
+    fn new(name: Arc<str>, bytes: Vec<u8>, temporary: bool, new_in_folder: bool) -> Self {
+        Self { name, bytes, temporary, new_in_folder, open: 0, locks: Locks::default(), sharing: None }
+    }
+
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// One leaves; the last one takes the shared memory along.
+    pub fn stop_sharing(&mut self, who: u64) {
+        if self.sharing.as_mut().is_some_and(|it| it.leave(who)) {
+            self.sharing = None;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Each fault gives SQLite's own error for it, loses nothing that was answered, and is over when it is lifted.
+
+use rusqlite::{Connection, OpenFlags, ffi};
+use trackside_powercut::{Act, Disk, Fault, Unsynced};
+
+use crate::story::{DATABASE, Settings, check, create, open, promised, tell};
+
+const WAL: Settings = Settings { journal: "wal", synchronous: "full" };
+
+/// SQLite's extended code of what went wrong.
+fn code<T>(answer: rusqlite::Result<T>) -> Option<i32> {
+    answer.err()?.sqlite_error().map(|it| it.extended_code)
+}
+
+fn count(db: &Connection) -> rusqlite::Result<i64> {
+    db.query_row("SELECT count(*) FROM entry", [], |row| row.get(0))
+}
+
+/// A disk with two transactions on it, and the connection that wrote them.
+fn begun(settings: Settings) -> (Disk, Connection) {
+    let disk = Disk::new();
+    let mut db = open(&disk, settings);
+    create(&db);
+    tell(&mut db, 1).unwrap();
+    tell(&mut db, 2).unwrap();
+    (disk, db)
+}
+
+/// The fault strikes a transaction; then it is lifted, and the same connection goes on.
+fn strikes(settings: Settings, fault: Fault, expected: i32) {
+    let (disk, mut db) = begun(settings);
+    disk.fail(fault);
+    assert_eq!(code(tell(&mut db, 3)), Some(expected), "{settings:?} {fault:?}");
+    disk.lift();
+    tell(&mut db, 3).unwrap();
+    assert_eq!(count(&db), Ok(9));
+    drop(db);
+    assert_eq!(check(disk.image(), settings, 4), Ok(()), "{settings:?} {fault:?}");
+}
+
+#[test]
+fn what_strikes_a_commit_has_its_own_code_and_the_connection_recovers() {
+    for journal in ["wal", "delete"] {
+        let settings = Settings { journal, synchronous: "full" };
+        strikes(settings, Fault::Full, ffi::SQLITE_FULL);
+        strikes(settings, Fault::FullAfter { bytes: 700 }, ffi::SQLITE_FULL);
+        strikes(settings, Fault::SyncFails { forgets: false }, ffi::SQLITE_IOERR_FSYNC);
+        strikes(settings, Fault::SyncFails { forgets: true }, ffi::SQLITE_IOERR_FSYNC);
+        strikes(settings, Fault::WriteFails, ffi::SQLITE_IOERR_WRITE);
+    }
+    strikes(WAL, Fault::ReadOnly, ffi::SQLITE_IOERR_WRITE);
+    strikes(Settings { journal: "delete", ..WAL }, Fault::ReadOnly, ffi::SQLITE_CANTOPEN);
+}
+
+#[test]
+fn a_disk_is_full_after_as_many_bytes_as_it_was_given() {
+    let (disk, mut db) = begun(WAL);
+    let size = |disk: &Disk| disk.image().files().map(|(_, bytes)| bytes.len()).sum::<usize>();
+    let before = size(&disk);
+    disk.fail(Fault::FullAfter { bytes: 100_000 });
+    let failed = (3..).find(|number| code(tell(&mut db, *number)) == Some(ffi::SQLITE_FULL)).unwrap();
+    assert!(failed > 5, "no transaction fitted: {failed}");
+    assert_eq!(size(&disk), before + 100_000, "the last write is done in part");
+    assert_eq!(count(&db), Ok((failed - 1) * 3), "reading goes on");
+    disk.lift();
+    tell(&mut db, failed).unwrap();
+}
+
+#[test]
+fn a_read_only_disk_is_read_and_not_written() {
+    for journal in ["wal", "delete"] {
+        let settings = Settings { journal, synchronous: "full" };
+        let (disk, db) = begun(settings);
+        // With the connection open, there is a WAL to be read; it is left as after a cut.
+        let disk = Disk::from_image(disk.after_cut_at(disk.boundary(), Unsynced::Kept));
+        drop(db);
+        disk.fail(Fault::ReadOnly);
+        let mut db = disk.open(DATABASE).unwrap();
+        assert_eq!(count(&db), Ok(6), "{journal}");
+        assert_eq!(code(tell(&mut db, 3)), Some(ffi::SQLITE_READONLY), "{journal}");
+        assert_eq!(
+            code(disk.open("new.db").and_then(|db| db.execute_batch("CREATE TABLE t (x)"))),
+            Some(ffi::SQLITE_CANTOPEN)
+        );
+        assert_eq!(disk.boundary(), 0);
+        disk.lift();
+        let mut another = open(&disk, settings);
+        tell(&mut another, 3).unwrap();
+        assert_eq!(count(&db), Ok(9), "{journal}: the reader sees what another wrote");
+    }
+}
+
+#[test]
+fn a_reader_shares_the_wal_of_a_writer_it_may_not_be() {
+    let (disk, mut db) = begun(WAL);
+    let reader =
+        Connection::open_with_flags_and_vfs(DATABASE, OpenFlags::SQLITE_OPEN_READ_ONLY, disk.vfs()).unwrap();
+    assert_eq!(count(&reader), Ok(6));
+    tell(&mut db, 3).unwrap();
+    assert_eq!(count(&reader), Ok(9));
+    assert_eq!(code(reader.execute("DELETE FROM entry", [])), Some(ffi::SQLITE_READONLY));
+}
+
+#[test]
+fn files_that_cannot_be_opened_or_read_say_so() {
+    let (disk, db) = begun(WAL);
+    disk.fail(Fault::Denied);
+    assert_eq!(code(disk.open(DATABASE)), Some(ffi::SQLITE_CANTOPEN));
+    assert_eq!(count(&db), Ok(6), "what is open stays open");
+    disk.lift();
+    let another = disk.open(DATABASE).unwrap();
+    disk.fail(Fault::ReadFails);
+    assert_eq!(code(count(&another)), Some(ffi::SQLITE_IOERR_READ));
+    disk.lift();
+    assert_eq!(count(&another), Ok(6));
+}
+
+#[test]
+fn a_page_that_was_changed_on_the_disk_is_noticed() {
+    let (disk, db) = begun(WAL);
+    drop(db);
+    let mut image = disk.image();
+    image.file_mut(DATABASE)[4096..8192].fill(0xAA);
+    assert!(check(image, WAL, 3).is_err());
+}
+
+/// One operation fails, each in its turn; the transaction it struck is tried again. Power may fail right after each answer.
+#[test]
+fn a_fault_at_any_one_operation_loses_nothing() {
+    let (disk, mut db) = begun(WAL);
+    let (from, start) = (disk.boundary(), disk.image());
+    (3..6).for_each(|number| tell(&mut db, number).unwrap());
+    let operations = disk.boundary() - from;
+    drop((disk, db));
+    for fault in [Fault::Full, Fault::WriteFails, Fault::SyncFails { forgets: true }] {
+        let mut struck = 0;
+        for operation in 1..=operations {
+            let disk = Disk::from_image(start.clone());
+            let mut db = open(&disk, WAL);
+            disk.fail_only_at(operation, fault);
+            let mut answered = vec![0, 0, 0];
+            for number in 3..6 {
+                if tell(&mut db, number).is_err() {
+                    tell(&mut db, number).unwrap();
+                }
+                answered.push(disk.boundary());
+            }
+            let failed = |act: &Act| matches!(act, Act::Failed { .. } | Act::SyncFailed { .. });
+            struck += disk.operations().iter().filter(|it| failed(&it.act)).count();
+            for (at, how) in disk.cuts(1).filter(|(at, _)| answered.contains(at)) {
+                let found = check(disk.after_cut_at(at, how), WAL, promised(&answered, at));
+                assert_eq!(found, Ok(()), "{fault:?} at {operation}, cut at {at}, {how:?}");
+            }
+        }
+        assert!(struck > 3, "{fault:?} struck {struck} times");
+    }
+}
