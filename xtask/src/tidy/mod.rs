@@ -5,6 +5,7 @@
 
 mod arrows;
 mod links;
+mod lints;
 mod markers;
 mod purity;
 mod spec;
@@ -48,6 +49,7 @@ pub fn all(tree: &Tree) -> Vec<Finding> {
         words::check,
         markers::check,
         links::check,
+        lints::check,
         spec::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
