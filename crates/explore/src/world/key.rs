@@ -63,7 +63,7 @@ pub(crate) fn render(cone: &Cone, scene: &Scene, ids: &Ids) -> Vec<Written> {
             page.entity(looked, entity);
             for name in &looked.moved {
                 let group = GroupKey { of: entity.key.clone(), name: name.clone() };
-                match scene.view.group(&group).and_then(|it| it.moved_at) {
+                match scene.view.group(&group).here().and_then(|it| it.moved_at) {
                     Some(at) => page.moment(at),
                     None => page.mark(b'-'),
                 }
