@@ -66,39 +66,59 @@ fn digest(files: &[(String, String)]) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// All definitions that a store knows, compiled, older versions first.
-pub(crate) fn law_of(known: &[Definition]) -> Result<Law, CatalogError> {
-    let mut by_version: BTreeMap<(Name, u32), &Definition> = BTreeMap::new();
-    for definition in known {
-        by_version.insert((definition.pack.clone(), definition.version), definition);
-    }
-    let mut law = Law::default();
-    for definition in by_version.values() {
-        let (pack, _) = PackSource { files: definition.files.clone() }.compile()?;
-        law.add(Arc::new(pack));
-    }
-    Ok(law)
+/// The packs that a project knows, compiled, every version of each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalog {
+    packs: BTreeMap<(Name, u32), (Arc<Pack>, Arc<Definition>)>,
 }
 
-/// What must be added to what is known so that these packs are in force.
-pub(crate) fn newcomers(known: &[Definition], packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
-    let mut new = Vec::new();
-    for source in packs {
-        let (_, definition) = source.compile()?;
-        let versions = known.iter().filter(|it| it.pack == definition.pack);
-        let newest = versions.clone().map(|it| it.version).max();
-        let same = versions.clone().find(|it| it.version == definition.version);
-        match (same, newest) {
-            (Some(same), _) if same.digest == definition.digest => {}
-            (Some(_), _) => {
-                return Err(CatalogError::SameVersion { pack: definition.pack, version: definition.version });
-            }
-            (None, Some(newest)) if definition.version < newest => {
-                let Definition { pack, version, .. } = definition;
-                return Err(CatalogError::Older { pack, version, newest });
-            }
-            (None, _) => new.push(definition),
+impl Catalog {
+    /// What a store knows.
+    pub fn of(known: Vec<Definition>) -> Result<Self, CatalogError> {
+        let mut catalog = Self::default();
+        for definition in known {
+            let (pack, definition) = PackSource { files: definition.files }.compile()?;
+            catalog.add(pack, definition);
         }
+        Ok(catalog)
     }
-    Ok(new)
+
+    fn add(&mut self, pack: Pack, definition: Definition) {
+        let key = (pack.name.clone(), pack.version);
+        self.packs.insert(key, (Arc::new(pack), Arc::new(definition)));
+    }
+
+    /// Everything in it, older versions first: running entities stay on theirs.
+    pub fn law(&self) -> Law {
+        let mut law = Law::default();
+        for (pack, _) in self.packs.values() {
+            law.add(pack.clone());
+        }
+        law
+    }
+
+    /// Takes packs in; those that were not known, and must be stored.
+    pub fn take(&mut self, packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
+        let mut new = Vec::new();
+        for source in packs {
+            let (pack, definition) = source.compile()?;
+            let of_it = || self.packs.iter().filter(|((name, _), _)| *name == pack.name);
+            let newest = of_it().map(|((_, version), _)| *version).max();
+            let same = self.packs.get(&(pack.name.clone(), pack.version)).map(|(_, it)| it);
+            match (same, newest) {
+                (Some(same), _) if same.digest == definition.digest => {}
+                (Some(_), _) => {
+                    return Err(CatalogError::SameVersion { pack: pack.name, version: pack.version });
+                }
+                (None, Some(newest)) if pack.version < newest => {
+                    return Err(CatalogError::Older { version: pack.version, pack: pack.name, newest });
+                }
+                (None, _) => {
+                    new.push(definition.clone());
+                    self.add(pack, definition);
+                }
+            }
+        }
+        Ok(new)
+    }
 }

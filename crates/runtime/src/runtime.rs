@@ -1,7 +1,7 @@
 //! A project that is running.
 
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -12,7 +12,7 @@ use trackside_lifecycle::time::Span;
 use trackside_store::{Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
-use crate::catalog::{self, CatalogError, PackSource};
+use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::clock::Clock;
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
@@ -76,14 +76,15 @@ pub struct Runtime {
     shared: Arc<Shared>,
     threads: Option<Threads>,
     options: Options,
+    catalog: Mutex<Catalog>,
 }
 
 impl Runtime {
     /// Starts on a store, with packs that are installed if they are new.
     pub fn start(store: Arc<dyn Store>, packs: &[PackSource], options: Options) -> Result<Self, StartError> {
         let mut reader = store.reader()?;
-        let known = reader.definitions()?;
-        let law = Arc::new(catalog::law_of(&known)?);
+        let mut catalog = Catalog::of(reader.definitions()?)?;
+        let law = Arc::new(catalog.law());
         let shared = Arc::new(Shared::new(store.clone(), law.clone(), Feed::new()));
         let committer = Committer::new(store.journal()?)?;
         let flusher = Flusher::new(store.projector()?, options.keys_last)?;
@@ -96,8 +97,9 @@ impl Runtime {
         let (work, waiting) = sync_channel(options.queue.max(1));
         let threads = Threads::start(&shared, &wiring, waiting, (decider, unpublished, committer, flusher))?;
         let gateway = Gateway::new(work, shared.clone(), options.most_behind);
-        let runtime = Self { gateway: Some(gateway), shared, threads: Some(threads), options };
-        runtime.install_after(known, packs)?;
+        let catalog = Mutex::new(std::mem::take(&mut catalog));
+        let runtime = Self { gateway: Some(gateway), shared, threads: Some(threads), options, catalog };
+        runtime.install(packs)?;
         Ok(runtime)
     }
 
@@ -136,21 +138,13 @@ impl Runtime {
 
     /// Takes packs into force, beside the versions that running entities live by.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
-        let known = self.shared.read(|it| it.definitions())?;
-        self.install_after(known, packs)
-    }
-
-    fn install_after(
-        &self,
-        mut known: Vec<Definition>,
-        packs: &[PackSource],
-    ) -> Result<Vec<Definition>, StartError> {
-        let new = catalog::newcomers(&known, packs)?;
-        known.extend(new.iter().cloned());
-        let law = Arc::new(catalog::law_of(&known)?);
+        let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut with = catalog.clone();
+        let new = with.take(packs)?;
         let (ticket, pending) = oneshot::channel();
-        self.gateway()?.hand_in(Work::Law(law, new.clone(), ticket))?;
+        self.gateway()?.hand_in(Work::Law(Arc::new(with.law()), new.clone(), ticket))?;
         Pending(pending).wait()?;
+        *catalog = with;
         Ok(new)
     }
 

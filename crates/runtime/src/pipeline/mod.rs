@@ -11,8 +11,8 @@ mod tail;
 mod threads;
 mod timers;
 
-pub(crate) use committer::{Committed, Committer};
-pub(crate) use decider::{Decider, Limits, Turn};
+pub(crate) use committer::Committer;
+pub(crate) use decider::Limits;
 pub(crate) use flusher::Flusher;
 pub(crate) use recovery::recover;
 pub(crate) use threads::{Threads, Wiring};

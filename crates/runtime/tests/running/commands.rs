@@ -1,0 +1,141 @@
+//! What callers are told.
+
+use std::sync::Arc;
+
+use trackside_lifecycle::time::Span;
+use trackside_runtime::{Answer, Failure, Options};
+use trackside_store::memory::Memory;
+
+use crate::ground::*;
+
+#[test]
+fn an_accepted_command_is_seen_by_whoever_was_told() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    let done = accepted(&runtime, fire(ada(), "mission.task/T-1", "start", plan()));
+    assert_eq!(done.entity.as_ref().unwrap().state, *"IN_PROGRESS");
+    assert_eq!(entity(&runtime, "mission.task/T-1").state, *"IN_PROGRESS");
+    assert_eq!(done.entry().unwrap().trigger, *"start");
+}
+
+#[test]
+fn a_refused_command_changes_nothing() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    let (seq, before) = (runtime.seq(), entity(&runtime, "mission.task/T-1"));
+    assert_eq!(
+        refused(&runtime, fire(ada(), "mission.task/T-1", "start", serde_json::json!({}))),
+        "requirement-missing"
+    );
+    assert_eq!((runtime.seq(), entity(&runtime, "mission.task/T-1")), (seq, before));
+}
+
+#[test]
+fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
+    let runtime = started(Arc::new(Memory::new()), Options { cached_entities: 1, ..manual() });
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    let start = || keyed(fire(ada(), "mission.task/T-1", "start", plan()), "k-1");
+    let first = accepted(&runtime, start());
+    for round in 0..3 {
+        let Answer::Replayed { first: seq, entries, .. } = runtime.gateway().unwrap().ask(start()).unwrap()
+        else {
+            panic!("it was done again")
+        };
+        assert_eq!((seq, entries as usize), (first.entries[0].seq, first.entries.len()));
+        if round == 0 {
+            while runtime.lag() > 0 {
+                std::thread::yield_now();
+            }
+            // Something else is decided, so that what is written is let go.
+            assigned(&runtime, "T-2");
+        }
+    }
+    let other = keyed(fire(ada(), "mission.task/T-2", "start", plan()), "k-1");
+    assert_eq!(refused(&runtime, other), "idempotency-conflict");
+}
+
+#[test]
+fn an_atomic_batch_is_done_as_a_whole_or_not_at_all() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    assigned(&runtime, "T-2");
+    let start = |id: &str, with| fire(ada(), &format!("mission.task/{id}"), "start", with);
+    let gateway = runtime.gateway().unwrap();
+    let half = vec![start("T-1", plan()), start("T-2", serde_json::json!({}))];
+    let answers = gateway.submit_atomic(half).unwrap().wait().unwrap();
+    assert!(answers.iter().all(|it| matches!(it, Answer::Refused(_))), "{answers:?}");
+    assert_eq!(entity(&runtime, "mission.task/T-1").state, *"ASSIGNED");
+    let answers =
+        gateway.submit_atomic(vec![start("T-1", plan()), start("T-2", plan())]).unwrap().wait().unwrap();
+    assert!(answers.iter().all(|it| matches!(it, Answer::Accepted(_))), "{answers:?}");
+    assert_eq!(entity(&runtime, "mission.task/T-2").state, *"IN_PROGRESS");
+}
+
+#[test]
+fn a_full_queue_sends_callers_away() {
+    let runtime = started(Arc::new(Memory::new()), Options { queue: 1, ..manual() });
+    team(&runtime);
+    let gateway = runtime.gateway().unwrap();
+    // The decider is kept busy, so that the queue stays full.
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let _busy = gateway.look(move |_, _, _| wait.lock().unwrap().recv().ok()).unwrap();
+    let mut overloaded = None;
+    for _ in 0..100 {
+        if let Err(failure) = gateway.look(|_, _, _| ()) {
+            overloaded = Some(failure);
+            break;
+        }
+    }
+    assert!(matches!(overloaded, Some(Failure::Overloaded(_))), "{overloaded:?}");
+    drop(go);
+}
+
+#[test]
+fn after_a_stop_callers_are_told_so() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    let gateway = runtime.gateway().unwrap().clone();
+    runtime.stop();
+    assert_eq!(gateway.look(|_, _, _| ()).err(), Some(Failure::Stopped));
+}
+
+#[test]
+fn a_follower_gets_every_entry_once_and_in_order() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    let mut follower = runtime.follow(0);
+    team(&runtime);
+    let rt = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut seen = Vec::new();
+    for n in 0..300 {
+        assigned(&runtime, &format!("T-{n}"));
+        if n % 50 == 0 {
+            seen.extend(rt.block_on(follower.next()).unwrap().iter().map(|it| it.seq));
+        }
+    }
+    while (seen.len() as u64) < runtime.seq() {
+        seen.extend(rt.block_on(follower.next()).unwrap().iter().map(|it| it.seq));
+    }
+    assert_eq!(seen, (1..=runtime.seq()).collect::<Vec<_>>());
+}
+
+#[test]
+fn moving_the_clock_fires_each_timer_at_its_moment() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    plant(&runtime, "mission.approval/A-1", "PENDING", serde_json::json!({ "justification": "It costs" }));
+    let before = entity(&runtime, "mission.approval/A-1");
+    let due = before.timers.iter().filter_map(|(_, it)| it.due).min().expect("a clock runs");
+    let gateway = runtime.gateway().unwrap();
+    let early = trackside_lifecycle::time::Timestamp(due.0 - 1);
+    assert_eq!(gateway.advance(early).unwrap().wait(), Ok(early));
+    assert_eq!(entity(&runtime, "mission.approval/A-1"), before, "nothing was due");
+    let late = due.plus(Span::seconds(3_600));
+    gateway.advance(late).unwrap().wait().unwrap();
+    let mut fired = runtime.follow(before.seq);
+    let rt = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let entries = rt.block_on(fired.next()).unwrap();
+    assert_eq!(entries[0].at, due, "{:?}", entries[0]);
+}

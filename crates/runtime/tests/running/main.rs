@@ -1,0 +1,13 @@
+//! A project that runs: commands, commits, restarts, time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests stop at the first surprise"
+)]
+
+mod commands;
+mod ground;
+mod restarts;
