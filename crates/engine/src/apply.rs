@@ -82,6 +82,11 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
             }
             change(entity, changes, at);
         }
+        Event::Migrated { to, definition, changes, .. } => {
+            entity.definition = *definition;
+            rename(entity, to);
+            change(entity, changes, at);
+        }
         Event::FieldsChanged { changes }
         | Event::TimeoutWarned { changes, .. }
         | Event::TimerFired { changes, .. }
@@ -154,6 +159,28 @@ fn leave(entity: &mut Entity, at: Timestamp) {
 fn enter(entity: &mut Entity, state: &Name, at: Timestamp) {
     entity.state = state.clone();
     entity.state_entered_at = at;
+    match entity.stays.iter_mut().find(|it| it.state == *state) {
+        Some(stay) => stay.visits = stay.visits.saturating_add(1),
+        None => entity.stays.push(Stay { state: state.clone(), visits: 1, spent: Default::default() }),
+    }
+}
+
+/// Its state has another name: the present visit and its time go on under it.
+fn rename(entity: &mut Entity, state: &Name) {
+    if entity.state == *state {
+        return;
+    }
+    let other = entity.stays.iter().any(|it| it.state == *state);
+    if let Some(stay) = entity.stays.iter_mut().find(|it| it.state == entity.state) {
+        if stay.visits <= 1 && stay.spent.0 == 0 && !other {
+            stay.state = state.clone();
+            entity.state = state.clone();
+            return;
+        }
+        stay.visits = stay.visits.saturating_sub(1);
+    }
+    entity.stays.retain(|it| it.visits > 0 || it.spent.0 > 0);
+    entity.state = state.clone();
     match entity.stays.iter_mut().find(|it| it.state == *state) {
         Some(stay) => stay.visits = stay.visits.saturating_add(1),
         None => entity.stays.push(Stay { state: state.clone(), visits: 1, spent: Default::default() }),

@@ -1,5 +1,6 @@
 //! What is asked.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -7,6 +8,7 @@ use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
 
 use crate::actor::Actor;
+use crate::event::Entry;
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::project::ProjectChange;
@@ -61,10 +63,36 @@ pub enum Ask {
     },
     /// Puts an entity into a state as it is: imports and tests.
     Plant(Plant),
+    /// An entity is to live by another version of its definition.
+    Migrate(Migrate),
+    /// A migration is taken back; `migration` is its entry, as the journal has it.
+    UndoMigration {
+        entity: EntityKey,
+        migration: Box<Entry>,
+    },
     /// Settings, zone or people of the project become others.
     Configure(ProjectChange),
     /// A version of a pack comes into force.
     Install(Install),
+}
+
+/// How an entity gets to another version of its definition. One mapping does for many entities.
+#[derive(Clone, Debug)]
+pub struct Migrate {
+    pub entity: EntityKey,
+    /// The version it is to live by.
+    pub to: u32,
+    /// State to its name there, where that is another one.
+    pub states: BTreeMap<Name, Name>,
+    /// What becomes of fields that are not set or cannot stay as they are: a value, or null for the default
+    /// or nothing. Fields that fit stay whatever is said here.
+    pub fields: Fields,
+}
+
+impl Migrate {
+    pub fn new(entity: EntityKey, to: u32) -> Self {
+        Self { entity, to, states: BTreeMap::new(), fields: Fields::default() }
+    }
 }
 
 /// A pack as it was loaded.
@@ -147,7 +175,9 @@ impl Command {
             | Ask::Due { entity, .. }
             | Ask::Settle { entity, .. }
             | Ask::Correct { entity, .. }
-            | Ask::Inspect { entity } => entity,
+            | Ask::Inspect { entity }
+            | Ask::UndoMigration { entity, .. } => entity,
+            Ask::Migrate(migrate) => &migrate.entity,
             Ask::Plant(plant) => &plant.entity,
             Ask::Fire(fire) => &fire.entity,
         })
@@ -211,6 +241,19 @@ impl Command {
                 digest.text("plant");
                 digest.text(plant.state.as_deref().unwrap_or_default());
                 Some(&plant.fields)
+            }
+            Ask::Migrate(migrate) => {
+                digest.text(&format!("migrate {}", migrate.to));
+                for (from, to) in &migrate.states {
+                    digest.text(from);
+                    digest.text(to);
+                }
+                digest.text("fields");
+                Some(&migrate.fields)
+            }
+            Ask::UndoMigration { migration, .. } => {
+                digest.text(&format!("undo {}", migration.seq));
+                None
             }
             Ask::Configure(change) => {
                 digest.text("configure");

@@ -34,6 +34,9 @@ pub struct Content {
     /// Before and after, of a field that names who is assigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<(Value, Value)>,
+    /// What takes a migration back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Box<Changes>>,
     /// Places that the entity itself took, each with where it stood among the changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<(usize, Reranked)>,
@@ -63,6 +66,9 @@ impl Entry {
         if let Event::Assigned { before, after, .. } = &mut self.event {
             content.values = Some((std::mem::take(before), std::mem::take(after)));
         }
+        if let Event::Migrated { undo, .. } = &mut self.event {
+            content.undo = undo.take();
+        }
         let own = |it: &Reranked| matches!(it, Reranked::Placed { entity, place: Some(_), .. } if *entity == self.entity);
         if self.reranked.iter().any(own) {
             let all = std::mem::take(&mut self.reranked);
@@ -80,7 +86,8 @@ impl Entry {
 
     /// Puts them back.
     pub fn rejoin(&mut self, content: Content) {
-        let Content { reason, fields, tallies, same, words: said, with: given, values, places } = content;
+        let Content { reason, fields, tallies, same, words: said, with: given, values, undo: back, places } =
+            content;
         self.reason = reason;
         if let Some(changes) = self.event.changes_mut() {
             (changes.fields, changes.tallies, changes.same) = (fields, tallies, same);
@@ -93,6 +100,9 @@ impl Entry {
         }
         if let (Event::Assigned { before, after, .. }, Some(values)) = (&mut self.event, values) {
             (*before, *after) = values;
+        }
+        if let Event::Migrated { undo, .. } = &mut self.event {
+            *undo = back;
         }
         for (n, change) in places {
             self.reranked.insert(n.min(self.reranked.len()), change);

@@ -178,6 +178,16 @@ pub enum Event {
         definition: u32,
         changes: Changes,
     },
+    /// It lives by another version of its definition from then on. Its time in its state goes on, under the new name.
+    Migrated {
+        from: Name,
+        to: Name,
+        from_definition: u32,
+        definition: u32,
+        changes: Changes,
+        /// What takes it back; not needed to replay it.
+        undo: Option<Box<Changes>>,
+    },
     /// Settings, zone or people of the project changed: told under [`project_key`](crate::project::project_key).
     ProjectChanged {
         change: Box<ProjectChange>,
@@ -269,6 +279,7 @@ pub const EVENTS: &[&str] = &[
     "VIOLATION",
     "VIOLATION_CLEARED",
     "STATE_CORRECTED",
+    "MIGRATED",
     "PROJECT_CHANGED",
     "PACK_INSTALLED",
 ];
@@ -299,6 +310,7 @@ impl Event {
             Self::ViolationFound { .. } => "VIOLATION",
             Self::ViolationCleared { .. } => "VIOLATION_CLEARED",
             Self::Corrected { .. } => "STATE_CORRECTED",
+            Self::Migrated { .. } => "MIGRATED",
             Self::ProjectChanged { .. } => "PROJECT_CHANGED",
             Self::PackInstalled { .. } => "PACK_INSTALLED",
         }
@@ -314,7 +326,8 @@ impl Event {
             | Self::LimitWarned { changes, .. }
             | Self::LeaseRenewed { changes, .. }
             | Self::LeaseLost { changes, .. }
-            | Self::Corrected { changes, .. } => Some(changes),
+            | Self::Corrected { changes, .. }
+            | Self::Migrated { changes, .. } => Some(changes),
             _ => None,
         }
     }
@@ -329,7 +342,8 @@ impl Event {
             | Self::LimitWarned { changes, .. }
             | Self::LeaseRenewed { changes, .. }
             | Self::LeaseLost { changes, .. }
-            | Self::Corrected { changes, .. } => Some(changes),
+            | Self::Corrected { changes, .. }
+            | Self::Migrated { changes, .. } => Some(changes),
             _ => None,
         }
     }
@@ -397,6 +411,9 @@ impl Event {
             }
             Self::ViolationCleared { rule } => json!({ "rule": rule }),
             Self::Corrected { changes, .. } => json!({ "fields": fields(changes) }),
+            Self::Migrated { from_definition, definition, changes, .. } => {
+                json!({ "fromDefinition": from_definition, "definition": definition, "fields": fields(changes) })
+            }
             Self::ProjectChanged { change } => change.to_json(),
             Self::PackInstalled { pack, version, digest } => {
                 json!({ "pack": pack, "version": version, "digest": digest })
@@ -424,6 +441,7 @@ impl Entry {
             Event::Notified { message, .. } | Event::AlertRaised { message, .. } => *message = Arc::from(""),
             Event::EvidenceKept { sent, .. } => *sent = Arc::from("{}"),
             Event::Erased { kept } => *kept = Fields::default(),
+            Event::Migrated { undo, .. } => *undo = None,
             Event::EffectRequested { with, .. } => *with = Fields::default(),
             Event::Assigned { before, after, .. } => (*before, *after) = (Value::Null, Value::Null),
             Event::ViolationFound { message, evidence, .. } => {
@@ -469,7 +487,7 @@ impl Entry {
     pub fn edge(&self) -> (Option<&Name>, Option<&Name>) {
         match &self.event {
             Event::Created { state, .. } => (None, Some(state)),
-            Event::Transitioned { from, to, .. } => (Some(from), Some(to)),
+            Event::Transitioned { from, to, .. } | Event::Migrated { from, to, .. } => (Some(from), Some(to)),
             Event::Corrected { from, to, .. } => (from.as_ref(), Some(to)),
             _ => (None, None),
         }

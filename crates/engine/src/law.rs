@@ -48,6 +48,16 @@ impl Law {
         versions.iter().find(|it| it.version == version).or(versions.last())
     }
 
+    /// Exactly this version.
+    pub fn version(&self, lifecycle: &Name, version: u32) -> Option<&Arc<Lifecycle>> {
+        self.lifecycles.get(lifecycle)?.iter().rfind(|it| it.version == version)
+    }
+
+    /// The versions there are, in the order they were added.
+    pub fn versions(&self, lifecycle: &Name) -> impl Iterator<Item = u32> {
+        self.lifecycles.get(lifecycle).into_iter().flatten().map(|it| it.version)
+    }
+
     pub fn pack(&self, name: &str) -> Option<&Arc<Pack>> {
         self.packs.get(name)
     }

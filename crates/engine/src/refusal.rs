@@ -28,6 +28,10 @@ pub struct Refusal {
 pub const CODES: &[(&str, &str)] = &[
     ("already-exists", "an entity with this id exists, and creating it again is not allowed now"),
     ("always-refused", "a state that must move on by itself cannot"),
+    (
+        "cannot-migrate",
+        "the entity does not fit the other version of its definition, or the way back is closed",
+    ),
     ("effect-settled", "this effect was answered before, or never asked for"),
     ("evaluation-failed", "an expression of the definition could not be answered"),
     ("final-state", "the entity is in a state with no way out"),
@@ -54,6 +58,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("unknown-pack", "there is no such pack, or not in this version"),
     ("unknown-slot", "the lifecycle has no such slot"),
     ("unknown-state", "the lifecycle has no such state"),
+    ("unknown-version", "the lifecycle has no such version"),
     ("version-mismatch", "the entity has changed since it was read"),
 ];
 

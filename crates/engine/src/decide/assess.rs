@@ -209,7 +209,7 @@ impl Decider<'_> {
         }
     }
 
-    fn checks(
+    pub fn checks(
         &self,
         scope: &Scope<'_>,
         checks: &[Check],
@@ -239,7 +239,13 @@ impl Decider<'_> {
         Ok(())
     }
 
-    fn required(&self, scope: &Scope<'_>, required: &[(Name, String)], label: &str, unmet: &mut Vec<Unmet>) {
+    pub fn required(
+        &self,
+        scope: &Scope<'_>,
+        required: &[(Name, String)],
+        label: &str,
+        unmet: &mut Vec<Unmet>,
+    ) {
         for (name, message) in required {
             let value = scope.field(name);
             if !value.is_blank() {

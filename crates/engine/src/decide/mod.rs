@@ -21,7 +21,9 @@ mod heartbeat;
 mod inspect;
 mod invariants;
 mod lease;
+mod migrate;
 mod plan;
+mod regroup;
 mod request;
 mod rerank;
 mod resumed;
@@ -242,6 +244,10 @@ impl<'a> Decider<'a> {
                 self.plant(plant, request(&plant.fields))?;
                 return Ok(());
             }
+            Ask::Migrate(migrate) => self.migrate(migrate, &request(&Fields::default()))?,
+            Ask::UndoMigration { entity, migration } => {
+                self.undo_migration(entity, migration, &request(&Fields::default()))?;
+            }
             Ask::Configure(change) => return self.configure(change, &request(&Fields::default())),
             Ask::Install(install) => return self.install(install, &request(&Fields::default())),
         }
@@ -448,6 +454,7 @@ fn grows(event: &Event) -> bool {
         | Event::Transitioned { .. }
         | Event::FieldsChanged { .. }
         | Event::Corrected { .. }
+        | Event::Migrated { .. }
         | Event::LeaseLost { .. } => true,
         Event::TimeoutWarned { changes, .. } | Event::LimitWarned { changes, .. } => {
             !changes.fields.is_empty()

@@ -29,7 +29,7 @@ pub(super) fn steps(timer: &Timer) -> Vec<(u32, Step)> {
     steps
 }
 
-fn due(state: &TimerState, timer: &Timer) -> Option<Timestamp> {
+pub(super) fn due(state: &TimerState, timer: &Timer) -> Option<Timestamp> {
     let since = state.running_since?;
     let (percent, _) = *steps(timer).get(state.step as usize)?;
     let left = Span(state.length.percent(percent).0.saturating_sub(state.spent.0));
@@ -132,7 +132,7 @@ impl Decider<'_> {
         Ok(changes)
     }
 
-    fn start(&self, scope: &Scope<'_>, timer: &Timer) -> Result<Option<TimerState>, Stop> {
+    pub fn start(&self, scope: &Scope<'_>, timer: &Timer) -> Result<Option<TimerState>, Stop> {
         let now = scope.around.now;
         match &timer.kind {
             TimerKind::After(after) => {

@@ -36,6 +36,8 @@ pub(crate) fn asked(command: &Command) -> String {
         }
         Ask::Inspect { entity } => format!("inspect {entity}"),
         Ask::Plant(plant) => format!("plant {}", plant.entity),
+        Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
+        Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),
         Ask::Configure(change) => format!("configure {}", change.to_json()),
         Ask::Install(install) => format!("install {}", install.pack),
     };

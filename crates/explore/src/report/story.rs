@@ -146,6 +146,8 @@ fn asked(command: &Command) -> String {
         Ask::Correct { entity, .. } => format!("corrects {entity}"),
         Ask::Inspect { entity } => format!("inspects {entity}"),
         Ask::Plant(plant) => format!("puts {} in place", plant.entity),
+        Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
+        Ask::UndoMigration { entity, .. } => format!("takes the migration of {entity} back"),
         Ask::Configure(_) => "changes the project".to_owned(),
         Ask::Install(install) => format!("installs {}", install.pack),
     }
