@@ -61,6 +61,11 @@ pub enum Ask {
     Inspect {
         entity: EntityKey,
     },
+    /// What was kept of an entity was not what the journal says, and has been made so again.
+    Mend {
+        entity: EntityKey,
+        found: Arc<str>,
+    },
     /// Puts an entity into a state as it is: imports and tests.
     Plant(Plant),
     /// An entity is to live by another version of its definition.
@@ -176,6 +181,7 @@ impl Command {
             | Ask::Settle { entity, .. }
             | Ask::Correct { entity, .. }
             | Ask::Inspect { entity }
+            | Ask::Mend { entity, .. }
             | Ask::UndoMigration { entity, .. } => entity,
             Ask::Migrate(migrate) => &migrate.entity,
             Ask::Plant(plant) => &plant.entity,
@@ -235,6 +241,11 @@ impl Command {
             }
             Ask::Inspect { .. } => {
                 digest.text("inspect");
+                None
+            }
+            Ask::Mend { found, .. } => {
+                digest.text("mend");
+                digest.text(found);
                 None
             }
             Ask::Plant(plant) => {

@@ -9,6 +9,7 @@ use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
 
 use crate::answer::{Answer, Failure, Pending};
+use crate::pipeline::SweepReport;
 use crate::shared::{Figures, Shared};
 use crate::work::Work;
 
@@ -68,6 +69,13 @@ impl Gateway {
     pub fn advance(&self, to: Timestamp) -> Result<Pending<Timestamp>, Failure> {
         let (ticket, pending) = oneshot::channel();
         self.hand_in(Work::Advance(to, ticket))?;
+        Ok(Pending(pending))
+    }
+
+    /// Looks at every entity for what is broken, and repairs what its definition says how to.
+    pub fn sweep(&self) -> Result<Pending<SweepReport>, Failure> {
+        let (ticket, pending) = oneshot::channel();
+        self.hand_in(Work::Sweep(ticket))?;
         Ok(Pending(pending))
     }
 

@@ -17,5 +17,6 @@ pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
 pub use feed::Follower;
 pub use gateway::Gateway;
+pub use pipeline::SweepReport;
 pub use runtime::{Options, Runtime, StartError};
 pub use shared::Figures;

@@ -16,7 +16,7 @@ use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::clock::Clock;
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
-use crate::pipeline::{Committer, Flusher, Limits, Threads, Wiring, recover};
+use crate::pipeline::{Committer, Flusher, Limits, Threads, Wiring, catch_up, recover};
 use crate::shared::{Figures, Shared};
 use crate::work::Work;
 
@@ -38,6 +38,8 @@ pub struct Options {
     pub behind_entries: usize,
     /// Entries that projections may be behind before callers are sent away.
     pub most_behind: u64,
+    /// How often every entity is looked at; never, if there is none.
+    pub sweep_every: Option<Span>,
     /// How long idempotency keys are kept.
     pub keys_last: Span,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             behind: Duration::from_millis(200),
             behind_entries: 20_000,
             most_behind: 500_000,
+            sweep_every: Some(Span::seconds(30)),
             keys_last: Span(25 * 60 * 60 * 1_000),
         }
     }
@@ -82,17 +85,29 @@ pub struct Runtime {
 impl Runtime {
     /// Starts on a store, with packs that are installed if they are new.
     pub fn start(store: Arc<dyn Store>, packs: &[PackSource], options: Options) -> Result<Self, StartError> {
+        Self::start_telling(store, packs, options, &mut |_, _| {})
+    }
+
+    /// The same, telling how far it has come with what must be caught up: entries done, entries in all.
+    pub fn start_telling(
+        store: Arc<dyn Store>,
+        packs: &[PackSource],
+        options: Options,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self, StartError> {
         let mut reader = store.reader()?;
         let mut catalog = Catalog::of(reader.definitions()?)?;
         let law = Arc::new(catalog.law());
         let shared = Arc::new(Shared::new(store.clone(), law.clone(), Feed::new()));
         let committer = Committer::new(store.journal()?)?;
-        let flusher = Flusher::new(store.projector()?, options.keys_last)?;
+        let mut flusher = Flusher::new(store.projector()?, options.keys_last)?;
         let wiring = options.wiring();
+        catch_up(&law, store.as_ref(), &mut flusher, wiring.limits, told)?;
         let head = reader.head()?.chain.seq;
         let (mut decider, unpublished) =
             recover(law, reader, options.clock.clone(), wiring.limits, flusher.written())?;
         decider.resumed(options.clock.now());
+        decider.sweep_every(options.sweep_every);
         shared.begin(head, flusher.written());
         let (work, waiting) = sync_channel(options.queue.max(1));
         let threads = Threads::start(&shared, &wiring, waiting, (decider, unpublished, committer, flusher))?;
@@ -192,6 +207,7 @@ impl Options {
             batch: self.batch.max(1),
             behind: self.behind,
             behind_entries: self.behind_entries,
+            sweep: self.sweep_every,
         }
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use trackside_engine::command::Command;
+use trackside_engine::entity::Entity;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::Definition;
 
 use crate::answer::{Answer, Failure};
+use crate::pipeline::SweepReport;
 
 pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
 
@@ -25,6 +27,10 @@ pub(crate) enum Work {
     Look(Question, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all that became due has been done.
     Advance(Timestamp, Ticket<Timestamp>),
+    /// Looks at everything once.
+    Sweep(Ticket<SweepReport>),
+    /// An entity as the journal says it is, and what was found instead.
+    Mend(Arc<Entity>, Arc<str>, Ticket<Answer>),
     /// Nothing more will be asked.
     Stop,
     /// Definitions that are in force from here on.
@@ -39,6 +45,8 @@ impl fmt::Debug for Work {
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(to, _) => write!(f, "advance to {to}"),
             Self::Law(..) => f.write_str("definitions"),
+            Self::Sweep(_) => f.write_str("sweep"),
+            Self::Mend(entity, ..) => write!(f, "mend {}", entity.key),
             Self::Stop => f.write_str("stop"),
         }
     }

@@ -11,6 +11,7 @@ use super::{Decider, Stop};
 use crate::actor::{Actor, ActorKind};
 use crate::command::What;
 use crate::entity::Entity;
+use crate::event::{Changes, Event};
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
@@ -48,6 +49,39 @@ impl Decider<'_> {
                 self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
             }
         }
+        self.find_its_places(key)
+    }
+
+    /// Places that are not what they should be, since a setting or a definition has changed: an entry is written that
+    /// can carry how they change.
+    fn find_its_places(&mut self, key: &EntityKey) -> Result<(), Stop> {
+        let own = std::slice::from_ref(key);
+        if !self.draft.entries.is_empty() || self.reranked(own, own)?.is_empty() {
+            return Ok(());
+        }
+        let condition = Name::new("rankings");
+        let request = Request::engine(ActorKind::System, Fields::default(), condition.clone(), None);
+        let event = Event::FieldsChanged { changes: Changes::default() };
+        let seq = self.record(key, &request, &condition, event);
+        self.root.get_or_insert(seq);
+        Ok(())
+    }
+
+    /// What was kept of it differed from the journal: it has been made anew, and that is noted for people.
+    pub fn mend(&mut self, key: &EntityKey, found: &str, asked: &Request) -> Result<(), Stop> {
+        if !(asked.is_admin() || asked.is_own()) {
+            return Err(super::configure::not_admin("mend a record").into());
+        }
+        let (_, entity) = self.here(key)?;
+        let state = entity.state.clone();
+        let message = format!("What was kept of {key} was not what the journal says");
+        let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
+        let rule = Name::new("record");
+        self.violation(key, &rule, trackside_lifecycle::model::Severity::Error, message, evidence);
+        let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
+        request.reason = Some(std::sync::Arc::from("Repair: made anew from the journal"));
+        self.correct(key, Some(&state), request)?;
+        self.mended(key, &rule);
         Ok(())
     }
 

@@ -240,6 +240,7 @@ impl<'a> Decider<'a> {
             Ask::Settle { entity, effect, ok, fields } => self.settle(entity, *effect, *ok, fields)?,
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
+            Ask::Mend { entity, found } => self.mend(entity, found, &request(&Fields::default()))?,
             Ask::Plant(plant) => {
                 self.plant(plant, request(&plant.fields))?;
                 return Ok(());

@@ -34,7 +34,7 @@ impl Decider<'_> {
     }
 
     /// How the places of `keys` and the orders kept within `moved` differ from what is known.
-    fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
+    pub(super) fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
         let mut changes = Vec::new();
         let mut opened: Vec<(RankingKey, Within)> = Vec::new();
         for key in keys {

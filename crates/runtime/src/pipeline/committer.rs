@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trackside_engine::Law;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
+use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Journal, StoreError};
 
@@ -28,6 +29,7 @@ pub(crate) struct Committed {
     pub bytes: usize,
     pub commands: usize,
     pub law: Option<Arc<Law>>,
+    pub project: Option<Project>,
 }
 
 pub(crate) struct Committer {
@@ -49,10 +51,11 @@ impl Committer {
 
     /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
     pub fn commit(&mut self, turn: Turn) -> (Result<Committed, StoreError>, Vec<Saying>) {
-        let Turn { entries, befores, touched, sayings, definitions, commands, law } = turn;
+        let Turn { entries, befores, touched, project, sayings, definitions, commands, law } = turn;
         let done = self.append(&entries, &befores, definitions);
         let upto = self.chain.seq;
-        let committed = done.map(|bytes| Committed { entries, touched, befores, upto, bytes, commands, law });
+        let committed =
+            done.map(|bytes| Committed { entries, touched, befores, upto, bytes, commands, law, project });
         (committed, sayings)
     }
 

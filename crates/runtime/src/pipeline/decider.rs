@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Plant};
-use trackside_engine::event::Entry;
+use trackside_engine::command::{Ask, Command, Install, Plant};
+use trackside_engine::entity::Entity;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::{Refusal, Stage};
-use trackside_engine::view::{Group, Need};
+use trackside_engine::view::{Group, Need, Project};
 use trackside_engine::{Decision, Law, View, apply, decide};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::project::Was;
 use trackside_store::{Definition, Reader, StoreError};
 
 use super::committer::Touched;
+use super::sweep::Sweep;
 use super::tail::Tail;
 use super::timers::Timers;
 use crate::answer::{Accepted, Answer, Failure, Outcome};
@@ -44,6 +46,8 @@ pub(crate) struct Turn {
     pub befores: Vec<Before>,
     /// Entities touched, as they are at the end.
     pub touched: Vec<Touched>,
+    /// The project, where it has changed.
+    pub project: Option<Project>,
     pub sayings: Vec<Saying>,
     pub definitions: Vec<Definition>,
     pub law: Option<Arc<Law>>,
@@ -89,6 +93,7 @@ pub(crate) struct Decider {
     looked: Timestamp,
     written: u64,
     advance: Option<Advance>,
+    pub(super) sweep: Sweep,
     stopped: bool,
     turn: Turn,
 }
@@ -122,9 +127,15 @@ impl Decider {
             looked: now,
             written,
             advance: None,
+            sweep: Sweep::default(),
             stopped: false,
             turn: Turn::default(),
         }
+    }
+
+    /// Looks at every entity this often, from now on.
+    pub fn sweep_every(&mut self, every: Option<Span>) {
+        self.sweep = Sweep::every(every, self.now);
     }
 
     pub fn law(&self) -> &Arc<Law> {
@@ -156,7 +167,15 @@ impl Decider {
 
     /// When it must be turned again, whatever else comes.
     pub fn next_due(&self) -> Option<Timestamp> {
-        self.timers.next()
+        match (self.timers.next(), self.sweep.next()) {
+            (Some(timer), Some(sweep)) => Some(timer.min(sweep)),
+            (timer, sweep) => timer.or(sweep),
+        }
+    }
+
+    /// Whether there is work left that nobody waits for.
+    pub fn is_sweeping(&self) -> bool {
+        self.sweep.is_under_way()
     }
 
     /// Fires what is due, then decides what is asked. `work` is only taken while the clock is not being moved.
@@ -172,6 +191,8 @@ impl Decider {
                 }
             }
         }
+        self.sweep.begin(self.now);
+        self.sweep_on();
         self.finish()
     }
 
@@ -218,8 +239,13 @@ impl Decider {
 
     /// The manual clock is where it was to go, if it was going anywhere.
     fn arrive(&mut self) {
-        let Some(Advance { to, ticket }) = self.advance.take() else { return };
+        let Some(to) = self.advance.as_ref().map(|it| it.to) else { return };
         self.now = self.now.max(to);
+        self.sweep.begin(to);
+        if self.sweep.is_under_way() {
+            return;
+        }
+        let Some(Advance { ticket, .. }) = self.advance.take() else { return };
         self.clock.set(to);
         self.turn.sayings.push(Box::new(move |committed| {
             ticket.send(committed.map(|()| to)).ok();
@@ -249,17 +275,22 @@ impl Decider {
                 }
             }
             Work::Stop => self.stopped = true,
+            Work::Sweep(ticket) => self.sweep.ask(ticket),
+            Work::Mend(entity, found, ticket) => {
+                let outcome = self.mend(entity, found);
+                self.say(ticket, outcome);
+            }
             Work::Law(law, definitions, ticket) => {
                 self.law = law.clone();
                 self.turn.law = Some(law);
+                let outcome = self.install(&definitions);
                 self.turn.definitions.extend(definitions);
-                let outcome = self.found();
                 self.say(ticket, outcome);
             }
         }
     }
 
-    fn say<T: Send + 'static>(&mut self, ticket: Ticket<T>, outcome: Result<T, Failure>) {
+    pub(super) fn say<T: Send + 'static>(&mut self, ticket: Ticket<T>, outcome: Result<T, Failure>) {
         self.turn.sayings.push(Box::new(move |committed| {
             ticket.send(committed.and(outcome)).ok();
         }));
@@ -340,6 +371,27 @@ impl Decider {
         Err(Failure::Overloaded("the question needs too much"))
     }
 
+    /// Notes which packs are in force, and lets their single entities be.
+    fn install(&mut self, definitions: &[Definition]) -> Result<(), Failure> {
+        for Definition { pack, version, digest, .. } in definitions {
+            let install =
+                Install { pack: pack.clone(), version: *version, digest: Arc::from(digest.as_str()) };
+            let actor = Actor::new("trackside", ActorKind::System);
+            self.answer(&Command::new(actor, Ask::Install(install)))?;
+        }
+        self.found()
+    }
+
+    /// Takes an entity as the journal says it is, in place of what was kept of it.
+    fn mend(&mut self, entity: Arc<Entity>, found: Arc<str>) -> Outcome {
+        let ask = Ask::Mend { entity: entity.key.clone(), found };
+        // What has moved since is newer than what somebody read.
+        if self.view.get(&entity.key).is_none_or(|it| it.seq <= entity.seq) {
+            self.view.load(entity);
+        }
+        self.answer(&Command::new(Actor::new("trackside", ActorKind::System), ask))
+    }
+
     /// Creates the single entity of every lifecycle that has one.
     pub fn found(&mut self) -> Result<(), Failure> {
         for name in self.law.lifecycle_names().to_vec() {
@@ -359,6 +411,9 @@ impl Decider {
         let mut turn = std::mem::take(&mut self.turn);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();
         for entry in turn.entries.iter().flat_map(|it| it.iter()) {
+            if matches!(entry.event, Event::ProjectChanged { .. }) {
+                turn.project = Some(self.view.project.clone());
+            }
             if seen.insert(&entry.entity)
                 && let Some(entity) = self.view.image(&entry.entity)
             {
@@ -371,7 +426,7 @@ impl Decider {
     }
 
     /// Decides, loading what is missing.
-    fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
+    pub(super) fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
         for _ in 0..ROUNDS {
             match decide(&self.law, &self.view, command, self.now) {
                 Decision::Needs(needs) if !needs.is_empty() => {
@@ -386,7 +441,7 @@ impl Decider {
     }
 
     /// Makes what was decided part of the view and of the turn.
-    fn record(&mut self, entries: Vec<Entry>) -> Arc<Vec<Entry>> {
+    pub(super) fn record(&mut self, entries: Vec<Entry>) -> Arc<Vec<Entry>> {
         for entry in &entries {
             self.follow(entry);
         }

@@ -59,6 +59,9 @@ impl Flusher {
                 self.erased.push(entry.seq);
             }
         }
+        if let Some(project) = &committed.project {
+            self.next.project(project.clone());
+        }
         for touched in &committed.touched {
             match &touched.life {
                 Some(life) => self.next.entity(touched.entity.clone(), life),

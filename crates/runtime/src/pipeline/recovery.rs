@@ -5,31 +5,75 @@ use std::sync::Arc;
 use trackside_engine::event::Entry;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::{Reader, StoreError};
+use trackside_store::{Reader, Store, StoreError};
 
 use super::decider::{Decider, Limits, Turn};
+use super::flusher::Flusher;
 use crate::clock::Clock;
 
 /// Records read at a time.
 const CHUNK: usize = 2_000;
 
+/// Entries that are written behind at a time while there are many to catch up with.
+const STRETCH: usize = 50_000;
+
+/// Writes what the journal has beyond the projections, but for a last stretch that memory can hold: after a crash
+/// little, after projections were thrown away everything. `told` is called with how far it has come, and how far it must.
+pub(crate) fn catch_up(
+    law: &Arc<Law>,
+    store: &dyn Store,
+    flusher: &mut Flusher,
+    limits: Limits,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<(), StoreError> {
+    let head = store.reader()?.head()?.chain.seq;
+    while head.saturating_sub(flusher.written()) > STRETCH as u64 {
+        told(flusher.written(), head);
+        let upto = flusher.written() + STRETCH as u64;
+        let clock = Clock::manual(Timestamp(0));
+        let reader = store.reader()?;
+        let (decider, turn) = replay(law.clone(), reader, clock, limits, upto)?;
+        let project = decider.view.project.clone();
+        let (committed, _) = turn.published();
+        flusher.take(&committed);
+        flusher.project(project);
+        flusher.flush()?;
+    }
+    Ok(())
+}
+
 /// A decider that knows everything the journal holds, and a turn with the entries after `published`, which nobody has been told of.
 pub(crate) fn recover(
     law: Arc<Law>,
-    mut reader: Box<dyn Reader>,
+    reader: Box<dyn Reader>,
     clock: Clock,
     limits: Limits,
     published: u64,
 ) -> Result<(Decider, Turn), StoreError> {
+    let (decider, mut turn) = replay(law, reader, clock, limits, u64::MAX)?;
+    turn.forget_until(published);
+    Ok((decider, turn))
+}
+
+/// The projections, and the entries after them up to one.
+fn replay(
+    law: Arc<Law>,
+    mut reader: Box<dyn Reader>,
+    clock: Clock,
+    limits: Limits,
+    upto: u64,
+) -> Result<(Decider, Turn), StoreError> {
     let head = reader.head()?;
+    let upto = upto.min(head.chain.seq);
     let position = reader.position()?;
     let mut view = View::partial(position);
     view.project = reader.project()?.unwrap_or_default();
     let last = head.at.unwrap_or(Timestamp(i64::MIN));
     let mut decider = Decider::new(law, view, reader, clock, limits, last);
     let mut after = position;
-    while after < head.chain.seq {
-        let entries = entries_after(decider.reader.as_mut(), after)?;
+    while after < upto {
+        let mut entries = entries_after(decider.reader.as_mut(), after)?;
+        entries.retain(|it| it.seq <= upto);
         let Some(end) = entries.last().map(|it| it.seq) else {
             return Err(StoreError::Chain { seq: after + 1, what: "is missing".to_owned() });
         };
@@ -38,8 +82,7 @@ pub(crate) fn recover(
         }
         after = end;
     }
-    let mut turn = decider.finish();
-    turn.forget_until(published);
+    let turn = decider.finish();
     Ok((decider, turn))
 }
 

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use trackside_lifecycle::time::Span;
 use trackside_store::StoreError;
 
 use super::committer::{Committed, Committer};
@@ -18,6 +19,8 @@ use crate::work::Work;
 
 /// The longest a worker sleeps.
 const TICK: Duration = Duration::from_secs(1);
+/// How long callers are listened for between two slices of a sweep.
+const BREATH: Duration = Duration::from_millis(1);
 /// How long a store that failed is left alone before it is tried again, at most.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -32,6 +35,8 @@ pub(crate) struct Wiring {
     pub behind: Duration,
     /// Entries that wait before they are written at once.
     pub behind_entries: usize,
+    /// How often everything is looked at.
+    pub sweep: Option<Span>,
 }
 
 enum ToCommitter {
@@ -140,6 +145,9 @@ impl Deciding {
     }
 
     fn sleep(&self, decider: &Decider) -> Duration {
+        if decider.is_sweeping() {
+            return BREATH;
+        }
         let Some(due) = decider.next_due().filter(|_| !self.wiring.clock.is_manual()) else { return TICK };
         let left = due.since(self.wiring.clock.now()).0;
         Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(TICK)
@@ -184,7 +192,10 @@ impl Deciding {
         reopened.recv().map_err(|_| gone())??;
         let reader = self.shared.store().reader()?;
         let (clock, limits) = (self.wiring.clock.clone(), self.wiring.limits);
-        recover(failed.law().clone(), reader, clock, limits, self.shared.committed())
+        let (mut decider, turn) =
+            recover(failed.law().clone(), reader, clock, limits, self.shared.committed())?;
+        decider.sweep_every(self.wiring.sweep);
+        Ok((decider, turn))
     }
 }
 
@@ -202,6 +213,12 @@ fn turn_away(work: Work, why: &Failure) {
             ticket.send(Err(why.clone())).ok();
         }
         Work::Law(_, _, ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Sweep(ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Mend(_, _, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }
         Work::Stop => {}
@@ -348,7 +365,7 @@ impl Turn {
     /// As if it had just been committed.
     pub(crate) fn published(self) -> (Committed, Vec<crate::work::Saying>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self { entries, befores, touched, sayings, commands, law, definitions: _ } = self;
-        (Committed { entries, touched, befores, upto, bytes: 0, commands, law }, sayings)
+        let Self { entries, befores, touched, project, sayings, commands, law, definitions: _ } = self;
+        (Committed { entries, touched, befores, upto, bytes: 0, commands, law, project }, sayings)
     }
 }

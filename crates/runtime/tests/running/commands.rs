@@ -125,7 +125,12 @@ fn a_follower_gets_every_entry_once_and_in_order() {
 #[test]
 fn moving_the_clock_fires_each_timer_at_its_moment() {
     let runtime = started(Arc::new(Memory::new()), manual());
-    plant(&runtime, "mission.approval/A-1", "PENDING", serde_json::json!({ "justification": "It costs" }));
+    plant(
+        &runtime,
+        "mission.approval/A-1",
+        "PENDING",
+        serde_json::json!({ "justification": "It costs", "expiresAt": "2026-01-01T01:00:00Z" }),
+    );
     let before = entity(&runtime, "mission.approval/A-1");
     let due = before.timers.iter().filter_map(|(_, it)| it.due).min().expect("a clock runs");
     let gateway = runtime.gateway().unwrap();
