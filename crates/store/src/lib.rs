@@ -8,6 +8,7 @@ pub mod memory;
 pub mod project;
 pub mod projection;
 pub mod record;
+pub mod sqlite;
 pub mod stays;
 pub mod store;
 
@@ -16,4 +17,5 @@ pub use memory::Memory;
 pub use project::ProjectionBuilder;
 pub use projection::{EntityRow, GroupChange, Projection};
 pub use record::{Chain, Record};
+pub use sqlite::{Sqlite, SqliteOptions};
 pub use store::{Batch, Definition, Head, Journal, Projector, Reader, Store};

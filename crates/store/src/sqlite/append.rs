@@ -1,0 +1,160 @@
+//! The one who appends to the journal.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::Shared;
+use super::connect::{Use, connect};
+use super::failure::{failed, int};
+use super::keeper::before_commit;
+use super::log::Log;
+use crate::{Batch, Chain, Definition, Head, Journal, Record, StoreError};
+
+/// Bytes of a row beside its texts: numbers, two hashes, headers of SQLite.
+const ROW: usize = 96;
+
+/// The appending end of `journal.db`.
+#[derive(Debug)]
+pub(super) struct Appender {
+    connection: Connection,
+    /// Where the journal ended when this process last wrote or looked; none after an error.
+    known: Option<Chain>,
+    shared: Arc<Shared>,
+}
+
+impl Appender {
+    pub fn open(shared: Arc<Shared>) -> Result<Self, StoreError> {
+        if shared.appending.swap(true, Ordering::AcqRel) {
+            return Err(StoreError::io("append to the journal", "it is being appended to already"));
+        }
+        let connection = connect(&shared.journal, &shared.options, Use::Append);
+        let opened = connection.and_then(|connection| {
+            let known = Log { connection: &connection, path: &shared.journal }.end()?;
+            Ok((connection, known))
+        });
+        match opened {
+            Ok((connection, known)) => Ok(Self { connection, known: Some(known), shared }),
+            Err(error) => {
+                shared.appending.store(false, Ordering::Release);
+                Err(error)
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &Batch, known: Chain) -> Result<Chain, StoreError> {
+        let path = &self.shared.journal;
+        let failed = failed(path, "append to the journal");
+        before_commit(&self.connection, path, &self.shared.logs.journal, &self.shared.options)?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let found = Log { connection: &transaction, path }.end()?;
+        if found != known {
+            return Err(StoreError::NotOurs { found: found.seq, known: known.seq });
+        }
+        let mut end = known;
+        for record in &batch.records {
+            if record.seq != end.seq.saturating_add(1) {
+                return Err(StoreError::Chain {
+                    seq: record.seq,
+                    what: format!("does not follow {}", end.seq),
+                });
+            }
+            insert(&transaction, record).map_err(&failed)?;
+            end = Chain { seq: record.seq, hash: record.hash };
+        }
+        for definition in &batch.definitions {
+            define(&transaction, path, definition)?;
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(end)
+    }
+
+    fn pages(&self, batch: &Batch) -> u64 {
+        let bytes: usize = batch.records.iter().map(size).sum();
+        // The last page is written again by every commit.
+        (bytes as u64) / u64::from(self.shared.options.journal_page.max(1)) + 2
+    }
+}
+
+fn size(record: &Record) -> usize {
+    ROW + record.header.len() + record.payload.as_ref().map_or(0, String::len)
+}
+
+fn insert(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO journal (seq, prev, format, header, payload, digest, hash) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    connection.prepare_cached(sql)?.execute(params![
+        int(record.seq),
+        int(record.prev),
+        record.format,
+        record.header,
+        record.payload,
+        record.digest,
+        record.hash,
+    ])?;
+    Ok(())
+}
+
+fn define(connection: &Connection, path: &Path, definition: &Definition) -> Result<(), StoreError> {
+    let files = serde_json::to_string(&definition.files)
+        .map_err(|error| StoreError::io(format!("keep the files of {}", definition.pack), error))?;
+    let sql = "INSERT OR REPLACE INTO definition (pack, version, digest, files) VALUES (?1, ?2, ?3, ?4)";
+    let pack = definition.pack.as_str();
+    connection
+        .execute(sql, params![pack, definition.version, definition.digest, files])
+        .map_err(failed(path, "keep a definition"))?;
+    Ok(())
+}
+
+impl Journal for Appender {
+    fn head(&mut self) -> Result<Head, StoreError> {
+        let head = Log { connection: &self.connection, path: &self.shared.journal }.head()?;
+        self.known = Some(head.chain);
+        Ok(head)
+    }
+
+    fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let Some(known) = self.known.take() else {
+            let why = "the commit before failed; ask for the head first";
+            return Err(StoreError::io("append to the journal", why));
+        };
+        self.known = Some(self.write(batch, known)?);
+        let pages = self.pages(batch);
+        self.shared.logs.wrote(&self.shared.logs.journal, pages, &self.shared.options);
+        Ok(())
+    }
+
+    fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
+        let failed = failed(&self.shared.journal, "drop payloads");
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let mut dropped = 0;
+        {
+            let sql = "UPDATE journal SET payload = NULL WHERE seq = ?1 AND payload IS NOT NULL";
+            let mut statement = transaction.prepare_cached(sql).map_err(&failed)?;
+            for seq in seqs {
+                dropped += statement.execute([int(*seq)]).map_err(&failed)? as u64;
+            }
+        }
+        transaction.commit().map_err(&failed)?;
+        // The bytes are still in the log: it is emptied, which waits for those who are reading.
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: bool = self.connection.query_row(sql, [], |row| row.get(0)).map_err(&failed)?;
+        match busy {
+            false => Ok(dropped),
+            true => Err(StoreError::io(
+                "drop payloads",
+                "they are gone from the journal, but somebody reads it so that its log cannot be emptied. Ask again",
+            )),
+        }
+    }
+}
+
+impl Drop for Appender {
+    fn drop(&mut self) {
+        self.shared.appending.store(false, Ordering::Release);
+    }
+}

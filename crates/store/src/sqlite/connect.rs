@@ -1,0 +1,74 @@
+//! Connections, each with the settings of its work.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure::failed;
+use super::options::{Durability, SqliteOptions};
+use crate::StoreError;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Appending to `journal.db`.
+    Append,
+    /// Writing `state.db`.
+    Project,
+    /// Moving pages from a log into its file.
+    Keep,
+    Read,
+}
+
+/// How long to wait for a program of somebody else that looks into the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Statements that a connection keeps ready.
+const STATEMENTS: usize = 64;
+
+pub(super) fn connect(path: &Path, options: &SqliteOptions, purpose: Use) -> Result<Connection, StoreError> {
+    let failed = failed(path, "open it");
+    let flags = match purpose {
+        Use::Append | Use::Project => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        Use::Keep => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Use::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+    };
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match &options.vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
+        None => Connection::open_with_flags(path, flags),
+    }
+    .map_err(&failed)?;
+    settle(&connection, options, purpose).map_err(&failed)?;
+    Ok(connection)
+}
+
+fn settle(connection: &Connection, options: &SqliteOptions, purpose: Use) -> rusqlite::Result<()> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    let page = match purpose {
+        Use::Append => Some(options.journal_page),
+        Use::Project => Some(options.state_page),
+        Use::Keep | Use::Read => None,
+    };
+    if let Some(page) = page {
+        // Takes effect only where the file is empty.
+        connection.pragma_update(None, "page_size", page)?;
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        // What is dropped leaves no bytes behind.
+        connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
+    }
+    let synchronous = match (options.durability, purpose) {
+        (Durability::OffForTests, _) => "OFF",
+        (Durability::Full, Use::Append | Use::Keep) => "FULL",
+        (Durability::Full, Use::Project | Use::Read) => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    if matches!(purpose, Use::Project | Use::Read) {
+        connection.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What SQLite says went wrong, in our words.
+
+use std::path::Path;
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::StoreError;
+
+/// Makes an error of SQLite one of ours: `doing` says what was tried, `path` with which file.
+pub(super) fn failed<'a>(path: &'a Path, doing: &'a str) -> impl Fn(Error) -> StoreError + 'a {
+    move |error| translate(path, doing, &error)
+}
+
+fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
+    let path_buf = path.to_path_buf();
+    let damaged = |what: String| StoreError::Damaged { path: path.to_path_buf(), what };
+    match error {
+        Error::SqliteFailure(failure, _) => match failure.code {
+            ErrorCode::DiskFull => StoreError::Full { path: path_buf },
+            ErrorCode::ReadOnly => StoreError::ReadOnly {
+                path: path_buf,
+                why: "the file or its folder is read-only. Make both writable for this user".to_owned(),
+            },
+            ErrorCode::PermissionDenied => StoreError::ReadOnly {
+                path: path_buf,
+                why: "permission denied. Make the file and its folder writable for this user".to_owned(),
+            },
+            ErrorCode::CannotOpen => cannot_open(path, doing),
+            ErrorCode::DatabaseCorrupt => damaged(format!("{doing} met a page that makes no sense")),
+            ErrorCode::NotADatabase => damaged("it is not an SQLite file".to_owned()),
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::InUse {
+                path: path_buf,
+                owner: "another program that has the file open".to_owned(),
+            },
+            ErrorCode::SystemIoFailure => StoreError::io(
+                format!("{doing} in {}", path.display()),
+                format!("the disk did not do it ({error}). Look at the system's log, then start again"),
+            ),
+            _ => StoreError::io(format!("{doing} in {}", path.display()), error),
+        },
+        Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::InvalidColumnType(..)
+        | Error::Utf8Error(..) => damaged(format!("{doing} met a value that was never written ({error})")),
+        _ => StoreError::io(format!("{doing} in {}", path.display()), error),
+    }
+}
+
+/// SQLite does not say why; the file system does.
+fn cannot_open(path: &Path, doing: &str) -> StoreError {
+    let why = match std::fs::metadata(path) {
+        Ok(it) if it.is_dir() => "it is a folder".to_owned(),
+        Ok(_) => "this user may not open it, or may not write to its folder. Make both readable and writable"
+            .to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => match path.parent() {
+            Some(dir) if dir.is_dir() => {
+                "it is not there and cannot be made. Make its folder writable for this user".to_owned()
+            }
+            _ => "its folder is not there".to_owned(),
+        },
+        Err(error) => error.to_string(),
+    };
+    StoreError::ReadOnly { path: path.to_path_buf(), why: format!("{why} (to {doing})") }
+}
+
+/// A number as SQLite has it. Sequence numbers stay far below its limit.
+pub(super) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The same back.
+pub(super) fn number(int: i64) -> u64 {
+    u64::try_from(int).unwrap_or(0)
+}
+
+/// How many at most, for `LIMIT`.
+pub(super) fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,205 @@
+//! Moving pages from the logs into the files, beside whoever writes.
+//!
+//! The keeper copies in PASSIVE passes, which block nobody, and syncs the file itself. A log can begin anew
+//! only when nothing is left to copy, and under load something always is. So once a log has reached its limit
+//! the keeper says `ripe`, and the writer copies the few pages that are left before its next commit.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+
+use super::connect::{Use, connect};
+use super::failure::failed;
+use super::options::SqliteOptions;
+use crate::StoreError;
+
+/// What a writer and the keeper tell each other of one log.
+#[derive(Debug, Default)]
+pub(super) struct Wal {
+    /// Pages written since the last pass, about.
+    fresh: AtomicU64,
+    /// Its length after the last pass, in pages.
+    length: AtomicU64,
+    /// Long enough to begin anew, and nearly all of it copied.
+    ripe: AtomicBool,
+}
+
+/// Both logs, and how the keeper is woken.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    pub journal: Wal,
+    pub state: Wal,
+    bell: Mutex<Bell>,
+    rung: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Bell {
+    rung: bool,
+    stop: bool,
+}
+
+impl Logs {
+    fn ring(&self, stop: bool) {
+        let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
+        bell.rung = true;
+        bell.stop |= stop;
+        self.rung.notify_one();
+    }
+
+    /// Waits until there is something to do; false: stop.
+    fn wait(&self) -> bool {
+        let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
+        while !bell.rung {
+            bell = self.rung.wait(bell).unwrap_or_else(PoisonError::into_inner);
+        }
+        bell.rung = false;
+        !bell.stop
+    }
+
+    /// A writer has written this many pages, about.
+    pub fn wrote(&self, wal: &Wal, pages: u64, options: &SqliteOptions) {
+        let fresh = wal.fresh.fetch_add(pages, Ordering::Relaxed) + pages;
+        if fresh >= options.log_step && fresh - pages < options.log_step {
+            self.ring(false);
+        }
+    }
+}
+
+/// Where a pass got to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pass {
+    /// Pages in the log.
+    pub length: u64,
+    /// Of these, copied.
+    pub copied: u64,
+}
+
+/// Copies what can be copied without waiting for anybody.
+pub(super) fn pass(connection: &Connection, path: &Path) -> Result<Pass, StoreError> {
+    let mut statement = connection
+        .prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")
+        .map_err(failed(path, "prepare to move the log"))?;
+    let (length, copied): (i64, i64) = statement
+        .query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
+        .map_err(failed(path, "move the log into the file"))?;
+    Ok(Pass { length: super::failure::number(length), copied: super::failure::number(copied) })
+}
+
+/// What a writer does before a commit: nothing, most of the time.
+pub(super) fn before_commit(
+    connection: &Connection,
+    path: &Path,
+    wal: &Wal,
+    options: &SqliteOptions,
+) -> Result<(), StoreError> {
+    // Nobody keeps the logs of a file layer of somebody else.
+    let alone = options.vfs.is_some() && wal.fresh.load(Ordering::Relaxed) >= options.log_step;
+    if alone {
+        wal.fresh.store(0, Ordering::Relaxed);
+    }
+    if alone || wal.ripe.swap(false, Ordering::AcqRel) {
+        pass(connection, path)?;
+    }
+    Ok(())
+}
+
+/// Both files, open beside SQLite to be synced. They must be closed after the last connection of this process:
+/// closing any handle of a file drops the locks that SQLite has on it.
+#[derive(Debug)]
+pub(super) struct Files {
+    journal: Arc<File>,
+    state: Arc<File>,
+}
+
+impl Files {
+    pub fn open(journal: &Path, state: &Path) -> Result<Self, StoreError> {
+        let open = |path: &Path| match File::open(path) {
+            Ok(file) => Ok(Arc::new(file)),
+            Err(error) => Err(StoreError::io(format!("open {}", path.display()), error)),
+        };
+        Ok(Self { journal: open(journal)?, state: open(state)? })
+    }
+}
+
+/// The thread that does it.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    logs: Arc<Logs>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// `files` are those of the journal and the state.
+    pub fn start(
+        journal: &Path,
+        state: &Path,
+        files: &Files,
+        logs: Arc<Logs>,
+        options: &SqliteOptions,
+    ) -> Result<Self, StoreError> {
+        let mut journal = Kept::open(journal, files.journal.clone(), options)?;
+        let mut state = Kept::open(state, files.state.clone(), options)?;
+        let (at_work, options) = (logs.clone(), options.clone());
+        let work = move || {
+            while at_work.wait() {
+                journal.keep(&at_work.journal, &options);
+                state.keep(&at_work.state, &options);
+            }
+        };
+        let thread = std::thread::Builder::new().name("store-keeper".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| StoreError::io("start the thread that keeps the logs", error))?;
+        Ok(Self { logs, thread: Some(thread) })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.logs.ring(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One file and its log.
+struct Kept {
+    path: PathBuf,
+    connection: Connection,
+    /// To sync what was copied before SQLite does, which happens while a writer waits.
+    file: Arc<File>,
+}
+
+impl Kept {
+    fn open(path: &Path, file: Arc<File>, options: &SqliteOptions) -> Result<Self, StoreError> {
+        let connection = connect(path, options, Use::Keep)?;
+        Ok(Self { path: path.to_path_buf(), connection, file })
+    }
+
+    /// An error here is no loss: the log keeps everything and the writer will meet the same one.
+    fn keep(&mut self, wal: &Wal, options: &SqliteOptions) {
+        if wal.fresh.load(Ordering::Relaxed) < options.log_step {
+            return;
+        }
+        wal.fresh.store(0, Ordering::Relaxed);
+        let Some(first) = self.copy() else { return };
+        wal.length.store(first.length, Ordering::Relaxed);
+        if first.length < options.log_limit {
+            return;
+        }
+        // Once more, so that little is left for the writer.
+        if self.copy().is_some_and(|it| it.length.saturating_sub(it.copied) <= options.log_step) {
+            wal.ripe.store(true, Ordering::Release);
+        }
+    }
+
+    fn copy(&self) -> Option<Pass> {
+        let pass = pass(&self.connection, &self.path).ok()?;
+        self.file.sync_data().ok()?;
+        Some(pass)
+    }
+}

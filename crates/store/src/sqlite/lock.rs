@@ -1,0 +1,55 @@
+//! One owner of a folder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::StoreError;
+
+/// Held while the folder is ours; the system frees it when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes it, or says at once who has it.
+    pub fn take(dir: &Path, owner: Option<&str>) -> Result<Self, StoreError> {
+        let path = dir.join("lock");
+        let unusable = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::StorageFull => StoreError::Full { path: path.clone() },
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                StoreError::ReadOnly {
+                    path: path.clone(),
+                    why: format!("{error}. Make the folder and what is in it writable for this user"),
+                }
+            }
+            _ => StoreError::io(format!("take {}", path.display()), error),
+        };
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = open.map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::InUse { path: dir.to_path_buf(), owner: owner_of(&path) });
+            }
+            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+        }
+        let process = format!("process {}", std::process::id());
+        let text = match owner {
+            Some(owner) => format!("{owner} ({process})\n"),
+            None => format!("{process}\n"),
+        };
+        file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(unusable)?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// What the owner wrote about itself.
+fn owner_of(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    match text.trim() {
+        "" => "another process".to_owned(),
+        owner => owner.to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! A project in a folder, in two SQLite files.
+//!
+//! `journal.db` is the truth: appended to, one durable commit per batch. `state.db` is what the journal comes
+//! to, written behind it; it can be thrown away. Every table is described in `docs/internals/store.md`.
+
+mod append;
+mod connect;
+mod failure;
+mod keeper;
+mod lock;
+mod log;
+mod names;
+mod options;
+mod project;
+mod read;
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use append::Appender;
+use connect::{Use, connect};
+use keeper::{Files, Keeper, Logs};
+use lock::Lock;
+use log::Log;
+pub use options::{Durability, SqliteOptions};
+use project::Writer;
+use read::Looker;
+
+use crate::{Chain, Journal, Projector, Reader, Store, StoreError};
+
+/// Records at the end of the journal that are checked when it is opened.
+const LAST_FEW: u64 = 16;
+
+/// A folder that is ours.
+#[derive(Debug)]
+pub struct Sqlite {
+    // Stopped first: it is the only one who works without being asked.
+    _keeper: Option<Keeper>,
+    shared: Arc<Shared>,
+}
+
+/// What everybody who works on the folder has in common. The lock goes when the last of them does.
+#[derive(Debug)]
+struct Shared {
+    journal: PathBuf,
+    state: PathBuf,
+    options: SqliteOptions,
+    logs: Arc<Logs>,
+    appending: AtomicBool,
+    projecting: AtomicBool,
+    _files: Option<Files>,
+    _lock: Option<Lock>,
+}
+
+impl Sqlite {
+    /// Opens the folder, which is made if it is not there, as its only owner.
+    pub fn open(dir: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
+        let lock = match options.vfs {
+            Some(_) => None,
+            None => {
+                make(dir)?;
+                Some(Lock::take(dir, options.owner.as_deref())?)
+            }
+        };
+        let mut shared = Shared {
+            journal: dir.join("journal.db"),
+            state: dir.join("state.db"),
+            logs: Arc::new(Logs::default()),
+            appending: AtomicBool::new(false),
+            projecting: AtomicBool::new(false),
+            _files: None,
+            _lock: lock,
+            options,
+        };
+        shared.prepare()?;
+        let mut keeper = None;
+        if shared.options.vfs.is_none() {
+            sync_folder(dir);
+            let Shared { journal, state, logs, options, .. } = &shared;
+            let files = Files::open(journal, state)?;
+            keeper = Some(Keeper::start(journal, state, &files, logs.clone(), options)?);
+            shared._files = Some(files);
+        }
+        Ok(Self { _keeper: keeper, shared: Arc::new(shared) })
+    }
+
+    /// Somebody who only looks, at the folder of whoever owns it.
+    pub fn open_to_read(dir: &Path, options: SqliteOptions) -> Result<Box<dyn Reader>, StoreError> {
+        Ok(Box::new(Looker::open(dir.join("journal.db"), dir.join("state.db"), &options, None)?))
+    }
+}
+
+impl Store for Sqlite {
+    fn journal(&self) -> Result<Box<dyn Journal>, StoreError> {
+        Ok(Box::new(Appender::open(self.shared.clone())?))
+    }
+
+    fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
+        Ok(Box::new(Writer::open(self.shared.clone())?))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        let Shared { journal, state, options, .. } = &*self.shared;
+        Ok(Box::new(Looker::open(journal.clone(), state.clone(), options, Some(self.shared.clone()))?))
+    }
+}
+
+impl Shared {
+    /// Both files with the tables of this release, and a look at how the journal ends.
+    fn prepare(&self) -> Result<(), StoreError> {
+        let mut journal = connect(&self.journal, &self.options, Use::Append)?;
+        schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
+        let log = Log { connection: &journal, path: &self.journal };
+        check_end(&log)?;
+        project::prepare(&self.state, &self.options, &log)
+    }
+}
+
+/// Whether the last few records follow from each other.
+fn check_end(log: &Log<'_>) -> Result<(), StoreError> {
+    let end = log.end()?;
+    let base = log.base()?;
+    let from = end.seq.saturating_sub(LAST_FEW).max(base.seq);
+    let mut chain = match log.hash_of(from)? {
+        Some(hash) => Chain { seq: from, hash },
+        None => base,
+    };
+    for record in log.records(chain.seq, LAST_FEW as usize)? {
+        chain.follow(&record)?;
+    }
+    Ok(())
+}
+
+/// Makes the folder, so that it survives a power cut.
+fn make(dir: &Path) -> Result<(), StoreError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            StoreError::ReadOnly {
+                path: dir.to_path_buf(),
+                why: format!("{error}. Choose another folder with --data"),
+            }
+        }
+        _ => StoreError::io(format!("make the folder {}", dir.display()), error),
+    };
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    if let Some(parent) = dir.parent().filter(|it| !it.as_os_str().is_empty()) {
+        sync_folder(parent);
+    }
+    Ok(())
+}
+
+/// Makes sure that what was made in a folder stays there. Systems that cannot do it do not need it.
+fn sync_folder(dir: &Path) {
+    if let Ok(dir) = std::fs::File::open(dir) {
+        let _ = dir.sync_all();
+    }
+}

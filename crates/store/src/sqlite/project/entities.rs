@@ -1,0 +1,223 @@
+//! Entities, and what each can be found by.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension as _, Result, params};
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use super::{Pen, json};
+use crate::EntityRow;
+use crate::sqlite::failure::int;
+
+/// What is stored of an entity beside its body.
+struct Stored {
+    row: i64,
+    state: i64,
+    traces: Traces,
+}
+
+/// What an entity leaves in other tables, as text; none where it leaves nothing.
+#[derive(Default, PartialEq)]
+struct Traces {
+    /// Due time and name of each clock that runs.
+    timers: Option<String>,
+    /// Numbers and names of open effects.
+    effects: Option<String>,
+    /// Fields and values.
+    indexed: Option<String>,
+}
+
+/// The longest value that is kept in the index as it is.
+const LONGEST: usize = 200;
+
+/// A value as it stands in the index: its text, or the hash of a long one.
+pub(in crate::sqlite) fn indexed(value: &Value) -> Result<String> {
+    let text = json(value)?;
+    if text.len() <= LONGEST {
+        return Ok(text);
+    }
+    let digest = crate::record::digest(&text);
+    Ok(digest.iter().fold("#".to_owned(), |text, byte| format!("{text}{byte:02x}")))
+}
+
+impl Traces {
+    fn of(row: &EntityRow) -> Result<Self> {
+        let running = |(name, timer): &(Name, trackside_engine::entity::TimerState)| {
+            timer.due.map(|due| (due.0, name.clone()))
+        };
+        let timers: Vec<(i64, Name)> = row.entity.timers.iter().filter_map(running).collect();
+        let effects: Vec<(u64, Name)> =
+            row.entity.effects.iter().map(|it| (it.id, it.effect.clone())).collect();
+        let fields = row.indexed.iter().map(|(field, value)| Ok((field.clone(), indexed(value)?)));
+        let fields: Vec<(Name, String)> = fields.collect::<Result<_>>()?;
+        fn text<T: serde::Serialize>(all: &[T]) -> Result<Option<String>> {
+            if all.is_empty() { Ok(None) } else { json(&all).map(Some) }
+        }
+        Ok(Self { timers: text(&timers)?, effects: text(&effects)?, indexed: text(&fields)? })
+    }
+}
+
+fn list<T: serde::de::DeserializeOwned>(text: &Option<String>) -> Result<Vec<T>> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
+    })
+}
+
+impl Pen<'_> {
+    pub(super) fn entities(&mut self, rows: &[EntityRow]) -> Result<()> {
+        let mut moved = BTreeMap::new();
+        for row in rows {
+            let key = &row.entity.key;
+            let lifecycle = self.names.number(self.connection, &key.lifecycle)?;
+            let state = self.names.number(self.connection, &row.entity.state)?;
+            let stored = self.stored(lifecycle, &key.id)?;
+            let traces = Traces::of(row)?;
+            self.put(lifecycle, state, row, stored.as_ref().map(|it| it.row), &traces)?;
+            let nothing = Traces::default();
+            let before = stored.as_ref().map_or(&nothing, |it| &it.traces);
+            self.trace(key, lifecycle, before, &traces)?;
+            if let Some(stored) = &stored {
+                *moved.entry((lifecycle, stored.state)).or_insert(0_i64) -= 1;
+            }
+            *moved.entry((lifecycle, state)).or_insert(0) += 1;
+        }
+        let sql = "INSERT INTO state_count (lifecycle, state, n) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (lifecycle, state) DO UPDATE SET n = n + excluded.n";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        for ((lifecycle, state), by) in moved.into_iter().filter(|(_, by)| *by != 0) {
+            statement.execute((lifecycle, state, by))?;
+        }
+        Ok(())
+    }
+
+    /// The row of an entity, if it has one.
+    pub(super) fn row(&mut self, key: &EntityKey) -> Result<Option<i64>> {
+        let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(None) };
+        let sql = "SELECT row FROM entity WHERE lifecycle = ?1 AND id = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_row((lifecycle, key.id.as_str()), |row| row.get(0)).optional()
+    }
+
+    fn stored(&self, lifecycle: i64, id: &str) -> Result<Option<Stored>> {
+        let sql = "SELECT row, state, timers, effects, indexed FROM entity WHERE lifecycle = ?1 AND id = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let stored = statement.query_row((lifecycle, id), |row| {
+            let traces = Traces { timers: row.get(2)?, effects: row.get(3)?, indexed: row.get(4)? };
+            Ok(Stored { row: row.get(0)?, state: row.get(1)?, traces })
+        });
+        stored.optional()
+    }
+
+    fn put(
+        &self,
+        lifecycle: i64,
+        state: i64,
+        row: &EntityRow,
+        stored: Option<i64>,
+        traces: &Traces,
+    ) -> Result<()> {
+        let Entity { key, version, definition, seq, state_entered_at, updated_at, .. } = &*row.entity;
+        let Traces { timers, effects, indexed } = traces;
+        let (body, overdue_at) = (json(&*row.entity)?, row.overdue_at.map(|it: Timestamp| it.0));
+        let (version, seq) = (int(*version), int(*seq));
+        match stored {
+            Some(stored) => {
+                let sql = "UPDATE entity SET state = ?2, version = ?3, definition = ?4, seq = ?5, last = ?6, \
+                           entered_at = ?7, updated_at = ?8, overdue_at = ?9, timers = ?10, effects = ?11, \
+                           indexed = ?12, body = ?13 WHERE row = ?1";
+                self.connection.prepare_cached(sql)?.execute(params![
+                    stored,
+                    state,
+                    version,
+                    definition,
+                    seq,
+                    row.last,
+                    state_entered_at.0,
+                    updated_at.0,
+                    overdue_at,
+                    timers,
+                    effects,
+                    indexed,
+                    body,
+                ])?;
+            }
+            None => {
+                let sql = "INSERT INTO entity (lifecycle, id, state, version, definition, seq, last, entered_at, \
+                           updated_at, overdue_at, timers, effects, indexed, body) \
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+                self.connection.prepare_cached(sql)?.execute(params![
+                    lifecycle,
+                    key.id.as_str(),
+                    state,
+                    version,
+                    definition,
+                    seq,
+                    row.last,
+                    state_entered_at.0,
+                    updated_at.0,
+                    overdue_at,
+                    timers,
+                    effects,
+                    indexed,
+                    body,
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the other tables follow.
+    fn trace(&mut self, key: &EntityKey, lifecycle: i64, before: &Traces, after: &Traces) -> Result<()> {
+        let (own, id) = (key.lifecycle.as_str(), key.id.as_str());
+        let (gone, new): Changed<(i64, Name)> = changed(&before.timers, &after.timers)?;
+        let sql = "DELETE FROM timer WHERE due = ?1 AND lifecycle = ?2 AND id = ?3 AND name = ?4";
+        for (due, name) in gone {
+            self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
+        }
+        let sql = "INSERT OR IGNORE INTO timer (due, lifecycle, id, name) VALUES (?1, ?2, ?3, ?4)";
+        for (due, name) in new {
+            self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
+        }
+        let (gone, new): Changed<(u64, Name)> = changed(&before.effects, &after.effects)?;
+        for (number, _) in gone {
+            self.connection.prepare_cached("DELETE FROM effect WHERE id = ?1")?.execute([int(number)])?;
+        }
+        let sql = "INSERT OR REPLACE INTO effect (id, effect, lifecycle, entity) VALUES (?1, ?2, ?3, ?4)";
+        for (number, effect) in new {
+            self.connection.prepare_cached(sql)?.execute((int(number), effect.as_str(), own, id))?;
+        }
+        let (gone, new): Changed<(Name, String)> = changed(&before.indexed, &after.indexed)?;
+        let sql = "DELETE FROM field WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";
+        for (field, value) in gone {
+            let field = self.names.number(self.connection, &field)?;
+            self.connection.prepare_cached(sql)?.execute((lifecycle, field, value, id))?;
+        }
+        let sql = "INSERT OR IGNORE INTO field (lifecycle, field, value, id) VALUES (?1, ?2, ?3, ?4)";
+        for (field, value) in new {
+            let field = self.names.number(self.connection, &field)?;
+            self.connection.prepare_cached(sql)?.execute((lifecycle, field, value, id))?;
+        }
+        Ok(())
+    }
+}
+
+/// What is gone from a short list, and what is new in it.
+type Changed<T> = (Vec<T>, Vec<T>);
+
+fn changed<T>(before: &Option<String>, after: &Option<String>) -> Result<Changed<T>>
+where
+    T: PartialEq + serde::de::DeserializeOwned,
+{
+    if before == after {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let (old, mut new): Changed<T> = (list(before)?, list(after)?);
+    let (kept, gone): Changed<T> = old.into_iter().partition(|it| new.contains(it));
+    new.retain(|it| !kept.contains(it));
+    Ok((gone, new))
+}

@@ -1,0 +1,147 @@
+//! What is asked for in order, a page at a time.
+
+use std::sync::Arc;
+
+use rusqlite::types::Value as Cell;
+use rusqlite::{Result, params_from_iter};
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use super::Eyes;
+use super::found::{name, parsed};
+use crate::sqlite::failure::{int, limit, number};
+use crate::sqlite::project::indexed;
+use crate::store::{DueAt, Listing, OpenEffectRow};
+
+impl Eyes<'_> {
+    pub(super) fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<Vec<DueAt>> {
+        let from = "SELECT due, lifecycle, id, name FROM timer";
+        let order = "ORDER BY due, lifecycle, id, name LIMIT";
+        let beyond = format!("{from} WHERE (due, lifecycle, id, name) > (?1, ?2, ?3, ?4) {order} ?5");
+        let mut statement = match after {
+            Some(_) => self.connection.prepare_cached(&beyond)?,
+            None => self.connection.prepare_cached(&format!("{from} {order} ?1"))?,
+        };
+        let mut rows = match after {
+            Some(it) => {
+                let EntityKey { lifecycle, id } = &it.entity;
+                statement.query((
+                    it.due.0,
+                    lifecycle.as_str(),
+                    id.as_str(),
+                    it.timer.as_str(),
+                    limit(most),
+                ))?
+            }
+            None => statement.query([limit(most)])?,
+        };
+        let mut timers = Vec::new();
+        while let Some(row) = rows.next()? {
+            let entity = EntityKey { lifecycle: name(row, 1)?, id: name(row, 2)? };
+            timers.push(DueAt { due: Timestamp(row.get(0)?), entity, timer: name(row, 3)? });
+        }
+        Ok(timers)
+    }
+
+    pub(super) fn effects(&mut self, after: u64, most: usize) -> Result<Vec<OpenEffectRow>> {
+        let sql = "SELECT id, effect, lifecycle, entity FROM effect WHERE id > ?1 ORDER BY id LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([int(after), limit(most)], |row| {
+            let entity = EntityKey { lifecycle: name(row, 2)?, id: name(row, 3)? };
+            Ok(OpenEffectRow { id: number(row.get(0)?), effect: name(row, 1)?, entity })
+        })?;
+        rows.collect()
+    }
+
+    pub(super) fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>> {
+        let sql = "SELECT seq FROM notice WHERE kind = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut seqs = Vec::new();
+        for kind in kinds {
+            let rows = statement.query_map((kind, int(after), limit(most)), |row| row.get(0).map(number))?;
+            seqs.extend(rows.collect::<Result<Vec<u64>>>()?);
+        }
+        seqs.sort_unstable();
+        seqs.dedup();
+        seqs.truncate(most);
+        Ok(seqs)
+    }
+
+    pub(super) fn list(&mut self, listing: &Listing) -> Result<Vec<Arc<Entity>>> {
+        let lifecycles = match &listing.lifecycle {
+            Some(lifecycle) => vec![lifecycle.clone()],
+            None => self.lifecycles()?,
+        };
+        let mut all = Vec::new();
+        for lifecycle in lifecycles {
+            let after = match &listing.after {
+                Some(after) if after.lifecycle > lifecycle => continue,
+                Some(after) if after.lifecycle == lifecycle => Some(&after.id),
+                _ => None,
+            };
+            self.list_of(&lifecycle, after, listing, &mut all)?;
+            if all.len() >= listing.most {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Every lifecycle that has an entity, in the order of names.
+    fn lifecycles(&mut self) -> Result<Vec<Name>> {
+        let sql = "SELECT text FROM name WHERE id IN (SELECT lifecycle FROM state_count) ORDER BY text";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map([], |row| name(row, 0))?.collect()
+    }
+
+    fn list_of(
+        &mut self,
+        lifecycle: &Name,
+        after: Option<&Name>,
+        listing: &Listing,
+        all: &mut Vec<Arc<Entity>>,
+    ) -> Result<()> {
+        let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(()) };
+        let mut sql = "SELECT entity.body FROM entity".to_owned();
+        let mut cells = vec![Cell::from(lifecycle)];
+        let mut bind = |cell: Cell| {
+            cells.push(cell);
+            format!("?{}", cells.len())
+        };
+        let mut wanted = vec!["entity.lifecycle = ?1".to_owned()];
+        if let Some((field, value)) = &listing.indexed {
+            let Some(field) = self.names.find(self.connection, field)? else { return Ok(()) };
+            let (field, value) = (bind(field.into()), bind(indexed(value)?.into()));
+            sql.push_str(" JOIN field ON field.lifecycle = entity.lifecycle AND field.id = entity.id");
+            wanted.push(format!("field.lifecycle = ?1 AND field.field = {field} AND field.value = {value}"));
+        }
+        if !listing.states.is_empty() {
+            let mut states = Vec::new();
+            for state in &listing.states {
+                if let Some(state) = self.names.find(self.connection, state)? {
+                    states.push(bind(state.into()));
+                }
+            }
+            if states.is_empty() {
+                return Ok(());
+            }
+            wanted.push(format!("entity.state IN ({})", states.join(", ")));
+        }
+        if let Some(at) = listing.overdue_at {
+            wanted.push(format!("entity.overdue_at <= {}", bind(at.0.into())));
+        }
+        if let Some(after) = after {
+            wanted.push(format!("entity.id > {}", bind(after.as_str().to_owned().into())));
+        }
+        let most = bind(limit(listing.most.saturating_sub(all.len())).into());
+        sql = format!("{sql} WHERE {} ORDER BY entity.id LIMIT {most}", wanted.join(" AND "));
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(cells))?;
+        while let Some(row) = rows.next()? {
+            all.push(Arc::new(parsed(row, 0)?));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Somebody who reads. Every question is a short transaction of its own, so that no log is held back.
+
+mod found;
+mod list;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::KeyRecord;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::Project;
+use trackside_lifecycle::name::Name;
+
+use super::Shared;
+use super::connect::{Use, connect};
+use super::failure::failed;
+use super::log::Log;
+use super::names::Names;
+use super::options::SqliteOptions;
+use super::project::position;
+use crate::store::{As, Counts, DueAt, Listing, Members, OpenEffectRow, Stays};
+use crate::{Chain, Definition, Head, Reader, Record, StoreError};
+
+/// A reader of both files.
+#[derive(Debug)]
+pub(super) struct Looker {
+    journal: Connection,
+    state: Connection,
+    names: Names,
+    journal_path: PathBuf,
+    state_path: PathBuf,
+    /// The folder stays ours while somebody reads it.
+    _shared: Option<Arc<Shared>>,
+}
+
+/// What questions are answered with: a transaction, and the names.
+struct Eyes<'a> {
+    connection: &'a Connection,
+    names: &'a mut Names,
+}
+
+impl Looker {
+    pub fn open(
+        journal_path: PathBuf,
+        state_path: PathBuf,
+        options: &SqliteOptions,
+        shared: Option<Arc<Shared>>,
+    ) -> Result<Self, StoreError> {
+        let journal = connect(&journal_path, options, Use::Read)?;
+        let state = connect(&state_path, options, Use::Read)?;
+        Ok(Self { journal, state, names: Names::default(), journal_path, state_path, _shared: shared })
+    }
+
+    fn log(&self) -> Log<'_> {
+        Log { connection: &self.journal, path: &self.journal_path }
+    }
+
+    /// One question, of one statement.
+    fn ask<T>(
+        &mut self,
+        doing: &str,
+        question: impl FnOnce(&mut Eyes<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut eyes = Eyes { connection: &self.state, names: &mut self.names };
+        question(&mut eyes).map_err(failed(&self.state_path, doing))
+    }
+
+    /// One question, and the position at which it was answered.
+    fn ask_at<T>(
+        &mut self,
+        doing: &str,
+        question: impl FnOnce(&mut Eyes<'_>) -> rusqlite::Result<T>,
+    ) -> Result<As<T>, StoreError> {
+        let failed = failed(&self.state_path, doing);
+        let transaction = self.state.transaction().map_err(&failed)?;
+        let position = position(&transaction).map_err(&failed)?;
+        let mut eyes = Eyes { connection: &transaction, names: &mut self.names };
+        let value = question(&mut eyes).map_err(&failed)?;
+        Ok(As { position, value })
+    }
+}
+
+impl Reader for Looker {
+    fn head(&mut self) -> Result<Head, StoreError> {
+        self.log().head()
+    }
+
+    fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.log().records(after, most)
+    }
+
+    fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError> {
+        self.log().record(seq)
+    }
+
+    fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.log().trail(from, most)
+    }
+
+    fn base(&mut self) -> Result<Chain, StoreError> {
+        self.log().base()
+    }
+
+    fn definitions(&mut self) -> Result<Vec<Definition>, StoreError> {
+        self.log().definitions()
+    }
+
+    fn position(&mut self) -> Result<u64, StoreError> {
+        self.ask("read the position", |eyes| position(eyes.connection))
+    }
+
+    fn project(&mut self) -> Result<Option<Project>, StoreError> {
+        self.ask("read the project", |eyes| eyes.project())
+    }
+
+    fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
+        self.ask("read an entity", |eyes| eyes.entity(key))
+    }
+
+    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
+        self.ask_at("count a group", |eyes| eyes.counts(group))
+    }
+
+    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
+        self.ask_at("read a group", |eyes| eyes.members(group))
+    }
+
+    fn ranking(&mut self, key: &RankingKey) -> Result<As<Ranking>, StoreError> {
+        self.ask_at("read a ranking", |eyes| eyes.ranking(key))
+    }
+
+    fn same(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
+        self.ask("look for an entity", |eyes| eyes.same(lifecycle, value))
+    }
+
+    fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>, StoreError> {
+        self.ask("look for an idempotency key", |eyes| eyes.key(actor, key))
+    }
+
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError> {
+        self.ask_at("read timers", |eyes| eyes.timers(after, most))
+    }
+
+    fn list(&mut self, listing: &Listing) -> Result<As<Vec<Arc<Entity>>>, StoreError> {
+        self.ask_at("list entities", |eyes| eyes.list(listing))
+    }
+
+    fn states(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, u64>>, StoreError> {
+        self.ask_at("count states", |eyes| eyes.states(lifecycle))
+    }
+
+    fn stays(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, Stays>>, StoreError> {
+        self.ask_at("read how long states lasted", |eyes| eyes.stays(lifecycle))
+    }
+
+    fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError> {
+        self.ask("look for entries", |eyes| eyes.notices(kinds, after, most))
+    }
+
+    fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
+        self.ask_at("read open effects", |eyes| eyes.effects(after, most))
+    }
+}

@@ -1,0 +1,54 @@
+//! The tables of both files, and how those of earlier releases become them.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+
+use super::failure::failed;
+use crate::StoreError;
+
+/// From nothing to version 1, from 1 to 2 and so on, of `journal.db`. Never changed once released.
+pub(super) const JOURNAL: &[&str] = &[include_str!("journal.sql")];
+
+/// The same of `state.db`.
+pub(super) const STATE: &[&str] = &[include_str!("state.sql")];
+
+pub(super) fn newest(steps: &[&str]) -> u32 {
+    u32::try_from(steps.len()).unwrap_or(u32::MAX)
+}
+
+/// The version of a file; 0 if there is nothing in it.
+pub(super) fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+    let failed = failed(path, "read the schema version");
+    let there = "SELECT 1 FROM sqlite_schema WHERE name = 'meta'";
+    if connection.query_row(there, [], |_| Ok(())).optional().map_err(&failed)?.is_none() {
+        return Ok(0);
+    }
+    let version = connection.query_row("SELECT value FROM meta WHERE key = 'schema'", [], |row| row.get(0));
+    version.optional().map_err(failed)?.ok_or_else(|| StoreError::Damaged {
+        path: path.to_path_buf(),
+        what: "it does not say which version of the tables it has".to_owned(),
+    })
+}
+
+/// Makes the tables what this release expects, in one transaction.
+pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
+    let found = version(connection, path)?;
+    let known = newest(steps);
+    if found > known {
+        return Err(StoreError::TooNew { path: path.to_path_buf(), found, known });
+    }
+    if found == known {
+        return Ok(());
+    }
+    let failed = failed(path, "make the tables");
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+    for step in steps.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        transaction.execute_batch(step).map_err(&failed)?;
+    }
+    transaction
+        .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?1)", [known])
+        .map_err(&failed)?;
+    transaction.commit().map_err(failed)
+}
