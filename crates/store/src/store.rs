@@ -92,6 +92,12 @@ pub trait Projector: Send {
     fn tidy(&mut self) -> Result<bool, StoreError> {
         Ok(true)
     }
+
+    /// Makes sure that no byte of what was overwritten is left in the files: after something was erased and
+    /// projected.
+    fn scrub(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// A value as it was after an entry.

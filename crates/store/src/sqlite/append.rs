@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::Shared;
 use super::connect::{Use, connect};
 use super::failure::{failed, int};
-use super::keeper::before_commit;
+use super::keeper::{before_commit, empty};
 use super::log::Log;
 use crate::{Batch, Chain, Definition, Head, Journal, Record, StoreError};
 
@@ -55,6 +55,11 @@ impl Appender {
             return Err(StoreError::NotOurs { found: found.seq, known: known.seq });
         }
         let mut end = known;
+        if let Some(first) = batch.records.first()
+            && { known }.follow(first).is_err()
+        {
+            return Err(StoreError::NotOurs { found: known.seq, known: first.seq.saturating_sub(1) });
+        }
         for record in &batch.records {
             if record.seq != end.seq.saturating_add(1) {
                 return Err(StoreError::Chain {
@@ -117,6 +122,9 @@ impl Journal for Appender {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        if batch.records.is_empty() && batch.definitions.is_empty() {
+            return Ok(());
+        }
         let Some(known) = self.known.take() else {
             let why = "the commit before failed; ask for the head first";
             return Err(StoreError::io("append to the journal", why));
@@ -140,16 +148,29 @@ impl Journal for Appender {
             }
         }
         transaction.commit().map_err(&failed)?;
-        // The bytes are still in the log: it is emptied, which waits for those who are reading.
-        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let busy: bool = self.connection.query_row(sql, [], |row| row.get(0)).map_err(&failed)?;
-        match busy {
-            false => Ok(dropped),
-            true => Err(StoreError::io(
-                "drop payloads",
-                "they are gone from the journal, but somebody reads it so that its log cannot be emptied. Ask again",
-            )),
+        empty(&self.connection, &self.shared.journal)?;
+        Ok(dropped)
+    }
+
+    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+        let path = &self.shared.journal;
+        let failed = failed(path, "cut the journal");
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let log = Log { connection: &transaction, path };
+        if upto == log.base()? {
+            return Ok(0);
         }
+        if log.hash_of(upto.seq)? != Some(upto.hash) || upto.seq >= log.end()?.seq {
+            let what = "is not where the journal can be cut".to_owned();
+            return Err(StoreError::Chain { seq: upto.seq, what });
+        }
+        let gone =
+            transaction.execute("DELETE FROM journal WHERE seq <= ?1", [int(upto.seq)]).map_err(&failed)?;
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('base_seq', ?1), ('base_hash', ?2)";
+        transaction.execute(sql, (int(upto.seq), upto.hash)).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(gone as u64)
     }
 }
 

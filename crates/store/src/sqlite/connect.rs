@@ -22,7 +22,7 @@ pub(super) enum Use {
 }
 
 /// How long to wait for a program of somebody else that looks into the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Statements that a connection keeps ready.
 const STATEMENTS: usize = 64;

@@ -53,15 +53,18 @@ SELECT
         WHEN 'ViolationFound' THEN 'VIOLATION'
         WHEN 'ViolationCleared' THEN 'VIOLATION_CLEARED'
         WHEN 'Corrected' THEN 'STATE_CORRECTED'
+        WHEN 'Migrated' THEN 'MIGRATED'
+        WHEN 'ProjectChanged' THEN 'PROJECT_CHANGED'
+        WHEN 'PackInstalled' THEN 'PACK_INSTALLED'
         ELSE event.key
     END AS event,
     json_extract(header, '$.trigger') AS "trigger",
     json_extract(header, '$.actor') AS actor,
     json_extract(header, '$.actor_kind') AS actor_kind,
-    CASE WHEN event.key IN ('Transitioned', 'Corrected') THEN json_extract(event.value, '$.from') END AS "from",
+    CASE WHEN event.key IN ('Transitioned', 'Corrected', 'Migrated') THEN json_extract(event.value, '$.from') END AS "from",
     CASE
         WHEN event.key = 'Created' THEN json_extract(event.value, '$.state')
-        WHEN event.key IN ('Transitioned', 'Corrected') THEN json_extract(event.value, '$.to')
+        WHEN event.key IN ('Transitioned', 'Corrected', 'Migrated') THEN json_extract(event.value, '$.to')
     END AS "to",
     json_extract(payload, '$.reason') AS reason,
     payload,

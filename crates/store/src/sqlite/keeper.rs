@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::connect::{Use, connect};
+use super::connect::{PATIENCE, Use, connect};
 use super::failure::failed;
 use super::options::SqliteOptions;
 use crate::StoreError;
@@ -88,6 +89,34 @@ pub(super) fn pass(connection: &Connection, path: &Path) -> Result<Pass, StoreEr
         .query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
         .map_err(failed(path, "move the log into the file"))?;
     Ok(Pass { length: super::failure::number(length), copied: super::failure::number(copied) })
+}
+
+/// How often, and with how much patience each time, a log is tried to be emptied.
+const TRIES: u32 = 40;
+const EACH: Duration = Duration::from_millis(100);
+
+/// Empties a log, so that no byte of what was overwritten is left in it. Waits for those who read.
+pub(super) fn empty(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = failed(path, "empty the log");
+    connection.busy_timeout(EACH).map_err(&failed)?;
+    let mut tries = 0..TRIES;
+    let emptied = loop {
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: bool = connection.query_row(sql, [], |row| row.get(0)).map_err(&failed)?;
+        if !busy || tries.next().is_none() {
+            break !busy;
+        }
+        // Not every wait is one of SQLite's own: while the keeper copies, it says busy at once.
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    match emptied {
+        true => Ok(()),
+        false => Err(StoreError::io(
+            format!("empty the log of {}", path.display()),
+            "somebody reads the file without end. Find out who, and ask again",
+        )),
+    }
 }
 
 /// What a writer does before a commit: nothing, most of the time.
@@ -180,13 +209,17 @@ impl Kept {
         Ok(Self { path: path.to_path_buf(), connection, file })
     }
 
-    /// An error here is no loss: the log keeps everything and the writer will meet the same one.
+    /// An error here is no loss: the log keeps everything.
     fn keep(&mut self, wal: &Wal, options: &SqliteOptions) {
         if wal.fresh.load(Ordering::Relaxed) < options.log_step {
             return;
         }
         wal.fresh.store(0, Ordering::Relaxed);
-        let Some(first) = self.copy() else { return };
+        let Some(first) = self.copy() else {
+            // The writer will meet the same error, and tell it.
+            wal.ripe.store(true, Ordering::Release);
+            return;
+        };
         wal.length.store(first.length, Ordering::Relaxed);
         if first.length < options.log_limit {
             return;

@@ -29,7 +29,7 @@ impl Log<'_> {
             .query_row([], |row| Ok((Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }, row.get(2)?)));
         match row.optional().map_err(&failed)? {
             Some((chain, at)) => Ok(Head { chain, at: Some(Timestamp(at)) }),
-            None => Ok(Head { chain: self.base()?, at: self.number("base_at")?.map(Timestamp) }),
+            None => Ok(Head { chain: self.base()?, at: None }),
         }
     }
 
@@ -47,19 +47,11 @@ impl Log<'_> {
 
     pub fn base(&self) -> Result<Chain, StoreError> {
         let failed = failed(self.path, "read where the journal begins");
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT value FROM meta WHERE key = 'base_hash'")
-            .map_err(&failed)?;
-        let kept = statement.query_row([], |row| hash(row, 0)).optional().map_err(failed)?;
-        Ok(Chain { seq: number(self.number("base_seq")?.unwrap_or(0)), hash: kept.unwrap_or_default() })
-    }
-
-    fn number(&self, key: &str) -> Result<Option<i64>, StoreError> {
-        let failed = failed(self.path, "read where the journal begins");
-        let mut statement =
-            self.connection.prepare_cached("SELECT value FROM meta WHERE key = ?1").map_err(&failed)?;
-        statement.query_row([key], |row| row.get(0)).optional().map_err(failed)
+        let sql =
+            "SELECT (SELECT value FROM meta WHERE key = 'base_seq'), value FROM meta WHERE key = 'base_hash'";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let kept = statement.query_row([], |row| Ok(Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }));
+        Ok(kept.optional().map_err(failed)?.unwrap_or_default())
     }
 
     pub fn records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {

@@ -56,6 +56,9 @@ impl Pen<'_> {
 
     fn member(&mut self, group: i64, member: &EntityKey, joined: bool) -> Result<()> {
         let Some(entity) = self.row(member)? else {
+            if !joined {
+                return Ok(());
+            }
             let what = format!("{member} is in a group, but was never written");
             return Err(rusqlite::Error::ToSqlConversionFailure(what.into()));
         };

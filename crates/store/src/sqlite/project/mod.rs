@@ -19,7 +19,7 @@ use trackside_lifecycle::time::Timestamp;
 use super::Shared;
 use super::connect::{Use, connect};
 use super::failure::{failed, int, limit, number};
-use super::keeper::{before_commit, pass};
+use super::keeper::{before_commit, empty, pass};
 use super::log::Log;
 use super::names::Names;
 use super::options::SqliteOptions;
@@ -185,6 +185,10 @@ impl Projector for Writer {
         let pass = pass(&self.connection, &self.shared.state)?;
         Ok(pass.copied >= pass.length)
     }
+
+    fn scrub(&mut self) -> Result<(), StoreError> {
+        empty(&self.connection, &self.shared.state)
+    }
 }
 
 impl Drop for Writer {
@@ -234,16 +238,13 @@ pub(in crate::sqlite) fn prepare(
 fn belongs(state: &Connection, path: &Path, log: &Log<'_>) -> Result<bool, StoreError> {
     let failed = failed(path, "read the position");
     let position = position(state).map_err(&failed)?;
-    if position > log.end()?.seq {
-        return Ok(false);
-    }
-    let kept: Option<Option<Hash>> = state
-        .query_row("SELECT value FROM meta WHERE key = 'hash'", [], |row| row.get(0))
-        .optional()
-        .map_err(failed)?;
-    match (kept.flatten(), log.hash_of(position)?) {
-        (Some(kept), Some(found)) => Ok(kept == found),
-        _ => Ok(true),
+    let sql = "SELECT value FROM meta WHERE key = 'hash'";
+    let kept: Option<Option<Hash>> = state.query_row(sql, [], |row| row.get(0)).optional().map_err(failed)?;
+    let Some(kept) = kept.flatten() else { return Ok(true) };
+    match log.hash_of(position)? {
+        Some(found) => Ok(kept == found),
+        // Archived since; or this journal never got there.
+        None => Ok(position <= log.base()?.seq),
     }
 }
 

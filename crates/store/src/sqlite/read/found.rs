@@ -152,9 +152,12 @@ impl Eyes<'_> {
 
 /// A column of JSON that we wrote.
 pub(super) fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    let text = row.get_ref(column)?.as_str()?;
-    serde_json::from_str(text)
-        .map_err(|error| Error::FromSqlConversionFailure(column, Type::Text, error.into()))
+    read(row.get_ref(column)?.as_str()?)
+}
+
+/// JSON that we wrote.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| Error::FromSqlConversionFailure(0, Type::Text, error.into()))
 }
 
 pub(super) fn name(row: &Row<'_>, column: usize) -> Result<Name> {

@@ -1,5 +1,6 @@
 //! What is asked for in order, a page at a time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::types::Value as Cell;
@@ -10,7 +11,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::Eyes;
-use super::found::{name, parsed};
+use super::found::{name, read};
 use crate::sqlite::failure::{int, limit, number};
 use crate::sqlite::project::indexed;
 use crate::store::{DueAt, Listing, OpenEffectRow};
@@ -96,6 +97,7 @@ impl Eyes<'_> {
         statement.query_map([], |row| name(row, 0))?.collect()
     }
 
+    /// Those of one lifecycle. Those in several states are asked for one state at a time, each in order.
     fn list_of(
         &mut self,
         lifecycle: &Name,
@@ -104,43 +106,66 @@ impl Eyes<'_> {
         all: &mut Vec<Arc<Entity>>,
     ) -> Result<()> {
         let Some(lifecycle) = self.names.find(self.connection, lifecycle)? else { return Ok(()) };
-        let mut sql = "SELECT entity.body FROM entity".to_owned();
+        let mut states = Vec::new();
+        for state in &listing.states {
+            states.extend(self.names.find(self.connection, state)?.map(Some));
+        }
+        if listing.states.is_empty() {
+            states.push(None);
+        }
+        let most = listing.most.saturating_sub(all.len());
+        let mut found = BTreeMap::new();
+        for state in states {
+            self.page(lifecycle, state, after, listing, most, &mut found)?;
+        }
+        for (_, body) in found.into_iter().take(most) {
+            all.push(Arc::new(read(&body)?));
+        }
+        Ok(())
+    }
+
+    /// The next of one lifecycle, in one state or in any: ids and bodies.
+    fn page(
+        &mut self,
+        lifecycle: i64,
+        state: Option<i64>,
+        after: Option<&Name>,
+        listing: &Listing,
+        most: usize,
+        found: &mut BTreeMap<String, String>,
+    ) -> Result<()> {
         let mut cells = vec![Cell::from(lifecycle)];
         let mut bind = |cell: Cell| {
             cells.push(cell);
             format!("?{}", cells.len())
         };
+        let mut from = "entity";
         let mut wanted = vec!["entity.lifecycle = ?1".to_owned()];
+        let mut id = "entity.id";
         if let Some((field, value)) = &listing.indexed {
             let Some(field) = self.names.find(self.connection, field)? else { return Ok(()) };
             let (field, value) = (bind(field.into()), bind(indexed(value)?.into()));
-            sql.push_str(" JOIN field ON field.lifecycle = entity.lifecycle AND field.id = entity.id");
+            // The index first: it is in the order of ids too.
+            from = "field CROSS JOIN entity ON entity.lifecycle = field.lifecycle AND entity.id = field.id";
             wanted.push(format!("field.lifecycle = ?1 AND field.field = {field} AND field.value = {value}"));
+            id = "field.id";
         }
-        if !listing.states.is_empty() {
-            let mut states = Vec::new();
-            for state in &listing.states {
-                if let Some(state) = self.names.find(self.connection, state)? {
-                    states.push(bind(state.into()));
-                }
-            }
-            if states.is_empty() {
-                return Ok(());
-            }
-            wanted.push(format!("entity.state IN ({})", states.join(", ")));
+        if let Some(state) = state {
+            wanted.push(format!("entity.state = {}", bind(state.into())));
         }
         if let Some(at) = listing.overdue_at {
             wanted.push(format!("entity.overdue_at <= {}", bind(at.0.into())));
         }
         if let Some(after) = after {
-            wanted.push(format!("entity.id > {}", bind(after.as_str().to_owned().into())));
+            wanted.push(format!("{id} > {}", bind(after.as_str().to_owned().into())));
         }
-        let most = bind(limit(listing.most.saturating_sub(all.len())).into());
-        sql = format!("{sql} WHERE {} ORDER BY entity.id LIMIT {most}", wanted.join(" AND "));
+        let most = bind(limit(most).into());
+        let wanted = wanted.join(" AND ");
+        let sql = format!("SELECT {id}, entity.body FROM {from} WHERE {wanted} ORDER BY {id} LIMIT {most}");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(cells))?;
         while let Some(row) = rows.next()? {
-            all.push(Arc::new(parsed(row, 0)?));
+            found.insert(row.get(0)?, row.get(1)?);
         }
         Ok(())
     }
