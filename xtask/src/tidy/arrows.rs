@@ -11,6 +11,8 @@ use crate::tree::Tree;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-lifecycle", &[]),
     ("trackside-engine", &["trackside-lifecycle"]),
+    // What it measures comes to it through a trait of its own.
+    ("trackside-bench", &[]),
     ("trackside-check", &["trackside-engine", "trackside-lifecycle"]),
     ("trackside-compare", &["trackside-engine", "trackside-lifecycle"]),
     ("trackside-draw", &["trackside-lifecycle"]),

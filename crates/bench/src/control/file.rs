@@ -1,0 +1,50 @@
+//! A plain file: append the bytes of a batch, have the disk confirm, again.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Batches, Control, Shape, timed};
+use crate::Trouble;
+use crate::load::Pace;
+
+/// A file that has grown so far is replaced, so that a fast disk is not filled.
+const LARGEST: u64 = 512 << 20;
+
+/// The loop, with its file open.
+#[derive(Debug)]
+pub struct PlainFile {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    batches: Batches,
+}
+
+impl PlainFile {
+    /// Makes the file; it must not be there.
+    pub fn make(path: &Path) -> Result<Self, Trouble> {
+        let file = File::create_new(path).map_err(Trouble::file(path))?;
+        Ok(Self { path: path.to_owned(), file, length: 0, batches: Batches::default() })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        if self.length > LARGEST {
+            self.file = File::create(&self.path).map_err(Trouble::file(&self.path))?;
+            self.length = 0;
+        }
+        self.file.write_all(bytes).map_err(Trouble::file(&self.path))?;
+        self.file.sync_data().map_err(Trouble::file(&self.path))?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Control for PlainFile {
+    fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble> {
+        let mut batches = std::mem::take(&mut self.batches);
+        let pace = timed(&mut batches, shape, time, |_, bytes| self.append(bytes));
+        self.batches = batches;
+        pace
+    }
+}

@@ -1,0 +1,156 @@
+//! How long things took: a histogram whose relative error is the same everywhere.
+
+use std::time::Duration;
+
+/// Each power of two is divided into this many buckets, so a reading is less than 1 % too high.
+const PARTS: u64 = 128;
+const BITS: u32 = PARTS.trailing_zeros();
+/// Enough for the largest number of nanoseconds there is.
+const BUCKETS: usize = ((64 - BITS) as usize + 1) * PARTS as usize;
+
+/// Durations, counted in buckets of nanoseconds that grow with their size.
+///
+/// A percentile is the upper end of its bucket: never better than the truth, at most 1 % worse. The
+/// largest duration is kept as it was.
+#[derive(Clone)]
+pub struct Latency {
+    buckets: Vec<u64>,
+    count: u64,
+    longest: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self { buckets: vec![0; BUCKETS], count: 0, longest: 0 }
+    }
+}
+
+impl std::fmt::Debug for Latency {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Latency")
+            .field("count", &self.count)
+            .field("p50", &self.at(0.5))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Latency {
+    pub fn record(&mut self, took: Duration) {
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        if let Some(bucket) = self.buckets.get_mut(bucket_of(nanos)) {
+            *bucket += 1;
+        }
+        self.count += 1;
+        self.longest = self.longest.max(nanos);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn max(&self) -> Duration {
+        Duration::from_nanos(self.longest)
+    }
+
+    /// What the given share, of 0 to 1, did not exceed. Nothing recorded: zero.
+    pub fn at(&self, share: f64) -> Duration {
+        let wanted = ((self.count as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (index, count) in self.buckets.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return Duration::from_nanos(upper_end(index).min(self.longest));
+            }
+        }
+        self.max()
+    }
+
+    /// Adds what another has counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// Below `PARTS` each number has a bucket; above, the leading bits say which.
+fn bucket_of(nanos: u64) -> usize {
+    let power = nanos.checked_ilog2().unwrap_or(0);
+    let bucket = match power.checked_sub(BITS) {
+        None => nanos,
+        Some(shift) => PARTS * (u64::from(shift) + 1) + (nanos >> shift) - PARTS,
+    };
+    bucket as usize
+}
+
+/// The largest number in a bucket.
+fn upper_end(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    match (bucket / PARTS).checked_sub(1) {
+        None => bucket,
+        Some(shift) => {
+            let begin = u128::from(PARTS + bucket % PARTS) << shift;
+            u64::try_from(begin + (1 << shift) - 1).unwrap_or(u64::MAX)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(nanos: impl IntoIterator<Item = u64>) -> Latency {
+        let mut all = Latency::default();
+        nanos.into_iter().for_each(|it| all.record(Duration::from_nanos(it)));
+        all
+    }
+
+    #[test]
+    fn every_number_is_in_a_bucket_that_ends_at_most_a_hundredth_above_it() {
+        let numbers =
+            (0..64_u32).flat_map(|power| [0, 1, 77].map(|more| (1_u64 << power).saturating_add(more)));
+        for nanos in numbers.chain([0, 127, 128, 129, 255, 256, 257, 999_983, u64::MAX - 1, u64::MAX]) {
+            let bucket = bucket_of(nanos);
+            assert!(bucket < BUCKETS, "{nanos}");
+            let end = upper_end(bucket);
+            assert!(end >= nanos && (end - nanos) as f64 <= nanos as f64 / 100.0, "{nanos} ends at {end}");
+            assert_eq!(bucket_of(end), bucket, "{nanos}");
+        }
+    }
+
+    #[test]
+    fn percentiles_are_those_of_a_sorted_list() {
+        let all = of((1..=10_000).map(|it| it * 1_000));
+        for (share, exact) in [(0.5, 5_000_000), (0.9, 9_000_000), (0.99, 9_900_000), (0.999, 9_990_000)] {
+            let told = all.at(share).as_nanos() as f64;
+            assert!(told >= f64::from(exact) && told <= f64::from(exact) * 1.01, "{share}: {told}");
+        }
+        assert_eq!(all.max(), Duration::from_millis(10));
+        assert_eq!(all.at(1.0), all.max());
+    }
+
+    #[test]
+    fn one_slow_answer_among_a_thousand_shows_in_the_last_percentile_only() {
+        let all = of(std::iter::repeat_n(1_000, 999).chain([5_000_000]));
+        assert!(all.at(0.99) < Duration::from_micros(2));
+        assert_eq!(all.at(0.9991), Duration::from_millis(5));
+    }
+
+    #[test]
+    fn merged_is_as_if_counted_together() {
+        let mut all = of(1..500);
+        all.merge(&of(500..90_000));
+        let together = of(1..90_000);
+        assert_eq!((all.count(), all.max()), (together.count(), together.max()));
+        for share in [0.1, 0.5, 0.99] {
+            assert_eq!(all.at(share), together.at(share));
+        }
+    }
+
+    #[test]
+    fn nothing_recorded_is_zero() {
+        assert_eq!(Latency::default().at(0.99), Duration::ZERO);
+    }
+}

@@ -1,0 +1,19 @@
+//! How fast Trackside is on this machine, beside controls measured in the same run.
+//!
+//! What is measured hides behind [`Maker`] and [`Subject`]; everything else, from the load to the
+//! table, knows only these two.
+
+pub mod control;
+pub mod latency;
+pub mod load;
+pub mod machine;
+pub mod plan;
+pub mod report;
+pub mod scratch;
+pub mod start;
+pub mod subject;
+pub mod table;
+mod trouble;
+
+pub use subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
+pub use trouble::Trouble;

@@ -1,0 +1,36 @@
+//! How commands arrive: from callers that wait for their answer, or on a schedule that does not.
+
+mod closed;
+mod open;
+
+pub use closed::{Closed, closed};
+pub use open::{Open, Second, Steady, open};
+
+use std::time::Duration;
+
+use crate::latency::Latency;
+
+/// For how long to wait for answers that are still to come once a load has ended.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How fast something went.
+#[derive(Clone, Debug, Default)]
+pub struct Pace {
+    /// Commands, which may be a fraction: a control counts in entries.
+    pub commands: f64,
+    pub seconds: f64,
+    pub latency: Latency,
+}
+
+impl Pace {
+    pub fn per_second(&self) -> f64 {
+        if self.seconds > 0.0 { self.commands / self.seconds } else { 0.0 }
+    }
+
+    /// Adds another stretch of the same.
+    pub fn merge(&mut self, other: &Self) {
+        self.commands += other.commands;
+        self.seconds += other.seconds;
+        self.latency.merge(&other.latency);
+    }
+}

@@ -1,0 +1,95 @@
+//! The peak with callers that wait, beside bare loops that write the same.
+
+use super::{Bench, middle};
+use crate::Trouble;
+use crate::control::file::PlainFile;
+use crate::control::sqlite::{BareSqlite, Layout};
+use crate::control::{Control, Shape};
+use crate::load::{Pace, closed};
+use crate::report::{Aim, Report, Row, Unit};
+use crate::subject::{Figures, Subject};
+use crate::table::thousands;
+
+/// A control with what it has shown so far.
+struct Beside {
+    name: &'static str,
+    what: &'static str,
+    aim: Option<Aim>,
+    control: Box<dyn Control>,
+    pace: Pace,
+    ratios: Vec<f64>,
+}
+
+impl Bench<'_> {
+    /// Finds how many commands a second; with controls in turns, if they are wanted.
+    pub(super) fn peak(
+        &self,
+        subject: &dyn Subject,
+        controls: bool,
+        report: &mut Report,
+    ) -> Result<f64, Trouble> {
+        let what = format!("{} callers", self.plan.callers);
+        // What is slow only once, such as the first growth of a file, is over before it counts.
+        closed(subject, &self.callers(self.turn() / 2), &|it| (self.so_far)("warms up", it))?;
+        let mut beside = if controls { self.controls()? } else { Vec::new() };
+        let mut pace = Pace::default();
+        let before = subject.figures();
+        for _ in 0..self.plan.turns.max(1) {
+            let start = subject.figures();
+            let turn = closed(subject, &self.callers(self.turn()), &|it| (self.so_far)(&what, it))?;
+            pace.merge(&turn);
+            let Some(shape) = Shape::of(&subject.figures().since(&start)) else { continue };
+            for it in &mut beside {
+                (self.so_far)(it.what, 0.0);
+                let control = it.control.run(&shape, self.turn())?;
+                it.ratios.push(turn.per_second() / control.per_second());
+                it.pace.merge(&control);
+            }
+        }
+        let figures = subject.figures().since(&before);
+        let title =
+            format!("trackside, {} callers, {} entities", self.plan.callers, thousands(subject.entities()));
+        report.rows.push(Row::new("throughput", title).paced(&pace).note(written(&figures)));
+        for it in beside {
+            let mut row = Row::new(it.name, format!("  of {}", it.what)).paced(&it.pace);
+            row = row.figure(middle(it.ratios), Unit::Times);
+            row.aim = it.aim;
+            report.rows.push(row);
+        }
+        Ok(pace.per_second())
+    }
+
+    fn controls(&self) -> Result<Vec<Beside>, Trouble> {
+        let folder = self.folder.join("controls");
+        std::fs::create_dir(&folder).map_err(Trouble::file(&folder))?;
+        let beside = |name, what, aim, control| Beside {
+            name,
+            what,
+            aim,
+            control,
+            pace: Pace::default(),
+            ratios: Vec::new(),
+        };
+        let sqlite = |file: &str, layout| BareSqlite::make(&folder.join(file), layout, self.plan.settings);
+        let rows = Box::new(sqlite("rows.db", Layout::Entries)?);
+        let blobs = Box::new(sqlite("batches.db", Layout::Batch)?);
+        let file = Box::new(PlainFile::make(&folder.join("file"))?);
+        Ok(vec![
+            beside("sqliteRows", "a bare SQLite loop, same rows", Some(Aim::AtLeast(0.6)), rows),
+            beside("sqliteBatches", "a bare SQLite loop, one row a batch", None, blobs),
+            beside("file", "a plain file", None, file),
+        ])
+    }
+}
+
+/// What a load came to on disk.
+fn written(figures: &Figures) -> String {
+    let Some(shape) = Shape::of(figures) else { return "nothing was committed".to_owned() };
+    format!(
+        "batches of {:.1} commands, the largest {}; {:.2} entries a command, {} bytes an entry",
+        shape.entries / shape.per_command,
+        figures.largest_batch,
+        shape.per_command,
+        shape.bytes()
+    )
+}
