@@ -1,6 +1,7 @@
 //! What the same disk and machine can do without Trackside: what its figures are held against.
 
 pub mod file;
+pub mod pipeline;
 pub mod postgres;
 pub mod sqlite;
 

@@ -59,14 +59,7 @@ pub struct BareSqlite {
 impl BareSqlite {
     /// Makes the database; the file must not be there.
     pub fn make(path: &Path, layout: Layout, settings: Settings) -> Result<Self, Trouble> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.pragma_update(None, "page_size", settings.page_bytes)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "cache_size", -i64::from(settings.cache_kib))?;
-        let inside = settings.checkpoint == Checkpoint::Inside;
-        connection.pragma_update(None, "wal_autocheckpoint", if inside { settings.wal_pages } else { 0 })?;
+        let connection = set_up(path, settings)?;
         connection.execute_batch(match layout {
             Layout::Entries => {
                 "CREATE TABLE entry (seq INTEGER PRIMARY KEY, header BLOB NOT NULL, payload BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL)"
@@ -79,6 +72,19 @@ impl BareSqlite {
         };
         Ok(Self { connection, layout, next: 1, batches: Batches::default(), _beside: beside })
     }
+}
+
+/// Opens a database, or makes one, with these settings; every commit is durable.
+pub(super) fn set_up(path: &Path, settings: Settings) -> Result<Connection, Trouble> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.pragma_update(None, "page_size", settings.page_bytes)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -i64::from(settings.cache_kib))?;
+    let inside = settings.checkpoint == Checkpoint::Inside;
+    connection.pragma_update(None, "wal_autocheckpoint", if inside { settings.wal_pages } else { 0 })?;
+    Ok(connection)
 }
 
 impl Control for BareSqlite {
