@@ -97,7 +97,9 @@ pub fn run(plan: &Plan, maker: &dyn Maker, folder: &Path, so_far: SoFar<'_>) -> 
             Ok(()) if wants(Part::Start) => bench.start(&folder, &mut report),
             Ok(()) => {}
             Err(trouble) => {
-                report.rows.push(Row::new("scale", "trackside, a large store").failed(trouble.to_string()));
+                report.rows.push(
+                    Row::new("scale", format!("{}, a large store", maker.name())).failed(trouble.to_string()),
+                );
             }
         }
         report.warnings.extend(watch.end().map(|it| format!("large store, {it}")));
@@ -127,7 +129,7 @@ impl Bench<'_> {
         let (subject, peak) = match peak {
             Ok(it) => it,
             Err(trouble) => {
-                report.rows.push(Row::new("throughput", "trackside").failed(trouble.to_string()));
+                report.rows.push(Row::new("throughput", self.maker.name()).failed(trouble.to_string()));
                 return;
             }
         };
@@ -138,7 +140,9 @@ impl Bench<'_> {
         }
         drop(subject);
         if wants(Part::Postgres) {
+            let watch = Watch::begin();
             self.postgres(peak, report);
+            report.warnings.extend(watch.end().map(|it| format!("PostgreSQL, {it}")));
         }
     }
 

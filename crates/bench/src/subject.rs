@@ -9,6 +9,9 @@ use crate::start::{self, Started};
 
 /// Opens subjects, each in a folder of its own.
 pub trait Maker {
+    /// What the report calls it.
+    fn name(&self) -> &str;
+
     /// Opens the store in a folder, or makes one there. Once it is back, commands can be submitted;
     /// dropping what it gives closes the store.
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;

@@ -123,6 +123,10 @@ impl Drop for Fake {
 struct Fakes(Manners);
 
 impl Maker for Fakes {
+    fn name(&self) -> &str {
+        "a fake"
+    }
+
     fn open(&self, _: &Path) -> Result<Box<dyn Subject>, Trouble> {
         Ok(Box::new(Fake::new(self.0, 1_000)))
     }
@@ -222,6 +226,7 @@ fn a_plan_measures_what_it_is_asked_for_with_its_controls() {
     let expected =
         ["throughput", "sqliteRows", "sqliteBatches", "file", "latency", "small", "scale", "start", "memory"];
     assert_eq!(names, expected, "{:?}", report.rows);
+    assert!(report.rows[0].what.starts_with("a fake, 8 callers"), "{:?}", report.rows[0]);
     let of = |name: &str| report.rows.iter().find(|it| it.name == name).unwrap();
     for name in ["sqliteRows", "sqliteBatches", "file", "scale"] {
         let row = of(name);

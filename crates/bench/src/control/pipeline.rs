@@ -27,6 +27,10 @@ pub struct Pipelines {
 }
 
 impl Maker for Pipelines {
+    fn name(&self) -> &str {
+        "a pipeline without a law"
+    }
+
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble> {
         Ok(Box::new(Pipeline::open(&folder.join("journal.db"), self.settings)?))
     }

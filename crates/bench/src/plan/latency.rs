@@ -10,7 +10,7 @@ impl Bench<'_> {
     pub(super) fn latency(&self, subject: &dyn Subject, peak: f64, report: &mut Report) {
         let how = Open { load: self.next_load(), per_second: peak / 2.0, time: self.plan.time * 6 };
         let seconds = how.time.as_secs_f64();
-        let row = Row::new("latency", format!("trackside at half of that, on a schedule, {seconds:.0} s"));
+        let row = Row::new("latency", format!("  at half of that, on a schedule, {seconds:.0} s"));
         match open(subject, &how, &|it| (self.so_far)("half of the peak, on a schedule", it)) {
             Err(trouble) => report.rows.push(row.failed(trouble.to_string())),
             Ok(steady) => {

@@ -47,8 +47,8 @@ impl Bench<'_> {
             }
         }
         let figures = subject.figures().since(&before);
-        let title =
-            format!("trackside, {} callers, {} entities", self.plan.callers, thousands(subject.entities()));
+        let (name, callers) = (self.maker.name(), self.plan.callers);
+        let title = format!("{name}, {callers} callers, {} entities", thousands(subject.entities()));
         report.rows.push(Row::new("throughput", title).paced(&pace).note(written(&figures)));
         for it in beside {
             let mut row = Row::new(it.name, format!("  of {}", it.what)).paced(&it.pace);

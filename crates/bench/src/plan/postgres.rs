@@ -3,6 +3,7 @@
 use super::Bench;
 use crate::control::postgres::{CLIENTS, Installation, NOT_INSTALLED, measure};
 use crate::report::{Aim, Report, Row, Unit};
+use crate::table::thousands;
 
 impl Bench<'_> {
     pub(super) fn postgres(&self, peak: f64, report: &mut Report) {
@@ -13,9 +14,14 @@ impl Bench<'_> {
         };
         let so_far = |share| (self.so_far)("PostgreSQL, by pgbench", share);
         so_far(0.0);
-        // There are six ways to try, and the best counts.
-        let each = (self.plan.time / 2).max(std::time::Duration::from_secs(1));
-        match measure(&installation, &self.folder.join("pg"), self.plan.entities, &CLIENTS, each, &so_far) {
+        match measure(
+            &installation,
+            &self.folder.join("pg"),
+            self.plan.entities,
+            &CLIENTS,
+            self.plan.time,
+            &so_far,
+        ) {
             Err(trouble) => report.rows.push(row.failed(trouble.to_string())),
             Ok(measured) => {
                 let Some(best) = measured.best() else { return };
@@ -23,9 +29,16 @@ impl Bench<'_> {
                 let rates: Vec<String> = measured
                     .tried
                     .iter()
-                    .map(|it| format!("{} with {} {:.0}", it.script, it.clients, it.pace.per_second()))
+                    .map(|it| {
+                        format!(
+                            "{} × {} {}",
+                            it.script,
+                            it.clients,
+                            thousands(it.pace.per_second().round() as u64)
+                        )
+                    })
                     .collect();
-                let mut note = format!("version {}; {}", measured.version, rates.join(", "));
+                let mut note = format!("version {}; a second: {}", measured.version, rates.join(", "));
                 if let Some(path) = &measured.elsewhere {
                     note = format!("{note}; its files were in {path}, maybe another disk");
                 }

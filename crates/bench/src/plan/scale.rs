@@ -30,9 +30,12 @@ impl Bench<'_> {
                 large_pace.merge(&large_turn);
             }
         }
-        let title = |entities: u64| format!("trackside, {} entities", thousands(entities));
-        report.rows.push(Row::new("small", title(self.plan.small)).paced(&small_pace));
-        let what = format!("{}, {} entries, of that", title(self.plan.large), thousands(entries));
+        let title = |entities: u64| format!("{} entities", thousands(entities));
+        report.rows.push(
+            Row::new("small", format!("{}, {}", self.maker.name(), title(self.plan.small)))
+                .paced(&small_pace),
+        );
+        let what = format!("  {} and {} entries, of that", title(self.plan.large), thousands(entries));
         let row = Row::new("scale", what).paced(&large_pace).figure(middle(ratios), Unit::Times);
         report.rows.push(row.aim(Aim::AtLeast(0.85)));
         Ok(())

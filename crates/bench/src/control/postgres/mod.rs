@@ -69,7 +69,6 @@ pub fn measure(
         so_far(done as f64 / in_all as f64);
         cluster.write("script.sql", text)?;
         let before = cluster.count("journal")?;
-        cluster.ask("CHECKPOINT;")?;
         let pace = cluster.bench("script.sql", entities, clients, each)?;
         let moved = cluster.count("journal")?.saturating_sub(before);
         // A script that no longer moves anything would be very fast.
