@@ -20,13 +20,16 @@ struct Manners {
     odd: Option<(u64, Outcome)>,
     /// Commits wait so long, once, after so many commands.
     stall: Option<(u64, Duration)>,
+    /// Submitting blocks so long, once, at the command with this number.
+    block: Option<(u64, Duration)>,
     /// Answers are dropped, not given.
     silent: bool,
 }
 
-const KIND: Manners = Manners { odd: None, stall: None, silent: false };
+const KIND: Manners = Manners { odd: None, stall: None, block: None, silent: false };
 
 struct Fake {
+    manners: Manners,
     queue: Mutex<Option<Sender<(Ask, Answer)>>>,
     writer: Option<std::thread::JoinHandle<()>>,
     seen: Arc<Seen>,
@@ -48,6 +51,7 @@ impl Fake {
         let for_writer = Arc::clone(&seen);
         let writer = std::thread::spawn(move || write(&commands, &for_writer, manners, entities));
         Self {
+            manners,
             queue: Mutex::new(Some(queue)),
             writer: Some(writer),
             seen,
@@ -99,6 +103,9 @@ impl Subject for Fake {
     }
 
     fn submit(&self, ask: Ask, answer: Answer) {
+        if let Some((_, time)) = self.manners.block.filter(|(nth, _)| *nth == ask.nth) {
+            std::thread::sleep(time);
+        }
         if let Some(queue) = self.queue.lock().unwrap().as_ref() {
             queue.send((ask, answer)).unwrap();
         }
@@ -186,6 +193,17 @@ fn a_stall_counts_against_everything_that_was_due_meanwhile() {
     assert_eq!(steady.seconds[0].max, steady.latency.max());
     let nths: Vec<u64> = fake.seen.asks.lock().unwrap().iter().map(|it| it.nth).collect();
     assert_eq!(nths, (0..1_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_sender_that_is_held_up_does_not_hide_it() {
+    let block = Duration::from_millis(200);
+    let fake = Fake::new(Manners { block: Some((250, block)), ..KIND }, 1_000_000);
+    let how = Open { load: 1, per_second: 1_000.0, time: Duration::from_secs(1) };
+    let steady = open(&fake, &how, &|_| ()).unwrap();
+    assert_eq!(steady.latency.count(), 1_000);
+    assert!(steady.latency.at(0.95) >= block / 2, "{:?}", steady.latency.at(0.95));
+    assert!(steady.sender.at(0.95) >= block / 2, "and it is told whose fault it was");
 }
 
 #[test]
