@@ -4,6 +4,7 @@
 //! table, knows only these two.
 
 pub mod control;
+mod follow;
 pub mod latency;
 pub mod load;
 pub mod machine;
