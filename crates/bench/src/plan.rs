@@ -13,7 +13,7 @@ use crate::Trouble;
 use crate::control::sqlite::Settings;
 use crate::load::Closed;
 use crate::machine::{self, Machine, Watch};
-use crate::report::{Report, Row};
+use crate::report::{How, Report, Row};
 use crate::subject::{Maker, Subject};
 
 /// A measurement that can be asked for by name.
@@ -85,7 +85,14 @@ pub type SoFar<'a> = &'a (dyn Fn(&str, f64) + Sync);
 /// Measures everything that the plan asks for. What cannot be measured is a row that says why.
 pub fn run(plan: &Plan, maker: &dyn Maker, folder: &Path, so_far: SoFar<'_>) -> Report {
     let bench = Bench { plan, maker, folder, so_far, loads: AtomicU32::new(0) };
-    let mut report = Report { machine: Machine::look(folder), ..Report::default() };
+    let how = How {
+        seconds: plan.time.as_secs_f64(),
+        callers: plan.callers,
+        entities: plan.entities,
+        large: plan.large,
+    };
+    let subject = maker.name().to_owned();
+    let mut report = Report { subject, how, machine: Machine::look(folder), ..Report::default() };
     let wants = |part: Part| plan.parts.contains(&part);
     if wants(Part::Throughput) || wants(Part::Latency) || wants(Part::Postgres) {
         bench.around_the_peak(&mut report, wants);

@@ -12,6 +12,9 @@ use crate::machine::Machine;
 /// Everything a run found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// The name of what was measured.
+    pub subject: String,
+    pub how: How,
     pub machine: Machine,
     pub rows: Vec<Row>,
     /// Latency on a schedule, second by second.
@@ -33,10 +36,19 @@ impl Report {
             .collect();
         let rows: Vec<Json> = self.rows.iter().map(Row::to_json).collect();
         json!({
-            "machine": self.machine, "rows": rows, "latencyBySecond": seconds,
+            "subject": self.subject, "how": self.how, "machine": self.machine, "rows": rows, "latencyBySecond": seconds,
             "warnings": self.warnings, "reached": self.reached(),
         })
     }
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct How {
+    pub seconds: f64,
+    pub callers: u32,
+    pub entities: u64,
+    pub large: u64,
 }
 
 /// One thing that was measured.

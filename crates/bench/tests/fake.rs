@@ -253,6 +253,7 @@ fn a_plan_measures_what_it_is_asked_for_with_its_controls() {
     assert!(of("throughput").note.as_ref().unwrap().contains("2.00 entries a command, 364 bytes an entry"));
     assert!(told.lock().unwrap().contains("half of the peak, on a schedule"));
     let json = report.to_json();
+    assert_eq!((json["subject"].as_str(), json["how"]["callers"].as_u64()), (Some("a fake"), Some(8)));
     assert_eq!(json["rows"].as_array().unwrap().len(), expected.len());
     assert!(json["rows"][0]["latency"]["p99Micros"].as_f64().unwrap() > 0.0);
     assert_eq!(json["rows"][1]["aim"]["atLeast"], 0.6);

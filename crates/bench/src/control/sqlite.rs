@@ -21,9 +21,15 @@ pub struct Settings {
     pub checkpoint: Checkpoint,
 }
 
+impl Settings {
+    /// As SQLite comes.
+    pub const USUAL: Self =
+        Self { page_bytes: 4_096, cache_kib: 2_048, wal_pages: 1_000, checkpoint: Checkpoint::Inside };
+}
+
 impl Default for Settings {
     fn default() -> Self {
-        Self { page_bytes: 4_096, cache_kib: 2_048, wal_pages: 1_000, checkpoint: Checkpoint::Inside }
+        Self::USUAL
     }
 }
 
