@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Explores what can happen on a pack's stages, as far as a budget allows
     Explore(ExploreArgs),
+    /// Measures how fast it is on this machine, beside controls in the same run
+    Bench(BenchArgs),
     /// Formats definition files, and keeps every comment
     Fmt(FmtArgs),
     /// Prints the JSON Schema of the definition language
@@ -169,6 +171,54 @@ pub(crate) struct ExploreArgs {
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BenchArgs {
+    /// For how long each rate is measured; latency on a schedule takes six times as long
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) seconds: u64,
+    /// How many callers wait for answers at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) callers: u32,
+    /// How many entities there are
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) entities: u64,
+    /// How many entities a large store has; its journal has five times as many entries
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) large: u64,
+    /// Only this; may be given several times
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub(crate) only: Vec<BenchPart>,
+    /// Works inside this folder, so on its disk [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Leaves what was written where it is, and says where
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Fails if an aim is not reached
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Starts the store in this folder, asks one command and prints how long that took
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) start: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchPart {
+    /// Callers that wait, beside bare loops on the same disk
+    Throughput,
+    /// Half of the peak on a schedule: how long answers take
+    Latency,
+    /// The same by hand with PostgreSQL, where it is installed
+    Postgres,
+    /// A large store beside a small one
+    Scale,
+    /// A large store from closed to its first answer, and its memory
+    Start,
 }
 
 #[derive(Debug, ClapArgs)]

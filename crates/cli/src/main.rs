@@ -35,4 +35,5 @@ pub(crate) mod exit {
     pub(crate) const DONE: u8 = 0;
     pub(crate) const REFUSED: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
+    pub(crate) const UNREACHABLE: u8 = 3;
 }

@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "trackside",
         &[
+            "trackside-bench",
             "trackside-check",
             "trackside-compare",
             "trackside-draw",

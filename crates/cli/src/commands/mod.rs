@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod bench;
 mod check;
 mod diagram;
 mod diff;
@@ -16,6 +17,7 @@ use crate::print;
 pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
         Command::Test(args) => test::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Check(args) => check::run(args),
         Command::Diagram(args) => diagram::run(args),
         Command::Diff(args) => diff::run(args),
