@@ -88,6 +88,7 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
             change(entity, changes, at);
         }
         Event::FieldsChanged { changes }
+        | Event::Redacted { changes, .. }
         | Event::TimeoutWarned { changes, .. }
         | Event::TimerFired { changes, .. }
         | Event::LimitWarned { changes, .. } => change(entity, changes, at),

@@ -75,6 +75,8 @@ pub enum Ask {
         entity: EntityKey,
         migration: Box<Entry>,
     },
+    /// Values and words of some entries of an entity are dropped from the journal.
+    Redact(Redact),
     /// Settings, zone or people of the project become others.
     Configure(ProjectChange),
     /// A version of a pack comes into force.
@@ -98,6 +100,18 @@ impl Migrate {
     pub fn new(entity: EntityKey, to: u32) -> Self {
         Self { entity, to, states: BTreeMap::new(), fields: Fields::default() }
     }
+}
+
+/// What is to be dropped from the journal of an entity.
+#[derive(Clone, Debug)]
+pub struct Redact {
+    pub entity: EntityKey,
+    /// Numbers of its entries.
+    pub entries: Vec<u64>,
+    /// What fields become that come from them; without a word they are cleared.
+    pub becomes: Fields,
+    /// All entries of the entity in order, as the journal has them: whoever asks the engine loads them.
+    pub history: Vec<Entry>,
 }
 
 /// A pack as it was loaded.
@@ -184,6 +198,7 @@ impl Command {
             | Ask::Mend { entity, .. }
             | Ask::UndoMigration { entity, .. } => entity,
             Ask::Migrate(migrate) => &migrate.entity,
+            Ask::Redact(redact) => &redact.entity,
             Ask::Plant(plant) => &plant.entity,
             Ask::Fire(fire) => &fire.entity,
         })
@@ -265,6 +280,10 @@ impl Command {
             Ask::UndoMigration { migration, .. } => {
                 digest.text(&format!("undo {}", migration.seq));
                 None
+            }
+            Ask::Redact(redact) => {
+                digest.text(&format!("redact {:?}", redact.entries));
+                Some(&redact.becomes)
             }
             Ask::Configure(change) => {
                 digest.text("configure");

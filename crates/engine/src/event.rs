@@ -188,6 +188,11 @@ pub enum Event {
         /// What takes it back; not needed to replay it.
         undo: Option<Box<Changes>>,
     },
+    /// Values and words of these entries of it are dropped from the journal; what came from them is cleared.
+    Redacted {
+        entries: Vec<u64>,
+        changes: Changes,
+    },
     /// Settings, zone or people of the project changed: told under [`project_key`](crate::project::project_key).
     ProjectChanged {
         change: Box<ProjectChange>,
@@ -280,6 +285,7 @@ pub const EVENTS: &[&str] = &[
     "VIOLATION_CLEARED",
     "STATE_CORRECTED",
     "MIGRATED",
+    "REDACTED",
     "PROJECT_CHANGED",
     "PACK_INSTALLED",
 ];
@@ -311,6 +317,7 @@ impl Event {
             Self::ViolationCleared { .. } => "VIOLATION_CLEARED",
             Self::Corrected { .. } => "STATE_CORRECTED",
             Self::Migrated { .. } => "MIGRATED",
+            Self::Redacted { .. } => "REDACTED",
             Self::ProjectChanged { .. } => "PROJECT_CHANGED",
             Self::PackInstalled { .. } => "PACK_INSTALLED",
         }
@@ -327,7 +334,8 @@ impl Event {
             | Self::LeaseRenewed { changes, .. }
             | Self::LeaseLost { changes, .. }
             | Self::Corrected { changes, .. }
-            | Self::Migrated { changes, .. } => Some(changes),
+            | Self::Migrated { changes, .. }
+            | Self::Redacted { changes, .. } => Some(changes),
             _ => None,
         }
     }
@@ -343,7 +351,8 @@ impl Event {
             | Self::LeaseRenewed { changes, .. }
             | Self::LeaseLost { changes, .. }
             | Self::Corrected { changes, .. }
-            | Self::Migrated { changes, .. } => Some(changes),
+            | Self::Migrated { changes, .. }
+            | Self::Redacted { changes, .. } => Some(changes),
             _ => None,
         }
     }
@@ -414,6 +423,7 @@ impl Event {
             Self::Migrated { from_definition, definition, changes, .. } => {
                 json!({ "fromDefinition": from_definition, "definition": definition, "fields": fields(changes) })
             }
+            Self::Redacted { entries, changes } => json!({ "entries": entries, "fields": fields(changes) }),
             Self::ProjectChanged { change } => change.to_json(),
             Self::PackInstalled { pack, version, digest } => {
                 json!({ "pack": pack, "version": version, "digest": digest })

@@ -23,6 +23,7 @@ pub mod present;
 pub mod project;
 pub mod query;
 pub mod ranking;
+pub mod redact;
 pub mod refusal;
 pub mod scenario;
 pub mod settings;

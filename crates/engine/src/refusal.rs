@@ -32,6 +32,7 @@ pub const CODES: &[(&str, &str)] = &[
         "cannot-migrate",
         "the entity does not fit the other version of its definition, or the way back is closed",
     ),
+    ("cannot-redact", "what would be cleared is needed, or the entries are not named rightly"),
     ("effect-settled", "this effect was answered before, or never asked for"),
     ("evaluation-failed", "an expression of the definition could not be answered"),
     ("final-state", "the entity is in a state with no way out"),

@@ -122,6 +122,11 @@ impl World {
         apply(&mut self.view, &entry);
         self.schedule(&key);
         let erased = matches!(entry.event, Event::Erased { .. });
+        if let Event::Redacted { entries, .. } = &entry.event {
+            for entry in self.journal.iter_mut().filter(|it| entries.contains(&it.seq)) {
+                entry.part();
+            }
+        }
         self.journal.push(entry);
         if erased {
             let earlier = self.journal.len().saturating_sub(1);

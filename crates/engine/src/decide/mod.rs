@@ -23,6 +23,7 @@ mod invariants;
 mod lease;
 mod migrate;
 mod plan;
+mod redact;
 mod regroup;
 mod request;
 mod rerank;
@@ -249,6 +250,7 @@ impl<'a> Decider<'a> {
             Ask::UndoMigration { entity, migration } => {
                 self.undo_migration(entity, migration, &request(&Fields::default()))?;
             }
+            Ask::Redact(redact) => self.redact(redact, &request(&Fields::default()))?,
             Ask::Configure(change) => return self.configure(change, &request(&Fields::default())),
             Ask::Install(install) => return self.install(install, &request(&Fields::default())),
         }
@@ -456,6 +458,7 @@ fn grows(event: &Event) -> bool {
         | Event::FieldsChanged { .. }
         | Event::Corrected { .. }
         | Event::Migrated { .. }
+        | Event::Redacted { .. }
         | Event::LeaseLost { .. } => true,
         Event::TimeoutWarned { changes, .. } | Event::LimitWarned { changes, .. } => {
             !changes.fields.is_empty()

@@ -141,7 +141,7 @@ impl Decider<'_> {
     }
 
     /// Where an entity stands in a ranking, if it is in it.
-    fn place(&self, life: &Lifecycle, ranking: &Ranking, entity: &Entity) -> Result<Option<Place>, Stop> {
+    pub fn place(&self, life: &Lifecycle, ranking: &Ranking, entity: &Entity) -> Result<Option<Place>, Stop> {
         if !ranking.within_states.has(&entity.state) {
             return Ok(None);
         }

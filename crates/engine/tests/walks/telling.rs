@@ -38,6 +38,7 @@ pub(crate) fn asked(command: &Command) -> String {
         Ask::Plant(plant) => format!("plant {}", plant.entity),
         Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),
+        Ask::Redact(redact) => format!("redact {:?} of {}", redact.entries, redact.entity),
         Ask::Configure(change) => format!("configure {}", change.to_json()),
         Ask::Install(install) => format!("install {}", install.pack),
     };

@@ -148,6 +148,7 @@ fn asked(command: &Command) -> String {
         Ask::Plant(plant) => format!("puts {} in place", plant.entity),
         Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("takes the migration of {entity} back"),
+        Ask::Redact(redact) => format!("redacts entries of {}", redact.entity),
         Ask::Configure(_) => "changes the project".to_owned(),
         Ask::Install(install) => format!("installs {}", install.pack),
     }

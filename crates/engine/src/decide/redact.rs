@@ -1,0 +1,145 @@
+//! Values and words of some entries of an entity are dropped from the journal for good.
+
+use std::collections::BTreeSet;
+
+use trackside_lifecycle::model::{Lifecycle, Tally};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::carry::shifts;
+use super::configure::not_admin;
+use super::fire::plain_scope;
+use super::request::Request;
+use super::scope::Scope;
+use super::{Decider, Stop};
+use crate::apply::evolve;
+use crate::command::Redact;
+use crate::entity::Entity;
+use crate::event::{Changes, Event, Same};
+use crate::key::EntityKey;
+use crate::ranking::Reranked;
+use crate::redact::{cleared, recounted, replayed};
+use crate::refusal::{Refusal, Stage, Unmet};
+
+impl Decider<'_> {
+    /// Only people with role admin, and always with a reason.
+    pub fn redact(&mut self, redact: &Redact, request: &Request) -> Result<(), Stop> {
+        let key = &redact.entity;
+        let (life, entity) = self.here(key)?;
+        let before = entity.clone();
+        if !request.is_admin() {
+            return Err(not_admin("redact the journal").into());
+        }
+        let mut unmet = Vec::new();
+        if request.reason.as_ref().is_none_or(|it| it.trim().is_empty()) {
+            unmet.push(
+                Unmet::new("missing", "A redaction needs a reason, without what it drops").of("reason"),
+            );
+        }
+        if redact.entries.is_empty() {
+            unmet.push(Unmet::new("missing", "Say which entries").of("entries"));
+        }
+        let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
+        for seq in dropped.iter().filter(|seq| !redact.history.iter().any(|it| it.seq == **seq)) {
+            unmet.push(Unmet::new("unknown-entry", format!("Entry {seq} is none of {key}")).of("entries"));
+        }
+        let whole = redact.history.iter().all(|it| it.entity == *key)
+            && replayed(&redact.history, &BTreeSet::new()).as_ref() == Some(&before);
+        let left = replayed(&redact.history, &dropped);
+        let (Some(left), true) = (left, whole) else {
+            let message = format!("The entries given are not the whole history of {key}: load it again");
+            return Err(Refusal::one(Stage::Version, "version-mismatch", message).into());
+        };
+        let mut fields = cleared(&before, &left);
+        replaced(&life, &before, redact, &mut fields, &mut unmet);
+        let keyed = |name: &Name| life.counter(name).is_some_and(|it| matches!(it.tally, Tally::ByKey(_)));
+        let mut changes = Changes { fields, tallies: recounted(&before, &left, keyed), ..Changes::default() };
+        let make = |changes: Changes| Event::Redacted { entries: dropped.iter().copied().collect(), changes };
+        let mut next = before.clone();
+        evolve(&mut next, &make(changes.clone()), self.now, before.version + 1);
+        for (name, message) in life.state(&before.state).map(|it| it.require.as_slice()).unwrap_or_default() {
+            if changes.fields.iter().any(|(it, _)| it == name) && next.fields.value(name).is_blank() {
+                let message = format!(
+                    "{} needs {name} ({message}), and this would clear it: say what it becomes, or change it first",
+                    before.state
+                );
+                unmet.push(Unmet::new("missing", message).of(name));
+            }
+        }
+        if let Some(first) = unmet.first() {
+            let mut refusal = Refusal::new(Stage::Requirements, "cannot-redact", first.message.clone());
+            refusal.errors = unmet;
+            return Err(refusal.into());
+        }
+        {
+            let around = self.around();
+            let scope = Scope { was: &before.fields, ..plain_scope(&around, &life, &next, request) };
+            changes.timers = self.timer_changes(&scope, Some(&before), &Name::new("redact"), false)?;
+            changes.shifts = shifts(&life, Some(&before), &next);
+            changes.same = self.same_change(&scope, before.same.as_ref())?;
+            if changes.same.is_none() && left.same != before.same {
+                changes.same = Some(Same::new(before.same.clone()));
+            }
+        }
+        self.moved()?;
+        let seq = self.record(key, request, &Name::new("redact"), make(changes));
+        let places = self.places(&life, key)?;
+        if let Some(entry) = self.draft.entries.last_mut() {
+            entry.reranked.extend(places);
+        }
+        self.root.get_or_insert(seq);
+        Ok(())
+    }
+
+    /// Where it stands from now on: what is dropped may be the entry that told so.
+    fn places(&self, life: &Lifecycle, key: &EntityKey) -> Result<Vec<Reranked>, Stop> {
+        let mut places = Vec::new();
+        for ranking in &life.rankings {
+            let place = self.place(life, ranking, self.here(key)?.1)?;
+            places.push(Reranked::Placed { ranking: ranking.name.clone(), entity: key.clone(), place });
+        }
+        Ok(places)
+    }
+}
+
+/// What takes the place of cleared fields: what the request says, and what a lease shows of itself.
+fn replaced(
+    life: &Lifecycle,
+    before: &Entity,
+    redact: &Redact,
+    fields: &mut [(Name, Value)],
+    unmet: &mut Vec<Unmet>,
+) {
+    let mut put = |name: &Name, value: Value| match fields.iter_mut().find(|(it, _)| it == name) {
+        Some(slot) => {
+            slot.1 = value;
+            true
+        }
+        None => false,
+    };
+    for slot in &life.slots {
+        let Some(lease) = before.lease(&slot.name).filter(|it| it.holder.is_some()) else { continue };
+        if let Some(field) = &slot.until {
+            put(field, Value::Time(lease.expires_at));
+        }
+        if let (Some(field), Some(holder)) = (&slot.holder, &lease.holder) {
+            put(field, Value::from(holder));
+        }
+    }
+    for (name, value) in redact.becomes.iter() {
+        let Some(field) = life.field(name).filter(|it| it.is.is_none()) else {
+            unmet.push(Unmet::new("unknown-field", format!("{} has no field {name}", life.name)).of(name));
+            continue;
+        };
+        match field.fits.accept(name, value) {
+            Ok(value) if put(name, value.clone()) => {}
+            Ok(_) => {
+                let message = format!("{name} does not come from these entries, so nothing becomes of it");
+                unmet.push(Unmet::new("unexpected-field", message).of(name));
+            }
+            Err(misfits) => {
+                unmet.extend(misfits.into_iter().map(|it| Unmet::new(it.code, it.message).of(&it.path)));
+            }
+        }
+    }
+}

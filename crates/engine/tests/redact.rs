@@ -1,0 +1,278 @@
+//! What is dropped from the journal is gone, and the journal still tells the truth.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+mod folder;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command, Redact};
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::refusal::Refusal;
+use trackside_engine::trace::Trace;
+use trackside_engine::view::{Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_engine::{Law, apply, scenario};
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{Problems, Sources};
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use folder::{add, pack, yaml_in};
+
+const NOTE: &str = "\
+lifecycle: t.note
+fields:
+  text:   { type: string }
+  tag:    { type: string }
+  boss:   { type: string }
+  until:  { type: time, by: engine }
+  due:    { type: time }
+  n:      { type: integer, default: 0 }
+refs: { chief: { to: t.note, by: boss, inverse: notes } }
+create: { by: human, takes: [text, tag, boss, due] }
+states:
+  OPEN:  { initial: true }
+  KEPT:  { require: { text: Say something } }
+  DONE:  { final: true }
+slots: { work: { for: 10m, until: until, lost: drop } }
+counters: { edits: {}, by_tag: { key: tag } }
+timers: { due: { at: due, runs: [OPEN], then: drop } }
+rankings: { line: { in: OPEN, by: text } }
+transitions:
+  edit: { from: [OPEN, KEPT], by: human, takes: [text, tag, boss, due], count: [edits, by_tag], set: { n: edits } }
+  say:  { from: OPEN, by: human, takes: { what: { type: string } }, post: { kind: word, text: '{what}' } }
+  hold: { from: OPEN, by: agent, lease: work }
+  keep: { from: OPEN, to: KEPT, by: human }
+  drop: { from: [OPEN, KEPT], to: DONE, by: human || engine }
+";
+
+fn law() -> Arc<Law> {
+    let mut sources = Sources::default();
+    let pack = sources.add("pack.yaml", "pack: t\nversion: 1\n");
+    let note = sources.add("note.yaml", NOTE);
+    match compile(&sources, &PackFiles { pack, lifecycles: vec![note] }) {
+        Ok((pack, _)) => Arc::new(Law::new([pack])),
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    }
+}
+
+fn key() -> EntityKey {
+    EntityKey::new("t.note", "N")
+}
+
+fn admin() -> Actor {
+    Actor::new("ann", ActorKind::Human).with_roles(["admin"])
+}
+
+fn fields(all: &[(&str, &str)]) -> Fields {
+    all.iter().map(|(name, value)| (*name, Value::text(*value))).collect()
+}
+
+fn done(outcome: Outcome) -> u64 {
+    match outcome {
+        Outcome::Accepted { root, .. } => root as u64 + 1,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refused(outcome: Outcome) -> Refusal {
+    match outcome {
+        Outcome::Refused(refusal) => *refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn world(first: &[(&str, &str)]) -> World {
+    let mut world = World::new(law(), Project::default(), Timestamp(0));
+    done(world.submit(&Command::new(admin(), Ask::Create { entity: key(), fields: fields(first) })));
+    world
+}
+
+fn fire(world: &mut World, event: &str, with: &[(&str, &str)]) -> u64 {
+    done(world.submit(&Command::fire(admin(), key(), event, fields(with)).because("because of hush")))
+}
+
+fn redact(world: &World, key: &EntityKey, entries: &[u64], becomes: &[(&str, &str)]) -> Command {
+    let history = world.journal.iter().filter(|it| it.entity == *key).cloned().collect();
+    let ask = Redact { entity: key.clone(), entries: entries.to_vec(), becomes: fields(becomes), history };
+    Command::new(admin(), Ask::Redact(ask)).because("A secret got in")
+}
+
+fn note(world: &World) -> Entity {
+    world.view.get(&key()).expect("the note").clone()
+}
+
+/// The journal as it is now gives the world as it is.
+fn replays(world: &World, what: &str) {
+    let mut again = View::default();
+    again.project = world.view.project.clone();
+    again.resumed_at = world.view.resumed_at;
+    for entry in &world.journal {
+        let stored = serde_json::to_string(entry).unwrap();
+        apply(&mut again, &serde_json::from_str::<Entry>(&stored).unwrap());
+    }
+    assert_eq!(again.entities(), world.view.entities(), "{what}");
+    assert!(again == world.view, "{what}: groups, orders or values held in common differ");
+}
+
+fn told(world: &World) -> String {
+    let journal = serde_json::to_string(&world.journal).unwrap();
+    format!("{journal}{}", serde_json::to_string(&note(world)).unwrap())
+}
+
+#[test]
+fn a_secret_is_gone_from_the_journal_and_the_entity() {
+    let mut world = world(&[("text", "first")]);
+    let edit = fire(&mut world, "edit", &[("text", "hush"), ("tag", "hush")]);
+    let say = fire(&mut world, "say", &[("what", "hush")]);
+    assert!(told(&world).contains("hush"));
+    let before = note(&world);
+    let posted = say + 1;
+    let command = redact(&world, &key(), &[edit, say, posted], &[]);
+    let seq = done(world.submit(&command));
+    assert!(!told(&world).contains("hush"), "{}", told(&world));
+    let after = note(&world);
+    assert_eq!(after.fields.get("text"), None, "the older value does not come back");
+    assert_eq!(after.tally("edits", "*"), before.tally("edits", "*"), "numbers stay");
+    assert_eq!(after.version, before.version + 1);
+    let entry = &world.journal[seq as usize - 1];
+    assert_eq!(entry.event.kind(), "REDACTED");
+    assert_eq!(entry.to_json()["metadata"]["entries"], serde_json::json!([edit, say, posted]));
+    replays(&world, "after a redaction");
+    let command = redact(&world, &key(), &[1], &[]);
+    done(world.submit(&command));
+    replays(&world, "after a second one");
+}
+
+#[test]
+fn what_came_from_elsewhere_stays() {
+    let mut world = world(&[("text", "hush"), ("tag", "blue")]);
+    fire(&mut world, "edit", &[("text", "fine")]);
+    let command = redact(&world, &key(), &[1], &[]);
+    done(world.submit(&command));
+    let after = note(&world);
+    assert_eq!(after.fields.value("text"), Value::text("fine"));
+    assert_eq!(after.fields.get("tag"), None);
+    replays(&world, "the first entry");
+}
+
+#[test]
+fn what_the_state_requires_is_replaced_or_refused() {
+    let mut world = world(&[("text", "hush")]);
+    fire(&mut world, "keep", &[]);
+    let command = redact(&world, &key(), &[1], &[]);
+    let refusal = refused(world.submit(&command));
+    assert_eq!(
+        (refusal.code, refusal.errors[0].field.as_deref()),
+        ("cannot-redact", Some("text")),
+        "{refusal}"
+    );
+    let command = redact(&world, &key(), &[1], &[("text", "[redacted]")]);
+    done(world.submit(&command));
+    assert_eq!(note(&world).fields.value("text"), Value::text("[redacted]"));
+    replays(&world, "replaced");
+}
+
+#[test]
+fn groups_clocks_and_leases_go_with_it() {
+    let mut world = world(&[("text", "a"), ("boss", "M"), ("due", "1970-01-02T00:00:00Z")]);
+    let ada = Actor::new("ada", ActorKind::Agent);
+    done(world.submit(&Command::fire(ada.clone(), key(), "hold", Fields::default())));
+    world.advance(Span::parse("5m").unwrap());
+    let ask = Ask::Heartbeat { entity: key(), slot: Name::new("work"), fence: Some(1) };
+    done(world.submit(&Command::new(ada, ask)));
+    let group = GroupKey { of: EntityKey::new("t.note", "M"), name: Name::new("notes") };
+    assert_eq!(world.view.group(&group).here().unwrap().counts.len(), 1);
+    assert!(note(&world).timer("due").is_some());
+    let until = note(&world).fields.value("until");
+    let all: Vec<u64> = world.journal.iter().map(|it| it.seq).collect();
+    let command = redact(&world, &key(), &all, &[]);
+    done(world.submit(&command));
+    assert_eq!(world.view.group(&group).here().unwrap().counts.len(), 0);
+    assert_eq!(note(&world).timer("due"), None);
+    assert_eq!(note(&world).fields.value("until"), until, "a lease shows itself");
+    replays(&world, "all of it");
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    let mut world = world(&[("text", "hush")]);
+    fire(&mut world, "edit", &[("tag", "blue")]);
+    let mut command = redact(&world, &key(), &[1, 99], &[("tag", "x"), ("nose", "x"), ("due", "x")]);
+    command.reason = None;
+    let refusal = refused(world.submit(&command));
+    let told: Vec<&str> = refusal.errors.iter().map(|it| it.code).collect();
+    assert_eq!(
+        told,
+        ["missing", "unknown-entry", "not-a-time", "unknown-field", "unexpected-field"],
+        "{refusal}"
+    );
+    let command = redact(&world, &key(), &[], &[]);
+    assert_eq!(refused(world.submit(&command)).code, "cannot-redact");
+    let mut command = redact(&world, &key(), &[1], &[]);
+    if let Ask::Redact(redact) = &mut command.ask {
+        redact.history.pop();
+    }
+    assert_eq!(refused(world.submit(&command)).code, "version-mismatch");
+    for actor in
+        [Actor::new("hank", ActorKind::Human), Actor::new("ada", ActorKind::Agent).with_roles(["admin"])]
+    {
+        let mut command = redact(&world, &key(), &[1], &[]);
+        command.actor = actor;
+        assert_eq!(refused(world.submit(&command)).code, "not-permitted");
+    }
+    replays(&world, "nothing was dropped");
+}
+
+/// Every scenario of every pack, played to its end; then some entries of some of its entities are dropped.
+#[test]
+fn whatever_is_dropped_the_journal_of_every_pack_gives_the_same_world() {
+    let (mut redacted, mut refusals) = (0_u32, 0_u32);
+    for name in ["mission", "build", "coding", "turns", "research"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name);
+        let (compiled, mut sources) = pack(&folder);
+        let law = Arc::new(Law::new([compiled]));
+        let mut problems = Problems::default();
+        let mut played = 0_usize;
+        for path in yaml_in(&folder.join("scenarios")) {
+            let file = add(&mut sources, &path);
+            let file = scenario::read_file(&sources, file, &mut problems).expect("a scenario file");
+            scenario::run_watched(&law, &file, &Arc::new(Trace::default()), &mut problems, &mut |it| {
+                played += 1;
+                let erased = it.world.journal.iter().any(|it| it.event.kind() == "ERASED");
+                if played % 5 != 0 || erased || it.world.journal.is_empty() {
+                    return;
+                }
+                let pick = &it.world.journal[(played * 7) % it.world.journal.len()];
+                let of = |entry: &&Entry| entry.entity == pick.entity;
+                let seqs = it.world.journal.iter().filter(of).map(|it| it.seq);
+                let some: Vec<u64> = seqs.filter(|seq| *seq == pick.seq || seq % 3 == 0).collect();
+                let mut world = it.world.clone();
+                let command = redact(&world, &pick.entity, &some, &[]);
+                match world.submit(&command) {
+                    Outcome::Accepted { .. } => {
+                        redacted += 1;
+                        replays(
+                            &world,
+                            &format!("{name}: {}, entries {some:?} of {}", it.scenario, pick.entity),
+                        );
+                    }
+                    _ => refusals += 1,
+                }
+            });
+        }
+    }
+    assert!(redacted > 100 && refusals < redacted, "{redacted} redacted, {refusals} refused");
+}
