@@ -14,6 +14,7 @@ pub mod scratch;
 pub mod start;
 pub mod subject;
 pub mod table;
+pub mod trackside;
 mod trouble;
 
 pub use subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};

@@ -23,6 +23,11 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// What the subject says.
+    pub fn other(why: impl std::fmt::Display) -> Self {
+        Self::Subject(why.to_string())
+    }
+
     /// An IO error, with the path it is about.
     pub fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |error| Self::File { path: path.to_owned(), error }

@@ -5,6 +5,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod args;
+mod builtin;
 mod commands;
 mod difference;
 mod packs;

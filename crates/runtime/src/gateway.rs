@@ -29,8 +29,19 @@ impl Gateway {
     /// Asks for something. The answer comes when it is on disk.
     pub fn submit(&self, command: Command) -> Result<Pending, Failure> {
         let (ticket, pending) = oneshot::channel();
-        self.hand_in(Work::Command(Box::new(command), ticket))?;
+        self.submit_then(command, |outcome| {
+            ticket.send(outcome).ok();
+        })?;
         Ok(Pending(pending))
+    }
+
+    /// The same for whoever would rather be called. It is called on the thread that commits: be brief.
+    pub fn submit_then(
+        &self,
+        command: Command,
+        then: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
+    ) -> Result<(), Failure> {
+        self.hand_in(Work::Command(Box::new(command), Box::new(then)))
     }
 
     /// The same on a thread that may wait.

@@ -37,7 +37,11 @@ pub struct Figures {
     pub commands: AtomicU64,
     pub refused: AtomicU64,
     pub commits: AtomicU64,
-    pub bytes: AtomicU64,
+    pub entries: AtomicU64,
+    pub header_bytes: AtomicU64,
+    pub payload_bytes: AtomicU64,
+    pub payloads: AtomicU64,
+    pub largest_commit: AtomicU64,
     pub flushes: AtomicU64,
     pub cached: AtomicU64,
     pub overloaded: AtomicU64,
@@ -161,6 +165,13 @@ impl Shared {
 }
 
 impl Figures {
+    pub(crate) fn wrote(&self, written: &crate::pipeline::Written) {
+        Self::add(&self.entries, written.entries);
+        Self::add(&self.header_bytes, written.header_bytes);
+        Self::add(&self.payload_bytes, written.payload_bytes);
+        Self::add(&self.payloads, written.payloads);
+    }
+
     pub fn add(count: &AtomicU64, more: usize) {
         count.fetch_add(more as u64, Ordering::Relaxed);
     }

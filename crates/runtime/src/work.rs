@@ -15,12 +15,15 @@ use crate::pipeline::SweepReport;
 
 pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
 
+/// Whoever waits for an answer, called with it.
+pub(crate) type Reply = Box<dyn FnOnce(Result<Answer, Failure>) + Send>;
+
 /// A question put to the view; it is asked again until it has all it needs.
 pub(crate) type Question = Box<dyn FnMut(&Law, &View, Timestamp) + Send>;
 
 pub(crate) enum Work {
     /// A command, for whoever waits.
-    Command(Box<Command>, Ticket<Answer>),
+    Command(Box<Command>, Reply),
     /// Several that are decided together, all or none.
     Atomic(Vec<Command>, Ticket<Vec<Answer>>),
     /// A question about how things are; answered once everything it saw is committed.

@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-lifecycle", &[]),
     ("trackside-engine", &["trackside-lifecycle"]),
     // What it measures comes to it through a trait of its own.
-    ("trackside-bench", &[]),
+    ("trackside-bench", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
     ("trackside-check", &["trackside-engine", "trackside-lifecycle"]),
     ("trackside-compare", &["trackside-engine", "trackside-lifecycle"]),
     ("trackside-draw", &["trackside-lifecycle"]),
@@ -32,6 +32,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trackside-engine",
             "trackside-explore",
             "trackside-lifecycle",
+            "trackside-runtime",
+            "trackside-store",
         ],
     ),
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),

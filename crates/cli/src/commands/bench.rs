@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use trackside_bench::control::pipeline::Pipelines;
-use trackside_bench::control::sqlite::Settings;
 use trackside_bench::plan::{self, Part, Plan};
 use trackside_bench::scratch::Scratch;
 use trackside_bench::start::{self, Started};
 use trackside_bench::table::{Tone, render};
+use trackside_bench::trackside::Tracksides;
 use trackside_bench::{Maker, Subject, Trouble};
+use trackside_runtime::Options;
+use trackside_store::sqlite::SqliteOptions;
 
 use crate::args::{BenchArgs, BenchPart};
-use crate::exit;
 use crate::print::{self, Colour, Progress};
+use crate::{builtin, exit};
 
 /// Fewest entities of the small store that a large one is held against.
 const SMALL: u64 = 10_000;
@@ -47,10 +48,16 @@ pub(crate) fn run(args: &BenchArgs) -> u8 {
         small: SMALL.min(args.large).max(callers),
         ..Plan::default()
     };
+    let stores = match Stores::new() {
+        Ok(it) => it,
+        Err(trouble) => {
+            print::message(&trouble.to_string());
+            return exit::UNREACHABLE;
+        }
+    };
     let bar = Progress::new("bench");
-    let mut report = plan::run(&plan, &Stores, scratch.path(), &|what, share| bar.show(share, what));
+    let mut report = plan::run(&plan, &stores, scratch.path(), &|what, share| bar.show(share, what));
     bar.done();
-    report.warnings.push(NOT_YET.to_owned());
     if cfg!(debug_assertions) {
         report.warnings.push("this is a debug build: its figures say nothing".to_owned());
     }
@@ -88,7 +95,7 @@ fn painted(text: &str, tone: Tone) -> String {
 
 /// In a process of its own: opens a store, asks one command, tells how long that took.
 fn start_only(folder: &Path) -> u8 {
-    match start::here(&|it| Stores.open(it), folder) {
+    match Stores::new().and_then(|stores| start::here(&|it| stores.open(it), folder)) {
         Ok(started) => {
             print::line(&serde_json::json!(started).to_string());
             exit::DONE
@@ -100,20 +107,23 @@ fn start_only(folder: &Path) -> u8 {
     }
 }
 
-/// What is measured until the runtime is there: it shows the load and the controls, not Trackside.
-const STAND_IN: Pipelines = Pipelines { settings: Settings::USUAL };
-const NOT_YET: &str = "this measured a stand-in that decides nothing and keeps no entities: its aims say nothing about Trackside";
-
 /// The stores that are measured.
-struct Stores;
+struct Stores(Tracksides);
+
+impl Stores {
+    fn new() -> Result<Self, Trouble> {
+        let pack = builtin::pack("mission").ok_or_else(|| Trouble::other("the mission pack is missing"))?;
+        Ok(Self(Tracksides { pack, options: Options::default(), store: SqliteOptions::default() }))
+    }
+}
 
 impl Maker for Stores {
     fn name(&self) -> &str {
-        STAND_IN.name()
+        self.0.name()
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble> {
-        STAND_IN.open(folder)
+        self.0.open(folder)
     }
 
     fn start(&self, folder: &Path) -> Result<Started, Trouble> {

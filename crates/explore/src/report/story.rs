@@ -145,6 +145,7 @@ fn asked(command: &Command) -> String {
         Ask::Due { entity, timer } => format!("timer {timer} of {entity} is due"),
         Ask::Correct { entity, .. } => format!("corrects {entity}"),
         Ask::Inspect { entity } => format!("inspects {entity}"),
+        Ask::Mend { entity, .. } => format!("mends the record of {entity}"),
         Ask::Plant(plant) => format!("puts {} in place", plant.entity),
         Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("takes the migration of {entity} back"),

@@ -7,7 +7,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
-use trackside_store::{Batch, Chain, Journal, StoreError};
+use trackside_store::{Batch, Chain, Journal, Record, StoreError};
 
 use super::decider::{Before, Turn};
 use crate::work::Saying;
@@ -26,10 +26,32 @@ pub(crate) struct Committed {
     pub touched: Vec<Touched>,
     pub befores: Vec<Before>,
     pub upto: u64,
-    pub bytes: usize,
+    pub written: Written,
     pub commands: usize,
     pub law: Option<Arc<Law>>,
     pub project: Option<Project>,
+}
+
+/// How much a commit wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    pub entries: usize,
+    pub header_bytes: usize,
+    pub payload_bytes: usize,
+    /// How many had a payload.
+    pub payloads: usize,
+}
+
+impl Written {
+    fn of(records: &[Record]) -> Self {
+        let payload = |it: &Record| it.payload.as_ref().map_or(0, String::len);
+        Self {
+            entries: records.len(),
+            header_bytes: records.iter().map(|it| it.header.len()).sum(),
+            payload_bytes: records.iter().map(payload).sum(),
+            payloads: records.iter().filter(|it| it.payload.is_some()).count(),
+        }
+    }
 }
 
 pub(crate) struct Committer {
@@ -54,8 +76,16 @@ impl Committer {
         let Turn { entries, befores, touched, project, sayings, definitions, commands, law } = turn;
         let done = self.append(&entries, &befores, definitions);
         let upto = self.chain.seq;
-        let committed =
-            done.map(|bytes| Committed { entries, touched, befores, upto, bytes, commands, law, project });
+        let committed = done.map(|written| Committed {
+            entries,
+            touched,
+            befores,
+            upto,
+            written,
+            commands,
+            law,
+            project,
+        });
         (committed, sayings)
     }
 
@@ -64,7 +94,7 @@ impl Committer {
         entries: &[Arc<Vec<Entry>>],
         befores: &[Before],
         definitions: Vec<trackside_store::Definition>,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<Written, StoreError> {
         let mut chain = self.chain;
         let all = entries.iter().flat_map(|it| it.iter());
         let records = all
@@ -72,13 +102,12 @@ impl Committer {
             .map(|(entry, before)| chain.seal(entry.clone(), before.prev))
             .collect::<Result<Vec<_>, _>>()?;
         if records.is_empty() && definitions.is_empty() {
-            return Ok(0);
+            return Ok(Written::default());
         }
-        let bytes =
-            records.iter().map(|it| it.header.len() + it.payload.as_ref().map_or(0, String::len) + 64).sum();
+        let written = Written::of(&records);
         self.journal.append(&Batch { records, definitions })?;
         self.chain = chain;
-        Ok(bytes)
+        Ok(written)
     }
 
     pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {

@@ -254,9 +254,9 @@ impl Decider {
 
     fn take(&mut self, work: Work) {
         match work {
-            Work::Command(command, ticket) => {
+            Work::Command(command, reply) => {
                 let outcome = self.answer(&command);
-                self.say(ticket, outcome);
+                self.turn.sayings.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
             Work::Atomic(commands, ticket) => {
                 let outcome = self.all_or_none(&commands);

@@ -12,7 +12,7 @@ mod tail;
 mod threads;
 mod timers;
 
-pub(crate) use committer::Committer;
+pub(crate) use committer::{Committer, Written};
 pub(crate) use decider::Limits;
 pub(crate) use flusher::Flusher;
 pub(crate) use recovery::{catch_up, recover};

@@ -202,9 +202,7 @@ impl Deciding {
 /// Tells somebody that it cannot be done now.
 fn turn_away(work: Work, why: &Failure) {
     match work {
-        Work::Command(_, ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
+        Work::Command(_, reply) => reply(Err(why.clone())),
         Work::Atomic(_, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }
@@ -297,7 +295,8 @@ fn publish(
     }
     Figures::add(&shared.figures.commits, 1);
     Figures::add(&shared.figures.commands, committed.commands);
-    Figures::add(&shared.figures.bytes, committed.bytes);
+    shared.figures.largest_commit.fetch_max(committed.commands as u64, std::sync::atomic::Ordering::Relaxed);
+    shared.figures.wrote(&committed.written);
     shared.feed.send(&committed.entries);
     if let Some(flusher) = flusher {
         flusher.send(committed).ok();
@@ -366,6 +365,18 @@ impl Turn {
     pub(crate) fn published(self) -> (Committed, Vec<crate::work::Saying>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
         let Self { entries, befores, touched, project, sayings, commands, law, definitions: _ } = self;
-        (Committed { entries, touched, befores, upto, bytes: 0, commands, law, project }, sayings)
+        (
+            Committed {
+                entries,
+                touched,
+                befores,
+                upto,
+                written: Default::default(),
+                commands,
+                law,
+                project,
+            },
+            sayings,
+        )
     }
 }
