@@ -3,6 +3,8 @@
 //! The journal is the truth: a commit appends records to it, durably, and nothing else. Everything that is
 //! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
 
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod error;
 pub mod memory;
 pub mod project;

@@ -5,6 +5,8 @@ mod journal;
 mod projected;
 mod projector;
 mod reader;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,0 +1,322 @@
+//! Replay equals live, byte for byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::GroupKey;
+use trackside_engine::ranking::Reranked;
+use trackside_engine::view::{Found, Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_engine::{Law, apply};
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use super::Make;
+use super::sample::{Press, key, name};
+use super::story::{Story, projected, stories};
+use crate::project::NOTICED;
+use crate::store::{Listing, Reader};
+use crate::{Chain, Store};
+
+/// All entities as JSON, a line each.
+fn images(view: &View) -> String {
+    view.entities().iter().map(|it| serde_json::to_string(it).unwrap() + "\n").collect()
+}
+
+/// A view made of what is stored.
+fn replayed(store: &dyn Store, project: &Project) -> View {
+    let mut reader = store.reader().unwrap();
+    let (mut view, mut chain) = (View::default(), reader.base().unwrap());
+    view.project = project.clone();
+    while let some = reader.records(chain.seq, 50).unwrap()
+        && !some.is_empty()
+    {
+        for record in &some {
+            chain.follow(record).unwrap();
+            apply(&mut view, &record.entry().unwrap());
+        }
+    }
+    assert_eq!(chain, reader.head().unwrap().chain);
+    view
+}
+
+pub fn stored_journals_replay_to_the_live_state_byte_for_byte(make: Make<'_>) {
+    let mut kinds = BTreeSet::new();
+    for story in stories() {
+        let place = make();
+        {
+            let store = place.open();
+            let mut journal = store.journal().unwrap();
+            let mut press = Press::default();
+            for some in story.entries.chunks(7) {
+                journal.append(&press.batch(some)).unwrap();
+            }
+        }
+        let store = place.open();
+        let read = store.reader().unwrap().records(0, usize::MAX >> 1).unwrap();
+        for (record, entry) in read.iter().zip(&story.entries) {
+            assert_eq!(record.entry().unwrap(), *entry, "{}", story.name);
+            kinds.insert(entry.event.kind());
+        }
+        assert_eq!(read.len(), story.entries.len());
+        let view = replayed(&*store, &story.view.project);
+        assert_eq!(images(&view), images(&story.view), "{}", story.name);
+        same_beside_rankings(&view, &story.view, &story.name);
+    }
+    assert!(kinds.len() > 15, "the packs know most kinds of events: {kinds:?}");
+}
+
+/// Groups, keys and values are equal; an order in which nothing is counts as none, so orders are compared by `told`.
+fn same_beside_rankings(view: &View, live: &View, what: &str) {
+    let mut view = view.clone();
+    view.rankings = live.rankings.clone();
+    assert!(view == *live, "{what}: groups, keys or values differ");
+}
+
+pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>) {
+    let (mut timers, mut groups) = (0, 0);
+    for story in stories() {
+        let kept = |every| {
+            let place = make();
+            {
+                let store = place.open();
+                let mut projector = store.projector().unwrap();
+                let mut view = View::default();
+                view.project = story.view.project.clone();
+                for it in projected(&story.law, &mut view, &story.entries, every) {
+                    projector.project(&it).unwrap();
+                }
+                assert_eq!(images(&view), images(&story.view), "{}", story.name);
+            }
+            told(&mut *place.open().reader().unwrap(), &story.entries)
+        };
+        let (one, all) = (kept(1), kept(usize::MAX));
+        let some = kept(5);
+        assert_eq!(one, all, "{}", story.name);
+        assert_eq!(one, some, "{}", story.name);
+        let lived = lived(story);
+        for line in &lived {
+            assert!(one.contains(line), "{}: {line} is not among {one:#?}", story.name);
+        }
+        timers += one.iter().filter(|it| it.starts_with("timer")).count();
+        groups += lived.iter().filter(|it| it.starts_with("members")).count();
+    }
+    assert!(timers > 20 && groups > 20, "{timers} timers, {groups} groups");
+}
+
+/// Everything that can be asked about what these entries came to.
+fn told(reader: &mut dyn Reader, entries: &[Entry]) -> Vec<String> {
+    let mut all = vec![line("position", "", reader.position().unwrap())];
+    all.push(line("project", "", reader.project().unwrap()));
+    let everything = Listing { most: usize::MAX >> 1, ..Listing::default() };
+    for entity in reader.list(&everything).unwrap().value {
+        let json = serde_json::to_string(&entity).unwrap();
+        assert_eq!(serde_json::to_string(&reader.entity(&entity.key).unwrap().unwrap()).unwrap(), json);
+        all.push(format!("entity {json}"));
+    }
+    for timer in reader.timers(None, usize::MAX >> 1).unwrap().value {
+        all.push(line("timer", &timer.timer, &timer));
+    }
+    for effect in reader.effects(0, usize::MAX >> 1).unwrap().value {
+        all.push(line("effect", &effect.effect, &effect));
+    }
+    all.push(line("notices", "", reader.notices(NOTICED, 0, usize::MAX >> 1).unwrap()));
+    let lifecycles: BTreeSet<_> = entries.iter().map(|it| it.entity.lifecycle.clone()).collect();
+    for it in &lifecycles {
+        all.push(line("states", it, reader.states(it).unwrap().value));
+        all.push(line("stays", it, reader.stays(it).unwrap().value));
+    }
+    for it in groups_of(entries) {
+        let (counts, members) = (reader.counts(&it).unwrap().value, reader.members(&it).unwrap().value);
+        all.push(line("counts", "", (&it, counts.by_state, counts.moved_at)));
+        all.push(line("members", "", (&it, members.by_state, members.moved_at)));
+    }
+    let rankings: BTreeSet<_> = entries.iter().flat_map(|it| &it.reranked).map(Reranked::ranking).collect();
+    for it in rankings {
+        let ranking = reader.ranking(&it).unwrap().value;
+        all.push(line("open", &it.name, ranking.open(None).collect::<Vec<_>>()));
+        let withins: BTreeSet<_> = entries.iter().flat_map(|it| &it.reranked).filter_map(within).collect();
+        for within in withins {
+            let order: Vec<_> = ranking.ascending(within).map(|it| ranking.place(it)).collect();
+            all.push(line("order", &it.name, (within, ranking.is_open(within), order)));
+        }
+    }
+    let sames = entries
+        .iter()
+        .filter_map(|it| Some((&it.entity.lifecycle, it.event.changes()?.same.as_ref()?.value()?)));
+    for (lifecycle, value) in sames.collect::<BTreeSet<_>>() {
+        all.push(line("same", value, reader.same(lifecycle, value).unwrap()));
+    }
+    for record in entries.iter().filter_map(|it| it.key.as_ref()) {
+        all.push(line("key", &record.key, reader.key(&record.by, &record.key).unwrap()));
+    }
+    all
+}
+
+/// Some of the same, asked of the view that lived through it.
+fn lived(story: &Story) -> Vec<String> {
+    let view = &story.view;
+    let mut all = Vec::new();
+    for entity in view.entities() {
+        all.push(format!("entity {}", serde_json::to_string(entity).unwrap()));
+    }
+    for it in groups_of(&story.entries) {
+        let Found::Here(group) = view.group(&it) else { continue };
+        all.push(line("counts", "", (&it, &group.counts, group.moved_at)));
+        all.push(line("members", "", (&it, &group.members, group.moved_at)));
+    }
+    for record in story.entries.iter().filter_map(|it| it.key.as_ref()) {
+        all.push(line("key", &record.key, view.key(&record.by, &record.key).here()));
+    }
+    let rankings: BTreeSet<_> =
+        story.entries.iter().flat_map(|it| &it.reranked).map(Reranked::ranking).collect();
+    for it in rankings {
+        let Some(ranking) = view.rankings.get(&it) else { continue };
+        all.push(line("open", &it.name, ranking.open(None).collect::<Vec<_>>()));
+    }
+    all
+}
+
+fn line(what: &str, of: &str, value: impl Debug) -> String {
+    format!("{what} {of} {value:?}")
+}
+
+fn groups_of(entries: &[Entry]) -> BTreeSet<GroupKey> {
+    let shifts = entries.iter().filter_map(|it| it.event.changes()).flat_map(|it| &it.shifts);
+    shifts.map(|it| it.group.clone()).collect()
+}
+
+fn within(change: &Reranked) -> Option<&Vec<trackside_lifecycle::name::Name>> {
+    match change {
+        Reranked::Placed { place, .. } => place.as_ref().map(|it| &it.within),
+        Reranked::Opened { within, .. } => Some(within),
+    }
+}
+
+const PACK: &str = "pack: t\nversion: 1\nroles: { lead: {} }\n";
+const BOX: &str = "\
+lifecycle: t.box
+create: { by: human }
+states: { OPEN: { initial: true }, SHUT: {}, GONE: { final: true } }
+transitions: { shut: { from: OPEN, to: SHUT, by: human } }
+";
+const THING: &str = "\
+lifecycle: t.thing
+fields: { place: { type: string }, weight: { type: integer }, note: { type: string }, n: { type: integer, default: 0 } }
+refs: { box: { to: t.box, by: place, inverse: things } }
+create: { by: human, takes: [place, weight, note], same: note }
+states: { OPEN: { initial: true, deadline: { after: 1h } }, GONE: { final: true, erase: [weight] } }
+counters: { fails: { failure: true } }
+effects: { printer: {} }
+rankings: { heavy: { in: OPEN, by: -weight, within: box, open: box.state != 'SHUT' } }
+transitions:
+  fail: { from: OPEN, to: OPEN, by: human, count: fails, set: { n: fails }, post: { kind: SAID, text: \"{note}\" } }
+  print: { from: OPEN, by: human, effects: [ { effect: printer, with: { text: note } } ] }
+  bury: { from: OPEN, to: GONE, by: human }
+";
+
+/// A world in which things are put into boxes and buried.
+fn boxes() -> World {
+    let mut sources = Sources::default();
+    let pack = sources.add("pack.yaml", PACK);
+    let lifecycles = vec![sources.add("box.yaml", BOX), sources.add("thing.yaml", THING)];
+    match compile(&sources, &PackFiles { pack, lifecycles }) {
+        Ok((pack, _)) => World::new(Arc::new(Law::new([pack])), Project::default(), Timestamp(0)),
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    }
+}
+
+/// What a command wrote, as it was written.
+fn done(world: &mut World, ask: Ask, key: Option<&str>) -> Vec<Entry> {
+    world.advance(Span::seconds(60));
+    let mut command = Command::new(Actor::new("ada", ActorKind::Human), ask).because("she wants it");
+    command.idempotency_key = key.map(name);
+    match world.submit(&command) {
+        Outcome::Accepted { entries, .. } => world.journal[entries].to_vec(),
+        other => panic!("{command:?}: {other:?}"),
+    }
+}
+
+fn create(id: &str, fields: &[(&str, Value)]) -> Ask {
+    let fields = fields.iter().map(|(name, value)| (*name, value.clone())).collect();
+    Ask::Create { entity: key(id), fields }
+}
+
+fn fire(id: &str, event: &str) -> Ask {
+    Command::fire(Actor::new("ada", ActorKind::Human), key(id), event, Fields::default()).ask
+}
+
+pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
+    let mut world = boxes();
+    let thing = |place: &str, weight, note: &str| {
+        [("place", Value::text(place)), ("weight", Value::Int(weight)), ("note", Value::text(note))]
+    };
+    let asks = [
+        create("t.box/X", &[]),
+        create("t.thing/A", &thing("X", 1, "secret")),
+        fire("t.thing/A", "fail"),
+        fire("t.thing/A", "print"),
+        // The box is shut while only A is in it; what comes later comes into a shut box.
+        fire("t.box/X", "shut"),
+        create("t.thing/B", &thing("X", 2, "known")),
+        create("t.thing/C", &thing("X", 3, "lost")),
+        fire("t.thing/A", "fail"),
+        fire("t.thing/C", "bury"),
+        fire("t.thing/A", "bury"),
+        create("t.thing/D", &thing("X", 0, "secret")),
+        fire("t.thing/B", "fail"),
+    ];
+    let place = make();
+    let mut entries: Vec<Entry> = Vec::new();
+    {
+        let store = place.open();
+        let mut journal = store.journal().unwrap();
+        let mut press = Press::default();
+        for (n, ask) in asks.into_iter().enumerate() {
+            let some = done(&mut world, ask, Some(&format!("k{n}")));
+            journal.append(&press.batch(&some)).unwrap();
+            entries.extend(some.iter().cloned());
+            for erased in some.iter().filter(|it| matches!(it.event, Event::Erased { .. })) {
+                let earlier = entries.iter().filter(|it| it.entity == erased.entity && it.seq < erased.seq);
+                let seqs: Vec<u64> = earlier.map(|it| it.seq).collect();
+                assert!(journal.drop_payloads(&seqs).unwrap() > 0);
+            }
+        }
+    }
+    let store = place.open();
+    let records = store.reader().unwrap().records(0, 1_000).unwrap();
+    let mut chain = Chain::default();
+    records.iter().for_each(|it| chain.follow(it).unwrap());
+    let all: String = records.iter().map(|it| format!("{} {:?}\n", it.header, it.payload)).collect();
+    let spoken = all.matches("secret").count();
+    assert!((1..=2).contains(&spoken), "only what D says of itself is left: {all}");
+    let mut forgotten: BTreeMap<u64, bool> = records.iter().map(|it| (it.seq, it.is_redacted())).collect();
+    forgotten.retain(|_, it| *it);
+    assert!(forgotten.len() > 5);
+    let view = replayed(&*store, &world.view.project);
+    assert_eq!(images(&view), images(&world.view));
+    let story = Story {
+        name: "boxes".to_owned(),
+        law: world.law.clone(),
+        entries: records.iter().map(|it| it.entry().unwrap()).collect(),
+        view: world.view.clone(),
+    };
+    same_beside_rankings(&view, &world.view, "boxes");
+    let place = make();
+    let store = place.open();
+    let mut projector = store.projector().unwrap();
+    for it in projected(&story.law, &mut View::default(), &story.entries, 3) {
+        projector.project(&it).unwrap();
+    }
+    let told = told(&mut *store.reader().unwrap(), &story.entries);
+    for line in lived(&story) {
+        assert!(told.contains(&line), "{line} is not among {told:#?}");
+    }
+}

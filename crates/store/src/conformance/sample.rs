@@ -1,0 +1,104 @@
+//! Entries, records and rows that are made up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::actor::ActorKind;
+use trackside_engine::entity::{Entity, TimerState};
+use trackside_engine::event::{Changes, Entry, Event, KeyRecord};
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use crate::{Batch, Chain, EntityRow, Projection, Record};
+
+pub(super) fn key(text: &str) -> EntityKey {
+    EntityKey::parse(text).unwrap()
+}
+
+pub(super) fn group(of: &str, name: &str) -> GroupKey {
+    GroupKey { of: key(of), name: Name::new(name) }
+}
+
+pub(super) fn name(text: &str) -> Name {
+    Name::new(text)
+}
+
+/// Entry number `seq`, a second after the one before, which sets the field `n`.
+pub(super) fn entry(seq: u64, entity: &str) -> Entry {
+    let changes = Changes { fields: vec![(name("n"), Value::Int(seq as i64))], ..Changes::default() };
+    Entry {
+        seq,
+        at: Timestamp(seq as i64 * 1_000),
+        entity: key(entity),
+        version: seq,
+        actor: name("ada"),
+        actor_kind: ActorKind::Human,
+        on_behalf_of: None,
+        trigger: name("change"),
+        reason: Some(Arc::from(format!("the {seq}th \u{201c}reason\u{201d}\n"))),
+        cause: None,
+        condition: None,
+        key: None,
+        event: Event::FieldsChanged { changes },
+        reranked: Vec::new(),
+    }
+}
+
+/// Entries as records, each with the way back to the one of its entity before it.
+#[derive(Default)]
+pub(super) struct Press {
+    pub chain: Chain,
+    last: BTreeMap<EntityKey, u64>,
+}
+
+impl Press {
+    pub fn seal(&mut self, entry: &Entry) -> Record {
+        let prev = self.last.insert(entry.entity.clone(), entry.seq).unwrap_or(0);
+        self.chain.seal(entry.clone(), prev).unwrap()
+    }
+
+    pub fn batch(&mut self, entries: &[Entry]) -> Batch {
+        Batch { records: entries.iter().map(|it| self.seal(it)).collect(), definitions: Vec::new() }
+    }
+}
+
+/// `count` entries, one entity after the other.
+pub(super) fn entries(count: u64, entities: &[&str]) -> Vec<Entry> {
+    (1..=count).map(|seq| entry(seq, entities[(seq as usize - 1) % entities.len()])).collect()
+}
+
+pub(super) fn row(text: &str, state: &str) -> EntityRow {
+    let mut entity = Entity::new(key(text), 1, name(state), Timestamp(5));
+    entity.version = 3;
+    EntityRow { entity: Arc::new(entity), last: false, indexed: Vec::new(), overdue_at: None }
+}
+
+impl EntityRow {
+    /// The same, changed.
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Entity)) -> Self {
+        change(Arc::make_mut(&mut self.entity));
+        self
+    }
+}
+
+pub(super) fn timer(due: Option<i64>) -> TimerState {
+    TimerState {
+        started_at: Timestamp(0),
+        length: Span(9),
+        spent: Span(0),
+        running_since: Some(Timestamp(0)),
+        step: 1,
+        due: due.map(Timestamp),
+    }
+}
+
+/// A projection with these entities and nothing else.
+pub(super) fn projection(position: u64, entities: Vec<EntityRow>) -> Projection {
+    Projection { position, at: Timestamp(position as i64 * 1_000), entities, ..Projection::default() }
+}
+
+pub(super) fn key_record(by: &str, key: &str) -> KeyRecord {
+    KeyRecord { key: name(key), by: name(by), fingerprint: format!("{by} said {key}"), entries: 2, root: 1 }
+}
