@@ -16,7 +16,7 @@ pub mod lists;
 pub mod projections;
 pub mod rankings;
 pub mod replay;
-mod sample;
+pub(crate) mod sample;
 mod story;
 
 use std::sync::Arc;

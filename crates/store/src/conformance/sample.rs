@@ -13,20 +13,20 @@ use trackside_lifecycle::value::Value;
 
 use crate::{Batch, Chain, EntityRow, Projection, Record};
 
-pub(super) fn key(text: &str) -> EntityKey {
+pub(crate) fn key(text: &str) -> EntityKey {
     EntityKey::parse(text).unwrap()
 }
 
-pub(super) fn group(of: &str, name: &str) -> GroupKey {
+pub(crate) fn group(of: &str, name: &str) -> GroupKey {
     GroupKey { of: key(of), name: Name::new(name) }
 }
 
-pub(super) fn name(text: &str) -> Name {
+pub(crate) fn name(text: &str) -> Name {
     Name::new(text)
 }
 
 /// Entry number `seq`, a second after the one before, which sets the field `n`.
-pub(super) fn entry(seq: u64, entity: &str) -> Entry {
+pub(crate) fn entry(seq: u64, entity: &str) -> Entry {
     let changes = Changes { fields: vec![(name("n"), Value::Int(seq as i64))], ..Changes::default() };
     Entry {
         seq,
@@ -48,7 +48,7 @@ pub(super) fn entry(seq: u64, entity: &str) -> Entry {
 
 /// Entries as records, each with the way back to the one of its entity before it.
 #[derive(Default)]
-pub(super) struct Press {
+pub(crate) struct Press {
     pub chain: Chain,
     last: BTreeMap<EntityKey, u64>,
 }
@@ -65,11 +65,11 @@ impl Press {
 }
 
 /// `count` entries, one entity after the other.
-pub(super) fn entries(count: u64, entities: &[&str]) -> Vec<Entry> {
+pub(crate) fn entries(count: u64, entities: &[&str]) -> Vec<Entry> {
     (1..=count).map(|seq| entry(seq, entities[(seq as usize - 1) % entities.len()])).collect()
 }
 
-pub(super) fn row(text: &str, state: &str) -> EntityRow {
+pub(crate) fn row(text: &str, state: &str) -> EntityRow {
     let mut entity = Entity::new(key(text), 1, name(state), Timestamp(5));
     entity.version = 3;
     EntityRow { entity: Arc::new(entity), last: false, indexed: Vec::new(), overdue_at: None }
@@ -77,13 +77,13 @@ pub(super) fn row(text: &str, state: &str) -> EntityRow {
 
 impl EntityRow {
     /// The same, changed.
-    pub(super) fn with(mut self, change: impl FnOnce(&mut Entity)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Entity)) -> Self {
         change(Arc::make_mut(&mut self.entity));
         self
     }
 }
 
-pub(super) fn timer(due: Option<i64>) -> TimerState {
+pub(crate) fn timer(due: Option<i64>) -> TimerState {
     TimerState {
         started_at: Timestamp(0),
         length: Span(9),
@@ -95,10 +95,10 @@ pub(super) fn timer(due: Option<i64>) -> TimerState {
 }
 
 /// A projection with these entities and nothing else.
-pub(super) fn projection(position: u64, entities: Vec<EntityRow>) -> Projection {
+pub(crate) fn projection(position: u64, entities: Vec<EntityRow>) -> Projection {
     Projection { position, at: Timestamp(position as i64 * 1_000), entities, ..Projection::default() }
 }
 
-pub(super) fn key_record(by: &str, key: &str) -> KeyRecord {
+pub(crate) fn key_record(by: &str, key: &str) -> KeyRecord {
     KeyRecord { key: name(key), by: name(by), fingerprint: format!("{by} said {key}"), entries: 2, root: 1 }
 }

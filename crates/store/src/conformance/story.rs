@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use trackside_engine::event::Entry;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::trace::Trace;
 use trackside_engine::view::View;
 use trackside_engine::{Law, apply, scenario};
@@ -51,7 +51,9 @@ fn told_by(folder: &Path) -> Vec<Story> {
     let mut stories = Vec::new();
     for file in files {
         let mut problems = Problems::default();
-        let scenarios = scenario::read_file(&sources, file, &mut problems).unwrap();
+        let mut scenarios = scenario::read_file(&sources, file, &mut problems).unwrap();
+        // A table tells what is refused, and writes next to nothing.
+        scenarios.matrix = None;
         let mut watch = |played: &scenario::Played<'_>| {
             let name = format!("{}: {}", folder.display(), played.scenario);
             let (entries, view) = (played.world.journal.clone(), played.world.view.clone());
@@ -95,7 +97,8 @@ pub(super) fn projected(law: &Law, view: &mut View, entries: &[Entry], every: us
             let life = law.definition(&entity.key.lifecycle, entity.definition).unwrap().clone();
             builder.entity(entity, &life);
         }
-        if all.is_empty() {
+        let changed = some.iter().any(|it| matches!(it.event, Event::ProjectChanged { .. }));
+        if all.is_empty() || changed {
             builder.project(view.project.clone());
         }
         all.push(builder.build());

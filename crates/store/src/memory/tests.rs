@@ -1,11 +1,14 @@
 //! The memory does what every store does; crashes and faults are its own.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::Memory;
+use trackside_engine::key::EntityKey;
+
+use super::{Call, Fault, Faults, Memory};
 use crate::Store;
 use crate::conformance::Place;
+use crate::conformance::sample::{Press, entries, entry, projection, row};
 
 struct InMemory(Memory);
 
@@ -19,4 +22,83 @@ mod conforms {
     use super::*;
 
     crate::conformance!(|| Box::new(InMemory(Memory::new())) as Box<dyn Place>);
+}
+
+#[test]
+fn after_a_crash_the_old_process_can_do_nothing() {
+    let before = Memory::new();
+    let (mut journal, mut projector) = (before.journal().unwrap(), before.projector().unwrap());
+    let mut reader = before.reader().unwrap();
+    let mut press = Press::default();
+    journal.append(&press.batch(&entries(2, &["t.thing/A"]))).unwrap();
+    let after = before.reopen();
+    journal.append(&press.batch(&[entry(3, "t.thing/A")])).unwrap_err();
+    projector.project(&projection(2, Vec::new())).unwrap_err();
+    reader.head().unwrap_err();
+    assert!(before.reader().is_err() && before.journal().is_err());
+    let mut journal_after = after.journal().unwrap();
+    // What the old process lets go of does not free what the new one holds.
+    drop((journal, projector));
+    assert!(after.journal().is_err());
+    assert_eq!(journal_after.head().unwrap().chain.seq, 2);
+}
+
+#[test]
+fn an_error_before_writes_nothing_and_one_after_writes_all() {
+    let next: Arc<Mutex<Option<Fault>>> = Arc::default();
+    let decided = next.clone();
+    let memory = Memory::with_faults(move |call: Call| match call {
+        Call::Append(_) | Call::Project(_) => decided.lock().unwrap().take(),
+        _ => None,
+    });
+    let (mut journal, mut projector) = (memory.journal().unwrap(), memory.projector().unwrap());
+    let batch = Press::default().batch(&entries(2, &["t.thing/A"]));
+    let set = |fault| *next.lock().unwrap() = Some(fault);
+    set(Fault::Before);
+    journal.append(&batch).unwrap_err();
+    assert_eq!(journal.head().unwrap().chain.seq, 0);
+    set(Fault::After);
+    journal.append(&batch).unwrap_err();
+    assert_eq!(journal.head().unwrap().chain.seq, 2, "it is there, whatever was answered");
+    set(Fault::Before);
+    projector.project(&projection(1, Vec::new())).unwrap_err();
+    assert_eq!(projector.position().unwrap(), 0);
+    set(Fault::After);
+    projector.project(&projection(1, Vec::new())).unwrap_err();
+    assert_eq!(projector.position().unwrap(), 1);
+}
+
+/// Loses the last so many writes.
+struct Loses(usize);
+
+impl Faults for Loses {
+    fn on(&mut self, _: Call) -> Option<Fault> {
+        None
+    }
+
+    fn lost(&mut self, unsaved: usize) -> usize {
+        self.0.min(unsaved)
+    }
+}
+
+#[test]
+fn a_crash_takes_back_the_last_projections_and_no_record() {
+    let memory = Memory::with_faults(Loses(2));
+    let mut press = Press::default();
+    memory.journal().unwrap().append(&press.batch(&entries(9, &["t.thing/A"]))).unwrap();
+    let mut projector = memory.projector().unwrap();
+    for seq in 1..=5 {
+        projector.project(&projection(seq, vec![row(&format!("t.thing/{seq}"), "OPEN")])).unwrap();
+    }
+    let memory = memory.reopen();
+    let mut reader = memory.reader().unwrap();
+    assert_eq!((reader.position().unwrap(), reader.head().unwrap().chain.seq), (3, 9));
+    let mut there = |id| reader.entity(&EntityKey::new("t.thing", id)).unwrap().is_some();
+    assert!(there("3") && !there("4"));
+    // What was tidied away is in the file for good.
+    let mut projector = memory.projector().unwrap();
+    projector.project(&projection(7, Vec::new())).unwrap();
+    assert!(projector.tidy().unwrap());
+    projector.project(&projection(8, Vec::new())).unwrap();
+    assert_eq!(memory.reopen().reader().unwrap().position().unwrap(), 7);
 }
