@@ -62,8 +62,8 @@ impl Chain {
         Ok(())
     }
 
-    /// The hash of a record that comes next.
-    fn covering(&self, record: &Record) -> Hash {
+    /// The hash that a record has if it comes next.
+    pub fn covering(&self, record: &Record) -> Hash {
         let mut hash = Sha256::new();
         hash.update(self.hash);
         hash.update(record.seq.to_le_bytes());

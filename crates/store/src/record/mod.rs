@@ -1,6 +1,7 @@
 //! A journal entry as it is stored: a header, a payload that may be dropped, and the hash that binds them.
 
 mod chain;
+mod hex;
 mod upcast;
 
 use trackside_engine::content::Content;
@@ -8,6 +9,7 @@ use trackside_engine::event::Entry;
 
 use crate::StoreError;
 pub use chain::{Chain, Hash, digest};
+pub use hex::{hex, unhex};
 pub use upcast::{FORMAT, UPCASTS, Upcast};
 
 /// One entry, as bytes.

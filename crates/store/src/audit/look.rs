@@ -1,0 +1,225 @@
+//! Goes along a chain, entry by entry, and on after what does not fit.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
+
+use super::{Audit, Finding, Problem};
+use crate::record::{FORMAT, digest};
+use crate::{Chain, Record};
+
+/// Most problems that are listed.
+const LISTED: usize = 1_000;
+
+/// Looks at records in the order in which they are stored.
+#[derive(Debug)]
+pub struct Auditor {
+    audit: Audit,
+    known: Vec<Chain>,
+    /// By how much the numbers that entries were written with are ahead of those they have.
+    shift: i128,
+    /// One that holds another entry. Only the next tells whether it alone does.
+    odd: Option<Odd>,
+    /// Those that hold another entry, and which.
+    moved: Vec<(u64, u64)>,
+    /// Entries without their payloads, until something tells why.
+    bare: BTreeMap<EntityKey, Vec<u64>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Odd {
+    seq: u64,
+    holds: u64,
+    shift: i128,
+}
+
+/// What the header of an entry says of itself.
+struct Told {
+    seq: u64,
+    entity: EntityKey,
+    erases: bool,
+}
+
+impl Auditor {
+    /// Begins after an entry. `known` are entries that were noted elsewhere.
+    pub fn new(from: Chain, known: &[Chain]) -> Self {
+        let mut auditor = Self {
+            audit: Audit { from, to: from, ..Audit::default() },
+            known: known.to_vec(),
+            shift: 0,
+            odd: None,
+            moved: Vec::new(),
+            bare: BTreeMap::new(),
+        };
+        auditor.compare(from);
+        auditor
+    }
+
+    /// The last entry that was looked at.
+    pub fn at(&self) -> Chain {
+        self.audit.to
+    }
+
+    pub fn look(&mut self, record: &Record) {
+        let last = self.audit.to;
+        self.audit.entries += 1;
+        self.audit.redacted += u64::from(record.is_redacted());
+        if record.seq <= last.seq {
+            self.found(record.seq, Finding::OutOfOrder { after: last.seq });
+            return;
+        }
+        let told = told(record);
+        let holds = told.as_ref().map_or(record.seq, |it| it.seq);
+        let missing = record.seq > last.seq.saturating_add(1);
+        if missing {
+            self.found(last.seq.saturating_add(1), Finding::Removed { last: record.seq.saturating_sub(1) });
+        }
+        let excused = missing | self.numbered(record.seq, holds);
+        let fits = covered(last, record, holds) == record.hash;
+        if !fits && !excused {
+            self.found(record.seq, Finding::Changed);
+        }
+        let payload = match (&record.payload, &record.digest) {
+            (Some(payload), Some(kept)) if digest(payload) != *kept => Some(Finding::PayloadChanged),
+            (Some(_), None) => Some(Finding::PayloadAdded),
+            _ => None,
+        };
+        // A digest that was changed shows in the hash already.
+        if let Some(payload) = payload.filter(|_| fits || excused) {
+            self.found(record.seq, payload);
+        }
+        match told {
+            Ok(told) => self.account(record, told),
+            Err(why) if fits => self.found(record.seq, Finding::Unreadable(why)),
+            Err(_) => {}
+        }
+        self.audit.to = Chain { seq: record.seq, hash: record.hash };
+        self.compare(self.audit.to);
+    }
+
+    /// What was found, if the journal is to end at `head`.
+    pub fn finish(mut self, head: Option<Chain>) -> Audit {
+        if let Some(odd) = self.odd.take() {
+            if self.moved.contains(&(odd.holds, odd.seq)) {
+                self.moves(odd);
+            } else {
+                self.renumbered(odd);
+            }
+        }
+        let to = self.audit.to;
+        let ends = self.known.iter().copied().chain(head);
+        if let Some(last) = ends.map(|it| it.seq).filter(|it| *it > to.seq).max() {
+            self.found(to.seq.saturating_add(1), Finding::Removed { last });
+        }
+        if head.is_some_and(|it| it.seq == to.seq && it.hash != to.hash) {
+            self.found(to.seq, Finding::NotTheKnown);
+        }
+        let moved = std::mem::take(&mut self.moved);
+        for (seq, holds) in &moved {
+            match moved.contains(&(*holds, *seq)) {
+                true if seq < holds => self.found(*seq, Finding::Swapped { with: *holds }),
+                true => {}
+                false => self.found(*seq, Finding::Moved { holds: *holds }),
+            }
+        }
+        for seq in std::mem::take(&mut self.bare).into_values().flatten() {
+            self.found(seq, Finding::PayloadGone);
+        }
+        let mut audit = self.audit;
+        audit.problems.sort();
+        audit.problems.dedup();
+        audit
+    }
+
+    /// Notes the number an entry was written with. True if that, or the one before it, is why it does not follow.
+    fn numbered(&mut self, seq: u64, holds: u64) -> bool {
+        let shift = i128::from(holds) - i128::from(seq);
+        let before = self.odd.take();
+        match before {
+            Some(odd) if odd.shift == shift => self.renumbered(odd),
+            Some(odd) => self.moves(odd),
+            None => {}
+        }
+        if shift != self.shift {
+            self.odd = Some(Odd { seq, holds, shift });
+        }
+        self.odd.is_some() || before.is_some_and(|it| it.shift != shift)
+    }
+
+    /// It alone holds another entry. Beyond what is listed, it is only counted.
+    fn moves(&mut self, odd: Odd) {
+        if self.moved.len() < LISTED {
+            self.moved.push((odd.seq, odd.holds));
+        } else {
+            self.audit.more += 1;
+        }
+    }
+
+    /// From an entry on all have other numbers: some were taken out, or put in, before it.
+    fn renumbered(&mut self, from: Odd) {
+        let by = from.shift - self.shift;
+        self.shift = from.shift;
+        let count = u64::try_from(by.unsigned_abs()).unwrap_or(u64::MAX);
+        if by > 0 {
+            let first = from.holds.saturating_sub(count);
+            self.found(first, Finding::Removed { last: from.holds.saturating_sub(1) });
+            return;
+        }
+        let (first, last) = (from.seq.saturating_sub(count), from.seq.saturating_sub(1));
+        let inside = |seq: u64| (first..=last).contains(&seq);
+        self.audit.problems.retain(|it| !inside(it.seq));
+        self.moved.retain(|(seq, _)| !inside(*seq));
+        self.found(first, Finding::Inserted { last });
+    }
+
+    /// Notes an entry without its payload, and what tells why others have none.
+    fn account(&mut self, record: &Record, told: Told) {
+        if told.erases {
+            self.bare.remove(&told.entity);
+        }
+        if record.is_redacted() {
+            self.bare.entry(told.entity).or_default().push(record.seq);
+        }
+    }
+
+    fn compare(&mut self, here: Chain) {
+        if self.known.iter().any(|it| it.seq == here.seq && it.hash != here.hash) {
+            self.found(here.seq, Finding::NotTheKnown);
+        }
+    }
+
+    fn found(&mut self, seq: u64, what: Finding) {
+        if self.audit.problems.len() < LISTED {
+            self.audit.problems.push(Problem { seq, what });
+        } else {
+            self.audit.more += 1;
+        }
+    }
+}
+
+/// The hash that a record should have as the entry that it holds.
+fn covered(last: Chain, record: &Record, holds: u64) -> crate::record::Hash {
+    if holds == record.seq {
+        return last.covering(record);
+    }
+    last.covering(&Record { seq: holds, ..record.clone() })
+}
+
+fn told(record: &Record) -> Result<Told, String> {
+    #[derive(Deserialize)]
+    struct Header {
+        seq: u64,
+        entity: EntityKey,
+        event: BTreeMap<String, IgnoredAny>,
+    }
+    if record.format != FORMAT {
+        let entry = record.entry().map_err(|it| it.to_string())?;
+        let erases = matches!(entry.event, Event::Erased { .. });
+        return Ok(Told { seq: entry.seq, entity: entry.entity, erases });
+    }
+    let header: Header = serde_json::from_str(&record.header).map_err(|it| it.to_string())?;
+    Ok(Told { seq: header.seq, entity: header.entity, erases: header.event.contains_key("Erased") })
+}

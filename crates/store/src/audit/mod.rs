@@ -1,0 +1,70 @@
+//! Whether the journal is what was written: every entry, and every link between them.
+
+mod finding;
+mod look;
+#[cfg(test)]
+mod tests;
+
+use crate::store::Reader;
+use crate::{Chain, StoreError};
+pub use finding::{Finding, Problem};
+pub use look::Auditor;
+
+/// Records that are read at once.
+const PIECE: usize = 1_000;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// How many entries were looked at.
+    pub entries: u64,
+    /// How many of them have lost their payload.
+    pub redacted: u64,
+    /// What is before the first of them.
+    pub from: Chain,
+    /// The last of them. Whoever notes it elsewhere can tell later that nobody wrote the whole journal anew.
+    pub to: Chain,
+    /// In the order of entries.
+    pub problems: Vec<Problem>,
+    /// How many more there are, beyond those that are listed.
+    pub more: u64,
+}
+
+impl Audit {
+    pub fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Goes through the whole journal. `known` are ends of it that were noted earlier and elsewhere; `progress` is
+/// told how many entries are done and how many there are.
+pub fn verify(
+    reader: &mut dyn Reader,
+    known: &[Chain],
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Audit, StoreError> {
+    let (base, head) = (reader.base()?, reader.head()?);
+    let mut auditor = Auditor::new(base, known);
+    rest(reader, &mut auditor, head.chain, progress)?;
+    Ok(auditor.finish(Some(head.chain)))
+}
+
+/// Looks at all that a journal holds, up to where it ended when this was asked.
+pub(crate) fn rest(
+    reader: &mut dyn Reader,
+    auditor: &mut Auditor,
+    head: Chain,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), StoreError> {
+    let base = reader.base()?.seq;
+    let all = head.seq.saturating_sub(base);
+    let mut after = base;
+    loop {
+        let mut records = reader.records(after, PIECE)?;
+        records.retain(|it| it.seq <= head.seq);
+        let Some(last) = records.last() else { return Ok(()) };
+        after = last.seq;
+        records.iter().for_each(|it| auditor.look(it));
+        progress(after.saturating_sub(base).min(all), all);
+    }
+}

@@ -1,0 +1,35 @@
+//! Hashes as text.
+
+use super::Hash;
+
+/// A hash as 64 hexadecimal digits.
+pub fn hex(hash: &Hash) -> String {
+    hash.iter().map(|it| format!("{it:02x}")).collect()
+}
+
+/// The hash that 64 hexadecimal digits stand for.
+pub fn unhex(text: &str) -> Option<Hash> {
+    let mut hash = Hash::default();
+    if text.len() != 2 * hash.len() || !text.bytes().all(|it| it.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (n, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * n..2 * n + 2)?, 16).ok()?;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_is() {
+        let hash = super::super::digest("a text");
+        assert_eq!(unhex(&hex(&hash)), Some(hash));
+        assert_eq!(unhex(&hex(&hash).to_uppercase()), Some(hash));
+        for wrong in ["", "00", &"+f".repeat(32), &"0g".repeat(32), &"0".repeat(65)] {
+            assert_eq!(unhex(wrong), None, "{wrong}");
+        }
+    }
+}
