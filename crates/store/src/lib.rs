@@ -3,6 +3,7 @@
 //! The journal is the truth: a commit appends records to it, durably, and nothing else. Everything that is
 //! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
 
+pub mod archive;
 pub mod audit;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;

@@ -1,0 +1,172 @@
+//! One archive file.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{hex, unhex};
+use crate::{Chain, Record, StoreError};
+
+/// The form of the files that this release writes.
+const FORMAT: u32 = 1;
+
+/// Which stretch of the chain a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    pub path: PathBuf,
+    /// The entry before its first one.
+    pub before: Chain,
+    /// Its last entry.
+    pub after: Chain,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FirstLine {
+    archive: Stretch,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stretch {
+    format: u32,
+    first: u64,
+    last: u64,
+    /// Hash of the entry before the first one.
+    before: String,
+    /// Hash of the last one.
+    after: String,
+}
+
+/// A record as a line.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    seq: u64,
+    prev: u64,
+    format: u32,
+    header: String,
+    payload: Option<String>,
+    digest: Option<String>,
+    hash: String,
+}
+
+impl About {
+    pub fn first(&self) -> u64 {
+        self.before.seq.saturating_add(1)
+    }
+
+    pub fn last(&self) -> u64 {
+        self.after.seq
+    }
+
+    /// The name of a file that holds this stretch.
+    pub(super) fn name(&self) -> String {
+        format!("journal-{:012}-{:012}.jsonl", self.first(), self.last())
+    }
+
+    pub(super) fn to_line(&self) -> Result<String, StoreError> {
+        let archive = Stretch {
+            format: FORMAT,
+            first: self.first(),
+            last: self.last(),
+            before: hex(&self.before.hash),
+            after: hex(&self.after.hash),
+        };
+        line(&FirstLine { archive }).map_err(|why| damaged(&self.path, 1, why))
+    }
+
+    fn read(path: &Path, text: &str) -> Result<Self, StoreError> {
+        let wrong = |why: String| damaged(path, 1, why);
+        let FirstLine { archive } = serde_json::from_str(text).map_err(|it| wrong(it.to_string()))?;
+        if archive.format > FORMAT {
+            return Err(StoreError::TooNew { path: path.to_owned(), found: archive.format, known: FORMAT });
+        }
+        let hash = |text: &str| unhex(text).ok_or_else(|| wrong(format!("`{text}` is no hash")));
+        let Some(before) = archive.first.checked_sub(1).filter(|_| archive.first <= archive.last) else {
+            return Err(wrong(format!("{} to {} is no stretch", archive.first, archive.last)));
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            before: Chain { seq: before, hash: hash(&archive.before)? },
+            after: Chain { seq: archive.last, hash: hash(&archive.after)? },
+        })
+    }
+}
+
+/// The records of a file, one after the other.
+#[derive(Debug)]
+pub struct Lines {
+    pub about: About,
+    from: BufReader<File>,
+    /// The number of the last line that was read.
+    number: u64,
+}
+
+impl Lines {
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(|it| failed(path, "reading the archive", &it))?;
+        let mut from = BufReader::new(file);
+        let mut text = String::new();
+        from.read_line(&mut text).map_err(|it| failed(path, "reading the archive", &it))?;
+        Ok(Self { about: About::read(path, &text)?, from, number: 1 })
+    }
+
+    /// Passes over so many records without a look at them.
+    pub(super) fn skip_records(&mut self, count: u64) -> Result<(), StoreError> {
+        for _ in 0..count {
+            self.number += 1;
+            let read = self.from.skip_until(b'\n');
+            read.map_err(|it| failed(&self.about.path, "reading the archive", &it))?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self) -> Result<Option<Record>, StoreError> {
+        let mut text = String::new();
+        let read = self.from.read_line(&mut text);
+        if read.map_err(|it| failed(&self.about.path, "reading the archive", &it))? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        read_record(&text).map(Some).map_err(|why| damaged(&self.about.path, self.number, why))
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Result<Record, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.record().transpose()
+    }
+}
+
+pub(super) fn record_line(record: &Record) -> Result<String, String> {
+    let Record { seq, prev, format, header, payload, digest, hash } = record.clone();
+    let digest = digest.as_ref().map(hex);
+    line(&Line { seq, prev, format, header, payload, digest, hash: hex(&hash) })
+}
+
+fn read_record(text: &str) -> Result<Record, String> {
+    let line: Line = serde_json::from_str(text).map_err(|it| it.to_string())?;
+    let read = |text: &str| unhex(text).ok_or_else(|| format!("`{text}` is no hash"));
+    let (digest, hash) = (line.digest.as_deref().map(read).transpose()?, read(&line.hash)?);
+    let Line { seq, prev, format, header, payload, .. } = line;
+    Ok(Record { seq, prev, format, header, payload, digest, hash })
+}
+
+fn line(value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map(|it| it + "\n").map_err(|it| it.to_string())
+}
+
+pub(super) fn damaged(path: &Path, line: u64, why: impl std::fmt::Display) -> StoreError {
+    StoreError::Damaged { path: path.to_owned(), what: format!("line {line}: {why}") }
+}
+
+pub(super) fn failed(path: &Path, doing: &str, why: &std::io::Error) -> StoreError {
+    use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match why.kind() {
+        StorageFull | QuotaExceeded => StoreError::Full { path: path.to_owned() },
+        ReadOnlyFilesystem => StoreError::ReadOnly { path: path.to_owned(), why: why.to_string() },
+        _ => StoreError::io(format!("{doing} {}", path.display()), why),
+    }
+}

@@ -1,0 +1,16 @@
+//! Old journal in files of its own: verified before anything is deleted, and readable without a database.
+//!
+//! A file holds a stretch of the chain as JSON lines, before them a line that tells which. Files and journal
+//! together are the whole chain.
+
+mod file;
+mod moving;
+mod shelf;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use file::{About, Lines};
+pub use moving::{movable, move_out};
+pub use shelf::Archive;
+pub use write::write;

@@ -1,0 +1,65 @@
+//! Which part of the journal may go into an archive, and how it gets there without being lost.
+
+use std::path::Path;
+
+use trackside_lifecycle::time::Timestamp;
+
+use super::file::About;
+use super::shelf::Archive;
+use super::write::{whole, write};
+use crate::store::{Journal, Reader};
+use crate::{Chain, StoreError};
+
+/// The last entry that may be archived, if any may: it is older than `before`, projections are written beyond
+/// it, no effect that it asked for is open, and it is not the newest.
+pub fn movable(reader: &mut dyn Reader, before: Timestamp) -> Result<Option<Chain>, StoreError> {
+    let base = reader.base()?.seq;
+    let open = reader.effects(0, 1)?.value.first().map_or(u64::MAX, |it| it.id);
+    let newest = reader.head()?.chain.seq;
+    let bound = reader.position()?.min(open.saturating_sub(1)).min(newest.saturating_sub(1));
+    // Times do not go back, so that the last one is found by halving.
+    let (mut low, mut high) = (base, bound.max(base));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let record = reader.record(middle)?;
+        let older = record.map(|it| it.entry()).transpose()?.is_some_and(|it| it.at < before);
+        if older {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    if low == base {
+        return Ok(None);
+    }
+    Ok(reader.record(low)?.map(|it| Chain { seq: low, hash: it.hash }))
+}
+
+/// Moves what is older than `before` into a file of this folder and cuts the journal there. None if nothing
+/// may go. Broken off anywhere, it is taken up again the next time: an entry is in the journal, in a file, or
+/// in both, never in neither.
+pub fn move_out(
+    reader: &mut dyn Reader,
+    journal: &mut dyn Journal,
+    folder: &Path,
+    before: Timestamp,
+) -> Result<Option<About>, StoreError> {
+    let base = reader.base()?;
+    let written = Archive::open(folder)?.files().iter().find(|it| it.last() > base.seq).cloned();
+    let about = match written {
+        Some(about) => {
+            whole(&about.path)?;
+            about
+        }
+        None => match movable(reader, before)? {
+            Some(upto) => write(reader, folder, upto)?,
+            None => return Ok(None),
+        },
+    };
+    if about.before != base {
+        let what = format!("begins after entry {}, the journal after {}", about.before.seq, base.seq);
+        return Err(StoreError::Damaged { path: about.path, what });
+    }
+    journal.cut(about.after)?;
+    Ok(Some(about))
+}

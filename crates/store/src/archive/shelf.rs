@@ -1,0 +1,168 @@
+//! All archive files of a project.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trackside_engine::apply;
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::View;
+
+use super::file::{About, Lines, failed};
+use super::write::put;
+use crate::audit::{self, Audit, Auditor};
+use crate::store::Reader;
+use crate::{Chain, Record, StoreError};
+
+/// The files of one folder, in the order of entries.
+#[derive(Debug, Default)]
+pub struct Archive {
+    folder: PathBuf,
+    files: Vec<About>,
+}
+
+impl Archive {
+    /// Looks at what is there. A folder that does not exist is an archive without files.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let mut files = Vec::new();
+        let all = match std::fs::read_dir(folder) {
+            Ok(all) => all,
+            Err(it) if it.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self { folder: folder.to_owned(), files });
+            }
+            Err(it) => return Err(failed(folder, "reading the folder", &it)),
+        };
+        for file in all {
+            let path = file.map_err(|it| failed(folder, "reading the folder", &it))?.path();
+            if path.extension().is_some_and(|it| it == "jsonl") {
+                files.push(Lines::open(&path)?.about);
+            }
+        }
+        files.sort_by_key(About::first);
+        Ok(Self { folder: folder.to_owned(), files })
+    }
+
+    pub fn files(&self) -> &[About] {
+        &self.files
+    }
+
+    /// A record by its number; none if no file holds it.
+    pub fn record(&self, seq: u64) -> Result<Option<Record>, StoreError> {
+        Ok(self.records(seq.saturating_sub(1), 1)?.into_iter().next().filter(|it| it.seq == seq))
+    }
+
+    /// Records after `after`, in order, at most `most`.
+    pub fn records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let mut found = Vec::new();
+        for file in self.files.iter().filter(|it| it.last() > after) {
+            if found.len() >= most {
+                break;
+            }
+            let mut lines = Lines::open(&file.path)?;
+            lines.skip_records(after.saturating_add(1).saturating_sub(file.first()))?;
+            for record in lines.take(most.saturating_sub(found.len())) {
+                found.push(record?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The records of one entity, the newest first, from `from` backwards: those of the journal, then those of files.
+    pub fn trail(&self, reader: &mut dyn Reader, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let mut trail = reader.trail(from, most)?;
+        let mut next = trail.last().map_or(from, |it| it.prev);
+        for file in self.files.iter().rev() {
+            if trail.len() >= most || next == 0 {
+                break;
+            }
+            if next < file.first() || next > file.last() {
+                continue;
+            }
+            // One way back through a file: all that could be wanted of it is read once.
+            let upto = next.saturating_add(1).saturating_sub(file.first());
+            let upto = usize::try_from(upto).unwrap_or(usize::MAX);
+            let records = Lines::open(&file.path)?.take(upto).collect::<Result<Vec<_>, _>>()?;
+            for record in records.into_iter().rev() {
+                if record.seq == next && trail.len() < most {
+                    next = record.prev;
+                    trail.push(record);
+                }
+            }
+        }
+        Ok(trail)
+    }
+
+    /// An entity as it was after the entry `seq`; none if it was not there yet. `newest` is its last entry.
+    pub fn as_of(
+        &self,
+        reader: &mut dyn Reader,
+        key: &EntityKey,
+        newest: u64,
+        seq: u64,
+    ) -> Result<Option<Arc<Entity>>, StoreError> {
+        let trail = self.trail(reader, newest, usize::MAX)?;
+        let missing = trail.last().map_or(newest, |it| it.prev);
+        if missing != 0 {
+            let what = format!("is in no file of {}: put the archive back", self.folder.display());
+            return Err(StoreError::Chain { seq: missing, what });
+        }
+        let mut view = View::default();
+        for record in trail.iter().rev().filter(|it| it.seq <= seq) {
+            apply(&mut view, &record.entry()?);
+        }
+        Ok(view.image(key))
+    }
+
+    /// Drops the payloads of these records from the files, so that their bytes are gone. How many had one.
+    pub fn drop_payloads(&self, seqs: &[u64]) -> Result<u64, StoreError> {
+        let wanted: BTreeSet<u64> = seqs.iter().copied().collect();
+        let mut dropped = 0;
+        for file in &self.files {
+            if wanted.range(file.first()..=file.last()).next().is_none() {
+                continue;
+            }
+            let mut here = 0;
+            let records = Lines::open(&file.path)?.map(|record| {
+                record.map(|mut record| {
+                    if wanted.contains(&record.seq) {
+                        here += u64::from(record.payload.take().is_some());
+                    }
+                    record
+                })
+            });
+            put(file, records)?;
+            dropped += here;
+        }
+        Ok(dropped)
+    }
+
+    /// Goes through the whole chain: every file, then the journal. `known` as in [`audit::verify`].
+    pub fn verify(
+        &self,
+        reader: &mut dyn Reader,
+        known: &[Chain],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Audit, StoreError> {
+        let (base, head) = (reader.base()?, reader.head()?);
+        let from = self.files.first().map_or(base, |it| it.before);
+        // What files say of themselves is known, too: that they hold it.
+        let stretches = self.files.iter().flat_map(|it| [it.before, it.after]);
+        let known: Vec<Chain> = known.iter().copied().chain(stretches).chain([base]).collect();
+        let mut auditor = Auditor::new(from, &known);
+        let all = head.chain.seq.saturating_sub(from.seq);
+        for file in &self.files {
+            for record in Lines::open(&file.path)? {
+                let record = record?;
+                // Between a new file and the cut, some are in both.
+                if record.seq <= base.seq {
+                    auditor.look(&record);
+                }
+            }
+            progress(auditor.at().seq.saturating_sub(from.seq), all);
+        }
+        let archived = base.seq.saturating_sub(from.seq);
+        audit::rest(reader, &mut auditor, head.chain, &mut |done, _| progress(archived + done, all))?;
+        Ok(auditor.finish(Some(head.chain)))
+    }
+}

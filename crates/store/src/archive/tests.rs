@@ -1,0 +1,276 @@
+//! Nothing is lost on the way into an archive, and what is there is what was written.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use trackside_engine::actor::ActorKind;
+use trackside_engine::entity::OpenEffect;
+use trackside_engine::event::{Changes, Entry, Event};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use super::{About, Archive, movable, move_out, write};
+use crate::audit::{Finding, Problem};
+use crate::conformance::sample::{Press, entry, name, projection, row};
+use crate::{Chain, Memory, Record, Store, StoreError};
+
+/// A folder that goes when it is let go.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("trackside-archive-{}-{number}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn files(&self) -> Vec<String> {
+        let all = std::fs::read_dir(&self.0).into_iter().flatten();
+        let mut names: Vec<String> = all.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Thirty entries of A, B and C, a second apart; each sets `n` of its entity to its own number.
+fn written() -> Vec<Entry> {
+    let ids = ["t.thing/A", "t.thing/B", "t.thing/C"];
+    let mut all: Vec<Entry> = (1..=30).map(|seq| entry(seq, ids[seq as usize % 3])).collect();
+    for it in &mut all[..3] {
+        it.actor_kind = ActorKind::System;
+        let fields = vec![(name("n"), Value::Int(it.seq as i64))];
+        let changes = Changes { fields, ..Changes::default() };
+        it.event = Event::Created { definition: 1, state: name("OPEN"), changes };
+    }
+    all
+}
+
+/// A store with these, projected up to an entry.
+fn filled(entries: &[Entry], position: u64) -> (Memory, Vec<Record>) {
+    let memory = Memory::new();
+    let batch = Press::default().batch(entries);
+    memory.journal().unwrap().append(&batch).unwrap();
+    if position > 0 {
+        let rows = vec![row("t.thing/A", "OPEN")];
+        memory.projector().unwrap().project(&projection(position, rows)).unwrap();
+    }
+    (memory, batch.records)
+}
+
+fn moved(memory: &Memory, folder: &Path, before: i64) -> Result<Option<About>, StoreError> {
+    let (mut reader, mut journal) = (memory.reader()?, memory.journal()?);
+    move_out(&mut *reader, &mut *journal, folder, Timestamp(before))
+}
+
+fn problems(memory: &Memory, folder: &Path) -> Vec<Problem> {
+    let archive = Archive::open(folder).unwrap();
+    archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap().problems
+}
+
+#[test]
+fn only_what_is_old_written_behind_and_done_may_go() {
+    let last = |memory: &Memory, before: i64| {
+        movable(&mut *memory.reader().unwrap(), Timestamp(before)).unwrap().map(|it| it.seq)
+    };
+    let (memory, records) = filled(&written(), 20);
+    assert_eq!(last(&memory, 0), None);
+    assert_eq!(last(&memory, 1_000), None, "the first is as old as that, not older");
+    assert_eq!(last(&memory, 1_001), Some(1));
+    assert_eq!(last(&memory, 14_500), Some(14));
+    assert_eq!(last(&memory, i64::MAX), Some(20), "projections are written up to there");
+    let found = movable(&mut *memory.reader().unwrap(), Timestamp(14_500)).unwrap();
+    assert_eq!(found, Some(Chain { seq: 14, hash: records[13].hash }));
+    assert_eq!(last(&filled(&written(), 0).0, i64::MAX), None);
+    let (memory, _) = filled(&written(), 30);
+    assert_eq!(last(&memory, i64::MAX), Some(29), "the newest stays");
+    let open =
+        row("t.thing/B", "OPEN").with(|it| it.effects = vec![OpenEffect { id: 9, effect: name("print") }]);
+    memory.projector().unwrap().project(&projection(31, vec![open])).unwrap();
+    assert_eq!(last(&memory, i64::MAX), Some(8), "an effect that was asked for then is open");
+}
+
+#[test]
+fn files_and_journal_are_the_whole_chain() {
+    let (folder, entries) = (Folder::new(), written());
+    let (memory, records) = filled(&entries, 30);
+    let first = moved(&memory, &folder.0, 10_500).unwrap().unwrap();
+    assert_eq!((first.first(), first.last()), (1, 10));
+    let second = moved(&memory, &folder.0, 20_500).unwrap().unwrap();
+    assert_eq!((second.first(), second.last(), second.before), (11, 20, first.after));
+    assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), None, "nothing more is as old as that");
+    let names = ["journal-000000000001-000000000010.jsonl", "journal-000000000011-000000000020.jsonl"];
+    assert_eq!(folder.files(), names);
+
+    let mut reader = memory.reader().unwrap();
+    assert_eq!(reader.base().unwrap(), second.after);
+    assert_eq!(reader.records(0, 100).unwrap(), records[20..]);
+    let archive = Archive::open(&folder.0).unwrap();
+    assert_eq!(archive.records(0, 100).unwrap(), records[..20], "byte for byte");
+    assert_eq!(archive.records(7, 6).unwrap(), records[7..13]);
+    assert_eq!(archive.record(11).unwrap().as_ref(), Some(&records[10]));
+    assert_eq!((archive.record(0).unwrap(), archive.record(21).unwrap()), (None, None));
+
+    let mut told = Vec::new();
+    let audit = archive.verify(&mut *reader, &[], &mut |done, all| told.push((done, all))).unwrap();
+    assert!(audit.is_clean(), "{:?}", audit.problems);
+    assert_eq!((audit.entries, audit.from, audit.to.seq), (30, Chain::default(), 30));
+    assert_eq!(told, [(10, 30), (20, 30), (30, 30)]);
+}
+
+#[test]
+fn a_trail_and_an_earlier_state_go_on_through_the_files() {
+    let folder = Folder::new();
+    let (memory, _) = filled(&written(), 30);
+    moved(&memory, &folder.0, 8_500).unwrap();
+    moved(&memory, &folder.0, 17_500).unwrap();
+    let archive = Archive::open(&folder.0).unwrap();
+    let mut reader = memory.reader().unwrap();
+    let mut trail = |from, most| -> Vec<u64> {
+        archive.trail(&mut *reader, from, most).unwrap().iter().map(|it| it.seq).collect()
+    };
+    assert_eq!(trail(28, 100), [28, 25, 22, 19, 16, 13, 10, 7, 4, 1]);
+    assert_eq!(trail(28, 5), [28, 25, 22, 19, 16]);
+    assert_eq!(trail(28, 7), [28, 25, 22, 19, 16, 13, 10]);
+    assert_eq!(trail(14, 3), [14, 11, 8], "from within a file");
+    let key = EntityKey::new("t.thing", "B");
+    let mut n = |seq| {
+        let entity = archive.as_of(&mut *reader, &key, 28, seq).unwrap();
+        entity.map(|it| it.fields.value("n"))
+    };
+    assert_eq!(n(0), None);
+    assert_eq!(n(1), Some(Value::Int(1)));
+    assert_eq!(n(9), Some(Value::Int(7)));
+    assert_eq!(n(17), Some(Value::Int(16)));
+    assert_eq!(n(100), Some(Value::Int(28)));
+    // Without the older file nobody can tell.
+    std::fs::remove_file(&archive.files()[0].path).unwrap();
+    let archive = Archive::open(&folder.0).unwrap();
+    let error = archive.as_of(&mut *reader, &key, 28, 28).unwrap_err();
+    assert!(error.to_string().starts_with("journal entry 7 is in no file of"), "{error}");
+    let audit = archive.verify(&mut *reader, &[], &mut |_, _| {}).unwrap();
+    assert_eq!((audit.from.seq, audit.problems), (8, vec![]), "it says from where it is whole");
+}
+
+#[test]
+fn broken_off_before_the_cut_it_is_taken_up_again() {
+    let folder = Folder::new();
+    let (memory, records) = filled(&written(), 30);
+    let upto = Chain { seq: 10, hash: records[9].hash };
+    let about = write(&mut *memory.reader().unwrap(), &folder.0, upto).unwrap();
+    std::fs::write(folder.0.join("journal-000000000011-000000000020.partial"), "{ \"arch").unwrap();
+    assert_eq!(problems(&memory, &folder.0), [], "what is in both is no problem");
+    assert_eq!(memory.reader().unwrap().records(0, 100).unwrap().len(), 30);
+    // Whatever is asked for the second time, first comes what was begun.
+    assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), Some(about));
+    assert_eq!(memory.reader().unwrap().base().unwrap(), upto);
+    assert_eq!(moved(&memory, &folder.0, 20_500).unwrap().unwrap().last(), 20);
+    assert_eq!(problems(&memory, &folder.0), []);
+    assert_eq!(folder.files().len(), 2, "and nothing half written is left: {:?}", folder.files());
+}
+
+#[test]
+fn a_file_that_is_not_what_was_written_deletes_nothing() {
+    let tampers: [fn(&str) -> String; 5] = [
+        |text| text.replacen("ada", "eve", 7),
+        |text| text.replace("the 4th", "no"),
+        |text| text.lines().take(8).map(|it| format!("{it}\n")).collect(),
+        |text| text.chars().take(text.len() / 2).collect(),
+        |text| text.replacen("\"last\":10", "\"last\":9", 1),
+    ];
+    for (n, tamper) in tampers.iter().enumerate() {
+        let folder = Folder::new();
+        let (memory, records) = filled(&written(), 30);
+        let upto = Chain { seq: 10, hash: records[9].hash };
+        let about = write(&mut *memory.reader().unwrap(), &folder.0, upto).unwrap();
+        let text = std::fs::read_to_string(&about.path).unwrap();
+        assert_ne!(tamper(&text), text);
+        std::fs::write(&about.path, tamper(&text)).unwrap();
+        moved(&memory, &folder.0, 20_500).expect_err(&format!("tamper {n}"));
+        assert_eq!(memory.reader().unwrap().records(0, 100).unwrap(), records, "tamper {n}");
+    }
+}
+
+#[test]
+fn a_file_of_another_journal_is_not_taken_for_ours() {
+    let folder = Folder::new();
+    let (memory, records) = filled(&written(), 30);
+    let mut others = written();
+    others[2].actor = name("eve");
+    let (other, _) = filled(&others, 30);
+    moved(&other, &folder.0, 10_500).unwrap();
+    moved(&memory, &folder.0, 10_500).unwrap_err();
+    assert_eq!(memory.reader().unwrap().records(0, 100).unwrap(), records);
+}
+
+#[test]
+fn what_does_not_follow_is_not_archived() {
+    let folder = Folder::new();
+    let (memory, _) = filled(&written(), 30);
+    let wrong = Chain { seq: 10, hash: [7; 32] };
+    write(&mut *memory.reader().unwrap(), &folder.0, wrong).unwrap_err();
+    assert_eq!(folder.files(), [""; 0], "and nothing is left of the attempt");
+}
+
+#[test]
+fn a_change_in_a_file_is_named() {
+    let folder = Folder::new();
+    let (memory, _) = filled(&written(), 30);
+    let about = moved(&memory, &folder.0, 20_500).unwrap().unwrap();
+    let text = std::fs::read_to_string(&about.path).unwrap();
+    let with = |from: &str, to: &str| {
+        std::fs::write(&about.path, text.replacen(from, to, 1)).unwrap();
+        problems(&memory, &folder.0)
+    };
+    assert_eq!(with("the 4th", "the fourth"), [Problem { seq: 4, what: Finding::PayloadChanged }]);
+    let header = with("{\\\"seq\\\":7,\\\"at\\\":7000", "{\\\"seq\\\":7,\\\"at\\\":6999");
+    assert_eq!(header, [Problem { seq: 7, what: Finding::Changed }]);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.remove(5);
+    std::fs::write(&about.path, lines.join("\n") + "\n").unwrap();
+    assert_eq!(problems(&memory, &folder.0), [Problem { seq: 5, what: Finding::Removed { last: 5 } }]);
+    std::fs::write(&about.path, text.replacen("\"seq\":9,", "\"seq\":nine,", 1)).unwrap();
+    let archive = Archive::open(&folder.0).unwrap();
+    let error = archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap_err();
+    assert!(error.to_string().contains("line 10"), "{error}");
+}
+
+#[test]
+fn payloads_are_dropped_from_files_too() {
+    let folder = Folder::new();
+    let mut entries = written();
+    // B is erased in the journal, after its first entries were archived.
+    entries[27].event = Event::Erased { kept: Fields::default() };
+    let (memory, _) = filled(&entries, 30);
+    let about = moved(&memory, &folder.0, 20_500).unwrap().unwrap();
+    let archive = Archive::open(&folder.0).unwrap();
+    let of_b: Vec<u64> = (1..28).filter(|it| it % 3 == 1).collect();
+    assert_eq!(archive.drop_payloads(&of_b).unwrap(), 7, "those that are in the file");
+    assert_eq!(archive.drop_payloads(&of_b).unwrap(), 0);
+    assert_eq!(memory.journal().unwrap().drop_payloads(&of_b).unwrap(), 2);
+    let text = std::fs::read_to_string(&about.path).unwrap();
+    assert!(!text.contains("the 7th") && text.contains("the 8th"));
+    let audit = archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap();
+    assert_eq!((audit.redacted, audit.problems), (9, vec![]));
+    assert_eq!(archive.drop_payloads(&[8]).unwrap(), 1);
+    assert_eq!(problems(&memory, &folder.0), [Problem { seq: 8, what: Finding::PayloadGone }]);
+}
+
+#[test]
+fn a_file_of_a_later_release_says_so() {
+    let folder = Folder::new();
+    let (memory, _) = filled(&written(), 30);
+    let about = moved(&memory, &folder.0, 20_500).unwrap().unwrap();
+    let text = std::fs::read_to_string(&about.path).unwrap();
+    std::fs::write(&about.path, text.replacen("\"format\":1", "\"format\":2", 1)).unwrap();
+    assert!(matches!(Archive::open(&folder.0), Err(StoreError::TooNew { found: 2, known: 1, .. })));
+}
