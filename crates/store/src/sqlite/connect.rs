@@ -72,3 +72,35 @@ fn settle(connection: &Connection, options: &SqliteOptions, purpose: Use) -> rus
     }
     Ok(())
 }
+
+/// Reads a file that nobody works on, and leaves nothing beside it.
+pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
+    let failed = failed(path, "open it");
+    if !path.is_file() {
+        return Err(StoreError::io(format!("open {}", path.display()), "there is no such file"));
+    }
+    if has_log(path) {
+        return Err(StoreError::io(
+            format!("read {}", path.display()),
+            "it is not closed: its last entries are still in a log beside it. Open the folder with trackside once, or stop the server that has it",
+        ));
+    }
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(still(path), flags).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// Whether something is in the log beside a file.
+pub(super) fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|it| it.len() > 0)
+}
+
+/// The address of a file that does not change.
+fn still(path: &Path) -> String {
+    let path = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{path}?immutable=1")
+}

@@ -4,6 +4,7 @@
 //! to, written behind it; it can be thrown away. Every table is described in `docs/internals/store.md`.
 
 mod append;
+mod backup;
 mod connect;
 mod failure;
 mod keeper;
@@ -86,9 +87,9 @@ impl Sqlite {
         Ok(Self { _keeper: keeper, shared: Arc::new(shared) })
     }
 
-    /// Somebody who only looks, at the folder of whoever owns it.
+    /// Somebody who only looks at a folder, be it one that a server works on. Needs no lock and changes nothing.
     pub fn open_to_read(dir: &Path, options: SqliteOptions) -> Result<Box<dyn Reader>, StoreError> {
-        Ok(Box::new(Looker::open(dir.join("journal.db"), dir.join("state.db"), &options, None)?))
+        Ok(Box::new(Looker::beside(dir.join("journal.db"), dir.join("state.db"), &options)?))
     }
 }
 
@@ -103,7 +104,7 @@ impl Store for Sqlite {
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         let Shared { journal, state, options, .. } = &*self.shared;
-        Ok(Box::new(Looker::open(journal.clone(), state.clone(), options, Some(self.shared.clone()))?))
+        Ok(Box::new(Looker::open(journal.clone(), state.clone(), options, self.shared.clone())?))
     }
 }
 

@@ -31,6 +31,24 @@ pub(super) fn version(connection: &Connection, path: &Path) -> Result<u32, Store
     })
 }
 
+/// Whether a file can be read by this release as it is.
+pub(super) fn known(connection: &Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
+    let (found, known) = (version(connection, path)?, newest(steps));
+    match found.cmp(&known) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(StoreError::TooNew { path: path.to_path_buf(), found, known }),
+        std::cmp::Ordering::Less => Err(StoreError::io(
+            format!("read {}", path.display()),
+            match found {
+                0 => "there is nothing in it".to_owned(),
+                _ => format!(
+                    "it has schema {found}. Open the folder with this release once, which brings it to {known}"
+                ),
+            },
+        )),
+    }
+}
+
 /// Makes the tables what this release expects, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
     let found = version(connection, path)?;

@@ -235,7 +235,7 @@ pub(in crate::sqlite) fn prepare(
 }
 
 /// Whether what is stored is what this journal says.
-fn belongs(state: &Connection, path: &Path, log: &Log<'_>) -> Result<bool, StoreError> {
+pub(in crate::sqlite) fn belongs(state: &Connection, path: &Path, log: &Log<'_>) -> Result<bool, StoreError> {
     let failed = failed(path, "read the position");
     let position = position(state).map_err(&failed)?;
     let sql = "SELECT value FROM meta WHERE key = 'hash'";

@@ -4,7 +4,7 @@ mod found;
 mod list;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -16,12 +16,13 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
 use super::Shared;
-use super::connect::{Use, connect};
+use super::connect::{Use, connect, connect_to_still, has_log};
 use super::failure::failed;
 use super::log::Log;
 use super::names::Names;
 use super::options::SqliteOptions;
 use super::project::position;
+use super::schema;
 use crate::store::{As, Counts, DueAt, Listing, Members, OpenEffectRow, Stays};
 use crate::{Chain, Definition, Head, Reader, Record, StoreError};
 
@@ -48,11 +49,40 @@ impl Looker {
         journal_path: PathBuf,
         state_path: PathBuf,
         options: &SqliteOptions,
-        shared: Option<Arc<Shared>>,
+        shared: Arc<Shared>,
     ) -> Result<Self, StoreError> {
         let journal = connect(&journal_path, options, Use::Read)?;
         let state = connect(&state_path, options, Use::Read)?;
-        Ok(Self { journal, state, names: Names::default(), journal_path, state_path, _shared: shared })
+        Ok(Self { journal, state, names: Names::default(), journal_path, state_path, _shared: Some(shared) })
+    }
+
+    /// Without the lock. Where the folder cannot be written, files are read as they lie there, if they are closed.
+    pub fn beside(
+        journal_path: PathBuf,
+        state_path: PathBuf,
+        options: &SqliteOptions,
+    ) -> Result<Self, StoreError> {
+        let open = |path: &Path, steps: &[&str]| -> Result<Connection, StoreError> {
+            if options.vfs.is_none() && !path.is_file() {
+                let why = "there is no such file. Name the folder of a project with --data";
+                return Err(StoreError::io(format!("read {}", path.display()), why));
+            }
+            let usual = connect(path, options, Use::Read).and_then(|it| {
+                schema::known(&it, path, steps)?;
+                Ok(it)
+            });
+            match usual {
+                Err(StoreError::ReadOnly { .. }) if !has_log(path) => {
+                    let connection = connect_to_still(path)?;
+                    schema::known(&connection, path, steps)?;
+                    Ok(connection)
+                }
+                usual => usual,
+            }
+        };
+        let journal = open(&journal_path, schema::JOURNAL)?;
+        let state = open(&state_path, schema::STATE)?;
+        Ok(Self { journal, state, names: Names::default(), journal_path, state_path, _shared: None })
     }
 
     fn log(&self) -> Log<'_> {
