@@ -23,8 +23,6 @@ use crate::StoreError;
 pub(super) struct Wal {
     /// Pages written since the last pass, about.
     fresh: AtomicU64,
-    /// Its length after the last pass, in pages.
-    length: AtomicU64,
     /// Long enough to begin anew, and nearly all of it copied.
     ripe: AtomicBool,
 }
@@ -126,8 +124,10 @@ pub(super) fn before_commit(
     wal: &Wal,
     options: &SqliteOptions,
 ) -> Result<(), StoreError> {
-    // Nobody keeps the logs of a file layer of somebody else.
-    let alone = options.vfs.is_some() && wal.fresh.load(Ordering::Relaxed) >= options.log_step;
+    // Nobody keeps the logs of a file layer of somebody else; and a keeper that does not get to it is no reason
+    // for a log without end.
+    let most = if options.vfs.is_some() { options.log_step } else { options.log_limit };
+    let alone = wal.fresh.load(Ordering::Relaxed) >= most;
     if alone {
         wal.fresh.store(0, Ordering::Relaxed);
     }
@@ -220,7 +220,6 @@ impl Kept {
             wal.ripe.store(true, Ordering::Release);
             return;
         };
-        wal.length.store(first.length, Ordering::Relaxed);
         if first.length < options.log_limit {
             return;
         }

@@ -1,0 +1,393 @@
+//! The files themselves: logs that do not grow, bytes that are gone, files of others, backups.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Folder, batch, entity, entry, row};
+use rusqlite::Connection;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+use trackside_store::{Batch, Chain, Projection, Sqlite, SqliteOptions, Store, StoreError};
+
+const MARK: &str = "the-word-that-must-go";
+
+fn open(folder: &Path) -> Sqlite {
+    Sqlite::open(folder, SqliteOptions::default()).unwrap()
+}
+
+fn refused(folder: &Path) -> StoreError {
+    Sqlite::open(folder, SqliteOptions::default()).map(|_| ()).unwrap_err()
+}
+
+/// The files of a folder in which a text occurs.
+fn files_with(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes.windows(text.len()).any(|it| it == text.as_bytes()) {
+            found.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A copy of a folder as it lies there, as if its owner had been killed. Made by another process: a file that
+/// is closed in this one takes the locks of SQLite with it.
+fn snatch(folder: &Path) -> Folder {
+    let copy = Folder::new("snatch");
+    std::fs::create_dir_all(copy.path()).unwrap();
+    let from = folder.join(".");
+    let done = std::process::Command::new("cp").arg("-r").arg(from).arg(copy.path()).status().unwrap();
+    assert!(done.success());
+    copy
+}
+
+#[test]
+fn a_log_is_begun_anew_under_load_and_never_cut_off() {
+    let folder = Folder::new("log");
+    let options = SqliteOptions { log_step: 16, log_limit: 64, ..SqliteOptions::default() };
+    let store = Sqlite::open(folder.path(), options).unwrap();
+    let mut journal = store.journal().unwrap();
+    let mut reader = store.reader().unwrap();
+    let mut chain = Chain::default();
+    let log = || std::fs::metadata(folder.path().join("journal.db-wal")).unwrap().len() / 4096;
+    let mut longest = 0;
+    for n in 0..1_500 {
+        journal.append(&batch(&mut chain, 3)).unwrap();
+        assert!(log() >= longest, "a log that is cut off must be made to grow again");
+        longest = longest.max(log());
+        if n % 50 == 0 {
+            assert_eq!(reader.records(chain.seq - 1, 9).unwrap().len(), 1);
+        }
+    }
+    assert!(longest < 640, "{longest} pages: the log of 3,000 and more was never begun anew");
+    assert_eq!(reader.head().unwrap().chain, chain);
+}
+
+#[test]
+fn a_log_that_a_reader_held_back_is_begun_anew_later() {
+    let folder = Folder::new("held");
+    let options = SqliteOptions { log_step: 16, log_limit: 64, ..SqliteOptions::default() };
+    let store = Sqlite::open(folder.path(), options).unwrap();
+    let mut journal = store.journal().unwrap();
+    let mut chain = Chain::default();
+    journal.append(&batch(&mut chain, 3)).unwrap();
+    let slow = Connection::open(folder.path().join("journal.db")).unwrap();
+    slow.execute_batch("BEGIN; SELECT count(*) FROM journal;").unwrap();
+    let log = || std::fs::metadata(folder.path().join("journal.db-wal")).unwrap().len() / 4096;
+    for _ in 0..300 {
+        journal.append(&batch(&mut chain, 3)).unwrap();
+    }
+    let held = log();
+    assert!(held > 300, "nothing is begun anew while somebody reads");
+    slow.execute_batch("COMMIT;").unwrap();
+    for _ in 0..600 {
+        journal.append(&batch(&mut chain, 3)).unwrap();
+    }
+    assert!(log() < held + 300, "from {held} to {} pages", log());
+}
+
+#[test]
+fn what_is_dropped_is_gone_from_every_file() {
+    let folder = Folder::new("bytes");
+    let store = open(folder.path());
+    let (mut journal, mut projector) = (store.journal().unwrap(), store.projector().unwrap());
+    let mut chain = Chain::default();
+    // One that fits into a page, and one that does not.
+    let long = format!("{} {MARK}", "long ".repeat(3_000));
+    let records = vec![
+        chain.seal(entry(1, MARK), 0).unwrap(),
+        chain.seal(entry(2, &long), 0).unwrap(),
+        chain.seal(entry(3, "stays"), 0).unwrap(),
+    ];
+    journal.append(&Batch { records, definitions: Vec::new() }).unwrap();
+    let told = |text: &str, seq| {
+        let mut told = entity("T-1", "open", seq);
+        told.fields.set(&Name::new("text"), Value::text(text));
+        let mut row = row(told);
+        row.indexed =
+            vec![(Name::new("text"), Value::text(&text.chars().rev().take(30).collect::<String>()))];
+        Projection { position: seq, entities: vec![row], ..Projection::default() }
+    };
+    projector.project(&told(&long, 2)).unwrap();
+    assert!(!files_with(snatch(folder.path()).path(), MARK).is_empty(), "it must be there to be dropped");
+
+    assert_eq!(journal.drop_payloads(&[1, 2]).unwrap(), 2);
+    projector.project(&told("", 3)).unwrap();
+    projector.scrub().unwrap();
+    let none: [&str; 0] = [];
+    assert_eq!(files_with(snatch(folder.path()).path(), MARK), none);
+    let back: String = MARK.chars().rev().collect();
+    assert_eq!(files_with(snatch(folder.path()).path(), &back), none);
+    assert_eq!(journal.drop_payloads(&[1, 2]).unwrap(), 0);
+    let records = store.reader().unwrap().records(0, 9).unwrap();
+    assert_eq!(records.iter().map(|it| it.is_redacted()).collect::<Vec<_>>(), [true, true, false]);
+    let mut chain = Chain::default();
+    records.iter().for_each(|it| chain.follow(it).unwrap());
+}
+
+#[test]
+fn files_of_a_later_release_are_left_alone() {
+    for name in ["journal.db", "state.db"] {
+        let folder = Folder::new("later");
+        let mut chain = Chain::default();
+        open(folder.path()).journal().unwrap().append(&batch(&mut chain, 2)).unwrap();
+        let file = Connection::open(folder.path().join(name)).unwrap();
+        file.execute("UPDATE meta SET value = 99 WHERE key = 'schema'", []).unwrap();
+        drop(file);
+        if name == "journal.db" {
+            let refused = refused(folder.path());
+            assert!(matches!(refused, StoreError::TooNew { found: 99, known: 1, .. }), "{refused}");
+        } else {
+            // What can be made anew is.
+            let store = open(folder.path());
+            assert_eq!(store.projector().unwrap().position().unwrap(), 0);
+            assert_eq!(store.reader().unwrap().head().unwrap().chain, chain);
+        }
+    }
+}
+
+#[test]
+fn projections_of_another_journal_are_thrown_away() {
+    let folder = Folder::new("other");
+    let mut chain = Chain::default();
+    let filled = |chain: &mut Chain| {
+        let store = open(folder.path());
+        store.journal().unwrap().append(&batch(chain, 3)).unwrap();
+        let entities = vec![row(entity("T-1", "open", 3))];
+        let projection = Projection { position: 3, entities, ..Projection::default() };
+        let mut projector = store.projector().unwrap();
+        if projector.position().unwrap() == 0 {
+            projector.project(&projection).unwrap();
+        }
+    };
+    filled(&mut chain);
+    assert_eq!(open(folder.path()).projector().unwrap().position().unwrap(), 3);
+    std::fs::remove_file(folder.path().join("journal.db")).unwrap();
+    let store = open(folder.path());
+    assert_eq!(store.projector().unwrap().position().unwrap(), 0, "the journal is shorter");
+    drop(store);
+    filled(&mut Chain::default());
+    std::fs::remove_file(folder.path().join("journal.db")).unwrap();
+    // As long, with other entries.
+    let elsewhere = Folder::new("elsewhere");
+    let mut other = Chain::default();
+    let records = (1..=3).map(|seq| other.seal(entry(seq, "else"), 0).unwrap()).collect();
+    let store = open(elsewhere.path());
+    store.journal().unwrap().append(&Batch { records, definitions: Vec::new() }).unwrap();
+    drop(store);
+    std::fs::copy(elsewhere.path().join("journal.db"), folder.path().join("journal.db")).unwrap();
+    assert_eq!(open(folder.path()).projector().unwrap().position().unwrap(), 0, "the entries differ");
+}
+
+#[test]
+fn what_is_no_journal_is_named() {
+    let folder = Folder::new("none");
+    std::fs::create_dir_all(folder.path()).unwrap();
+    std::fs::write(folder.path().join("journal.db"), "once upon a time ".repeat(500)).unwrap();
+    let refused = refused(folder.path());
+    assert!(
+        matches!(&refused, StoreError::Damaged { path, .. } if path.ends_with("journal.db")),
+        "{refused}"
+    );
+    let file = folder.path().join("journal.db").join("below");
+    let below = Sqlite::open(&file, SqliteOptions::default()).map(|_| ()).unwrap_err();
+    assert!(below.to_string().contains("journal.db"), "{below}");
+}
+
+#[test]
+fn a_changed_end_is_noticed_when_the_folder_is_opened() {
+    let folder = Folder::new("changed");
+    let mut chain = Chain::default();
+    open(folder.path()).journal().unwrap().append(&batch(&mut chain, 40)).unwrap();
+    let change = |sql: &str| {
+        let file = Connection::open(folder.path().join("journal.db")).unwrap();
+        assert_eq!(file.execute(sql, []).unwrap(), 1, "{sql}");
+    };
+    open(folder.path());
+    change("UPDATE journal SET header = replace(header, 'ada', 'bob') WHERE seq = 39");
+    assert!(matches!(refused(folder.path()), StoreError::Chain { seq: 39, .. }));
+    change("UPDATE journal SET header = replace(header, 'bob', 'ada') WHERE seq = 39");
+    open(folder.path());
+    change("UPDATE journal SET payload = replace(payload, 'words', 'sword') WHERE seq = 40");
+    assert!(matches!(refused(folder.path()), StoreError::Chain { seq: 40, .. }));
+    change("UPDATE journal SET header = CAST(x'ff00' AS TEXT) WHERE seq = 40");
+    let refused = refused(folder.path());
+    assert!(matches!(refused, StoreError::Unreadable { seq: 40, .. }), "{refused}");
+}
+
+#[test]
+fn a_damaged_page_is_named_and_the_rest_is_read() {
+    let folder = Folder::new("page");
+    let mut chain = Chain::default();
+    open(folder.path()).journal().unwrap().append(&batch(&mut chain, 400)).unwrap();
+    let path = folder.path().join("journal.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let page = bytes.len() / 4096 / 2;
+    bytes[page * 4096..(page + 1) * 4096].fill(0xA5);
+    std::fs::write(&path, bytes).unwrap();
+    // Its end is whole: the rest is found by a full check.
+    let store = open(folder.path());
+    let mut reader = store.reader().unwrap();
+    assert_eq!(reader.head().unwrap().chain, chain);
+    let error = reader.records(0, 1_000).unwrap_err();
+    assert!(matches!(&error, StoreError::Damaged { path, .. } if path.ends_with("journal.db")), "{error}");
+}
+
+#[test]
+fn somebody_may_look_while_another_writes() {
+    let folder = Folder::new("look");
+    let nobody = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).map(|_| ()).unwrap_err();
+    assert!(nobody.to_string().contains("--data"), "{nobody}");
+    let store = open(folder.path());
+    let mut journal = store.journal().unwrap();
+    let mut chain = Chain::default();
+    journal.append(&batch(&mut chain, 3)).unwrap();
+    let mut looker = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
+    assert_eq!(looker.head().unwrap().chain, chain);
+    journal.append(&batch(&mut chain, 3)).unwrap();
+    assert_eq!(looker.records(0, 99).unwrap().len(), 6);
+    drop((journal, store));
+    // And when nobody has it.
+    drop(looker);
+    let mut looker = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
+    assert_eq!(looker.head().unwrap().chain, chain);
+    assert!(looker.entity(&entity("T-1", "open", 1).key).unwrap().is_none());
+}
+
+#[test]
+fn what_was_not_closed_is_all_there() {
+    let folder = Folder::new("killed");
+    let store = open(folder.path());
+    let mut journal = store.journal().unwrap();
+    let mut chain = Chain::default();
+    for _ in 0..20 {
+        journal.append(&batch(&mut chain, 5)).unwrap();
+    }
+    let killed = snatch(folder.path());
+    assert_eq!(open(killed.path()).reader().unwrap().head().unwrap().chain, chain);
+    // Without its log it is an older journal, and a whole one.
+    let cut = snatch(folder.path());
+    std::fs::remove_file(cut.path().join("journal.db-wal")).unwrap();
+    let mut older = Chain::default();
+    let store = Sqlite::open(cut.path(), SqliteOptions::default()).unwrap();
+    let mut reader = store.reader().unwrap();
+    reader.records(0, 999).unwrap().iter().for_each(|it| older.follow(it).unwrap());
+    assert_eq!(reader.head().unwrap().chain, older);
+}
+
+#[test]
+fn a_backup_is_whole_whatever_happens_meanwhile() {
+    let folder = Folder::new("live");
+    let store = open(folder.path());
+    let mut chain = Chain::default();
+    let mut journal = store.journal().unwrap();
+    let mut projector = store.projector().unwrap();
+    journal.append(&batch(&mut chain, 2_000)).unwrap();
+    let stop = AtomicBool::new(false);
+    let (mut ends, backups) =
+        (Vec::new(), [Folder::new("backup"), Folder::new("backup"), Folder::new("backup")]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                journal.append(&batch(&mut chain, 20)).unwrap();
+                let entities = (0..20).map(|n| row(entity(&format!("T-{n}"), "open", chain.seq))).collect();
+                let projection = Projection { position: chain.seq, entities, ..Projection::default() };
+                projector.project(&projection).unwrap();
+            }
+        });
+        for to in &backups {
+            let mut told = (0, 0);
+            let end = store.backup(to.path(), &mut |done, of| {
+                assert!(done <= of && done >= told.0, "{done} of {of} after {told:?}");
+                told = (done, of);
+                // Long enough for others to write between two steps.
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            });
+            ends.push(end.unwrap());
+            assert!(told.0 > 0 && told.0 == told.1, "{told:?}");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(ends[0].seq >= 2_000 && ends[0].seq < ends[1].seq && ends[1].seq < ends[2].seq, "{ends:?}");
+    for (to, end) in backups.iter().zip(ends) {
+        assert!(store.backup(to.path(), &mut |_, _| {}).is_err(), "what is there stays");
+        let restored = Folder::new("restored");
+        assert_eq!(Sqlite::restore(to.path(), restored.path()).unwrap(), end);
+        assert!(Sqlite::restore(to.path(), restored.path()).is_err(), "what is there stays");
+        let back = open(restored.path());
+        let mut reader = back.reader().unwrap();
+        assert_eq!(reader.head().unwrap().chain, end);
+        let position = reader.position().unwrap();
+        assert!(position <= end.seq);
+        if position > 0 {
+            assert_eq!(reader.entity(&entity("T-1", "open", 1).key).unwrap().unwrap().seq, position);
+        }
+    }
+}
+
+#[test]
+fn a_backup_that_was_changed_is_not_restored() {
+    let (folder, to) = (Folder::new("live"), Folder::new("backup"));
+    let mut chain = Chain::default();
+    let store = open(folder.path());
+    store.journal().unwrap().append(&batch(&mut chain, 300)).unwrap();
+    store.backup(to.path(), &mut |_, _| {}).unwrap();
+    let file = Connection::open(to.path().join("journal.db")).unwrap();
+    file.execute("UPDATE journal SET header = replace(header, 'ada', 'eve') WHERE seq = 7", []).unwrap();
+    drop(file);
+    let restored = Folder::new("restored");
+    let refused = Sqlite::restore(to.path(), restored.path()).unwrap_err();
+    assert!(matches!(refused, StoreError::Chain { seq: 7, .. }), "{refused}");
+    assert!(!restored.path().exists(), "nothing is made of it");
+    // Nor is the folder of a running server a backup.
+    let refused = Sqlite::restore(folder.path(), restored.path()).unwrap_err();
+    assert!(refused.to_string().contains("log"), "{refused}");
+}
+
+#[test]
+fn people_can_read_the_tables() {
+    let folder = Folder::new("tables");
+    let mut chain = Chain::default();
+    let store = open(folder.path());
+    store.journal().unwrap().append(&batch(&mut chain, 2)).unwrap();
+    let entities = vec![row(entity("T-1", "open", 2))];
+    let projection = Projection { position: 2, entities, ..Projection::default() };
+    store.projector().unwrap().project(&projection).unwrap();
+    let journal = Connection::open(folder.path().join("journal.db")).unwrap();
+    let sql = "SELECT seq || ' ' || at || ' ' || lifecycle || '/' || id || ' ' || event || ' ' || actor || ' ' || \
+               actor_kind || ' ' || \"to\" || ' ' || reason FROM entries WHERE seq = 2";
+    let line: String = journal.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(line, "2 1970-01-01T00:00:02.000Z kind.thing/T-2 CREATED ada human open because");
+    let state = Connection::open(folder.path().join("state.db")).unwrap();
+    let views: Vec<String> = state
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
+        .and_then(|mut it| it.query_map([], |row| row.get(0))?.collect())
+        .unwrap();
+    for view in &views {
+        state.query_row(&format!("SELECT count(*) FROM \"{view}\""), [], |_| Ok(())).unwrap();
+    }
+    let line: String = state
+        .query_row("SELECT lifecycle || '/' || id || ' ' || state FROM entities", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(line, "kind.thing/T-1 open");
+    // The page about the store tells of each of them.
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/store.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for file in [&journal, &state] {
+        let names: Vec<String> = file
+            .prepare(
+                "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
+            )
+            .and_then(|mut it| it.query_map([], |row| row.get(0))?.collect())
+            .unwrap();
+        let missing: Vec<_> = names.iter().filter(|it| !page.contains(&format!("`{it}`"))).collect();
+        assert!(missing.is_empty(), "docs/internals/store.md does not tell of {missing:?}");
+    }
+}
