@@ -9,7 +9,7 @@ use crate::StoreError;
 /// Held while the folder is ours; the system frees it when the process ends, however it ends.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -41,7 +41,14 @@ impl Lock {
             None => format!("{process}\n"),
         };
         file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(unusable)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    /// Closing it would not do: a child process that is just being started still has the handle.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
