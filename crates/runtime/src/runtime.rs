@@ -16,7 +16,7 @@ use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::clock::Clock;
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
-use crate::pipeline::{Committer, Flusher, Limits, Threads, Wiring, catch_up, recover};
+use crate::pipeline::{Limits, Threads, Wiring, Workers};
 use crate::shared::{Figures, Shared};
 use crate::work::Work;
 
@@ -95,24 +95,14 @@ impl Runtime {
         options: Options,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, StartError> {
-        let mut reader = store.reader()?;
-        let mut catalog = Catalog::of(reader.definitions()?)?;
-        let law = Arc::new(catalog.law());
-        let shared = Arc::new(Shared::new(store.clone(), law.clone(), Feed::new()));
-        let committer = Committer::new(store.journal()?)?;
-        let mut flusher = Flusher::new(store.projector()?, options.keys_last)?;
+        let catalog = Catalog::of(store.reader()?.definitions()?)?;
+        let shared = Arc::new(Shared::new(store, Arc::new(catalog.law()), Feed::new()));
         let wiring = options.wiring();
-        catch_up(&law, store.as_ref(), &mut flusher, wiring.limits, told)?;
-        let head = reader.head()?.chain.seq;
-        let (mut decider, unpublished) =
-            recover(law, reader, options.clock.clone(), wiring.limits, flusher.written())?;
-        decider.resumed(options.clock.now());
-        decider.sweep_every(options.sweep_every);
-        shared.begin(head, flusher.written());
+        let workers = Workers::open(&shared, &wiring, told)?;
         let (work, waiting) = sync_channel(options.queue.max(1));
-        let threads = Threads::start(&shared, &wiring, waiting, (decider, unpublished, committer, flusher))?;
+        let threads = Threads::start(&shared, &wiring, waiting, workers)?;
         let gateway = Gateway::new(work, shared.clone(), options.most_behind);
-        let catalog = Mutex::new(std::mem::take(&mut catalog));
+        let catalog = Mutex::new(catalog);
         let runtime = Self { gateway: Some(gateway), shared, threads: Some(threads), options, catalog };
         runtime.install(packs)?;
         Ok(runtime)
@@ -208,6 +198,7 @@ impl Options {
             behind: self.behind,
             behind_entries: self.behind_entries,
             sweep: self.sweep_every,
+            keys_last: self.keys_last,
         }
     }
 }

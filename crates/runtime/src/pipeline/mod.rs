@@ -4,17 +4,18 @@
 //! simulation drives them by hand.
 
 mod committer;
+mod committing;
 mod decider;
 mod flusher;
 mod recovery;
+mod steps;
 mod sweep;
 mod tail;
 mod threads;
 mod timers;
 
-pub(crate) use committer::{Committer, Written};
+pub(crate) use committer::Written;
 pub(crate) use decider::Limits;
-pub(crate) use flusher::Flusher;
-pub(crate) use recovery::{catch_up, recover};
+pub(crate) use steps::Workers;
 pub use sweep::SweepReport;
 pub(crate) use threads::{Threads, Wiring};

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use trackside_lifecycle::time::Span;
 use trackside_store::StoreError;
 
-use super::committer::{Committed, Committer};
+use super::committer::Committed;
+use super::committing::Committing;
 use super::decider::{Decider, Limits, Turn};
 use super::flusher::Flusher;
-use super::recovery::recover;
+use super::steps::{Workers, decide, reload, turn_away, write_behind};
 use crate::answer::Failure;
 use crate::clock::Clock;
-use crate::shared::{Figures, Shared};
+use crate::shared::Shared;
 use crate::work::Work;
 
 /// The longest a worker sleeps.
@@ -37,6 +38,8 @@ pub(crate) struct Wiring {
     pub behind_entries: usize,
     /// How often everything is looked at.
     pub sweep: Option<Span>,
+    /// How long idempotency keys are kept.
+    pub keys_last: Span,
 }
 
 enum ToCommitter {
@@ -58,14 +61,14 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts them: `decider` knows everything, `unpublished` is what nobody has been told of yet.
+    /// Starts them.
     pub fn start(
         shared: &Arc<Shared>,
         wiring: &Wiring,
         work: Receiver<Work>,
-        parts: (Decider, Turn, Committer, Flusher),
+        workers: Workers,
     ) -> Result<Self, StoreError> {
-        let (decider, unpublished, committer, flusher) = parts;
+        let Workers { decider, unpublished, committer, flusher } = workers;
         // Nothing is kept between them: the next turn is decided while this one is committed, and no further.
         let (turns, from_decider) = sync_channel(0);
         let (committed, from_committer) = channel();
@@ -77,20 +80,18 @@ impl Threads {
                 .spawn(work)
                 .map_err(|it| StoreError::io("starting a thread", it))
         };
-        let (one, two, three) = (shared.clone(), shared.clone(), shared.clone());
+        let (one, two) = (shared.clone(), shared.clone());
+        let committing = Committing::new(shared.clone(), committer);
         let (for_decider, for_flusher) = (wiring.clone(), wiring.clone());
         let threads = vec![
             spawn(
                 "decider",
                 Box::new(move || Deciding { shared: one, wiring: for_decider, turns }.run(decider, &work)),
             )?,
-            spawn(
-                "committer",
-                Box::new(move || commit(&two, committer, unpublished, &from_decider, committed)),
-            )?,
+            spawn("committer", Box::new(move || commit(committing, unpublished, &from_decider, committed)))?,
             spawn(
                 "flusher",
-                Box::new(move || flush(&three, &for_flusher, flusher, &from_committer, &dropping)),
+                Box::new(move || flush(&two, &for_flusher, flusher, &from_committer, &dropping)),
             )?,
         ];
         Ok(Self { threads })
@@ -134,10 +135,8 @@ impl Deciding {
                 }
                 continue;
             }
-            decider.written(self.shared.written());
             let mut batch = first.into_iter().chain(work.try_iter()).take(self.wiring.batch);
-            let turn = decider.turn(&mut batch);
-            self.shared.figures.cached.store(decider.cached() as u64, std::sync::atomic::Ordering::Relaxed);
+            let turn = decide(&self.shared, &mut decider, &mut batch);
             if !turn.is_empty() && self.turns.send(ToCommitter::Turn(turn)).is_err() {
                 return;
             }
@@ -190,116 +189,35 @@ impl Deciding {
         let gone = || StoreError::io("reopening the journal", "the committer has ended");
         self.turns.send(ToCommitter::Reopen(done)).map_err(|_| gone())?;
         reopened.recv().map_err(|_| gone())??;
-        let reader = self.shared.store().reader()?;
-        let (clock, limits) = (self.wiring.clock.clone(), self.wiring.limits);
-        let (mut decider, turn) =
-            recover(failed.law().clone(), reader, clock, limits, self.shared.committed())?;
-        decider.sweep_every(self.wiring.sweep);
-        Ok((decider, turn))
-    }
-}
-
-/// Tells somebody that it cannot be done now.
-fn turn_away(work: Work, why: &Failure) {
-    match work {
-        Work::Command(_, reply) => reply(Err(why.clone())),
-        Work::Atomic(_, ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
-        Work::Look(_, done) => done(Err(why.clone())),
-        Work::Advance(_, ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
-        Work::Law(_, _, ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
-        Work::Sweep(ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
-        Work::Mend(_, _, ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
-        Work::Stop => {}
+        reload(&self.shared, &self.wiring, failed)
     }
 }
 
 fn commit(
-    shared: &Shared,
-    committer: Committer,
+    mut committing: Committing,
     unpublished: Turn,
     turns: &Receiver<ToCommitter>,
     flusher: Sender<Committed>,
 ) {
-    let mut committer = Some(committer);
     let mut flusher = Some(flusher);
-    let (committed, sayings) = unpublished.published();
-    publish(shared, committed, sayings, flusher.as_ref());
+    let write = |committed: Option<Committed>, flusher: Option<&Sender<Committed>>| {
+        if let (Some(committed), Some(flusher)) = (committed, flusher) {
+            flusher.send(committed).ok();
+        }
+    };
+    write(committing.publish(unpublished), flusher.as_ref());
     while let Ok(message) = turns.recv() {
         match message {
-            ToCommitter::Turn(turn) if shared.is_broken() => {
-                let why = shared.trouble().unwrap_or_default();
-                for say in turn.sayings {
-                    say(Err(Failure::Unavailable(why.clone())));
-                }
-            }
-            ToCommitter::Turn(turn) => {
-                let Some(committer) = &mut committer else { continue };
-                let (done, sayings) = committer.commit(turn);
-                match done {
-                    Ok(committed) => publish(shared, committed, sayings, flusher.as_ref()),
-                    Err(error) => {
-                        let why = error.to_string();
-                        shared.set_trouble(Some(why.clone()));
-                        shared.set_broken(true);
-                        Figures::add(&shared.figures.failed_commits, 1);
-                        for say in sayings {
-                            say(Err(Failure::Unavailable(why.clone())));
-                        }
-                    }
-                }
-            }
-            ToCommitter::Publish(turn) => {
-                let (committed, sayings) = turn.published();
-                publish(shared, committed, sayings, flusher.as_ref());
-            }
+            ToCommitter::Turn(turn) => write(committing.commit(turn), flusher.as_ref()),
+            ToCommitter::Publish(turn) => write(committing.publish(turn), flusher.as_ref()),
             ToCommitter::Reopen(done) => {
-                committer = None;
-                let again = shared.store().journal().and_then(Committer::new);
-                done.send(again.map(|it| committer = Some(it))).ok();
+                done.send(committing.reopen()).ok();
             }
             ToCommitter::Drop(seqs, done) => {
-                let gone = || Err(StoreError::io("erasing", "the journal is not open"));
-                done.send(committer.as_mut().map_or_else(gone, |it| it.drop_payloads(&seqs))).ok();
+                done.send(committing.drop_payloads(&seqs)).ok();
             }
             ToCommitter::Stop => flusher = None,
         }
-    }
-}
-
-/// It is on disk: show it, answer, feed, write behind, in this order.
-fn publish(
-    shared: &Shared,
-    committed: Committed,
-    sayings: Vec<crate::work::Saying>,
-    flusher: Option<&Sender<Committed>>,
-) {
-    if let Some(law) = &committed.law {
-        shared.set_law(law.clone());
-    }
-    shared.show(committed.touched.iter().map(|it| &it.entity), committed.upto);
-    for say in sayings {
-        say(Ok(()));
-    }
-    if committed.entries.is_empty() {
-        return;
-    }
-    Figures::add(&shared.figures.commits, 1);
-    Figures::add(&shared.figures.commands, committed.commands);
-    shared.figures.largest_commit.fetch_max(committed.commands as u64, std::sync::atomic::Ordering::Relaxed);
-    shared.figures.wrote(&committed.written);
-    shared.feed.send(&committed.entries);
-    if let Some(flusher) = flusher {
-        flusher.send(committed).ok();
     }
 }
 
@@ -325,16 +243,9 @@ fn flush(
         }
         let enough = flusher.waiting() >= wiring.behind_entries;
         if flusher.waiting() > 0 && (enough || !open || since.elapsed() >= wiring.behind) {
-            let done = forget(shared, &mut flusher, committer).and_then(|()| flusher.flush());
-            match done {
-                Ok(upto) => {
-                    shared.caught_up(upto);
-                    Figures::add(&shared.figures.flushes, 1);
-                }
-                Err(error) => {
-                    shared.set_trouble(Some(format!("projections are not written: {error}")));
-                    std::thread::sleep(wiring.behind);
-                }
+            if let Err(error) = write_behind(shared, &mut flusher, &mut |seqs| drop_by(committer, seqs)) {
+                shared.set_trouble(Some(format!("projections are not written: {error}")));
+                std::thread::sleep(wiring.behind);
             }
             since = Instant::now();
         } else if flusher.waiting() == 0 {
@@ -343,40 +254,10 @@ fn flush(
     }
 }
 
-/// Drops from the journal what it holds of entities that were erased, before the erasure counts as written.
-fn forget(
-    shared: &Shared,
-    flusher: &mut Flusher,
-    committer: &SyncSender<ToCommitter>,
-) -> Result<(), StoreError> {
-    while let Some(erased) = flusher.erased() {
-        let trail = shared.read(|it| crate::trail::before(it, erased))?;
-        let (done, dropped) = sync_channel(1);
-        let gone = |_| StoreError::io("erasing", "the committer has ended");
-        committer.send(ToCommitter::Drop(trail, done)).map_err(|_| gone(()))?;
-        dropped.recv().map_err(|_| gone(()))??;
-        flusher.forgotten();
-    }
-    Ok(())
-}
-
-impl Turn {
-    /// As if it had just been committed.
-    pub(crate) fn published(self) -> (Committed, Vec<crate::work::Saying>) {
-        let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self { entries, befores, touched, project, sayings, commands, law, definitions: _ } = self;
-        (
-            Committed {
-                entries,
-                touched,
-                befores,
-                upto,
-                written: Default::default(),
-                commands,
-                law,
-                project,
-            },
-            sayings,
-        )
-    }
+/// Has the committer drop payloads: it alone writes the journal.
+fn drop_by(committer: &SyncSender<ToCommitter>, seqs: Vec<u64>) -> Result<u64, StoreError> {
+    let gone = || StoreError::io("erasing", "the committer has ended");
+    let (done, dropped) = sync_channel(1);
+    committer.send(ToCommitter::Drop(seqs, done)).map_err(|_| gone())?;
+    dropped.recv().map_err(|_| gone())?
 }

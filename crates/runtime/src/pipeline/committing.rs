@@ -1,0 +1,106 @@
+//! Commits what was decided, and then tells those who may know, in the order in which they may.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use trackside_store::StoreError;
+
+use super::committer::{Committed, Committer, Written};
+use super::decider::Turn;
+use crate::answer::Failure;
+use crate::shared::{Figures, Shared};
+use crate::work::Saying;
+
+/// The committer at work. What it returns is on disk and known, and not yet written behind.
+#[derive(Debug)]
+pub(crate) struct Committing {
+    shared: Arc<Shared>,
+    /// None after a failure, until the journal was opened again.
+    committer: Option<Committer>,
+}
+
+impl Committing {
+    pub fn new(shared: Arc<Shared>, committer: Committer) -> Self {
+        Self { shared, committer: Some(committer) }
+    }
+
+    /// Commits a turn and answers. What was decided after a failure is turned away.
+    pub fn commit(&mut self, turn: Turn) -> Option<Committed> {
+        if self.shared.is_broken() {
+            let why = self.shared.trouble().unwrap_or_default();
+            turn_down(turn.sayings, &why);
+            return None;
+        }
+        let committer = self.committer.as_mut()?;
+        let (done, sayings) = committer.commit(turn);
+        match done {
+            Ok(committed) => tell(&self.shared, committed, sayings),
+            Err(error) => {
+                let why = error.to_string();
+                self.shared.set_trouble(Some(why.clone()));
+                self.shared.set_broken(true);
+                Figures::add(&self.shared.figures.failed_commits, 1);
+                turn_down(sayings, &why);
+                None
+            }
+        }
+    }
+
+    /// Tells of entries that are on disk already.
+    pub fn publish(&self, turn: Turn) -> Option<Committed> {
+        let (committed, sayings) = turn.published();
+        tell(&self.shared, committed, sayings)
+    }
+
+    /// Forgets what went wrong, and begins again where the journal ends.
+    pub fn reopen(&mut self) -> Result<(), StoreError> {
+        // First let go of the old one: there is one end at a time.
+        self.committer = None;
+        self.committer = Some(Committer::new(self.shared.store().journal()?)?);
+        Ok(())
+    }
+
+    /// Drops what the journal holds of an erased entity.
+    pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
+        match &mut self.committer {
+            Some(committer) => committer.drop_payloads(seqs),
+            None => Err(StoreError::io("erasing", "the journal is not open")),
+        }
+    }
+}
+
+fn turn_down(sayings: Vec<Saying>, why: &str) {
+    for say in sayings {
+        say(Err(Failure::Unavailable(why.to_owned())));
+    }
+}
+
+/// It is on disk: show it, answer, feed; what is returned is written behind.
+fn tell(shared: &Shared, committed: Committed, sayings: Vec<Saying>) -> Option<Committed> {
+    if let Some(law) = &committed.law {
+        shared.set_law(law.clone());
+    }
+    shared.show(committed.touched.iter().map(|it| &it.entity), committed.upto);
+    for say in sayings {
+        say(Ok(()));
+    }
+    if committed.entries.is_empty() {
+        return None;
+    }
+    Figures::add(&shared.figures.commits, 1);
+    Figures::add(&shared.figures.commands, committed.commands);
+    shared.figures.largest_commit.fetch_max(committed.commands as u64, Ordering::Relaxed);
+    shared.figures.wrote(&committed.written);
+    shared.feed.send(&committed.entries);
+    Some(committed)
+}
+
+impl Turn {
+    /// As if it had just been committed.
+    pub(crate) fn published(self) -> (Committed, Vec<Saying>) {
+        let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
+        let Self { entries, befores, touched, project, sayings, commands, law, definitions: _ } = self;
+        let written = Written::default();
+        (Committed { entries, touched, befores, upto, written, commands, law, project }, sayings)
+    }
+}

@@ -1,0 +1,110 @@
+//! The steps of the workers, whoever drives them: each does one thing and returns.
+
+use std::sync::atomic::Ordering;
+
+use trackside_store::StoreError;
+
+use super::committer::Committer;
+use super::decider::{Decider, Turn};
+use super::flusher::Flusher;
+use super::recovery::{catch_up, recover};
+use super::threads::Wiring;
+use crate::answer::Failure;
+use crate::shared::{Figures, Shared};
+use crate::work::Work;
+
+/// The workers as a store is opened.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    /// Knows everything that the journal holds.
+    pub decider: Decider,
+    /// What nobody has been told of yet.
+    pub unpublished: Turn,
+    pub committer: Committer,
+    pub flusher: Flusher,
+}
+
+impl Workers {
+    /// Opens them; `told` hears how far they have come with what must be caught up.
+    pub fn open(
+        shared: &Shared,
+        wiring: &Wiring,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self, StoreError> {
+        let committer = Committer::new(shared.store().journal()?)?;
+        let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
+        catch_up(&shared.law(), shared.store().as_ref(), &mut flusher, wiring.limits, told)?;
+        let mut reader = shared.store().reader()?;
+        let head = reader.head()?.chain.seq;
+        let (clock, written) = (wiring.clock.clone(), flusher.written());
+        let (mut decider, unpublished) = recover(shared.law(), reader, clock, wiring.limits, written)?;
+        decider.resumed(wiring.clock.now());
+        decider.sweep_every(wiring.sweep);
+        shared.begin(head, written);
+        Ok(Self { decider, unpublished, committer, flusher })
+    }
+}
+
+/// Decides what waits.
+pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iterator<Item = Work>) -> Turn {
+    decider.written(shared.written());
+    let turn = decider.turn(work);
+    shared.figures.cached.store(decider.cached() as u64, Ordering::Relaxed);
+    turn
+}
+
+/// A decider in place of one whose decisions were not committed, once the journal is open again.
+pub(crate) fn reload(
+    shared: &Shared,
+    wiring: &Wiring,
+    failed: &Decider,
+) -> Result<(Decider, Turn), StoreError> {
+    let reader = shared.store().reader()?;
+    let (clock, known) = (wiring.clock.clone(), shared.committed());
+    let (mut decider, turn) = recover(failed.law().clone(), reader, clock, wiring.limits, known)?;
+    decider.sweep_every(wiring.sweep);
+    Ok((decider, turn))
+}
+
+/// Writes what waits, after the journal has dropped what it holds of entities that were erased.
+pub(crate) fn write_behind(
+    shared: &Shared,
+    flusher: &mut Flusher,
+    drop_payloads: &mut dyn FnMut(Vec<u64>) -> Result<u64, StoreError>,
+) -> Result<(), StoreError> {
+    while let Some(erased) = flusher.erased() {
+        let trail = shared.read(|it| crate::trail::before(it, erased))?;
+        drop_payloads(trail)?;
+        flusher.forgotten();
+    }
+    shared.caught_up(flusher.flush()?);
+    if !shared.is_broken() {
+        shared.set_trouble(None);
+    }
+    Figures::add(&shared.figures.flushes, 1);
+    Ok(())
+}
+
+/// Tells somebody that it cannot be done now.
+pub(crate) fn turn_away(work: Work, why: &Failure) {
+    match work {
+        Work::Command(_, reply) => reply(Err(why.clone())),
+        Work::Atomic(_, ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Look(_, done) => done(Err(why.clone())),
+        Work::Advance(_, ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Law(_, _, ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Sweep(ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Mend(_, _, ticket) => {
+            ticket.send(Err(why.clone())).ok();
+        }
+        Work::Stop => {}
+    }
+}
