@@ -12,6 +12,9 @@ pub enum Clock {
     System,
     /// Stands still until somebody moves it.
     Manual(Arc<AtomicI64>),
+    /// As the machine's, which somebody sets as they like.
+    #[cfg(feature = "simulation")]
+    Simulated(Arc<AtomicI64>),
 }
 
 impl Clock {
@@ -23,6 +26,8 @@ impl Clock {
         match self {
             Self::System => Timestamp(jiff::Timestamp::now().as_millisecond()),
             Self::Manual(now) => Timestamp(now.load(Ordering::Acquire)),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(now) => Timestamp(now.load(Ordering::Acquire)),
         }
     }
 

@@ -7,8 +7,11 @@ mod clock;
 mod feed;
 mod gateway;
 mod pipeline;
+mod planted;
 mod runtime;
 mod shared;
+#[cfg(feature = "simulation")]
+mod stepper;
 mod trail;
 mod work;
 
@@ -20,3 +23,11 @@ pub use gateway::Gateway;
 pub use pipeline::SweepReport;
 pub use runtime::{Options, Runtime, StartError};
 pub use shared::Figures;
+
+/// What simulations drive the workers with. Not for products: it comes and goes with how they work.
+#[cfg(feature = "simulation")]
+#[doc(hidden)]
+pub mod simulation {
+    pub use crate::planted::{Bug, plant};
+    pub use crate::stepper::{Behind, Stepper, Turned};
+}

@@ -32,6 +32,8 @@ pub struct Options {
     pub cached_entities: usize,
     /// Most groups in memory.
     pub cached_groups: usize,
+    /// Most timers in memory, those due next.
+    pub cached_timers: usize,
     /// The longest that projections are behind.
     pub behind: Duration,
     /// Entries that are written behind at once, without waiting.
@@ -52,6 +54,7 @@ impl Default for Options {
             batch: 1_024,
             cached_entities: 200_000,
             cached_groups: 50_000,
+            cached_timers: 100_000,
             behind: Duration::from_millis(200),
             behind_entries: 20_000,
             most_behind: 500_000,
@@ -155,11 +158,7 @@ impl Runtime {
 
     /// An entity as it is on disk.
     pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
-        match self.shared.fresh(key) {
-            Some(entity) => Ok(Some(entity)),
-            // What is not fresh is in the projections, or was never there.
-            None => self.shared.read(|it| it.entity(key)),
-        }
+        self.shared.entity(key)
     }
 
     /// Follows the journal after an entry.
@@ -190,10 +189,14 @@ impl Drop for Runtime {
 }
 
 impl Options {
-    fn wiring(&self) -> Wiring {
+    pub(crate) fn wiring(&self) -> Wiring {
         Wiring {
             clock: self.clock.clone(),
-            limits: Limits { entities: self.cached_entities, groups: self.cached_groups },
+            limits: Limits {
+                entities: self.cached_entities,
+                groups: self.cached_groups,
+                timers: self.cached_timers,
+            },
             batch: self.batch.max(1),
             behind: self.behind,
             behind_entries: self.behind_entries,

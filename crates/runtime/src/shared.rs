@@ -135,8 +135,17 @@ impl Shared {
         self.written.store(upto, Ordering::Release);
     }
 
+    /// An entity as it is on disk.
+    pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
+        match self.fresh(key) {
+            Some(entity) => Ok(Some(entity)),
+            // What is not fresh is in the projections, or was never there.
+            None => self.read(|it| it.entity(key)),
+        }
+    }
+
     /// An entity that is committed and not yet in the projections.
-    pub fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
+    fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
         self.fresh.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Limits {
     pub entities: usize,
     /// Most groups.
     pub groups: usize,
+    /// Most timers.
+    pub timers: usize,
 }
 
 /// Everything that was decided in one go; one commit.
@@ -120,7 +122,7 @@ impl Decider {
             view,
             reader,
             tail: Tail::default(),
-            timers: Timers::new(),
+            timers: Timers::new(limits.timers),
             clock,
             limits,
             now,
@@ -142,13 +144,10 @@ impl Decider {
         &self.law
     }
 
-    pub fn seq(&self) -> u64 {
-        self.view.seq
-    }
-
-    /// Entries that are not in the projections yet.
-    pub fn lag(&self) -> usize {
-        self.tail.len()
+    /// The time of the last decision.
+    #[cfg(feature = "simulation")]
+    pub fn now(&self) -> Timestamp {
+        self.now
     }
 
     pub fn cached(&self) -> usize {

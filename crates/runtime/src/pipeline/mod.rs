@@ -8,12 +8,19 @@ mod committing;
 mod decider;
 mod flusher;
 mod recovery;
-mod steps;
+pub(crate) mod steps;
 mod sweep;
 mod tail;
 mod threads;
 mod timers;
 
+#[cfg(feature = "simulation")]
+pub(crate) use self::{
+    committer::Committed,
+    committing::Committing,
+    decider::{Decider, Turn},
+    flusher::Flusher,
+};
 pub(crate) use committer::Written;
 pub(crate) use decider::Limits;
 pub(crate) use steps::Workers;

@@ -57,7 +57,7 @@ pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iter
 pub(crate) fn reload(
     shared: &Shared,
     wiring: &Wiring,
-    failed: &Decider,
+    failed: &mut Decider,
 ) -> Result<(Decider, Turn), StoreError> {
     let reader = shared.store().reader()?;
     let (clock, known) = (wiring.clock.clone(), shared.committed());

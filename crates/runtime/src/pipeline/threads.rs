@@ -129,7 +129,7 @@ impl Deciding {
                 }
             }
             if self.shared.is_broken() {
-                match self.begin_again(&decider, first.take(), work) {
+                match self.begin_again(&mut decider, first.take(), work) {
                     Some(again) => decider = again,
                     None => return,
                 }
@@ -153,7 +153,12 @@ impl Deciding {
     }
 
     /// A commit failed: memory is dropped and read again. Callers are sent away until that works.
-    fn begin_again(&self, failed: &Decider, first: Option<Work>, work: &Receiver<Work>) -> Option<Decider> {
+    fn begin_again(
+        &self,
+        failed: &mut Decider,
+        first: Option<Work>,
+        work: &Receiver<Work>,
+    ) -> Option<Decider> {
         let mut patience = Duration::from_millis(50);
         let mut waiting: Vec<Work> = first.into_iter().collect();
         loop {
@@ -184,7 +189,7 @@ impl Deciding {
         }
     }
 
-    fn reload(&self, failed: &Decider) -> Result<(Decider, Turn), StoreError> {
+    fn reload(&self, failed: &mut Decider) -> Result<(Decider, Turn), StoreError> {
         let (done, reopened) = sync_channel(1);
         let gone = || StoreError::io("reopening the journal", "the committer has ended");
         self.turns.send(ToCommitter::Reopen(done)).map_err(|_| gone())?;

@@ -13,11 +13,6 @@ use trackside_store::{Reader, StoreError};
 
 use super::tail::Tail;
 
-/// How many are fetched at a time.
-const FETCH: usize = 10_000;
-/// Beyond so many, the later half is left to the store.
-const MOST: usize = 100_000;
-
 /// Timers in due order.
 ///
 /// Everything due at or before `horizon` is here; what is due later is in the store, or belongs to an entity that
@@ -26,11 +21,16 @@ const MOST: usize = 100_000;
 pub(super) struct Timers {
     near: BTreeSet<DueAt>,
     horizon: Timestamp,
+    /// Beyond so many, the later half is left to the store.
+    most: usize,
+    /// How many are fetched at a time.
+    fetch: usize,
 }
 
 impl Timers {
-    pub fn new() -> Self {
-        Self { near: BTreeSet::new(), horizon: Timestamp(i64::MIN) }
+    pub fn new(most: usize) -> Self {
+        let (most, fetch) = (most.max(2), (most / 10).max(1));
+        Self { near: BTreeSet::new(), horizon: Timestamp(i64::MIN), most, fetch }
     }
 
     /// Follows what an entry changes; `before` is the entity as it was.
@@ -53,13 +53,13 @@ impl Timers {
                 self.near.insert(due_at(due, &entry.entity, name));
             }
         });
-        if self.near.len() > MOST {
+        if self.near.len() > self.most {
             self.leave_the_far_ones();
         }
     }
 
     fn leave_the_far_ones(&mut self) {
-        let Some(middle) = self.near.iter().nth(MOST / 2).map(|it| it.due) else { return };
+        let Some(middle) = self.near.iter().nth(self.most / 2).map(|it| it.due) else { return };
         // Those due at the same moment stay together, or some would be on neither side.
         self.near.retain(|it| it.due <= middle);
         self.horizon = middle;
@@ -100,8 +100,8 @@ impl Timers {
         let from = self.horizon;
         let mut after = (from.0 > i64::MIN).then(|| last_at(from));
         loop {
-            let found = reader.timers(after.as_ref(), FETCH)?;
-            let all = found.value.len() < FETCH;
+            let found = reader.timers(after.as_ref(), self.fetch)?;
+            let all = found.value.len() < self.fetch;
             let last = found.value.last().cloned();
             for row in found.value {
                 // What moved since is in the view, and what the store says of it is old.

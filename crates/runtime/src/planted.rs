@@ -1,0 +1,69 @@
+//! Mistakes that a simulation plants, to see whether it finds them. A product has none of them.
+
+/// A mistake in the way commands travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// Callers are answered when it is decided, not when it is on disk.
+    AnsweredEarly,
+    /// Readers see what is decided before it is on disk.
+    ShownEarly,
+    /// After a commit that failed, memory stays as it was.
+    MemoryKept,
+    /// What the journal has beyond the projections is forgotten at the start, the last entry of it.
+    TailForgotten,
+    /// A group is loaded as the projections have it, without what moved since.
+    GroupAsWritten,
+    /// The same for a ranking.
+    RankingAsWritten,
+    /// What is not written yet may leave memory.
+    UnwrittenEvicted,
+    /// Keys of commands are let go before they are written.
+    KeyLetGo,
+    /// Clocks of what is not written yet are not heard.
+    TimerUnheard,
+    /// Clocks are heard in the order of their entities.
+    TimersUnordered,
+    /// The time goes back with the machine's clock.
+    TimeGoesBack,
+    /// After a gap nobody gets time to come back.
+    NoGrace,
+    /// Records do not lead to the one before them.
+    NoTrail,
+    /// A follower is not told of every commit, and does not notice.
+    FeedGap,
+    /// What is held of an erased entity stays in the journal.
+    ErasedKept,
+    /// Some of several commands stay when one of them is refused.
+    HalfOfAll,
+}
+
+#[cfg(feature = "simulation")]
+mod here {
+    use super::Bug;
+    use std::cell::Cell;
+
+    thread_local! {
+        static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Plants a mistake on this thread, or takes it out.
+    pub fn plant(bug: Option<Bug>) {
+        PLANTED.set(bug);
+    }
+
+    pub(crate) fn is_planted(bug: Bug) -> bool {
+        PLANTED.get() == Some(bug)
+    }
+}
+
+#[cfg(feature = "simulation")]
+pub use here::plant;
+
+#[cfg(feature = "simulation")]
+pub(crate) use here::is_planted;
+
+/// Nobody plants anything here.
+#[cfg(not(feature = "simulation"))]
+pub(crate) const fn is_planted(_: Bug) -> bool {
+    false
+}
