@@ -42,6 +42,11 @@ impl Law {
         self.lifecycles.get(lifecycle)?.last()
     }
 
+    /// All versions of a lifecycle that are in force, the newest last.
+    pub fn definitions(&self, lifecycle: &Name) -> &[Arc<Lifecycle>] {
+        self.lifecycles.get(lifecycle).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// The version an entity lives by; the newest if that one is gone.
     pub fn definition(&self, lifecycle: &Name, version: u32) -> Option<&Arc<Lifecycle>> {
         let versions = self.lifecycles.get(lifecycle)?;

@@ -182,7 +182,13 @@ impl Case<'_> {
         let mut given = Fields::default();
         given.put(&Name::new("exit"), Value::Int(self.ended.code));
         given.put(&Name::new("restarts"), Value::Int(i64::from(self.ended.restarts)));
-        let scope = PackScope { pack: self.pack, view: self.view, params: &none, rows: &none, given: &given };
+        let scope = PackScope {
+            pack: self.pack,
+            project: &self.view.project,
+            params: &none,
+            rows: &none,
+            given: &given,
+        };
         guard.eval(&scope).map_err(|fault: Fault| QueryError(vec![fault.to_string()]))
     }
 

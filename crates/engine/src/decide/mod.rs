@@ -14,6 +14,7 @@ mod create;
 mod draft;
 mod due;
 mod evidence;
+mod explain;
 mod fire;
 mod follow;
 mod gather;
@@ -42,6 +43,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
+pub use explain::{Checked, Way, ways};
 pub use gather::{answer, gathered};
 pub use inspect::fields_of;
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};

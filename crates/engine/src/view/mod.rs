@@ -195,6 +195,11 @@ impl View {
         Found::Unknown
     }
 
+    /// Notes that something is needed, for whoever answers it by what [`View::missed`] says.
+    pub fn want(&self, need: Need) {
+        self.missed.note(need);
+    }
+
     /// What was asked for since this was last called, and is not here. An answer given meanwhile counts only if this is empty.
     pub fn missed(&self) -> Vec<Need> {
         if self.partial { self.missed.take() } else { Vec::new() }

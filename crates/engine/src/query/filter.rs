@@ -1,0 +1,39 @@
+//! A condition that somebody asked for, put to an entity.
+
+use trackside_lifecycle::compile::Filter;
+use trackside_lifecycle::guard::{Fault, Scope, Slot};
+use trackside_lifecycle::model::Read;
+use trackside_lifecycle::value::Value;
+
+use crate::entity::Entity;
+
+/// Whether a condition that somebody asked for lets an entity through. What has no answer does not.
+pub fn lets_through(filter: &Filter, entity: &Entity) -> bool {
+    filter.guard().test(&FilterScope { filter, entity }).unwrap_or(false)
+}
+
+struct FilterScope<'a> {
+    filter: &'a Filter,
+    entity: &'a Entity,
+}
+
+impl Scope for FilterScope<'_> {
+    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+        let entity = self.entity;
+        Ok(match self.filter.read(slot) {
+            Some(Read::Field(name)) => entity.fields.value(name),
+            Some(Read::Id) => Value::from(&entity.key.id),
+            Some(Read::State) => Value::from(&entity.state),
+            Some(Read::PreviousState) => entity.previous_state.as_ref().map_or(Value::Null, Value::from),
+            Some(Read::Version) => Value::Int(i64::try_from(entity.version).unwrap_or(i64::MAX)),
+            Some(Read::CreatedAt) => Value::Time(entity.created_at),
+            Some(Read::UpdatedAt) => Value::Time(entity.updated_at),
+            Some(Read::StateEnteredAt) => Value::Time(entity.state_entered_at),
+            _ => Value::Null,
+        })
+    }
+
+    fn call(&self, _: u16, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::Failed("no functions here".to_owned()))
+    }
+}

@@ -1,0 +1,132 @@
+//! Named questions of a pack.
+//!
+//! [`ask`] answers them from a view that holds everything. Whoever keeps entities elsewhere makes a
+//! [`Plan`], puts each row to [`Asking::row`] and the rows in order with [`sort`].
+
+mod filter;
+mod plan;
+mod rows;
+
+use trackside_lifecycle::guard::Fault;
+use trackside_lifecycle::model::{Pack, Query};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
+use crate::actor::{Actor, ActorKind};
+use crate::entity::Entity;
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::law::Law;
+use crate::view::{Found, View};
+pub use filter::lets_through;
+pub(crate) use plan::PackScope;
+pub use plan::{Kind, Plan, named, values};
+pub use rows::{Asking, compare, sort};
+
+/// What a query gives.
+#[derive(Debug)]
+pub enum Answer<'v> {
+    Entities(Vec<&'v Entity>),
+    /// What it gives instead of rows, by name.
+    Values(Vec<(Name, Value)>),
+    /// The journal of this entity.
+    History(EntityKey),
+}
+
+/// Why a query has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError(pub Vec<String>);
+
+impl From<Fault> for QueryError {
+    fn from(fault: Fault) -> Self {
+        Self(vec![fault.to_string()])
+    }
+}
+
+/// Answers a query of a pack, as far as the actor may see.
+pub fn ask<'v>(
+    law: &Law,
+    view: &'v View,
+    query: &Query,
+    actor: &Actor,
+    asked: &Fields,
+    now: Timestamp,
+) -> Result<Answer<'v>, QueryError> {
+    let plan = Plan::new(law, query, asked)?;
+    answer(&Asking { law, view, actor, shown: true, now }, view, &plan)
+}
+
+fn answer<'v>(asking: &Asking<'_>, view: &'v View, plan: &Plan<'_>) -> Result<Answer<'v>, QueryError> {
+    let (query, params) = (plan.query, &plan.params);
+    match &plan.kind {
+        Kind::Values => {
+            let Some(pack) =
+                asking.law.packs().find(|it| it.queries.iter().any(|it| std::ptr::eq(it, query)))
+            else {
+                return Err(QueryError(vec![format!("{} is a query of no pack", query.name)]));
+            };
+            let Asking { law, actor, now, .. } = *asking;
+            let count =
+                |name: &Name| Ok((name.clone(), count(law, view, pack, name, Some(actor), params, now)?));
+            let rows = query.counts.iter().map(count).collect::<Result<Vec<_>, QueryError>>()?;
+            values(pack, &view.project, plan, &rows).map(Answer::Values)
+        }
+        Kind::History(key) => {
+            let readable = match view.entity(key) {
+                Found::Here(entity) => asking.may_read(entity).unwrap_or(false),
+                Found::Absent | Found::Unknown => false,
+            };
+            match readable {
+                true => Ok(Answer::History(key.clone())),
+                false => Err(QueryError(vec![format!("there is no {key}")])),
+            }
+        }
+        Kind::Ranked { ranking: index, caller } => {
+            let mut found = Vec::new();
+            let Found::Here(ranking) = view.ranking(index) else { return Ok(Answer::Entities(found)) };
+            for id in ranking.open(caller.as_ref()) {
+                let key = EntityKey { lifecycle: index.lifecycle.clone(), id: id.clone() };
+                let Found::Here(entity) = view.entity(&key) else { continue };
+                if asking.row(query, params, entity)?.is_some() {
+                    found.push(entity);
+                }
+            }
+            Ok(Answer::Entities(found))
+        }
+        Kind::Rows(of) => {
+            let mut found: Vec<(Vec<Value>, &Entity)> = Vec::new();
+            for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == *of) {
+                if let Some(keys) = asking.row(query, params, entity)? {
+                    found.push((keys, entity));
+                }
+            }
+            sort(query, &mut found, |it| &it.key);
+            Ok(Answer::Entities(found.into_iter().map(|(_, it)| it).collect()))
+        }
+    }
+}
+
+/// How many rows a query has, given those of the parameters that it takes. Without an actor all of them count: a question of the pack's own.
+pub fn count(
+    law: &Law,
+    view: &View,
+    pack: &Pack,
+    name: &Name,
+    actor: Option<&Actor>,
+    params: &Fields,
+    now: Timestamp,
+) -> Result<usize, QueryError> {
+    let plan = Plan::counted(law, named(pack, name)?, params)?;
+    let own = Actor::new("trackside", ActorKind::System);
+    let asking = Asking { law, view, actor: actor.unwrap_or(&own), shown: actor.is_some(), now };
+    match answer(&asking, view, &plan)? {
+        Answer::Entities(rows) => Ok(rows.len()),
+        Answer::Values(_) | Answer::History(_) => Ok(0),
+    }
+}
+
+/// The names of a pack's queries.
+pub fn names(law: &Law, pack: &str) -> Vec<Name> {
+    law.pack(pack).map(|it| it.queries.iter().map(|it| it.name.clone()).collect()).unwrap_or_default()
+}
