@@ -6,8 +6,11 @@ mod catalog;
 mod clock;
 mod feed;
 mod gateway;
+mod mending;
+mod migration;
 mod pipeline;
 mod planted;
+mod redaction;
 mod runtime;
 mod shared;
 #[cfg(feature = "simulation")]
@@ -20,7 +23,10 @@ pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
 pub use feed::Follower;
 pub use gateway::Gateway;
+pub use mending::RecordReport;
+pub use migration::{Migration, Moved};
 pub use pipeline::SweepReport;
+pub use redaction::Redaction;
 pub use runtime::{Options, Runtime, StartError};
 pub use shared::Figures;
 

@@ -161,6 +161,22 @@ impl Runtime {
         self.shared.entity(key)
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Waits until projections show all that is committed now.
+    pub fn wait_until_written(&self) -> Result<(), Failure> {
+        let upto = self.seq();
+        while self.shared.written() < upto {
+            if let Some(trouble) = self.trouble() {
+                return Err(Failure::Unavailable(trouble));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
     /// Follows the journal after an entry.
     pub fn follow(&self, after: u64) -> Follower {
         Follower::new(self.shared.clone(), after)

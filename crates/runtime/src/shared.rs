@@ -145,7 +145,7 @@ impl Shared {
     }
 
     /// An entity that is committed and not yet in the projections.
-    fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
+    pub fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
         self.fresh.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 

@@ -13,6 +13,14 @@ use super::committer::Committed;
 /// Most idempotency keys forgotten in one go.
 const EXPIRE: usize = 2_000;
 
+/// Payloads that are to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Dropping {
+    /// Those of the entity's entries before this one, which erased it.
+    AllBefore(u64),
+    These(Vec<u64>),
+}
+
 pub(crate) struct Flusher {
     projector: Box<dyn Projector>,
     next: ProjectionBuilder,
@@ -21,8 +29,8 @@ pub(crate) struct Flusher {
     written: u64,
     at: Timestamp,
     keys_last: Span,
-    /// Entities that were erased: what the journal holds of them is to be dropped.
-    erased: Vec<u64>,
+    /// What the journal still holds and should not.
+    to_drop: Vec<Dropping>,
 }
 
 impl std::fmt::Debug for Flusher {
@@ -36,7 +44,7 @@ impl Flusher {
         let written = projector.position()?;
         let next = ProjectionBuilder::new(written);
         let at = Timestamp(0);
-        Ok(Self { projector, next, stuck: None, written, at, keys_last, erased: Vec::new() })
+        Ok(Self { projector, next, stuck: None, written, at, keys_last, to_drop: Vec::new() })
     }
 
     /// The entry up to which everything is written.
@@ -55,8 +63,10 @@ impl Flusher {
         for (entry, before) in entries.zip(&committed.befores) {
             self.next.add(entry, before.was.as_ref());
             self.at = self.at.max(entry.at);
-            if let Event::Erased { .. } = entry.event {
-                self.erased.push(entry.seq);
+            match &entry.event {
+                Event::Erased { .. } => self.to_drop.push(Dropping::AllBefore(entry.seq)),
+                Event::Redacted { entries, .. } => self.to_drop.push(Dropping::These(entries.clone())),
+                _ => {}
             }
         }
         if let Some(project) = &committed.project {
@@ -97,14 +107,14 @@ impl Flusher {
         Ok(expired == EXPIRE || !done)
     }
 
-    /// An entry that erased its entity, of which the journal still holds more than it should.
-    pub fn erased(&self) -> Option<u64> {
-        self.erased.last().copied()
+    /// Payloads that must be gone before the entry that says so counts as written.
+    pub fn to_drop(&self) -> Option<&Dropping> {
+        self.to_drop.last()
     }
 
-    /// It does not any more.
-    pub fn forgotten(&mut self) {
-        self.erased.pop();
+    /// They are.
+    pub fn dropped(&mut self) {
+        self.to_drop.pop();
     }
 }
 

@@ -6,7 +6,7 @@ use trackside_store::StoreError;
 
 use super::committer::Committer;
 use super::decider::{Decider, Turn};
-use super::flusher::Flusher;
+use super::flusher::{Dropping, Flusher};
 use super::recovery::{catch_up, recover};
 use super::threads::Wiring;
 use crate::answer::Failure;
@@ -72,10 +72,13 @@ pub(crate) fn write_behind(
     flusher: &mut Flusher,
     drop_payloads: &mut dyn FnMut(Vec<u64>) -> Result<u64, StoreError>,
 ) -> Result<(), StoreError> {
-    while let Some(erased) = flusher.erased() {
-        let trail = shared.read(|it| crate::trail::before(it, erased))?;
-        drop_payloads(trail)?;
-        flusher.forgotten();
+    while let Some(dropping) = flusher.to_drop() {
+        let seqs = match dropping {
+            Dropping::AllBefore(erased) => shared.read(|it| crate::trail::before(it, *erased))?,
+            Dropping::These(seqs) => seqs.clone(),
+        };
+        drop_payloads(seqs)?;
+        flusher.dropped();
     }
     shared.caught_up(flusher.flush()?);
     if !shared.is_broken() {

@@ -1,0 +1,40 @@
+//! Takes values and words out of the journal, so that the chain still verifies and says so.
+
+use trackside_engine::actor::Actor;
+use trackside_engine::command::{Ask, Command, Redact};
+use trackside_engine::event::Entry;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+
+use crate::answer::{Answer, Failure};
+use crate::runtime::Runtime;
+use crate::trail;
+
+/// What is to be taken out.
+#[derive(Clone, Debug)]
+pub struct Redaction {
+    pub entity: EntityKey,
+    /// Numbers of its entries; empty: all of them.
+    pub entries: Vec<u64>,
+    /// What fields become that came from them; without a word they are cleared.
+    pub becomes: Fields,
+    pub reason: String,
+}
+
+impl Runtime {
+    /// Drops the payloads of entries of an entity, and what it still has from them. For people with role admin.
+    pub fn redact(&self, actor: Actor, redaction: Redaction) -> Result<Answer, Failure> {
+        let Redaction { entity, entries, becomes, reason } = redaction;
+        let unavailable = |it: trackside_store::StoreError| Failure::Unavailable(it.to_string());
+        let last = self.entity(&entity).map_err(unavailable)?.map_or(0, |it| it.seq);
+        let records = self.shared().read(|it| trail::upto(it, last)).map_err(unavailable)?;
+        let history: Result<Vec<Entry>, _> = records.iter().map(trackside_store::Record::entry).collect();
+        let history = history.map_err(unavailable)?;
+        let entries = match entries.is_empty() {
+            true => records.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect(),
+            false => entries,
+        };
+        let ask = Ask::Redact(Redact { entity, entries, becomes, history });
+        self.gateway()?.ask(Command::new(actor, ask).because(&reason))
+    }
+}
