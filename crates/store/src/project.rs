@@ -23,6 +23,7 @@ pub const NOTICED: &[&str] = &[
     "EVIDENCE",
     "MESSAGE_POSTED",
     "NOTIFIED",
+    "REDACTED",
     "STATE_CORRECTED",
     "VIOLATION",
     "VIOLATION_CLEARED",

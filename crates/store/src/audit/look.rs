@@ -40,7 +40,16 @@ struct Odd {
 struct Told {
     seq: u64,
     entity: EntityKey,
-    erases: bool,
+    drops: Drops,
+}
+
+/// Whose payloads an entry says are dropped.
+enum Drops {
+    None,
+    /// All before it, of its entity.
+    Earlier,
+    /// Those of its entity with these numbers.
+    These(Vec<u64>),
 }
 
 impl Auditor {
@@ -177,8 +186,14 @@ impl Auditor {
 
     /// Notes an entry without its payload, and what tells why others have none.
     fn account(&mut self, record: &Record, told: Told) {
-        if told.erases {
-            self.bare.remove(&told.entity);
+        match &told.drops {
+            Drops::None => {}
+            Drops::Earlier => drop(self.bare.remove(&told.entity)),
+            Drops::These(seqs) => {
+                if let Some(bare) = self.bare.get_mut(&told.entity) {
+                    bare.retain(|it| !seqs.contains(it));
+                }
+            }
         }
         if record.is_redacted() {
             self.bare.entry(told.entity).or_default().push(record.seq);
@@ -209,17 +224,38 @@ fn covered(last: Chain, record: &Record, holds: u64) -> crate::record::Hash {
 }
 
 fn told(record: &Record) -> Result<Told, String> {
+    /// As much of a header as is needed: most of it is passed over.
     #[derive(Deserialize)]
     struct Header {
         seq: u64,
         entity: EntityKey,
-        event: BTreeMap<String, IgnoredAny>,
+        event: Kind,
+    }
+    #[derive(Deserialize)]
+    struct Kind {
+        #[serde(rename = "Erased")]
+        erased: Option<IgnoredAny>,
+        #[serde(rename = "Redacted")]
+        redacted: Option<Redacted>,
+    }
+    #[derive(Deserialize)]
+    struct Redacted {
+        entries: Vec<u64>,
     }
     if record.format != FORMAT {
         let entry = record.entry().map_err(|it| it.to_string())?;
-        let erases = matches!(entry.event, Event::Erased { .. });
-        return Ok(Told { seq: entry.seq, entity: entry.entity, erases });
+        let drops = match entry.event {
+            Event::Erased { .. } => Drops::Earlier,
+            Event::Redacted { entries, .. } => Drops::These(entries),
+            _ => Drops::None,
+        };
+        return Ok(Told { seq: entry.seq, entity: entry.entity, drops });
     }
     let header: Header = serde_json::from_str(&record.header).map_err(|it| it.to_string())?;
-    Ok(Told { seq: header.seq, entity: header.entity, erases: header.event.contains_key("Erased") })
+    let drops = match (header.event.erased, header.event.redacted) {
+        (Some(_), _) => Drops::Earlier,
+        (None, Some(it)) => Drops::These(it.entries),
+        (None, None) => Drops::None,
+    };
+    Ok(Told { seq: header.seq, entity: header.entity, drops })
 }

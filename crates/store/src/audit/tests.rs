@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use trackside_engine::event::{Entry, Event};
+use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
 
 use super::{Audit, Auditor, Finding, Problem, verify};
@@ -212,6 +212,23 @@ fn a_payload_that_is_gone_needs_an_entry_that_tells_why() {
     assert_eq!(audit.redacted, 6);
     let wanted = [4, 11].map(|it| format!("the payload of entry {it} is gone, and no entry tells why"));
     assert_eq!(told, wanted);
+}
+
+#[test]
+fn a_redaction_tells_of_the_entries_that_it_names() {
+    let mut all = entries(12, &["t.thing/A", "t.thing/B"]);
+    all[8].event = Event::Redacted { entries: vec![3, 5, 4], changes: Changes::default() };
+    let mut records = Press::default().batch(&all).records;
+    for seq in [1, 3, 4, 5] {
+        records[seq - 1].payload = None;
+    }
+    let audit = audited(&records);
+    let gone = |seq| Problem { seq, what: Finding::PayloadGone };
+    assert_eq!(
+        (audit.redacted, audit.problems),
+        (4, vec![gone(1), gone(4)]),
+        "1 is not named, 4 is another's"
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub mod projections;
 pub mod rankings;
 pub mod replay;
 pub(crate) mod sample;
+#[cfg(test)]
+mod stores;
 mod story;
 
 use std::sync::Arc;

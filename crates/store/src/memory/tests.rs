@@ -1,4 +1,4 @@
-//! The memory does what every store does; crashes and faults are its own.
+//! Crashes and faults. What every store does is in the conformance suite.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::{Arc, Mutex};
@@ -7,22 +7,7 @@ use trackside_engine::key::EntityKey;
 
 use super::{Call, Fault, Faults, Memory};
 use crate::Store;
-use crate::conformance::Place;
 use crate::conformance::sample::{Press, entries, entry, projection, row};
-
-struct InMemory(Memory);
-
-impl Place for InMemory {
-    fn open(&self) -> Arc<dyn Store> {
-        Arc::new(self.0.reopen())
-    }
-}
-
-mod conforms {
-    use super::*;
-
-    crate::conformance!(|| Box::new(InMemory(Memory::new())) as Box<dyn Place>);
-}
 
 #[test]
 fn after_a_crash_the_old_process_can_do_nothing() {

@@ -1,0 +1,55 @@
+//! The stores of this crate do what every store does.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Place;
+use crate::{Memory, Sqlite, SqliteOptions, Store};
+
+struct InMemory(Memory);
+
+impl Place for InMemory {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.reopen())
+    }
+}
+
+/// A folder that is gone when the test is over.
+struct InFolder(PathBuf);
+
+impl InFolder {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("trackside-conforms-{}-{count}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Place for InFolder {
+    fn open(&self) -> Arc<dyn Store> {
+        // What survives a power cut is shown elsewhere; here there are hundreds of folders.
+        let options = SqliteOptions::default().for_tests_without_durability();
+        Arc::new(Sqlite::open(&self.0, options).unwrap())
+    }
+}
+
+impl Drop for InFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+mod memory {
+    use super::{InMemory, Memory, Place};
+
+    crate::conformance!(|| Box::new(InMemory(Memory::new())) as Box<dyn Place>);
+}
+
+mod sqlite {
+    use super::{InFolder, Place};
+
+    crate::conformance!(|| Box::new(InFolder::new()) as Box<dyn Place>);
+}
