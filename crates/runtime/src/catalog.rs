@@ -1,6 +1,7 @@
 //! The definitions in force, and those that running entities still live by.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -32,6 +33,26 @@ pub enum CatalogError {
 }
 
 impl PackSource {
+    /// Reads the folder of a pack.
+    pub fn read(folder: &Path) -> Result<Self, CatalogError> {
+        let unread = |path: &Path| {
+            let path = path.display().to_string();
+            move |it: std::io::Error| CatalogError::Broken(format!("{path}: {it}"))
+        };
+        let text = |path: &Path| std::fs::read_to_string(path).map_err(unread(path));
+        let mut files = vec![("pack.yaml".to_owned(), text(&folder.join("pack.yaml"))?)];
+        let inside = folder.join("lifecycles");
+        for entry in std::fs::read_dir(&inside).map_err(unread(&inside))? {
+            let path = entry.map_err(unread(&inside))?.path();
+            let yaml = path.extension().is_some_and(|it| it == "yaml" || it == "yml");
+            if let Some(name) = path.file_name().filter(|_| yaml) {
+                files.push((format!("lifecycles/{}", name.to_string_lossy()), text(&path)?));
+            }
+        }
+        files.sort();
+        Ok(Self { files })
+    }
+
     /// Compiles it, with the row that keeps it.
     pub fn compile(&self) -> Result<(Pack, Definition), CatalogError> {
         let mut sources = Sources::default();

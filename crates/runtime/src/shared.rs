@@ -1,6 +1,7 @@
 //! What the workers and the callers see of each other.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -12,12 +13,17 @@ use trackside_store::{Reader, Store, StoreError};
 
 use crate::feed::Feed;
 
+type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
+
+/// What is fresh is on so many shelves, so that nobody waits long while one is cleared.
+const SHELVES: usize = 64;
+
 /// Known to everybody; changed by one worker each.
 pub(crate) struct Shared {
     store: Arc<dyn Store>,
     law: RwLock<Arc<Law>>,
     /// Committed and not yet in the projections.
-    fresh: RwLock<HashMap<EntityKey, Arc<Entity>, FixedState>>,
+    fresh: Vec<RwLock<Fresh>>,
     readers: Mutex<Vec<Box<dyn Reader>>>,
     pub feed: Feed,
     /// The last entry that is on disk.
@@ -59,7 +65,7 @@ impl Shared {
         Self {
             store,
             law: RwLock::new(law),
-            fresh: RwLock::default(),
+            fresh: (0..SHELVES).map(|_| RwLock::default()).collect(),
             readers: Mutex::default(),
             feed,
             committed: AtomicU64::new(0),
@@ -119,19 +125,21 @@ impl Shared {
 
     /// Shows what is on disk now, before anybody is told of it.
     pub fn show<'a>(&self, touched: impl Iterator<Item = &'a Arc<Entity>>, upto: u64) {
-        let mut fresh = self.fresh.write().unwrap_or_else(PoisonError::into_inner);
         for entity in touched {
-            fresh.insert(entity.key.clone(), entity.clone());
+            if let Some(shelf) = self.shelf(&entity.key) {
+                let mut shelf = shelf.write().unwrap_or_else(PoisonError::into_inner);
+                shelf.insert(entity.key.clone(), entity.clone());
+            }
         }
-        drop(fresh);
         self.committed.fetch_max(upto, Ordering::AcqRel);
     }
 
     /// The projections have caught up: what they show need not be shown here.
     pub fn caught_up(&self, upto: u64) {
-        let mut fresh = self.fresh.write().unwrap_or_else(PoisonError::into_inner);
-        fresh.retain(|_, it| it.seq > upto);
-        drop(fresh);
+        for shelf in &self.fresh {
+            let mut shelf = shelf.write().unwrap_or_else(PoisonError::into_inner);
+            shelf.retain(|_, it| it.seq > upto);
+        }
         self.written.store(upto, Ordering::Release);
     }
 
@@ -146,13 +154,22 @@ impl Shared {
 
     /// An entity that is committed and not yet in the projections.
     pub fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
-        self.fresh.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.shelf(key)?.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn shelf(&self, key: &EntityKey) -> Option<&RwLock<Fresh>> {
+        let number = FixedState::default().hash_one(key) as usize % SHELVES;
+        self.fresh.get(number)
     }
 
     /// All of those that are wanted.
     pub fn all_fresh(&self, wanted: impl Fn(&Entity) -> bool) -> Vec<Arc<Entity>> {
-        let fresh = self.fresh.read().unwrap_or_else(PoisonError::into_inner);
-        fresh.values().filter(|it| wanted(it)).cloned().collect()
+        let mut all = Vec::new();
+        for shelf in &self.fresh {
+            let shelf = shelf.read().unwrap_or_else(PoisonError::into_inner);
+            all.extend(shelf.values().filter(|it| wanted(it)).cloned());
+        }
+        all
     }
 
     /// Lends somebody a reader.

@@ -1,8 +1,9 @@
 //! Entries that are decided and not yet in the projections.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::{Ranking, RankingKey};
@@ -13,7 +14,7 @@ use trackside_engine::view::{Group, View};
 pub(super) struct Tail {
     entries: VecDeque<Arc<Vec<Entry>>>,
     /// How often each group is moved by them.
-    groups: BTreeMap<GroupKey, u32>,
+    groups: HashMap<GroupKey, u32, FixedState>,
     count: usize,
 }
 

@@ -15,15 +15,7 @@ use trackside_runtime::{Accepted, Answer, Clock, Options, PackSource, Runtime};
 use trackside_store::Store;
 
 pub(crate) fn pack(name: &str) -> PackSource {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name);
-    let mut files =
-        vec![("pack.yaml".to_owned(), std::fs::read_to_string(folder.join("pack.yaml")).unwrap())];
-    for entry in std::fs::read_dir(folder.join("lifecycles")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = format!("lifecycles/{}", path.file_name().unwrap().to_string_lossy());
-        files.push((name, std::fs::read_to_string(&path).unwrap()));
-    }
-    PackSource { files }
+    PackSource::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs").join(name)).unwrap()
 }
 
 pub(crate) fn start_of_time() -> Timestamp {

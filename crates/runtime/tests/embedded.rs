@@ -1,0 +1,15 @@
+//! The example runs.
+
+#[path = "../examples/embedded.rs"]
+mod embedded;
+
+#[test]
+fn another_program_can_keep_a_project() {
+    let folder = std::env::temp_dir().join(format!("trackside-embedded-test-{}", std::process::id()));
+    let pack = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
+    assert_eq!(embedded::create_a_task(&folder, &pack).ok().as_deref(), Some("INBOX"));
+    // Once more: it is there, and says so.
+    let again = embedded::create_a_task(&folder, &pack).unwrap_or_default();
+    assert!(again.contains("exists already"), "{again}");
+    std::fs::remove_dir_all(&folder).ok();
+}
