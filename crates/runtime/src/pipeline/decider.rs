@@ -97,7 +97,7 @@ pub(crate) struct Decider {
     advance: Option<Advance>,
     pub(super) sweep: Sweep,
     stopped: bool,
-    turn: Turn,
+    pub(super) turn: Turn,
 }
 
 impl std::fmt::Debug for Decider {

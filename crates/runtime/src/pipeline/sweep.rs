@@ -15,8 +15,10 @@ use super::decider::{Decider, unavailable};
 use crate::answer::Failure;
 use crate::work::Ticket;
 
-/// Entities looked at in one turn, so that callers need not wait for the rest.
+/// Entities looked at in a turn in which nobody asks for anything.
 const SLICE: usize = 128;
+/// Entities looked at while callers wait.
+const GLANCE: usize = 2;
 /// Keys fetched at a time.
 const PAGE: usize = 512;
 
@@ -86,7 +88,8 @@ impl Decider {
     /// Goes on with the pass that is under way.
     pub(super) fn sweep_on(&mut self) {
         let Some(mut pass) = self.sweep.pass.take() else { return };
-        for _ in 0..SLICE {
+        let busy = !self.turn.sayings.is_empty();
+        for _ in 0..if busy { GLANCE } else { SLICE } {
             match self.next_of(&mut pass) {
                 Ok(Some(key)) => {
                     pass.report.looked_at += 1;
