@@ -60,9 +60,9 @@ fn settle(connection: &Connection, options: &SqliteOptions, purpose: Use) -> rus
         connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
     }
     let synchronous = match (options.durability, purpose) {
-        (Durability::OffForTests, _) => "OFF",
-        (Durability::Full, Use::Append | Use::Keep) => "FULL",
-        (Durability::Full, Use::Project | Use::Read) => "NORMAL",
+        (Durability::OffForTests, _) => "off",
+        (Durability::Full, Use::Append | Use::Keep) => "full",
+        (Durability::Full, Use::Project | Use::Read) => "normal",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
