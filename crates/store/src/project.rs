@@ -186,3 +186,56 @@ fn shifted(groups: &mut BTreeMap<GroupKey, GroupChange>, member: &EntityKey, shi
         (Some(_), Some(_)) | (None, None) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use trackside_engine::event::{Changes, Same};
+
+    use super::*;
+    use crate::conformance::sample::{entry, key, name};
+
+    fn was(state: &str, since: i64, same: Option<&str>) -> Was {
+        Was { state: name(state), since: Timestamp(since), same: same.map(name) }
+    }
+
+    #[test]
+    fn a_stay_is_counted_when_the_state_is_left() {
+        let mut builder = ProjectionBuilder::new(0);
+        let event = |it: Event, seq| Entry { event: it, ..entry(seq, "t.thing/A") };
+        let moves = Event::Transitioned { from: name("NEW"), to: name("OPEN"), changes: Changes::default() };
+        builder.add(&event(moves, 1), Some(&was("NEW", 400, None)));
+        builder.add(&entry(2, "t.thing/A"), Some(&was("OPEN", 1_000, None)));
+        let corrected = |to: &str, from: Option<&str>| Event::Corrected {
+            from: from.map(name),
+            to: name(to),
+            definition: 1,
+            changes: Changes::default(),
+        };
+        builder.add(&event(corrected("OPEN", Some("OPEN")), 3), Some(&was("OPEN", 1_000, None)));
+        builder.add(&event(corrected("SHUT", Some("OPEN")), 4), Some(&was("OPEN", 1_000, None)));
+        builder.add(&event(corrected("SHUT", None), 5), None);
+        let built = builder.build();
+        let stay = |state: &str, ms| (name("t.thing"), name(state), ms);
+        assert_eq!(built.stays, [stay("NEW", 600), stay("OPEN", 3_000)]);
+        assert_eq!((built.position, built.at), (5, Timestamp(5_000)));
+    }
+
+    #[test]
+    fn a_value_is_free_when_its_holder_takes_another() {
+        let same = |seq, entity: &str, same: Same| {
+            let changes = Changes { same: Some(same), ..Changes::default() };
+            Entry { event: Event::FieldsChanged { changes }, ..entry(seq, entity) }
+        };
+        let mut builder = ProjectionBuilder::new(0);
+        builder.add(&same(1, "t.thing/A", Same::Taken(name("blue"))), Some(&was("OPEN", 0, Some("red"))));
+        builder.add(&same(2, "t.thing/B", Same::Taken(name("red"))), Some(&was("OPEN", 0, None)));
+        builder.add(&same(3, "t.thing/C", Same::Free), Some(&was("OPEN", 0, Some("grey"))));
+        let place = |value: &str| (name("t.thing"), name(value));
+        let wanted = BTreeMap::from([
+            (place("blue"), Some(key("t.thing/A"))),
+            (place("red"), Some(key("t.thing/B"))),
+            (place("grey"), None),
+        ]);
+        assert_eq!(builder.build().sames, wanted);
+    }
+}

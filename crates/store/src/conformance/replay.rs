@@ -14,6 +14,7 @@ use trackside_engine::view::{Found, Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Law, apply};
 use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -146,10 +147,7 @@ fn told(reader: &mut dyn Reader, entries: &[Entry]) -> Vec<String> {
             all.push(line("order", &it.name, (within, ranking.is_open(within), order)));
         }
     }
-    let sames = entries
-        .iter()
-        .filter_map(|it| Some((&it.entity.lifecycle, it.event.changes()?.same.as_ref()?.value()?)));
-    for (lifecycle, value) in sames.collect::<BTreeSet<_>>() {
+    for (lifecycle, value) in sames_of(entries) {
         all.push(line("same", value, reader.same(lifecycle, value).unwrap()));
     }
     for record in entries.iter().filter_map(|it| it.key.as_ref()) {
@@ -169,6 +167,9 @@ fn lived(story: &Story) -> Vec<String> {
         let Found::Here(group) = view.group(&it) else { continue };
         all.push(line("counts", "", (&it, &group.counts, group.moved_at)));
         all.push(line("members", "", (&it, &group.members, group.moved_at)));
+    }
+    for (lifecycle, value) in sames_of(&story.entries) {
+        all.push(line("same", value, view.same(lifecycle, value).here().cloned()));
     }
     for record in story.entries.iter().filter_map(|it| it.key.as_ref()) {
         all.push(line("key", &record.key, view.key(&record.by, &record.key).here()));
@@ -191,7 +192,14 @@ fn groups_of(entries: &[Entry]) -> BTreeSet<GroupKey> {
     shifts.map(|it| it.group.clone()).collect()
 }
 
-fn within(change: &Reranked) -> Option<&Vec<trackside_lifecycle::name::Name>> {
+fn sames_of(entries: &[Entry]) -> BTreeSet<(&Name, &Name)> {
+    entries
+        .iter()
+        .filter_map(|it| Some((&it.entity.lifecycle, it.event.changes()?.same.as_ref()?.value()?)))
+        .collect()
+}
+
+fn within(change: &Reranked) -> Option<&Vec<Name>> {
     match change {
         Reranked::Placed { place, .. } => place.as_ref().map(|it| &it.within),
         Reranked::Opened { within, .. } => Some(within),
