@@ -43,22 +43,22 @@ pub fn members_join_move_and_leave(make: Make<'_>) {
         assert_eq!(reader.members(&parts).unwrap().value, Members::default());
         let first = change(
             1,
-            &[("NEW", 2), ("OPEN", 1)],
+            &[("NEW", 2), ("OKAY", 1)],
             &[("t.part/A", true), ("t.part/B", true), ("s.part/A", true)],
         );
-        let rows = vec![row("t.part/A", "NEW"), row("t.part/B", "NEW"), row("s.part/A", "OPEN")];
+        let rows = vec![row("t.part/A", "NEW"), row("t.part/B", "NEW"), row("s.part/A", "OKAY")];
         projector.project(&moved(1, rows, &parts, first)).unwrap();
-        is(&mut *reader, &parts, 1, &[("NEW", &["t.part/A", "t.part/B"]), ("OPEN", &["s.part/A"])]);
+        is(&mut *reader, &parts, 1, &[("NEW", &["t.part/A", "t.part/B"]), ("OKAY", &["s.part/A"])]);
         // One changes its state and stays.
-        let second = change(2, &[("NEW", -1), ("OPEN", 1)], &[]);
-        projector.project(&moved(2, vec![row("t.part/A", "OPEN")], &parts, second)).unwrap();
-        is(&mut *reader, &parts, 2, &[("NEW", &["t.part/B"]), ("OPEN", &["s.part/A", "t.part/A"])]);
+        let second = change(2, &[("NEW", -1), ("OKAY", 1)], &[]);
+        projector.project(&moved(2, vec![row("t.part/A", "OKAY")], &parts, second)).unwrap();
+        is(&mut *reader, &parts, 2, &[("NEW", &["t.part/B"]), ("OKAY", &["s.part/A", "t.part/A"])]);
         // One leaves, another takes its place.
         let third = change(3, &[("NEW", 0)], &[("t.part/B", false), ("t.part/C", true)]);
         let rows = vec![row("t.part/B", "NEW"), row("t.part/C", "NEW")];
         projector.project(&moved(3, rows, &parts, third)).unwrap();
-        is(&mut *reader, &parts, 3, &[("NEW", &["t.part/C"]), ("OPEN", &["s.part/A", "t.part/A"])]);
-        let fourth = change(4, &[("OPEN", -2)], &[("s.part/A", false), ("t.part/A", false)]);
+        is(&mut *reader, &parts, 3, &[("NEW", &["t.part/C"]), ("OKAY", &["s.part/A", "t.part/A"])]);
+        let fourth = change(4, &[("OKAY", -2)], &[("s.part/A", false), ("t.part/A", false)]);
         projector.project(&moved(4, Vec::new(), &parts, fourth)).unwrap();
     }
     let store = place.open();
@@ -93,12 +93,12 @@ pub fn groups_of_one_entity_are_apart(make: Make<'_>) {
     let other = group("t.things/Z", "parts");
     let groups = BTreeMap::from([
         (parts.clone(), change(1, &[("NEW", 1)], &[("t.part/A", true)])),
-        (wholes.clone(), change(2, &[("NEW", 1), ("OPEN", 1)], &[("t.part/A", true), ("t.part/B", true)])),
+        (wholes.clone(), change(2, &[("NEW", 1), ("OKAY", 1)], &[("t.part/A", true), ("t.part/B", true)])),
     ]);
-    let rows = vec![row("t.part/A", "NEW"), row("t.part/B", "OPEN")];
+    let rows = vec![row("t.part/A", "NEW"), row("t.part/B", "OKAY")];
     store.projector().unwrap().project(&Projection { groups, ..projection(1, rows) }).unwrap();
     let mut reader = store.reader().unwrap();
     is(&mut *reader, &parts, 1, &[("NEW", &["t.part/A"])]);
-    is(&mut *reader, &wholes, 2, &[("NEW", &["t.part/A"]), ("OPEN", &["t.part/B"])]);
+    is(&mut *reader, &wholes, 2, &[("NEW", &["t.part/A"]), ("OKAY", &["t.part/B"])]);
     assert_eq!(reader.members(&other).unwrap().value, Members::default());
 }

@@ -178,7 +178,7 @@ pub fn what_was_written_is_there_when_opened_again(make: Make<'_>) {
     {
         let store = place.open();
         store.journal().unwrap().append(&first).unwrap();
-        store.projector().unwrap().project(&projection(2, vec![row("t.thing/A", "OPEN")])).unwrap();
+        store.projector().unwrap().project(&projection(2, vec![row("t.thing/A", "OKAY")])).unwrap();
     }
     {
         let store = place.open();
@@ -193,7 +193,7 @@ pub fn what_was_written_is_there_when_opened_again(make: Make<'_>) {
     assert_eq!(reader.position().unwrap(), 2);
     assert_eq!(store.projector().unwrap().position().unwrap(), 2);
     let entity = reader.entity(&key("t.thing/A")).unwrap();
-    assert_eq!(entity, Some(row("t.thing/A", "OPEN").entity));
+    assert_eq!(entity, Some(row("t.thing/A", "OKAY").entity));
 }
 
 pub fn one_appends_and_one_projects(make: Make<'_>) {
@@ -220,9 +220,9 @@ pub fn a_reader_sees_what_is_appended_after_it_came(make: Make<'_>) {
         journal.append(&press.batch(&[entry(seq, "t.thing/A")])).unwrap();
         assert_eq!(reader.records(0, 10).unwrap().len() as u64, seq);
         assert_eq!(reader.head().unwrap().chain, press.chain);
-        projector.project(&projection(seq, vec![row(&format!("t.thing/{seq}"), "OPEN")])).unwrap();
+        projector.project(&projection(seq, vec![row(&format!("t.thing/{seq}"), "OKAY")])).unwrap();
         assert_eq!(reader.position().unwrap(), seq);
-        assert_eq!(reader.states(&name("t.thing")).unwrap().value[&name("OPEN")], seq);
+        assert_eq!(reader.states(&name("t.thing")).unwrap().value[&name("OKAY")], seq);
     }
 }
 

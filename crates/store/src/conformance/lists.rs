@@ -26,16 +26,16 @@ fn filled(store: &dyn Store) {
         ..row(id, state)
     };
     let rows = vec![
-        found_by("t.thing/C", "OPEN", Value::Int(1), Some(50)),
+        found_by("t.thing/C", "OKAY", Value::Int(1), Some(50)),
         found_by("t.thing/A", "NEW", Value::text("red"), Some(9)),
-        found_by("t.thing/B", "OPEN", Value::text("1"), None),
+        found_by("t.thing/B", "OKAY", Value::text("1"), None),
         found_by("t.thing/D", "SHUT", Value::text("red"), Some(100)),
-        found_by("t.things/A", "OPEN", Value::text("red"), Some(1)),
-        row("t.other/Z", "OPEN"),
+        found_by("t.things/A", "OKAY", Value::text("red"), Some(1)),
+        row("t.other/Z", "OKAY"),
     ];
     let mut projector = store.projector().unwrap();
     projector.project(&projection(1, rows)).unwrap();
-    let moved = found_by("t.thing/A", "OPEN", Value::text("red"), Some(40));
+    let moved = found_by("t.thing/A", "OKAY", Value::text("red"), Some(40));
     let bare = row("t.thing/E", "NEW");
     projector.project(&projection(2, vec![moved, bare])).unwrap();
 }
@@ -60,14 +60,14 @@ pub fn those_in_a_state(make: Make<'_>) {
     let mut reader = store.reader().unwrap();
     let in_states =
         |states: &[&str]| Listing { states: states.iter().map(|it| name(it)).collect(), ..of("t.thing") };
-    assert_eq!(ids(&mut *reader, &in_states(&["OPEN"])), ["t.thing/A", "t.thing/B", "t.thing/C"]);
+    assert_eq!(ids(&mut *reader, &in_states(&["OKAY"])), ["t.thing/A", "t.thing/B", "t.thing/C"]);
     assert_eq!(
         ids(&mut *reader, &in_states(&["SHUT", "NEW"])),
         ["t.thing/D", "t.thing/E"],
         "in the order of ids"
     );
     assert_eq!(ids(&mut *reader, &in_states(&["GONE"])), [""; 0]);
-    let anywhere = Listing { lifecycle: None, ..in_states(&["OPEN"]) };
+    let anywhere = Listing { lifecycle: None, ..in_states(&["OKAY"]) };
     let open = ["t.other/Z", "t.thing/A", "t.thing/B", "t.thing/C", "t.things/A"];
     assert_eq!(ids(&mut *reader, &anywhere), open);
 }
@@ -84,7 +84,7 @@ pub fn those_with_a_value(make: Make<'_>) {
     assert_eq!(ids(&mut *reader, &tagged("size", Value::Int(1))).len(), 4);
     assert_eq!(ids(&mut *reader, &tagged("size", Value::text("red"))), [""; 0], "it is another's value");
     // A value that was changed is found no more under the old one.
-    let bare = EntityRow { indexed: vec![(name("tag"), Value::text("blue"))], ..row("t.thing/A", "OPEN") };
+    let bare = EntityRow { indexed: vec![(name("tag"), Value::text("blue"))], ..row("t.thing/A", "OKAY") };
     store.projector().unwrap().project(&projection(3, vec![bare])).unwrap();
     let red = reader.list(&tagged("tag", Value::text("red"))).unwrap();
     assert_eq!((red.position, red.value.len()), (3, 1));
@@ -112,7 +112,7 @@ pub fn conditions_are_met_together(make: Make<'_>) {
     filled(&*store);
     let mut reader = store.reader().unwrap();
     let all = Listing {
-        states: vec![name("OPEN"), name("NEW")],
+        states: vec![name("OKAY"), name("NEW")],
         indexed: Some((name("tag"), Value::text("red"))),
         overdue_at: Some(Timestamp(100)),
         ..of("t.thing")
@@ -125,12 +125,12 @@ pub fn conditions_are_met_together(make: Make<'_>) {
 pub fn a_list_is_read_in_pages(make: Make<'_>) {
     let place = make();
     let store = place.open();
-    let rows = (0..25).map(|n| row(&format!("t.thing/{n:02}"), if n % 3 == 0 { "NEW" } else { "OPEN" }));
+    let rows = (0..25).map(|n| row(&format!("t.thing/{n:02}"), if n % 3 == 0 { "NEW" } else { "OKAY" }));
     let mut projector = store.projector().unwrap();
-    projector.project(&projection(1, vec![row("t.a/Z", "OPEN"), row("t.z/A", "OPEN")])).unwrap();
+    projector.project(&projection(1, vec![row("t.a/Z", "OKAY"), row("t.z/A", "OKAY")])).unwrap();
     projector.project(&projection(2, rows.collect())).unwrap();
     let mut reader = store.reader().unwrap();
-    for states in [Vec::new(), vec![name("OPEN")], vec![name("OPEN"), name("NEW")]] {
+    for states in [Vec::new(), vec![name("OKAY")], vec![name("OKAY"), name("NEW")]] {
         let listing = Listing { states, ..of("t.thing") };
         let all = ids(&mut *reader, &listing);
         assert!(all.len() > 15);

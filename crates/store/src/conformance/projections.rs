@@ -18,7 +18,7 @@ pub fn a_projection_goes_forward_or_is_refused(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut projector = store.projector().unwrap();
-    projector.project(&projection(3, vec![row("t.thing/A", "OPEN")])).unwrap();
+    projector.project(&projection(3, vec![row("t.thing/A", "OKAY")])).unwrap();
     projector.project(&projection(3, Vec::new())).expect_err("it is written already");
     projector.project(&projection(2, Vec::new())).expect_err("more is written already");
     assert_eq!(projector.position().unwrap(), 3);
@@ -36,9 +36,9 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
     let place = make();
     let store = place.open();
     let mut projector = store.projector().unwrap();
-    projector.project(&projection(5, vec![row("t.thing/A", "OPEN")])).unwrap();
+    projector.project(&projection(5, vec![row("t.thing/A", "OKAY")])).unwrap();
     let change = GroupChange {
-        counts: BTreeMap::from([(name("OPEN"), 1)]),
+        counts: BTreeMap::from([(name("OKAY"), 1)]),
         members: BTreeMap::from([(key("t.thing/A"), true)]),
         moved_at: Timestamp(1),
     };
@@ -47,13 +47,13 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
         sames: BTreeMap::from([((name("t.thing"), name("x")), Some(key("t.thing/A")))]),
         keys: vec![(5, Timestamp(1), key_record("ada", "k"))],
         notices: vec![Notice { seq: 5, kind: "VIOLATION", entity: key("t.thing/A") }],
-        stays: vec![(name("t.thing"), name("OPEN"), 7)],
+        stays: vec![(name("t.thing"), name("OKAY"), 7)],
         project: Some(Project { zone: "Europe/Berlin".to_owned(), ..Project::default() }),
-        ..projection(5, vec![row("t.thing/A", "SHUT"), row("t.thing/B", "OPEN")])
+        ..projection(5, vec![row("t.thing/A", "SHUT"), row("t.thing/B", "OKAY")])
     };
     projector.project(&full).expect_err("not beyond what is there");
     let mut reader = store.reader().unwrap();
-    assert_eq!(reader.entity(&key("t.thing/A")).unwrap(), Some(row("t.thing/A", "OPEN").entity));
+    assert_eq!(reader.entity(&key("t.thing/A")).unwrap(), Some(row("t.thing/A", "OKAY").entity));
     assert_eq!(reader.entity(&key("t.thing/B")).unwrap(), None);
     assert_eq!(reader.counts(&group("t.thing/Z", "parts")).unwrap().value.by_state.len(), 0);
     assert_eq!(reader.same(&name("t.thing"), &name("x")).unwrap(), None);
@@ -68,7 +68,7 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
 
 /// One that has something of everything.
 fn rich(version: u64) -> EntityRow {
-    row("t.thing/A@b:1", "OPEN").with(|it| {
+    row("t.thing/A@b:1", "OKAY").with(|it| {
         it.version = version;
         it.seq = version + 40;
         it.previous_state = Some(name("NEW"));
@@ -81,7 +81,7 @@ fn rich(version: u64) -> EntityRow {
             ("moment", Value::Time(Timestamp(-1))),
             ("while", Value::Span(Span(90_000))),
         ]);
-        it.stays = vec![Stay { state: name("OPEN"), visits: 2, spent: Span(77) }];
+        it.stays = vec![Stay { state: name("OKAY"), visits: 2, spent: Span(77) }];
         it.timers = vec![(name("wait"), timer(Some(9))), (name("still"), timer(None))];
         let tally = Tally { value: 1.5, marks: vec![(Timestamp(3), 0.1)], warned: 1 };
         it.tallies = vec![Tallies { counter: name("fails"), by_key: vec![(name("*"), tally)] }];
@@ -121,7 +121,7 @@ pub fn states_are_counted(make: Make<'_>) {
     let store = place.open();
     let mut projector = store.projector().unwrap();
     let mut reader = store.reader().unwrap();
-    let all = [("t.thing/A", "NEW"), ("t.thing/B", "NEW"), ("t.thing/C", "OPEN"), ("t.other/A", "NEW")];
+    let all = [("t.thing/A", "NEW"), ("t.thing/B", "NEW"), ("t.thing/C", "OKAY"), ("t.other/A", "NEW")];
     projector.project(&projection(1, all.map(|(id, state)| row(id, state)).into())).unwrap();
     let mut states = |of: &str| -> Vec<(String, u64)> {
         let found = reader.states(&name(of)).unwrap().value;
@@ -130,10 +130,10 @@ pub fn states_are_counted(make: Make<'_>) {
     let counted = |all: &[(&str, u64)]| -> Vec<(String, u64)> {
         all.iter().map(|(state, count)| ((*state).to_owned(), *count)).collect()
     };
-    assert_eq!(states("t.thing"), counted(&[("NEW", 2), ("OPEN", 1)]));
-    projector.project(&projection(2, vec![row("t.thing/A", "OPEN"), row("t.thing/C", "SHUT")])).unwrap();
+    assert_eq!(states("t.thing"), counted(&[("NEW", 2), ("OKAY", 1)]));
+    projector.project(&projection(2, vec![row("t.thing/A", "OKAY"), row("t.thing/C", "SHUT")])).unwrap();
     projector.project(&projection(3, vec![row("t.thing/B", "SHUT"), row("t.thing/C", "SHUT")])).unwrap();
-    assert_eq!(states("t.thing"), counted(&[("OPEN", 1), ("SHUT", 2)]), "none is in a state that was left");
+    assert_eq!(states("t.thing"), counted(&[("OKAY", 1), ("SHUT", 2)]), "none is in a state that was left");
     assert_eq!(states("t.other"), counted(&[("NEW", 1)]));
     assert_eq!(states("t.none"), []);
 }
@@ -144,7 +144,7 @@ pub fn timers_come_in_the_order_in_which_they_are_due(make: Make<'_>) {
     let mut projector = store.projector().unwrap();
     let timed = |id: &str, timers: &[(&str, Option<i64>)]| {
         let timers = timers.iter().map(|(it, due)| (name(it), timer(*due))).collect();
-        row(id, "OPEN").with(|it| it.timers = timers)
+        row(id, "OKAY").with(|it| it.timers = timers)
     };
     let rows = vec![
         timed("t.thing/B", &[("late", Some(300)), ("early", Some(-5)), ("still", None)]),
@@ -189,7 +189,7 @@ pub fn effects_are_there_until_they_are_settled(make: Make<'_>) {
     let mut projector = store.projector().unwrap();
     let asked = |id: &str, effects: &[u64]| {
         let effects = effects.iter().map(|id| OpenEffect { id: *id, effect: name("print") }).collect();
-        row(id, "OPEN").with(|it| it.effects = effects)
+        row(id, "OKAY").with(|it| it.effects = effects)
     };
     projector.project(&projection(20, vec![asked("t.thing/B", &[3, 17]), asked("t.thing/A", &[5])])).unwrap();
     let mut reader = store.reader().unwrap();
@@ -232,8 +232,8 @@ pub fn stays_add_up(make: Make<'_>) {
         let store = place.open();
         let mut projector = store.projector().unwrap();
         for (n, some) in lengths.iter().enumerate() {
-            let stays: Vec<_> = some.iter().map(|ms| (name("t.thing"), name("OPEN"), *ms)).collect();
-            let other = [(name("t.thing"), name("SHUT"), 1), (name("s.thing"), name("OPEN"), 1)];
+            let stays: Vec<_> = some.iter().map(|ms| (name("t.thing"), name("OKAY"), *ms)).collect();
+            let other = [(name("t.thing"), name("SHUT"), 1), (name("s.thing"), name("OKAY"), 1)];
             let stays = [stays.as_slice(), &other].concat();
             projector.project(&Projection { stays, ..projection(n as u64 + 1, Vec::new()) }).unwrap();
             some.iter().for_each(|ms| wanted.add(*ms));
@@ -243,7 +243,7 @@ pub fn stays_add_up(make: Make<'_>) {
     let found = store.reader().unwrap().stays(&name("t.thing")).unwrap();
     assert_eq!(found.position, 2);
     assert_eq!(found.value.len(), 2);
-    assert_eq!(found.value[&name("OPEN")], wanted);
+    assert_eq!(found.value[&name("OKAY")], wanted);
     assert_eq!((wanted.count, wanted.total_ms), (6, 86_405_030));
     assert_eq!(found.value[&name("SHUT")].count, 2);
 }
@@ -286,7 +286,7 @@ pub fn cleared_it_can_be_filled_again(make: Make<'_>) {
         )]),
         ..projection(position, vec![rich(1), row("t.thing/A", state)])
     };
-    projector.project(&full(7, "OPEN")).unwrap();
+    projector.project(&full(7, "OKAY")).unwrap();
     projector.clear().unwrap();
     let mut reader = store.reader().unwrap();
     assert_eq!((projector.position().unwrap(), reader.position().unwrap()), (0, 0));

@@ -210,22 +210,22 @@ const PACK: &str = "pack: t\nversion: 1\nroles: { lead: {} }\n";
 const BOX: &str = "\
 lifecycle: t.box
 create: { by: human }
-states: { OPEN: { initial: true }, SHUT: {}, GONE: { final: true } }
-transitions: { shut: { from: OPEN, to: SHUT, by: human } }
+states: { OKAY: { initial: true }, SHUT: {}, GONE: { final: true } }
+transitions: { shut: { from: OKAY, to: SHUT, by: human } }
 ";
 const THING: &str = "\
 lifecycle: t.thing
 fields: { place: { type: string }, weight: { type: integer }, note: { type: string }, n: { type: integer, default: 0 } }
 refs: { box: { to: t.box, by: place, inverse: things } }
 create: { by: human, takes: [place, weight, note], same: note }
-states: { OPEN: { initial: true, deadline: { after: 1h } }, GONE: { final: true, erase: [weight] } }
+states: { OKAY: { initial: true, deadline: { after: 1h } }, GONE: { final: true, erase: [weight] } }
 counters: { fails: { failure: true } }
 effects: { printer: {} }
-rankings: { heavy: { in: OPEN, by: -weight, within: box, open: box.state != 'SHUT' } }
+rankings: { heavy: { in: OKAY, by: -weight, within: box, open: box.state != 'SHUT' } }
 transitions:
-  fail: { from: OPEN, to: OPEN, by: human, count: fails, set: { n: fails }, post: { kind: SAID, text: \"{note}\" } }
-  print: { from: OPEN, by: human, effects: [ { effect: printer, with: { text: note } } ] }
-  bury: { from: OPEN, to: GONE, by: human }
+  fail: { from: OKAY, to: OKAY, by: human, count: fails, set: { n: fails }, post: { kind: SAID, text: \"{note}\" } }
+  print: { from: OKAY, by: human, effects: [ { effect: printer, with: { text: note } } ] }
+  bury: { from: OKAY, to: GONE, by: human }
 ";
 
 /// A world in which things are put into boxes and buried.
