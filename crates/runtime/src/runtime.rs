@@ -16,7 +16,9 @@ use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::clock::Clock;
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
+use crate::outbox::OutboxCourier;
 use crate::pipeline::{Limits, Threads, Wiring, Workers};
+use crate::read::Reads;
 use crate::shared::{Figures, Shared};
 use crate::work::Work;
 
@@ -83,6 +85,7 @@ pub struct Runtime {
     threads: Option<Threads>,
     options: Options,
     catalog: Mutex<Catalog>,
+    courier: Mutex<Option<OutboxCourier>>,
 }
 
 impl Runtime {
@@ -106,7 +109,14 @@ impl Runtime {
         let threads = Threads::start(&shared, &wiring, waiting, workers)?;
         let gateway = Gateway::new(work, shared.clone(), options.most_behind);
         let catalog = Mutex::new(catalog);
-        let runtime = Self { gateway: Some(gateway), shared, threads: Some(threads), options, catalog };
+        let runtime = Self {
+            gateway: Some(gateway),
+            shared,
+            threads: Some(threads),
+            options,
+            catalog,
+            courier: Mutex::default(),
+        };
         runtime.install(packs)?;
         Ok(runtime)
     }
@@ -114,6 +124,20 @@ impl Runtime {
     /// The way in.
     pub fn gateway(&self) -> Result<&Gateway, Failure> {
         self.gateway.as_ref().ok_or(Failure::Stopped)
+    }
+
+    /// The way to see how things are.
+    pub fn reads(&self) -> Result<Reads, Failure> {
+        Ok(Reads::new(self.shared.clone(), self.gateway()?.clone(), self.options.clock.clone()))
+    }
+
+    /// Hands out what is to be done outside. There is one per project, or things are done twice.
+    pub fn outbox(&self) -> Result<OutboxCourier, Failure> {
+        let mut courier = self.courier.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*courier {
+            Some(it) => Ok(it.clone()),
+            None => Ok(courier.insert(OutboxCourier::new(self.reads()?)).clone()),
+        }
     }
 
     /// The definitions in force.

@@ -1,17 +1,20 @@
 //! What the workers and the callers see of each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use foldhash::fast::FixedState;
 use trackside_engine::Law;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
+use trackside_engine::view::Project;
+use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Reader, Store, StoreError};
 
 use crate::feed::Feed;
+use crate::pipeline::Committed;
 
 type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
 
@@ -24,6 +27,12 @@ pub(crate) struct Shared {
     law: RwLock<Arc<Law>>,
     /// Committed and not yet in the projections.
     fresh: Vec<RwLock<Fresh>>,
+    /// The commits of which that is true, in order.
+    unwritten: RwLock<VecDeque<Arc<Committed>>>,
+    /// The project as it is on disk.
+    project: RwLock<Arc<Project>>,
+    /// When the last entry was written.
+    at: AtomicI64,
     readers: Mutex<Vec<Box<dyn Reader>>>,
     pub feed: Feed,
     /// The last entry that is on disk.
@@ -66,6 +75,9 @@ impl Shared {
             store,
             law: RwLock::new(law),
             fresh: (0..SHELVES).map(|_| RwLock::default()).collect(),
+            unwritten: RwLock::default(),
+            project: RwLock::default(),
+            at: AtomicI64::new(i64::MIN),
             readers: Mutex::default(),
             feed,
             committed: AtomicU64::new(0),
@@ -80,6 +92,41 @@ impl Shared {
     pub fn begin(&self, committed: u64, written: u64) {
         self.committed.store(committed, Ordering::Release);
         self.written.store(written, Ordering::Release);
+    }
+
+    /// What the project is as it starts, and when the last entry was written.
+    pub fn begin_with(&self, project: Project, at: Option<Timestamp>) {
+        self.set_project(project);
+        self.at.store(at.map_or(i64::MIN, |it| it.0), Ordering::Release);
+    }
+
+    fn set_project(&self, project: Project) {
+        *self.project.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(project);
+    }
+
+    pub fn project(&self) -> Arc<Project> {
+        self.project.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// When the last entry was written: time does not go back behind it.
+    pub fn last_at(&self) -> Timestamp {
+        Timestamp(self.at.load(Ordering::Acquire))
+    }
+
+    /// Keeps what is on disk and not in the projections, for those who read.
+    pub fn keep(&self, committed: &Arc<Committed>) {
+        let last = committed.entries.last().and_then(|it| it.last());
+        let Some(last) = last else { return };
+        self.at.fetch_max(last.at.0, Ordering::AcqRel);
+        if let Some(project) = &committed.project {
+            self.set_project(project.clone());
+        }
+        self.unwritten.write().unwrap_or_else(PoisonError::into_inner).push_back(committed.clone());
+    }
+
+    /// Commits that the projections may not know of, in order.
+    pub fn unwritten(&self) -> Vec<Arc<Committed>> {
+        self.unwritten.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -140,6 +187,11 @@ impl Shared {
             let mut shelf = shelf.write().unwrap_or_else(PoisonError::into_inner);
             shelf.retain(|_, it| it.seq > upto);
         }
+        let mut unwritten = self.unwritten.write().unwrap_or_else(PoisonError::into_inner);
+        while unwritten.front().is_some_and(|it| it.upto <= upto) {
+            unwritten.pop_front();
+        }
+        drop(unwritten);
         self.written.store(upto, Ordering::Release);
     }
 

@@ -57,7 +57,7 @@ struct Writing {
     committing: Committing,
     flusher: Flusher,
     /// Committed, on its way to the flusher.
-    committed: Vec<Committed>,
+    committed: Vec<Arc<Committed>>,
 }
 
 impl Stepper {

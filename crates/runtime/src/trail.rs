@@ -7,13 +7,18 @@ const CHUNK: usize = 256;
 
 /// All records of an entity from `from` back, the oldest first.
 pub(crate) fn upto(reader: &mut dyn Reader, from: u64) -> Result<Vec<Record>, StoreError> {
+    after(reader, from, 0)
+}
+
+/// Its records from `from` back to the one after `after`, the oldest first.
+pub(crate) fn after(reader: &mut dyn Reader, from: u64, after: u64) -> Result<Vec<Record>, StoreError> {
     let mut all: Vec<Record> = Vec::new();
     let mut next = from;
-    while next > 0 {
+    while next > after {
         let found = reader.trail(next, CHUNK)?;
         let Some(last) = found.last() else { break };
         next = last.prev;
-        all.extend(found);
+        all.extend(found.into_iter().filter(|it| it.seq > after));
     }
     all.reverse();
     Ok(all)

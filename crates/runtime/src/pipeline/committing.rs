@@ -25,7 +25,7 @@ impl Committing {
     }
 
     /// Commits a turn and answers. What was decided after a failure is turned away.
-    pub fn commit(&mut self, turn: Turn) -> Option<Committed> {
+    pub fn commit(&mut self, turn: Turn) -> Option<Arc<Committed>> {
         if self.shared.is_broken() {
             let why = self.shared.trouble().unwrap_or_default();
             turn_down(turn.sayings, &why);
@@ -47,7 +47,7 @@ impl Committing {
     }
 
     /// Tells of entries that are on disk already.
-    pub fn publish(&self, turn: Turn) -> Option<Committed> {
+    pub fn publish(&self, turn: Turn) -> Option<Arc<Committed>> {
         let (committed, sayings) = turn.published();
         tell(&self.shared, committed, sayings)
     }
@@ -76,10 +76,12 @@ fn turn_down(sayings: Vec<Saying>, why: &str) {
 }
 
 /// It is on disk: show it, answer, feed; what is returned is written behind.
-fn tell(shared: &Shared, committed: Committed, sayings: Vec<Saying>) -> Option<Committed> {
+fn tell(shared: &Shared, committed: Committed, sayings: Vec<Saying>) -> Option<Arc<Committed>> {
     if let Some(law) = &committed.law {
         shared.set_law(law.clone());
     }
+    let committed = Arc::new(committed);
+    shared.keep(&committed);
     shared.show(committed.touched.iter().map(|it| &it.entity), committed.upto);
     for say in sayings {
         say(Ok(()));

@@ -150,6 +150,10 @@ impl Decider {
         self.now
     }
 
+    pub fn project(&self) -> &Project {
+        &self.view.project
+    }
+
     pub fn cached(&self) -> usize {
         self.view.len()
     }

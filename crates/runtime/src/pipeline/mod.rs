@@ -16,13 +16,12 @@ mod timers;
 
 #[cfg(feature = "simulation")]
 pub(crate) use self::{
-    committer::Committed,
     committing::Committing,
     decider::{Decider, Turn},
     flusher::Flusher,
 };
-pub(crate) use committer::Written;
-pub(crate) use decider::Limits;
+pub(crate) use committer::{Committed, Written};
+pub(crate) use decider::{Before, Limits};
 pub(crate) use steps::Workers;
 pub use sweep::SweepReport;
 pub(crate) use threads::{Threads, Wiring};

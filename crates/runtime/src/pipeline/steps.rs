@@ -35,12 +35,13 @@ impl Workers {
         let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
         catch_up(&shared.law(), shared.store().as_ref(), &mut flusher, wiring.limits, told)?;
         let mut reader = shared.store().reader()?;
-        let head = reader.head()?.chain.seq;
+        let head = reader.head()?;
         let (clock, written) = (wiring.clock.clone(), flusher.written());
         let (mut decider, unpublished) = recover(shared.law(), reader, clock, wiring.limits, written)?;
         decider.resumed(wiring.clock.now());
         decider.sweep_every(wiring.sweep);
-        shared.begin(head, written);
+        shared.begin(head.chain.seq, written);
+        shared.begin_with(decider.project().clone(), head.at);
         Ok(Self { decider, unpublished, committer, flusher })
     }
 }

@@ -202,10 +202,10 @@ fn commit(
     mut committing: Committing,
     unpublished: Turn,
     turns: &Receiver<ToCommitter>,
-    flusher: Sender<Committed>,
+    flusher: Sender<Arc<Committed>>,
 ) {
     let mut flusher = Some(flusher);
-    let write = |committed: Option<Committed>, flusher: Option<&Sender<Committed>>| {
+    let write = |committed: Option<Arc<Committed>>, flusher: Option<&Sender<Arc<Committed>>>| {
         if let (Some(committed), Some(flusher)) = (committed, flusher) {
             flusher.send(committed).ok();
         }
@@ -230,7 +230,7 @@ fn flush(
     shared: &Shared,
     wiring: &Wiring,
     mut flusher: Flusher,
-    committed: &Receiver<Committed>,
+    committed: &Receiver<Arc<Committed>>,
     committer: &SyncSender<ToCommitter>,
 ) {
     let mut open = true;

@@ -1,0 +1,218 @@
+//! Work for the outside: effects that were asked for, handed to whoever carries them out, until they are answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use trackside_engine::actor::Actor;
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_store::store::OpenEffectRow;
+
+use crate::answer::Answer;
+use crate::read::{ReadError, Reads};
+
+/// Effects read at a time.
+const CHUNK: usize = 500;
+
+/// Hands out effects, each to one taker at a time, and brings their results home.
+///
+/// Who has taken what is not kept: after a restart everything that is not answered is handed out again, so a
+/// taker must be able to do a thing twice. What was answered is never handed out again.
+#[derive(Clone, Debug)]
+pub struct OutboxCourier {
+    reads: Reads,
+    taken: Arc<Mutex<Taken>>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    by_effect: BTreeMap<u64, Hold>,
+    /// The last fence that was given.
+    fence: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Hold {
+    taker: Name,
+    until: Timestamp,
+    fence: u64,
+}
+
+/// An effect that nobody has answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenEffect {
+    pub id: u64,
+    pub effect: Name,
+    pub entity: EntityKey,
+    /// Who is at it now.
+    pub taken_by: Option<Name>,
+}
+
+/// An effect that somebody is to carry out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenEffect {
+    pub id: u64,
+    pub effect: Name,
+    pub entity: EntityKey,
+    /// What it is to be carried out with.
+    pub with: Fields,
+    /// Comes back with the result. It grows, so that a result that comes late is recognised.
+    pub fence: u64,
+    /// When it is handed to somebody else, if there is no result by then.
+    pub until: Timestamp,
+}
+
+/// Why an effect is not settled.
+#[derive(Debug, thiserror::Error)]
+pub enum OutboxError {
+    #[error("there is no effect {0}")]
+    Unknown(u64),
+    #[error("effect {id} was handed to {taker} since, until {until}: take it again if it is still open then")]
+    Stale { id: u64, taker: Name, until: Timestamp },
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+impl OutboxCourier {
+    pub(crate) fn new(reads: Reads) -> Self {
+        Self { reads, taken: Arc::default() }
+    }
+
+    /// Effects that are not answered, the oldest first, of one kind or of all.
+    pub fn open(&self, kind: Option<&Name>, after: u64, most: usize) -> Result<Vec<OpenEffect>, ReadError> {
+        let taken = self.holds();
+        let found = self.find(kind, after, most, |_| true)?;
+        let shown = found.into_iter().map(|it| {
+            let taken_by = taken.by_effect.get(&it.id).map(|it| it.taker.clone());
+            OpenEffect { id: it.id, effect: it.effect, entity: it.entity, taken_by }
+        });
+        Ok(shown.collect())
+    }
+
+    /// Hands out effects that nobody is at, the oldest first. A taker that does not answer in time loses them.
+    pub fn take(
+        &self,
+        kind: Option<&Name>,
+        taker: &Name,
+        lasts: Span,
+        most: usize,
+    ) -> Result<Vec<TakenEffect>, ReadError> {
+        let now = self.reads.now();
+        let until = now.plus(lasts);
+        // Held until they are given away, or two takers would find the same.
+        let mut taken = self.holds();
+        let found = self.find(kind, 0, most, |id| !taken.by_effect.contains_key(&id))?;
+        let mut handed = Vec::new();
+        for OpenEffectRow { id, effect, entity } in found {
+            let Some(Event::EffectRequested { with, .. }) = self.reads.entry(id)?.map(|it| it.event) else {
+                continue;
+            };
+            // Greater than any that was given before a restart, too.
+            taken.fence = (taken.fence + 1).max(u64::try_from(now.0).unwrap_or(0));
+            let fence = taken.fence;
+            taken.by_effect.insert(id, Hold { taker: taker.clone(), until, fence });
+            handed.push(TakenEffect { id, effect, entity, with, fence, until });
+        }
+        Ok(handed)
+    }
+
+    /// Brings a result home. Whoever took it last may; if nobody has it, anybody who once had.
+    pub fn settle(
+        &self,
+        actor: Actor,
+        id: u64,
+        fence: u64,
+        ok: bool,
+        fields: Fields,
+    ) -> Result<Answer, OutboxError> {
+        let Some(Entry { entity, event: Event::EffectRequested { .. }, .. }) = self.reads.entry(id)? else {
+            return Err(OutboxError::Unknown(id));
+        };
+        if let Some(hold) = self.holds().by_effect.get(&id).filter(|it| it.fence != fence) {
+            return Err(OutboxError::Stale { id, taker: hold.taker.clone(), until: hold.until });
+        }
+        let command = Command::new(actor, Ask::Settle { entity, effect: id, ok, fields });
+        let answer = self.reads.gateway().ask(command).map_err(ReadError::from)?;
+        self.holds().by_effect.remove(&id);
+        Ok(answer)
+    }
+
+    /// Who is at what, without those who took too long.
+    fn holds(&self) -> MutexGuard<'_, Taken> {
+        let now = self.reads.now();
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.by_effect.retain(|_, it| it.until > now);
+        taken
+    }
+
+    /// Open effects in order: what is stored, with what is newer laid over it.
+    fn find(
+        &self,
+        kind: Option<&Name>,
+        mut after: u64,
+        most: usize,
+        wanted: impl Fn(u64) -> bool,
+    ) -> Result<Vec<OpenEffectRow>, ReadError> {
+        let late = Late::of(&self.reads);
+        let fits = |it: &OpenEffectRow| {
+            kind.is_none_or(|kind| it.effect == *kind) && wanted(it.id) && !late.is_closed(it)
+        };
+        let mut opened: Vec<OpenEffectRow> =
+            late.opened.iter().filter(|it| it.id > after && fits(it)).cloned().collect();
+        let mut found: Vec<OpenEffectRow> = Vec::new();
+        while found.len() < most {
+            let page = self.reads.stored_effects(after, CHUNK)?;
+            let Some(last) = page.last().map(|it| it.id) else { break };
+            let all = page.len() < CHUNK;
+            found.extend(page.into_iter().filter(&fits));
+            after = last;
+            if all {
+                break;
+            }
+        }
+        // What was written meanwhile is in both.
+        let known: BTreeSet<u64> = found.iter().map(|it| it.id).collect();
+        opened.retain(|it| !known.contains(&it.id));
+        found.extend(opened);
+        found.sort_by_key(|it| it.id);
+        found.truncate(most);
+        Ok(found)
+    }
+}
+
+/// What became of effects that the projections may not know.
+#[derive(Default)]
+struct Late {
+    opened: Vec<OpenEffectRow>,
+    settled: BTreeSet<u64>,
+    /// Entities that were erased, and when.
+    erased: BTreeMap<EntityKey, u64>,
+}
+
+impl Late {
+    fn of(reads: &Reads) -> Self {
+        let mut late = Self::default();
+        reads.for_unwritten(|entry| match &entry.event {
+            Event::EffectRequested { id, effect, .. } => {
+                let (id, effect, entity) = (*id, effect.clone(), entry.entity.clone());
+                late.opened.push(OpenEffectRow { id, effect, entity });
+            }
+            Event::EffectSettled { id, .. } => {
+                late.settled.insert(*id);
+            }
+            Event::Erased { .. } => {
+                late.erased.insert(entry.entity.clone(), entry.seq);
+            }
+            _ => {}
+        });
+        late
+    }
+
+    fn is_closed(&self, it: &OpenEffectRow) -> bool {
+        self.settled.contains(&it.id) || self.erased.get(&it.entity).is_some_and(|seq| *seq > it.id)
+    }
+}

@@ -1,0 +1,93 @@
+//! Why a question has no answer, in words that say what to ask instead.
+
+use trackside_engine::Law;
+use trackside_engine::key::EntityKey;
+use trackside_engine::query::QueryError;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::name::Name;
+use trackside_store::StoreError;
+
+use crate::answer::Failure;
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    #[error("there is no lifecycle {name}{hint}")]
+    UnknownLifecycle { name: Name, hint: String },
+    #[error("{lifecycle} has no state {name}{hint}")]
+    UnknownState { lifecycle: Name, name: Name, hint: String },
+    #[error("there is no pack {name}{hint}")]
+    UnknownPack { name: Name, hint: String },
+    /// There is none, or the one who asks may not see it.
+    #[error("there is no {0}")]
+    UnknownEntity(EntityKey),
+    #[error("there is no entry {0}")]
+    UnknownEntry(u64),
+    /// A query that is not there, or was asked the wrong way.
+    #[error("{}", .0.join("; "))]
+    Query(Vec<String>),
+    #[error("`{0}` is no cursor of this list: send the `nextCursor` of the page before, or none")]
+    Cursor(String),
+    /// A condition that cannot be asked for.
+    #[error("{}", .0.join("; "))]
+    Where(Vec<String>),
+    /// More than one answer may cost.
+    #[error("{looked} entities were looked at and the answer was not complete. {hint}")]
+    TooExpensive { looked: usize, hint: String },
+    /// Something newer was demanded than there is.
+    #[error("the journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
+    NotYet { at: u64, asked: u64 },
+    /// What would have to be read is in an archive.
+    #[error("what happened to {entity} before entry {before} was moved to an archive: look there")]
+    Archived { entity: EntityKey, before: u64 },
+}
+
+impl ReadError {
+    /// A short name for machines.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Failure(Failure::Overloaded(_)) => "overloaded",
+            Self::Failure(_) => "unavailable",
+            Self::UnknownLifecycle { .. } => "unknown-lifecycle",
+            Self::UnknownState { .. } => "unknown-state",
+            Self::UnknownPack { .. } => "unknown-pack",
+            Self::UnknownEntity(_) => "unknown-entity",
+            Self::UnknownEntry(_) => "unknown-entry",
+            Self::Query(_) => "invalid-query",
+            Self::Cursor(_) => "invalid-cursor",
+            Self::Where(_) => "invalid-where",
+            Self::TooExpensive { .. } => "too-expensive",
+            Self::NotYet { .. } => "not-yet",
+            Self::Archived { .. } => "archived",
+        }
+    }
+
+    pub(super) fn unknown_lifecycle(law: &Law, name: &Name) -> Self {
+        let known = law.lifecycle_names().iter().map(Name::as_str);
+        Self::UnknownLifecycle { name: name.clone(), hint: near(name, known) }
+    }
+
+    pub(super) fn unknown_pack(law: &Law, name: &str) -> Self {
+        let known = law.packs().map(|it| it.name.as_str());
+        Self::UnknownPack { name: Name::new(name), hint: near(name, known) }
+    }
+}
+
+/// What may have been meant.
+pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
+}
+
+impl From<StoreError> for ReadError {
+    fn from(error: StoreError) -> Self {
+        Self::Failure(Failure::Unavailable(error.to_string()))
+    }
+}
+
+impl From<QueryError> for ReadError {
+    fn from(error: QueryError) -> Self {
+        Self::Query(error.0)
+    }
+}

@@ -1,0 +1,102 @@
+//! Why an entity is where it is, and what would move it on.
+
+use std::sync::Arc;
+
+use trackside_engine::actor::Actor;
+use trackside_engine::command::Command;
+use trackside_engine::decide::{Way, ways};
+use trackside_engine::entity::Entity;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::query::Asking;
+use trackside_engine::refusal::Refusal;
+use trackside_engine::view::{Found, Need};
+use trackside_engine::{Decision, Law, View, decide};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use super::{ReadError, Reads};
+
+/// What can be said about an entity that stands still. Its timers, leases and open effects are its own.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    pub entity: Arc<Entity>,
+    pub now: Timestamp,
+    /// Every rule that could be taken from here, with each of its conditions.
+    pub ways: Vec<Way>,
+    /// What would come of each event now, asked by this actor with nothing in its hands.
+    pub trials: Vec<(Name, Trial)>,
+}
+
+/// What would come of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trial {
+    /// It would be done, and lead there.
+    Accepted {
+        to: Option<Name>,
+    },
+    Refused(Box<Refusal>),
+}
+
+impl Reads {
+    /// Decides a command after all that was asked before, and changes nothing.
+    pub fn dry_run(&self, command: Command) -> Result<Decision, ReadError> {
+        let decided = self.gateway.look(move |law, view, now| {
+            let mut needs = Vec::new();
+            let decision = tried(law, view, &command, now, &mut needs);
+            needs.into_iter().for_each(|it| view.want(it));
+            decision
+        })?;
+        Ok(decided.wait()?)
+    }
+
+    /// Why an entity is not moving, as far as the actor may see it.
+    pub fn explain(&self, key: &EntityKey, actor: &Actor) -> Result<Explanation, ReadError> {
+        let (wanted, actor) = (key.clone(), actor.clone());
+        let explained =
+            self.gateway.look(move |law, view, now| explained(law, view, &wanted, &actor, now))?;
+        explained.wait()?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))
+    }
+}
+
+fn explained(law: &Law, view: &View, key: &EntityKey, actor: &Actor, now: Timestamp) -> Option<Explanation> {
+    let Found::Here(_) = view.entity(key) else { return None };
+    let entity = view.image(key)?;
+    let life = law.definition(&key.lifecycle, entity.definition)?;
+    let here = |arms: &[trackside_lifecycle::model::Arm]| arms.iter().any(|it| it.from.has(&entity.state));
+    let ended = life.state(&entity.state).is_some_and(|it| it.last);
+    let events = life.transitions.iter().filter(|it| !ended && here(&it.arms)).map(|it| &it.name);
+    // A decision takes note of what it misses itself: it is put back when all have been made.
+    let mut needs = Vec::new();
+    let mut trials = Vec::new();
+    for event in events {
+        let command = Command::fire(actor.clone(), key.clone(), event, Fields::default());
+        let trial = match tried(law, view, &command, now, &mut needs) {
+            Decision::Accepted(it) => {
+                let to = it.entries.get(it.root).and_then(|it| it.edge().1.cloned());
+                Trial::Accepted { to }
+            }
+            Decision::Refused(refusal) => Trial::Refused(refusal),
+            Decision::Replayed { .. } | Decision::Needs(_) => continue,
+        };
+        trials.push((event.clone(), trial));
+    }
+    needs.into_iter().for_each(|it| view.want(it));
+    let asking = Asking { law, view, actor, shown: true, now };
+    if !asking.may_read(&entity).unwrap_or(false) {
+        return None;
+    }
+    let ways = ways(law, view, &entity, actor, now);
+    Some(Explanation { entity, now, ways, trials })
+}
+
+/// Decides and keeps nothing; what it misses is added to `needs`.
+fn tried(law: &Law, view: &View, command: &Command, now: Timestamp, needs: &mut Vec<Need>) -> Decision {
+    let mut decision = decide(law, view, command, now);
+    match &mut decision {
+        Decision::Needs(more) => needs.extend(more.iter().cloned()),
+        Decision::Refused(refusal) => refusal.kept = None,
+        Decision::Accepted(_) | Decision::Replayed { .. } => {}
+    }
+    decision
+}

@@ -1,0 +1,126 @@
+//! What happened to an entity, and how long it was where.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_store::{Record, StoreError};
+
+use super::{ReadError, Reads, page};
+
+/// Records read at a time.
+const CHUNK: usize = 256;
+
+/// Entries of one entity, the oldest first.
+#[derive(Clone, Debug)]
+pub struct History {
+    pub records: Vec<Record>,
+    /// Where the next page begins; none if this is the last.
+    pub next_cursor: Option<u64>,
+    /// What happened before this entry was moved to an archive.
+    pub archived_before: Option<u64>,
+}
+
+/// How often an entity was in a state and for how long, up to now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeIn {
+    pub state: Name,
+    pub visits: u32,
+    pub spent: Span,
+    /// It is there now.
+    pub present: bool,
+}
+
+impl Reads {
+    /// What happened to an entity after an entry, the oldest first; with `all`, renewals of leases too.
+    pub fn history(
+        &self,
+        key: &EntityKey,
+        after: u64,
+        limit: usize,
+        all: bool,
+    ) -> Result<History, ReadError> {
+        let head = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?.seq;
+        let limit = page(limit);
+        self.store(|reader| {
+            // From the newest back, keeping only the oldest: memory is bounded by the page.
+            let mut kept: VecDeque<Record> = VecDeque::new();
+            let mut archived_before = None;
+            let (mut earliest, mut next) = (head, head);
+            while next > after {
+                let found = reader.trail(next, CHUNK)?;
+                if found.is_empty() {
+                    archived_before = Some(earliest);
+                    break;
+                }
+                for record in found {
+                    (earliest, next) = (record.seq, record.prev);
+                    if record.seq > after && (all || !is_renewal(&record)?) {
+                        kept.push_front(record);
+                        kept.truncate(limit + 1);
+                    }
+                }
+            }
+            let more = kept.len() > limit;
+            kept.truncate(limit);
+            let next_cursor = kept.back().filter(|_| more).map(|it| it.seq);
+            Ok(History { records: kept.into(), next_cursor, archived_before })
+        })
+    }
+
+    /// How long an entity was in each state, the present one included.
+    pub fn stays(&self, key: &EntityKey) -> Result<Vec<TimeIn>, ReadError> {
+        let entity = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?;
+        let running = self.now().since(entity.state_entered_at).0;
+        let stays = entity.stays.iter().map(|it| {
+            let present = it.state == entity.state;
+            let more = if present { running } else { 0 };
+            let spent = Span(it.spent.0.saturating_add(more));
+            TimeIn { state: it.state.clone(), visits: it.visits, spent, present }
+        });
+        Ok(stays.collect())
+    }
+
+    /// The journal after an entry, in order.
+    pub fn journal(&self, after: u64, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let upto = self.seq();
+        let found = self.store(|it| it.records(after, page(limit)))?;
+        // One that nobody was told of yet is not there yet.
+        Ok(found.into_iter().filter(|it| it.seq <= upto).collect())
+    }
+
+    /// Entries of the journal by number, from `first` on: what a command wrote that came before.
+    pub fn entries(&self, first: u64, count: usize) -> Result<Vec<Entry>, ReadError> {
+        let found = self.store(|it| it.records(first.saturating_sub(1), count))?;
+        found.iter().map(|it| it.entry().map_err(ReadError::from)).collect()
+    }
+}
+
+fn is_renewal(record: &Record) -> Result<bool, StoreError> {
+    // Most are none, and need not be read as a whole to see it.
+    Ok(record.header.contains("LeaseRenewed") && matches!(record.entry()?.event, Event::LeaseRenewed { .. }))
+}
+
+/// The outward form of a record: its entry, its hash, and whether something was dropped from it.
+pub fn entry_json(record: &Record) -> Result<Json, StoreError> {
+    let entry = record.entry()?;
+    let mut json = entry.to_json();
+    if let Json::Object(map) = &mut json {
+        let mut hash = String::with_capacity(64);
+        for byte in record.hash {
+            write!(hash, "{byte:02x}").ok();
+        }
+        map.insert("hash".to_owned(), json!(hash));
+        if let Some(key) = &entry.key {
+            map.insert("requestId".to_owned(), json!(key.key));
+        }
+        if record.is_redacted() {
+            map.insert("redacted".to_owned(), json!(true));
+        }
+    }
+    Ok(json)
+}

@@ -1,0 +1,181 @@
+//! Entities of a lifecycle, page by page.
+
+use std::sync::Arc;
+
+use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::{EntityKey, is_valid_id};
+use trackside_engine::query::lets_through;
+use trackside_lifecycle::compile::Filter;
+use trackside_lifecycle::guard::Outline;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_store::store::Listing;
+
+use super::error::near;
+use super::glance::Glance;
+use super::narrow::{Meaning, Narrow};
+use super::walk::{CHUNK, Walk};
+use super::{ReadError, Reads, page};
+
+/// Which entities somebody wants to see.
+#[derive(Clone, Debug)]
+pub struct ListQuery {
+    pub lifecycle: Name,
+    /// Only those in one of these states; empty: all.
+    pub states: Vec<Name>,
+    /// Only those that this lets through; see [`Reads::condition`].
+    pub filter: Option<Filter>,
+    /// Only those that are overdue.
+    pub overdue: bool,
+    /// How many; 0: as many as is usual.
+    pub limit: usize,
+    /// After this one: what the page before said.
+    pub cursor: Option<String>,
+    /// Who wants to see them.
+    pub reader: Actor,
+    /// At least as new as this entry.
+    pub after_seq: Option<u64>,
+}
+
+impl ListQuery {
+    /// All entities of a lifecycle that somebody may see.
+    pub fn of(lifecycle: impl Into<Name>, reader: Actor) -> Self {
+        Self {
+            lifecycle: lifecycle.into(),
+            states: Vec::new(),
+            filter: None,
+            overdue: false,
+            limit: 0,
+            cursor: None,
+            reader,
+            after_seq: None,
+        }
+    }
+}
+
+/// A page, in the order of ids.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    pub items: Vec<Arc<Entity>>,
+    /// Where the next page begins; none if this is the last.
+    pub next_cursor: Option<String>,
+    /// It is at least as new as this entry.
+    pub seq: u64,
+}
+
+impl Reads {
+    /// A condition over the fields of a lifecycle: comparisons, `&&`, `||`, `!` and `in`.
+    pub fn condition(&self, lifecycle: &Name, source: &str) -> Result<Filter, ReadError> {
+        let life = self.lifecycle(lifecycle)?;
+        let filter = Filter::new(&life, source)
+            .map_err(|all| ReadError::Where(all.into_iter().map(|it| it.to_string()).collect()))?;
+        let mut loops = false;
+        filter.guard().outline().walk(&mut |it| loops |= matches!(it, Outline::Loop(..)));
+        if loops {
+            let message =
+                "`where` compares fields: it cannot go through lists with all, exists, filter or map";
+            return Err(ReadError::Where(vec![message.to_owned()]));
+        }
+        Ok(filter)
+    }
+
+    /// The entities that somebody wants and may see.
+    pub fn list(&self, query: &ListQuery) -> Result<Listed, ReadError> {
+        let life = self.lifecycle(&query.lifecycle)?;
+        let seq = self.seq();
+        if let Some(asked) = query.after_seq.filter(|it| *it > seq) {
+            return Err(ReadError::NotYet { at: seq, asked });
+        }
+        let Some(listing) = self.listing(&life, query)? else {
+            return Ok(Listed { items: Vec::new(), next_cursor: None, seq });
+        };
+        let limit = page(query.limit);
+        let indexed = listing.indexed.is_some();
+        let mut glance = Glance::new(self);
+        let mut walk = Walk::new(self, &query.lifecycle, listing);
+        let mut items: Vec<Arc<Entity>> = Vec::new();
+        // One more than the page holds shows that there is a next one.
+        let mut most = limit + 1;
+        while items.len() <= limit
+            && let Some(mut found) = walk.next(most)?
+        {
+            found.retain(|it| query.filter.as_ref().is_none_or(|filter| lets_through(filter, it)));
+            let seen = glance.may_read(&found, &query.reader)?;
+            items.extend(found.into_iter().zip(seen).filter(|(_, seen)| *seen).map(|(it, _)| it));
+            if items.len() <= limit && walk.is_over(self.budget) {
+                if items.len() < limit {
+                    let hint = hint(&life, indexed);
+                    return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
+                }
+                // There may be more: the next page will tell.
+                return Ok(Listed { next_cursor: items.last().map(cursor), items, seq });
+            }
+            most = (most * 2).min(CHUNK);
+        }
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next_cursor = items.last().filter(|_| more).map(cursor);
+        Ok(Listed { items, next_cursor, seq })
+    }
+
+    /// What is to be read; none if nothing can be in it.
+    fn listing(&self, life: &Lifecycle, query: &ListQuery) -> Result<Option<Listing>, ReadError> {
+        for name in &query.states {
+            let law = self.shared.law();
+            if !law.definitions(&life.name).iter().any(|it| it.state(name).is_some()) {
+                let hint = near(name, life.states.iter().map(|it| it.name.as_str()));
+                return Err(ReadError::UnknownState {
+                    lifecycle: life.name.clone(),
+                    name: name.clone(),
+                    hint,
+                });
+            }
+        }
+        let after = match &query.cursor {
+            None => None,
+            Some(id) if is_valid_id(id) => Some(EntityKey::new(query.lifecycle.clone(), id.as_str())),
+            Some(other) => return Err(ReadError::Cursor(other.clone())),
+        };
+        let mut narrow =
+            query.filter.as_ref().map(|it| self.narrow(it, &query.lifecycle)).unwrap_or_default();
+        if !query.states.is_empty() {
+            let asked = query.states.iter();
+            let known = narrow.states.take();
+            narrow.states = Some(
+                asked.filter(|it| known.as_ref().is_none_or(|known| known.contains(it))).cloned().collect(),
+            );
+        }
+        if narrow.is_empty() {
+            return Ok(None);
+        }
+        let overdue_at = query.overdue.then(|| self.now());
+        let states = narrow.states.unwrap_or_default();
+        Ok(Some(Listing { lifecycle: None, states, indexed: narrow.indexed, overdue_at, after, most: 0 }))
+    }
+
+    fn narrow(&self, filter: &Filter, lifecycle: &Name) -> Narrow {
+        let law = self.shared.law();
+        let read = |slot| filter.read(slot).cloned();
+        let meaning = Meaning { law: &law, lifecycle, read: &read, params: &Fields::default() };
+        meaning.narrow(&filter.guard().outline())
+    }
+}
+
+fn cursor(entity: &Arc<Entity>) -> String {
+    entity.key.id.to_string()
+}
+
+/// What to ask instead of what costs too much.
+pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
+    let states = "Ask for fewer states with `state`";
+    match life.indexes.as_slice() {
+        _ if indexed => format!("{states}."),
+        [] => format!("{states}; {} declares no index.", life.name),
+        indexes => {
+            let names: Vec<&str> = indexes.iter().map(Name::as_str).collect();
+            format!("{states}, or in `where` for one value of an indexed field: {}.", names.join(", "))
+        }
+    }
+}

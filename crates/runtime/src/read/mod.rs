@@ -1,0 +1,162 @@
+//! How things are, for whoever asks: lists, named queries, history, the past, figures, and why something is not moving.
+//!
+//! A reader never sees an older state than one that anybody was told of before it asked, and never one that is
+//! not on disk: what the projections do not know yet is laid over what they say. Nothing here waits for the
+//! decider, but for what is said to.
+
+mod error;
+mod explain;
+mod glance;
+mod history;
+mod list;
+mod named;
+mod narrow;
+mod notices;
+mod past;
+mod stats;
+mod unwritten;
+mod walk;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_engine::present;
+use trackside_engine::query::Asking;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_store::store::OpenEffectRow;
+use trackside_store::{Reader, StoreError};
+
+use crate::clock::Clock;
+use crate::gateway::Gateway;
+use crate::shared::Shared;
+pub use error::ReadError;
+pub use explain::{Explanation, Trial};
+use glance::Glance;
+pub use history::{History, TimeIn, entry_json};
+pub use list::{ListQuery, Listed};
+pub use named::NamedAnswer;
+pub use notices::{Noticed, Violation};
+pub use past::Past;
+pub use stats::{Lengths, Stats};
+use unwritten::Unwritten;
+
+/// Most items of a page.
+pub const MOST: usize = 200;
+/// Items of a page, unless somebody says otherwise.
+pub const USUAL: usize = 50;
+/// Entities that are looked at for one answer.
+const BUDGET: usize = 20_000;
+
+/// Reads a project. Clone it as often as there are readers; every question blocks its thread until it is answered.
+#[derive(Clone, Debug)]
+pub struct Reads {
+    shared: Arc<Shared>,
+    gateway: Gateway,
+    clock: Clock,
+    budget: usize,
+}
+
+impl Reads {
+    pub(crate) fn new(shared: Arc<Shared>, gateway: Gateway, clock: Clock) -> Self {
+        Self { shared, gateway, clock, budget: BUDGET }
+    }
+
+    /// Looks at no more than so many entities for one answer.
+    pub fn with_budget(mut self, budget: usize) -> Self {
+        self.budget = budget.max(1);
+        self
+    }
+
+    /// The last entry that is on disk: whatever is read from here on is at least as new.
+    pub fn seq(&self) -> u64 {
+        self.shared.committed()
+    }
+
+    /// What time it is for what is read.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now().max(self.shared.last_at())
+    }
+
+    /// An entity as it is on disk.
+    pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, ReadError> {
+        match self.shared.fresh(key) {
+            Some(entity) => Ok(Some(entity)),
+            // What is not fresh is in the projections, or was never there.
+            None => self.store(|it| it.entity(key)),
+        }
+    }
+
+    /// The same, if the actor may see it; otherwise there is none.
+    pub fn readable(&self, key: &EntityKey, actor: &Actor) -> Result<Arc<Entity>, ReadError> {
+        let unknown = || ReadError::UnknownEntity(key.clone());
+        let entity = self.entity(key)?.ok_or_else(unknown)?;
+        let seen = Glance::new(self).may_read(std::slice::from_ref(&entity), actor)?;
+        if seen.contains(&true) { Ok(entity) } else { Err(unknown()) }
+    }
+
+    /// An entity in the outward form, as this actor sees it.
+    pub fn present(&self, key: &EntityKey, actor: &Actor) -> Result<Json, ReadError> {
+        let entity = self.readable(key, actor)?;
+        let mut all = self.present_all(&[entity], actor)?;
+        all.pop().ok_or_else(|| ReadError::UnknownEntity(key.clone()))
+    }
+
+    /// The outward form of entities that were read already.
+    pub fn present_all(&self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<Json>, ReadError> {
+        Glance::new(self).ask(|law, view, now| {
+            entities.iter().map(|it| present::entity(law, view, it, actor, now)).collect()
+        })
+    }
+
+    /// An entry of the journal.
+    pub fn entry(&self, seq: u64) -> Result<Option<Entry>, ReadError> {
+        let found = self.store(|it| it.record(seq).and_then(|it| it.map(|it| it.entry()).transpose()))?;
+        // One that nobody was told of yet is not there yet.
+        Ok(found.filter(|it| it.seq <= self.seq()))
+    }
+
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    /// Open effects as the projections know them.
+    pub(crate) fn stored_effects(&self, after: u64, most: usize) -> Result<Vec<OpenEffectRow>, ReadError> {
+        Ok(self.store(|it| it.effects(after, most))?.value)
+    }
+
+    /// Shows every entry that the projections may not know. To be asked before them.
+    pub(crate) fn for_unwritten(&self, mut look: impl FnMut(&Entry)) {
+        Unwritten::of(&self.shared).after(0).for_each(|(entry, _)| look(entry));
+    }
+
+    /// The newest definition of a lifecycle.
+    fn lifecycle(&self, name: &Name) -> Result<Arc<Lifecycle>, ReadError> {
+        let law = self.shared.law();
+        law.newest(name).cloned().ok_or_else(|| ReadError::unknown_lifecycle(&law, name))
+    }
+
+    fn store<T>(&self, work: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, ReadError> {
+        self.shared.read(work).map_err(ReadError::from)
+    }
+}
+
+impl Glance<'_> {
+    /// For each of these entities, whether the actor may see it.
+    fn may_read(&mut self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<bool>, ReadError> {
+        self.ask(|law, view, now| {
+            let asking = Asking { law, view, actor, shown: true, now };
+            entities.iter().map(|it| asking.may_read(it).unwrap_or(false)).collect()
+        })
+    }
+}
+
+/// How many items a page has when so many are asked for.
+fn page(limit: usize) -> usize {
+    if limit == 0 { USUAL } else { limit.min(MOST) }
+}

@@ -1,0 +1,151 @@
+//! The named queries of the packs, asked of everything.
+
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::query::{Asking, Kind, Plan, named, sort, values};
+use trackside_engine::ranking::RankingKey;
+use trackside_engine::view::Found;
+use trackside_lifecycle::guard::Fault;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+use trackside_store::store::Listing;
+
+use super::glance::Glance;
+use super::list::hint;
+use super::narrow::Meaning;
+use super::walk::{CHUNK, Walk};
+use super::{ReadError, Reads};
+
+/// What a query gives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NamedAnswer {
+    Entities(Vec<Arc<Entity>>),
+    /// What it gives instead of rows, by name.
+    Values(Vec<(Name, Value)>),
+    /// The journal of this entity; see [`Reads::history`].
+    History(EntityKey),
+}
+
+impl Reads {
+    /// Answers a query of a pack, as far as the actor may see.
+    ///
+    /// Queries over a ranking wait for the decider, which keeps its order.
+    pub fn named(
+        &self,
+        pack: &str,
+        query: &str,
+        asked: &Fields,
+        actor: &Actor,
+    ) -> Result<NamedAnswer, ReadError> {
+        let mut glance = Glance::new(self);
+        let law = glance.law().clone();
+        let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
+        let plan = Plan::new(&law, named(pack, query)?, asked)?;
+        match &plan.kind {
+            Kind::History(key) => self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone())),
+            Kind::Values => {
+                let mut counts = Vec::new();
+                for name in &plan.query.counts {
+                    let counted = Plan::counted(&law, named(pack, name)?, &plan.params)?;
+                    counts.push((name.clone(), self.rows(&mut glance, &law, &counted, actor)?.len()));
+                }
+                Ok(NamedAnswer::Values(values(pack, &self.shared.project(), &plan, &counts)?))
+            }
+            Kind::Ranked { .. } | Kind::Rows(_) => {
+                Ok(NamedAnswer::Entities(self.rows(&mut glance, &law, &plan, actor)?))
+            }
+        }
+    }
+
+    /// The entities that a query gives, in its order.
+    fn rows(
+        &self,
+        glance: &mut Glance<'_>,
+        law: &Law,
+        plan: &Plan<'_>,
+        actor: &Actor,
+    ) -> Result<Vec<Arc<Entity>>, ReadError> {
+        match &plan.kind {
+            Kind::Ranked { ranking, caller } => {
+                let mut found = Vec::new();
+                let ids = self.open_in(ranking.clone(), caller.clone())?;
+                for ids in ids.chunks(CHUNK) {
+                    let keys = ids
+                        .iter()
+                        .map(|id| EntityKey { lifecycle: ranking.lifecycle.clone(), id: id.clone() });
+                    let entities = keys.map(|it| self.entity(&it)).collect::<Result<Vec<_>, _>>()?;
+                    found.extend(passed(glance, plan, actor, entities.into_iter().flatten().collect())?);
+                }
+                Ok(found.into_iter().map(|(_, it)| it).collect())
+            }
+            Kind::Rows(of) => {
+                let mut found = Vec::new();
+                let Some(listing) = listing(law, of, plan) else { return Ok(Vec::new()) };
+                let indexed = listing.indexed.is_some();
+                let mut walk = Walk::new(self, of, listing);
+                while let Some(entities) = walk.next(CHUNK.min(self.budget))? {
+                    found.extend(passed(glance, plan, actor, entities)?);
+                    if walk.is_over(self.budget) {
+                        let hint = hint(&*self.lifecycle(of)?, indexed);
+                        return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
+                    }
+                }
+                sort(plan.query, &mut found, |it| &it.key);
+                Ok(found.into_iter().map(|(_, it)| it).collect())
+            }
+            Kind::Values | Kind::History(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Ids of those that are handed out by a ranking, first to last.
+    fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
+        let most = self.budget;
+        let ids = self.gateway.look(move |_, view, _| match view.ranking(&ranking) {
+            Found::Here(it) => it.open(caller.as_ref()).take(most + 1).cloned().collect::<Vec<Name>>(),
+            Found::Absent | Found::Unknown => Vec::new(),
+        })?;
+        let ids = ids.wait()?;
+        if ids.len() > most {
+            let hint = "Take from it with a claim, or list by state.".to_owned();
+            return Err(ReadError::TooExpensive { looked: most, hint });
+        }
+        Ok(ids)
+    }
+}
+
+/// Those that are in the answer, with what they are ordered by.
+fn passed(
+    glance: &mut Glance<'_>,
+    plan: &Plan<'_>,
+    actor: &Actor,
+    entities: Vec<Arc<Entity>>,
+) -> Result<Vec<(Vec<Value>, Arc<Entity>)>, ReadError> {
+    let rows = glance.ask(|law, view, now| {
+        let asking = Asking { law, view, actor, shown: true, now };
+        let rows = entities.iter().map(|it| match asking.row(plan.query, &plan.params, it) {
+            // It will be loaded, and asked again.
+            Err(Fault::NotLoaded) => Ok(None),
+            row => row,
+        });
+        rows.collect::<Result<Vec<_>, Fault>>()
+    })?;
+    let rows = rows.map_err(|fault| ReadError::Query(vec![fault.to_string()]))?;
+    Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())
+}
+
+/// Where its rows are; none if there cannot be any.
+fn listing(law: &Law, of: &Name, plan: &Plan<'_>) -> Option<Listing> {
+    let Some(filter) = &plan.query.filter else { return Some(Listing::default()) };
+    let life = law.newest(of)?;
+    let read = |slot: trackside_lifecycle::guard::Slot| life.reads.get(slot.0 as usize).cloned();
+    let meaning = Meaning { law, lifecycle: of, read: &read, params: &plan.params };
+    let narrow = meaning.narrow(&filter.outline());
+    let empty = narrow.is_empty();
+    let states = narrow.states.unwrap_or_default();
+    (!empty).then(|| Listing { states, indexed: narrow.indexed, ..Listing::default() })
+}

@@ -1,0 +1,121 @@
+//! What a condition says about where to look: states, and a value that an index finds.
+
+use trackside_engine::Law;
+use trackside_engine::fields::Fields;
+use trackside_lifecycle::guard::{Outline, Slot, Type};
+use trackside_lifecycle::model::Read;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+/// Where to look. Whoever is elsewhere cannot fulfil the condition; whoever is here need not.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Narrow {
+    /// In one of these states; none: anywhere.
+    pub states: Option<Vec<Name>>,
+    pub indexed: Option<(Name, Value)>,
+}
+
+/// What the names of a condition mean.
+pub(super) struct Meaning<'a> {
+    pub law: &'a Law,
+    pub lifecycle: &'a Name,
+    pub read: &'a dyn Fn(Slot) -> Option<Read>,
+    pub params: &'a Fields,
+}
+
+impl Meaning<'_> {
+    pub fn narrow(&self, condition: &Outline) -> Narrow {
+        let mut narrow = Narrow::default();
+        self.all_of(condition, &mut narrow);
+        narrow
+    }
+
+    fn all_of(&self, condition: &Outline, narrow: &mut Narrow) {
+        match condition {
+            Outline::All(parts) => parts.iter().for_each(|it| self.all_of(it, narrow)),
+            Outline::Equal(both) => {
+                let [a, b] = &**both;
+                if let Some((read, value)) = self.compared(a, b).or_else(|| self.compared(b, a)) {
+                    match read {
+                        Read::State => narrow.within(std::slice::from_ref(&value)),
+                        Read::Field(name) if narrow.indexed.is_none() => {
+                            narrow.indexed = self.indexed(&name, &value).then_some((name, value));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Outline::In(both) => {
+                let [what, list] = &**both;
+                if let (Some(Read::State), Some(values)) = (self.named(what), self.list(list)) {
+                    narrow.within(&values);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn compared(&self, name: &Outline, value: &Outline) -> Option<(Read, Value)> {
+        Some((self.named(name)?, self.value(value)?))
+    }
+
+    fn named(&self, it: &Outline) -> Option<Read> {
+        match it {
+            Outline::Read(slot, members) if members.is_empty() => (self.read)(*slot),
+            _ => None,
+        }
+    }
+
+    /// A value that is known beforehand.
+    fn value(&self, it: &Outline) -> Option<Value> {
+        match (it, self.named(it)) {
+            (Outline::Constant(value), _) => Some(value.clone()),
+            (_, Some(Read::Ask(name))) => Some(self.params.value(&name)),
+            _ => None,
+        }
+    }
+
+    fn list(&self, it: &Outline) -> Option<Vec<Value>> {
+        match it {
+            Outline::List(items) => items.iter().map(|it| self.value(it)).collect(),
+            _ => match self.value(it)? {
+                Value::List(items) => Some(items.to_vec()),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether an index finds all that have this value: every version of the lifecycle must declare it, and
+    /// must write the value in the same way.
+    fn indexed(&self, name: &Name, value: &Value) -> bool {
+        let versions = self.law.definitions(self.lifecycle);
+        !versions.is_empty()
+            && versions.iter().all(|life| {
+                let fits = life.field(name).filter(|it| it.is.is_none()).map(|it| &it.fits);
+                let exact = |ty: &Type| match value {
+                    Value::Text(_) | Value::Bool(_) => true,
+                    // A field of any number may hold 1 and 1.0, which are equal and written differently.
+                    Value::Int(_) => *ty == Type::Int,
+                    _ => false,
+                };
+                let same =
+                    fits.is_some_and(|it| exact(&it.ty()) && it.accept(name, value).as_ref() == Ok(value));
+                life.indexes.contains(name) && same
+            })
+    }
+}
+
+impl Narrow {
+    fn within(&mut self, values: &[Value]) {
+        let names = values.iter().filter_map(|it| it.as_str().map(Name::new));
+        self.states = Some(match &self.states {
+            None => names.collect(),
+            Some(known) => names.filter(|it| known.contains(it)).collect(),
+        });
+    }
+
+    /// Nothing can fulfil the condition.
+    pub fn is_empty(&self) -> bool {
+        self.states.as_ref().is_some_and(Vec::is_empty)
+    }
+}

@@ -1,0 +1,89 @@
+//! What people should look at: alerts, violations, notifications and messages, in the order of the journal.
+
+use std::collections::BTreeSet;
+
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_store::Record;
+
+use super::unwritten::Unwritten;
+use super::{ReadError, Reads, page};
+use crate::trail;
+
+/// Entries of some kinds.
+#[derive(Clone, Debug)]
+pub struct Noticed {
+    pub records: Vec<Record>,
+    /// Where the next page begins; none if this is the last.
+    pub next_cursor: Option<u64>,
+}
+
+/// An invariant that was found broken.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    pub record: Record,
+    pub entity: EntityKey,
+    pub rule: Name,
+    /// The entry that says that it holds again.
+    pub cleared_by: Option<u64>,
+}
+
+impl Reads {
+    pub fn alerts(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
+        self.noticed(&["ALERT_RAISED"], after, limit)
+    }
+
+    pub fn notifications(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
+        self.noticed(&["NOTIFIED"], after, limit)
+    }
+
+    /// Messages of all entities; those of one are in its history.
+    pub fn messages(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
+        self.noticed(&["MESSAGE_POSTED"], after, limit)
+    }
+
+    /// Violations, open and cleared, and where the next page begins.
+    pub fn violations(&self, after: u64, limit: usize) -> Result<(Vec<Violation>, Option<u64>), ReadError> {
+        let Noticed { records, next_cursor } = self.noticed(&["VIOLATION"], after, limit)?;
+        let mut found = Vec::new();
+        for record in records {
+            let Entry { entity, event: Event::ViolationFound { rule, .. }, seq, .. } = record.entry()? else {
+                continue;
+            };
+            let cleared_by = self.cleared(&entity, &rule, seq)?;
+            found.push(Violation { record, entity, rule, cleared_by });
+        }
+        Ok((found, next_cursor))
+    }
+
+    /// Entries of these kinds after one, in order. The kinds are those of [`trackside_store::project::NOTICED`].
+    pub fn noticed(&self, kinds: &[&str], after: u64, limit: usize) -> Result<Noticed, ReadError> {
+        let limit = page(limit);
+        let unwritten = Unwritten::of(&self.shared);
+        let stored = self.store(|it| it.notices(kinds, after, limit + 1))?;
+        let late = unwritten.after(after).map(|(entry, _)| entry);
+        let late = late.filter(|it| kinds.contains(&it.event.kind())).map(|it| it.seq);
+        // What was written meanwhile is in both.
+        let seqs: BTreeSet<u64> = stored.into_iter().chain(late).collect();
+        let more = seqs.len() > limit;
+        let wanted = seqs.into_iter().take(limit);
+        let records = self.store(|it| wanted.map(|seq| it.record(seq)).collect::<Result<Vec<_>, _>>())?;
+        let records: Vec<Record> = records.into_iter().flatten().collect();
+        let next_cursor = records.last().filter(|_| more).map(|it| it.seq);
+        Ok(Noticed { records, next_cursor })
+    }
+
+    /// The entry by which a violation that was found at `seq` was cleared.
+    fn cleared(&self, key: &EntityKey, rule: &Name, seq: u64) -> Result<Option<u64>, ReadError> {
+        let Some(entity) = self.entity(key)? else { return Ok(None) };
+        let mut cleared = None;
+        for record in self.store(|it| trail::after(it, entity.seq, seq))? {
+            let clears = |it: &Event| matches!(it, Event::ViolationCleared { rule: it } if it == rule);
+            if record.header.contains("ViolationCleared") && clears(&record.entry()?.event) {
+                cleared = cleared.or(Some(record.seq));
+            }
+        }
+        Ok(cleared)
+    }
+}

@@ -1,0 +1,45 @@
+//! An entity as it was.
+
+use std::sync::Arc;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_engine::{View, apply};
+
+use super::{ReadError, Reads};
+use crate::trail;
+
+/// An entity right after an entry of the journal.
+#[derive(Clone, Debug)]
+pub struct Past {
+    pub entity: Arc<Entity>,
+    /// Some of what it was made of has been dropped from the journal: fields may be missing.
+    pub redacted: bool,
+}
+
+impl Reads {
+    /// An entity as it was right after an entry, whichever entity that was about.
+    pub fn entity_at(&self, key: &EntityKey, seq: u64) -> Result<Past, ReadError> {
+        let unknown = || ReadError::UnknownEntity(key.clone());
+        let at = self.seq();
+        if seq > at {
+            return Err(ReadError::NotYet { at, asked: seq });
+        }
+        let now = self.entity(key)?.ok_or_else(unknown)?;
+        let records = self.store(|it| trail::upto(it, now.seq))?;
+        if let Some(first) = records.first().filter(|it| it.prev > 0) {
+            return Err(ReadError::Archived { entity: key.clone(), before: first.seq });
+        }
+        if records.is_empty() && now.seq > 0 {
+            return Err(ReadError::Archived { entity: key.clone(), before: now.seq });
+        }
+        let mut view = View::default();
+        let mut redacted = false;
+        for record in records.iter().take_while(|it| it.seq <= seq) {
+            redacted |= record.is_redacted();
+            apply(&mut view, &record.entry()?);
+        }
+        let entity = view.image(key).ok_or_else(unknown)?;
+        Ok(Past { entity, redacted })
+    }
+}

@@ -1,0 +1,86 @@
+//! How many are where, and how long they stay: kept as things move, never counted anew.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::event::Event;
+use trackside_lifecycle::name::Name;
+use trackside_store::ProjectionBuilder;
+use trackside_store::store::Stays;
+
+use super::unwritten::Unwritten;
+use super::{ReadError, Reads};
+
+/// Figures of a lifecycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stats {
+    pub lifecycle: Name,
+    /// How many are in which state now.
+    pub states: BTreeMap<Name, u64>,
+    /// How long states were stayed in, by those who left them.
+    pub stays: BTreeMap<Name, Stays>,
+}
+
+/// Lengths of stays in milliseconds, percentiles within a few per cent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    pub count: u64,
+    pub mean: i64,
+    pub p50: i64,
+    pub p90: i64,
+    pub p99: i64,
+}
+
+impl Stats {
+    /// How long a state was stayed in; none if nobody has left it.
+    pub fn lengths(&self, state: &str) -> Option<Lengths> {
+        let stays = self.stays.get(state)?;
+        let share = |it| stays.percentile(it);
+        Some(Lengths {
+            count: stays.count,
+            mean: stays.mean_ms()?,
+            p50: share(0.5)?,
+            p90: share(0.9)?,
+            p99: share(0.99)?,
+        })
+    }
+}
+
+impl Reads {
+    pub fn stats(&self, lifecycle: &Name) -> Result<Stats, ReadError> {
+        self.lifecycle(lifecycle)?;
+        let unwritten = Unwritten::of(&self.shared);
+        let (known, left) = self.store(|it| Ok((it.states(lifecycle)?, it.stays(lifecycle)?)))?;
+        let mut states = known.value;
+        for (entry, before) in
+            unwritten.after(known.position).filter(|(it, _)| it.entity.lifecycle == *lifecycle)
+        {
+            let Some(to) = entered(&entry.event) else { continue };
+            if let Some(was) = &before.was {
+                let count = states.get(&was.state).copied().unwrap_or(0).saturating_sub(1);
+                states.insert(was.state.clone(), count);
+            }
+            *states.entry(to.clone()).or_default() += 1;
+        }
+        states.retain(|_, count| *count > 0);
+        let mut stays = left.value;
+        let mut late = ProjectionBuilder::new(left.position);
+        for (entry, before) in
+            unwritten.after(left.position).filter(|(it, _)| it.entity.lifecycle == *lifecycle)
+        {
+            late.add(entry, before.was.as_ref());
+        }
+        for (_, state, ms) in late.build().stays {
+            stays.entry(state).or_default().add(ms);
+        }
+        Ok(Stats { lifecycle: lifecycle.clone(), states, stays })
+    }
+}
+
+/// The state that an event puts its entity into.
+fn entered(event: &Event) -> Option<&Name> {
+    match event {
+        Event::Created { state, .. } => Some(state),
+        Event::Transitioned { to, .. } | Event::Corrected { to, .. } | Event::Migrated { to, .. } => Some(to),
+        _ => None,
+    }
+}
