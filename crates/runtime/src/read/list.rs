@@ -112,7 +112,7 @@ impl Reads {
                 // There may be more: the next page will tell.
                 return Ok(Listed { next_cursor: items.last().map(cursor), items, seq });
             }
-            most = (most * 2).min(CHUNK);
+            most = (most * 2).min(CHUNK).min(self.budget.saturating_sub(walk.looked())).max(1);
         }
         let more = items.len() > limit;
         items.truncate(limit);

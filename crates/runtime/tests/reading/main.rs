@@ -1,0 +1,20 @@
+//! What readers see: never less than anybody was told, never what is not on disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests stop at the first surprise"
+)]
+
+mod figures;
+#[path = "../running/ground.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use the rest")]
+mod ground;
+mod lists;
+mod outbox;
+mod pages;
+mod past;
+mod queries;
+mod reasons;

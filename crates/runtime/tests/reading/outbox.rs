@@ -1,0 +1,96 @@
+//! Effects are handed to one taker at a time, until they are answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::fields::Fields;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_runtime::{Answer, Options, OutboxCourier, OutboxError, Runtime};
+use trackside_store::memory::Memory;
+
+use crate::ground::*;
+
+const MINUTE: Span = Span(60_000);
+
+fn claimed(runtime: &Runtime, n: usize) {
+    let name = format!("bo-{n}");
+    let bo = Actor::new(name.as_str(), ActorKind::Agent).with_roles(["coder"]);
+    plant(runtime, &format!("coding.agent/{name}"), "IDLE", json!({ "role": "coder", "registered": true }));
+    let text = format!("coding.task/C-{n}");
+    plant(
+        runtime,
+        &text,
+        "UNCLAIMED",
+        json!({ "description": "It", "spec_ref": "a.md", "done_when": "it is", "scope": "all" }),
+    );
+    accepted(runtime, fire(bo, &text, "claim", json!({})));
+}
+
+fn taken(outbox: &OutboxCourier, taker: &str) -> Vec<u64> {
+    let found = outbox.take(None, &Name::new(taker), MINUTE, 10).unwrap();
+    found.iter().map(|it| it.id).collect()
+}
+
+fn wait(runtime: &Runtime, by: Span) {
+    let to = runtime.reads().unwrap().now().plus(by);
+    runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
+}
+
+#[test]
+fn an_effect_is_handed_out_once_until_its_taker_falls_silent() {
+    for behind in [1, 3_600_000] {
+        let options = Options { behind: Duration::from_millis(behind), ..manual() };
+        let runtime = started(Arc::new(Memory::new()), options);
+        let outbox = runtime.outbox().unwrap();
+        claimed(&runtime, 1);
+        let kind = Name::new("worktree.create");
+        assert!(outbox.take(Some(&Name::new("merge")), &kind, MINUTE, 10).unwrap().is_empty());
+        let first = outbox.take(Some(&kind), &Name::new("w-1"), MINUTE, 10).unwrap();
+        assert_eq!(first.len(), 1);
+        assert_eq!(first[0].with.get("branch").and_then(|it| it.as_str()), Some("task/C-1"));
+        assert!(taken(&runtime.outbox().unwrap(), "w-2").is_empty(), "it is with w-1");
+        assert_eq!(outbox.open(None, 0, 10).unwrap()[0].taken_by, Some(Name::new("w-1")));
+
+        wait(&runtime, MINUTE);
+        let second = outbox.take(Some(&kind), &Name::new("w-2"), MINUTE, 10).unwrap();
+        assert_eq!(second[0].id, first[0].id);
+        assert!(second[0].fence > first[0].fence);
+        let system = || Actor::new("git", ActorKind::System);
+        let late = outbox.settle(system(), first[0].id, first[0].fence, true, Fields::default());
+        assert!(matches!(late, Err(OutboxError::Stale { .. })), "{late:?}");
+        let done = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
+        assert!(matches!(done, Answer::Accepted(_)), "{done:?}");
+        wait(&runtime, MINUTE);
+        assert!(taken(&outbox, "w-3").is_empty() && outbox.open(None, 0, 10).unwrap().is_empty());
+        let twice = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
+        assert!(matches!(twice, Answer::Refused(it) if it.code == "effect-settled"));
+        assert!(matches!(
+            outbox.settle(system(), 1, 1, true, Fields::default()),
+            Err(OutboxError::Unknown(1))
+        ));
+    }
+}
+
+#[test]
+fn what_was_not_answered_is_handed_out_again_after_a_restart() {
+    let store = Memory::new();
+    let runtime = started(Arc::new(store.reopen()), manual());
+    for n in 0..3 {
+        claimed(&runtime, n);
+    }
+    let outbox = runtime.outbox().unwrap();
+    let found = outbox.take(None, &Name::new("w-1"), MINUTE, 10).unwrap();
+    assert_eq!(found.len(), 3);
+    let system = Actor::new("git", ActorKind::System);
+    outbox.settle(system.clone(), found[1].id, found[1].fence, true, Fields::default()).unwrap();
+    runtime.stop();
+    let runtime = started(Arc::new(store.reopen()), manual());
+    let outbox = runtime.outbox().unwrap();
+    // Whoever had one before may still answer it, as long as nobody else has it.
+    let done = outbox.settle(system, found[0].id, found[0].fence, true, Fields::default()).unwrap();
+    assert!(matches!(done, Answer::Accepted(_)), "{done:?}");
+    assert_eq!(taken(&outbox, "w-2"), [found[2].id]);
+}

@@ -1,0 +1,98 @@
+//! Pages lose and repeat nothing that stays where it is, whatever moves around it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use trackside_lifecycle::name::Name;
+use trackside_runtime::Options;
+use trackside_runtime::read::ListQuery;
+use trackside_store::memory::Memory;
+
+use crate::ground::*;
+use crate::lists::owner;
+
+const STILL: usize = 150;
+const MOVING: usize = 30;
+
+#[test]
+fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen() {
+    let options = Options { behind: Duration::from_millis(3), behind_entries: 40, ..manual() };
+    let runtime = Arc::new(started(Arc::new(Memory::new()), options));
+    team(&runtime);
+    // Some that stay lie beside each one that moves.
+    for n in 0..STILL {
+        plant(
+            &runtime,
+            &format!("mission.task/S-{n:03}"),
+            "INBOX",
+            json!({ "title": "Still", "priority": 1 }),
+        );
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..3)
+        .map(|writer| {
+            let (runtime, done) = (runtime.clone(), done.clone());
+            std::thread::spawn(move || {
+                let reads = runtime.reads().unwrap();
+                let mut round = 0_usize;
+                while !done.load(Ordering::Relaxed) {
+                    round += 1;
+                    let n = (round * 7 + writer * 11) % MOVING * 3 + writer;
+                    let text = format!("mission.task/S-{n:03}-m");
+                    let state = ["INBOX", "ASSIGNED", "BLOCKED"][round % 3];
+                    let task =
+                        json!({ "title": "Moving", "assigneeIds": ["ada"], "priority": 1 + round % 4 });
+                    plant(&runtime, &text, state, task);
+                    // Whoever was told sees it, in the list as well.
+                    let seq = runtime.seq();
+                    let id = text.split_once('/').unwrap().1;
+                    let filter =
+                        reads.condition(&Name::new("mission.task"), &format!("id == '{id}'")).unwrap();
+                    let query = ListQuery {
+                        states: vec![Name::new(state)],
+                        filter: Some(filter),
+                        after_seq: Some(seq),
+                        ..ListQuery::of("mission.task", owner())
+                    };
+                    let found = reads.list(&query).unwrap().items;
+                    assert_eq!(found.len(), 1, "{text} was told to be {state}");
+                }
+                round
+            })
+        })
+        .collect();
+    let reads = runtime.reads().unwrap();
+    let mut newest: BTreeMap<String, u64> = BTreeMap::new();
+    for pass in 0..60 {
+        let narrowed = pass % 2 == 0;
+        let lifecycle = Name::new("mission.task");
+        let filter = (pass % 3 == 0).then(|| reads.condition(&lifecycle, "priority == 1").unwrap());
+        let states = if narrowed { vec![Name::new("INBOX")] } else { Vec::new() };
+        let mut query =
+            ListQuery { states, filter, limit: 1 + pass % 23, ..ListQuery::of(lifecycle, owner()) };
+        let mut seen: Vec<String> = Vec::new();
+        loop {
+            let page = reads.list(&query).unwrap();
+            for entity in &page.items {
+                assert!(!narrowed || entity.state == *"INBOX");
+                let last = newest.entry(entity.key.id.to_string()).or_default();
+                assert!(entity.seq >= *last, "{} went back from {last} to {}", entity.key, entity.seq);
+                *last = entity.seq;
+                seen.push(entity.key.id.to_string());
+            }
+            query.cursor = page.next_cursor;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        assert!(seen.windows(2).all(|two| two[0] < two[1]), "in order, each once: {seen:?}");
+        let still = seen.iter().filter(|it| !it.ends_with("-m")).count();
+        assert_eq!(still, STILL, "pass {pass}");
+    }
+    done.store(true, Ordering::Relaxed);
+    let rounds: usize = writers.into_iter().map(|it| it.join().unwrap()).sum();
+    assert!(rounds > 60, "there was something going on: {rounds}");
+}

@@ -1,0 +1,146 @@
+//! What happened, and how it was.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_runtime::read::{ReadError, entry_json};
+use trackside_runtime::{Accepted, Options, Runtime};
+use trackside_store::memory::Memory;
+
+use crate::ground::*;
+use crate::lists::owner;
+
+fn wait(runtime: &Runtime, seconds: i64) {
+    let to = runtime.reads().unwrap().now().plus(Span(seconds * 1_000));
+    runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
+}
+
+fn on(runtime: &Runtime, event: &str, fields: serde_json::Value) -> Accepted {
+    accepted(runtime, fire(ada(), "mission.task/T-1", event, fields).because("so that it goes on"))
+}
+
+#[test]
+fn an_entity_is_shown_as_it_was_after_each_entry() {
+    for behind in [1, 3_600_000] {
+        let options = Options { behind: Duration::from_millis(behind), ..manual() };
+        let runtime = started(Arc::new(Memory::new()), options);
+        let reads = runtime.reads().unwrap();
+        team(&runtime);
+        assigned(&runtime, "T-1");
+        let mut known = vec![entity(&runtime, "mission.task/T-1")];
+        for round in 0..4 {
+            known.extend(on(&runtime, "comment", json!({ "text": format!("No. {round}") })).entity);
+            assigned(&runtime, &format!("T-{}", round + 2));
+            wait(&runtime, 60);
+        }
+        known.extend(on(&runtime, "start", plan()).entity);
+        wait(&runtime, 600);
+        known.extend(on(&runtime, "block", json!({ "blockReason": "No disk" })).entity);
+        let task = key("mission.task/T-1");
+        for before in &known {
+            let past = reads.entity_at(&task, before.seq).unwrap();
+            assert_eq!((&past.entity, past.redacted), (before, false));
+            // An entry about something else changes nothing of it.
+            if reads.entry(before.seq + 1).unwrap().is_some_and(|it| it.entity != task) {
+                assert_eq!(reads.entity_at(&task, before.seq + 1).unwrap().entity, *before);
+            }
+        }
+        assert!(matches!(reads.entity_at(&task, known[0].seq - 1), Err(ReadError::UnknownEntity(_))));
+        assert_eq!(reads.entity_at(&task, runtime.seq() + 1).unwrap_err().code(), "not-yet");
+
+        let stays = reads.stays(&task).unwrap();
+        let spent = |state: &str| stays.iter().find(|it| it.state == *state).map(|it| it.spent.0 / 1_000);
+        assert_eq!(
+            (spent("ASSIGNED"), spent("IN_PROGRESS"), spent("BLOCKED")),
+            (Some(240), Some(600), Some(0))
+        );
+        wait(&runtime, 5);
+        let present = reads.stays(&task).unwrap().into_iter().find(|it| it.present).unwrap();
+        assert_eq!((present.state.as_str(), present.spent.0), ("BLOCKED", 5_000));
+    }
+}
+
+#[test]
+fn history_is_oldest_first_and_comes_in_pages() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    let reads = runtime.reads().unwrap();
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    for round in 0..30 {
+        on(&runtime, "comment", json!({ "text": format!("No. {round}") }));
+        assigned(&runtime, "T-2");
+    }
+    let task = key("mission.task/T-1");
+    let all: Vec<u64> = reads.history(&task, 0, 200, true).unwrap().records.iter().map(|it| it.seq).collect();
+    let journal = reads.journal(0, 200).unwrap();
+    let own = journal.iter().filter(|it| it.entry().unwrap().entity == task);
+    assert_eq!(all, own.map(|it| it.seq).collect::<Vec<_>>());
+    assert!(all.len() > 30, "{}", all.len());
+    let (mut paged, mut after) = (Vec::new(), 0);
+    loop {
+        let page = reads.history(&task, after, 7, true).unwrap();
+        paged.extend(page.records.iter().map(|it| it.seq));
+        match page.next_cursor {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    assert_eq!(paged, all);
+    let entry = entry_json(&reads.history(&task, 0, 1, true).unwrap().records[0]).unwrap();
+    assert_eq!((entry["seq"].as_u64(), entry["hash"].as_str().unwrap().len()), (Some(all[0]), 64));
+    assert!(entry.get("redacted").is_none());
+}
+
+#[test]
+fn renewals_of_leases_are_shown_to_those_who_ask() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    let reads = runtime.reads().unwrap();
+    let bo = Actor::new("bo", ActorKind::Agent).with_roles(["coder"]);
+    plant(&runtime, "coding.agent/bo", "STARTING", json!({ "role": "coder", "registered": true }));
+    let agent = key("coding.agent/bo");
+    let law = runtime.law();
+    let slot = law.newest(&agent.lifecycle).unwrap().slots[0].name.clone();
+    let plant = trackside_engine::command::Plant {
+        leases: vec![(slot.clone(), Name::new("bo"))],
+        ..trackside_engine::command::Plant::new(agent.clone())
+    };
+    accepted(&runtime, Command::new(owner(), Ask::Plant(plant)));
+    let fence = entity(&runtime, "coding.agent/bo").lease(&slot).unwrap().fence;
+    for _ in 0..5 {
+        wait(&runtime, 1);
+        let ask = Ask::Heartbeat { entity: agent.clone(), slot: slot.clone(), fence: Some(fence) };
+        accepted(&runtime, Command::new(bo.clone(), ask));
+    }
+    let kinds = |all: bool| -> Vec<&'static str> {
+        let found = reads.history(&agent, 0, 200, all).unwrap().records;
+        found.iter().map(|it| it.entry().unwrap().event.kind()).collect()
+    };
+    let renewed = |all| kinds(all).iter().filter(|it| **it == "LEASE_RENEWED").count();
+    assert_eq!((renewed(true), renewed(false)), (5, 0));
+    assert_eq!(kinds(true).len(), kinds(false).len() + 5);
+}
+
+#[test]
+fn what_was_dropped_is_told_as_dropped() {
+    let runtime = Runtime::start(Arc::new(Memory::new()), &[pack("research")], manual()).unwrap();
+    let reads = runtime.reads().unwrap();
+    plant(&runtime, "research.hypothesis/H-1", "DISCARDED", json!({ "summary": "Secret", "session": "S-1" }));
+    let hypothesis = key("research.hypothesis/H-1");
+    let planted = entity(&runtime, "research.hypothesis/H-1").seq;
+    wait(&runtime, 2 * 60 * 60);
+    assert_eq!(entity(&runtime, "research.hypothesis/H-1").state, *"DELETED");
+    while runtime.lag() > 0 {
+        std::thread::yield_now();
+    }
+    let history = reads.history(&hypothesis, 0, 50, true).unwrap();
+    let first = entry_json(&history.records[0]).unwrap();
+    assert_eq!(first["redacted"], true);
+    assert!(!first.to_string().contains("Secret"), "{first}");
+    let past = reads.entity_at(&hypothesis, planted).unwrap();
+    assert!(past.redacted && past.entity.fields.get("summary").is_none());
+}
