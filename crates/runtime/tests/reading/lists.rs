@@ -195,7 +195,12 @@ fn mistakes_are_told_with_what_was_meant() {
 #[test]
 fn nobody_sees_what_they_may_not_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/constructs");
-    let runtime = Runtime::start(Arc::new(Memory::new()), &[pack_in(&folder)], manual()).unwrap();
+    let runtime = Runtime::start(
+        Arc::new(Memory::new()),
+        &[trackside_runtime::PackSource::read(&folder).unwrap()],
+        manual(),
+    )
+    .unwrap();
     let reads = runtime.reads().unwrap();
     for n in 0..40 {
         plant(&runtime, &format!("constructs.ticket/K-{n:02}"), "open", json!({ "secret": n % 4 != 0 }));

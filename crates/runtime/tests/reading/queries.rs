@@ -17,7 +17,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::NamedAnswer;
-use trackside_runtime::{Clock, Options, Runtime};
+use trackside_runtime::{Clock, Options, PackSource, Runtime};
 use trackside_store::memory::Memory;
 use trackside_store::{Batch, Chain, Definition, Store};
 
@@ -81,7 +81,7 @@ fn compare(folder: &str) {
     if std::env::var_os("TRACKSIDE_ALL_SCENARIOS").is_none() {
         worlds.truncate(TAKEN);
     }
-    let source = pack_in(&folder);
+    let source = PackSource::read(&folder).unwrap();
     let installed = Memory::new();
     Runtime::start(Arc::new(installed.clone()), std::slice::from_ref(&source), manual()).unwrap().stop();
     let definitions = installed.reader().unwrap().definitions().unwrap();
