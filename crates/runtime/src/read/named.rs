@@ -118,13 +118,16 @@ impl Reads {
     }
 }
 
+/// What it is ordered by, and the entity.
+type Row = (Vec<Value>, Arc<Entity>);
+
 /// Those that are in the answer, with what they are ordered by.
 fn passed(
     glance: &mut Glance<'_>,
     plan: &Plan<'_>,
     actor: &Actor,
     entities: Vec<Arc<Entity>>,
-) -> Result<Vec<(Vec<Value>, Arc<Entity>)>, ReadError> {
+) -> Result<Vec<Row>, ReadError> {
     let rows = glance.ask(|law, view, now| {
         let asking = Asking { law, view, actor, shown: true, now };
         let rows = entities.iter().map(|it| match asking.row(plan.query, &plan.params, it) {
