@@ -35,8 +35,8 @@ impl<K: Hash + Eq, V> Index<K, V> {
     }
 
     /// Keeps what is wanted. What is looked at first is not said, so `wanted` may not decide by order what matters.
-    pub fn retain(&mut self, mut wanted: impl FnMut(&K, &V) -> bool) {
-        self.0.retain(|key, value| wanted(key, value));
+    pub fn retain(&mut self, wanted: impl FnMut(&K, &mut V) -> bool) {
+        self.0.retain(wanted);
     }
 
     pub fn len(&self) -> usize {

@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     committed: AtomicU64,
     /// The last entry that is in the projections.
     written: AtomicU64,
+    /// The committer has nothing to do.
+    idle: AtomicBool,
     /// A commit failed: what was decided since is dropped.
     broken: AtomicBool,
     pub figures: Figures,
@@ -82,6 +84,7 @@ impl Shared {
             feed,
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            idle: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             figures: Figures::default(),
             trouble: Mutex::default(),
@@ -152,6 +155,15 @@ impl Shared {
     /// How many entries the projections are behind.
     pub fn lag(&self) -> u64 {
         self.committed().saturating_sub(self.written())
+    }
+
+    /// Whether the committer waits for something to commit.
+    pub fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Acquire)
+    }
+
+    pub fn set_idle(&self, idle: bool) {
+        self.idle.store(idle, Ordering::Release);
     }
 
     pub fn is_broken(&self) -> bool {

@@ -180,6 +180,8 @@ pub trait Reader: Send {
     fn project(&mut self) -> Result<Option<Project>, StoreError>;
     fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError>;
     fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError>;
+    /// All groups of an entity that anybody is or was in, by name.
+    fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError>;
     fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError>;
     fn ranking(&mut self, key: &RankingKey) -> Result<As<Ranking>, StoreError>;
     fn same(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError>;

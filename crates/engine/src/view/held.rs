@@ -8,11 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Held<T> {
     value: T,
     used: AtomicBool,
+    /// Everything that belongs to it is here, too.
+    pub whole: bool,
 }
 
 impl<T> Held<T> {
     pub fn new(value: T) -> Self {
-        Self { value, used: AtomicBool::new(true) }
+        Self { value, used: AtomicBool::new(true), whole: false }
+    }
+
+    pub fn whole(value: T) -> Self {
+        Self { whole: true, ..Self::new(value) }
     }
 
     /// The value, noting that it was used.
@@ -42,7 +48,7 @@ impl<T> DerefMut for Held<T> {
 
 impl<T: Clone> Clone for Held<T> {
     fn clone(&self) -> Self {
-        Self::new(self.value.clone())
+        Self { whole: self.whole, ..Self::new(self.value.clone()) }
     }
 }
 

@@ -23,6 +23,21 @@ impl View {
         self.entities.insert(entity.key.clone(), Held::new(entity));
     }
 
+    /// The same with all groups of it that are not empty.
+    pub fn load_whole(&mut self, entity: Arc<Entity>, groups: impl IntoIterator<Item = (Name, Group)>) {
+        for (name, group) in groups {
+            self.groups.insert(GroupKey { of: entity.key.clone(), name }, Held::new(group));
+        }
+        self.entities.insert(entity.key.clone(), Held::whole(entity));
+    }
+
+    /// Notes that groups of an entity which are not here are empty.
+    pub fn mark_whole(&mut self, key: &EntityKey) {
+        if let Some(held) = self.entities.get_mut(key) {
+            held.whole = true;
+        }
+    }
+
     /// Notes that an entity was looked for and is not there.
     pub fn mark_absent(&mut self, key: EntityKey) {
         self.absent.insert(key, ());
@@ -93,6 +108,12 @@ impl View {
         }
     }
 
+    /// Whether it is known what came of a key, be it nothing.
+    pub fn knows_key(&self, actor: &Name, key: &Name) -> bool {
+        let both = (actor.clone(), key.clone());
+        self.keys.get(&both).is_some() || self.unused.get(&both).is_some()
+    }
+
     /// Forgets what was looked for and not found: it may come to be elsewhere.
     pub fn forget_absent(&mut self) {
         self.absent = Default::default();
@@ -109,8 +130,8 @@ impl View {
         self.sames.remove(&(lifecycle.clone(), value.clone()));
     }
 
-    /// Lets go of entities and groups that nobody used since the last time and that have not moved since the
-    /// entry `written`, until at most `most` entities are left. What is not written must stay.
+    /// Lets go of entities that nobody used since the last time and that have not moved since the entry `written`,
+    /// until at most `most` are left, and of their groups. What is not written must stay.
     pub fn evict(&mut self, most: usize, written: u64) {
         let mut over = self.entities.len().saturating_sub(most);
         if over == 0 {
@@ -121,18 +142,22 @@ impl View {
             over -= usize::from(!stays);
             stays
         });
+        let entities = &self.entities;
+        self.groups.retain(|key, _| entities.get(&key.of).is_some());
     }
 
-    /// The same for groups, of which those in `moving` must stay.
-    pub fn evict_groups(&mut self, most: usize, moving: impl Fn(&GroupKey) -> bool) {
-        let mut over = self.groups.len().saturating_sub(most);
-        if over == 0 {
+    /// Lets go of the members of groups that nobody asked about since the last time, where there are more than `most`
+    /// groups; how many they are stays known.
+    pub fn evict_members(&mut self, most: usize) {
+        if self.groups.len() <= most {
             return;
         }
-        self.groups.retain(|key, it| {
-            let stays = over == 0 || moving(key) || it.was_used();
-            over -= usize::from(!stays);
-            stays
+        self.groups.retain(|_, it| {
+            if it.listed && !it.members.is_empty() && !it.was_used() {
+                it.listed = false;
+                it.members = BTreeMap::new();
+            }
+            true
         });
     }
 

@@ -141,7 +141,7 @@ impl View {
     pub fn group(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
             Some(held) => Found::Here(held.used()),
-            None if self.partial => self.missing(Need::Counts(key.clone())),
+            None if self.partial && !self.is_whole(&key.of) => self.missing(Need::Counts(key.clone())),
             None => Found::Absent,
         }
     }
@@ -154,8 +154,8 @@ impl View {
     /// A group whose members are known.
     pub fn listed(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
-            Some(held) if held.listed || !self.partial => Found::Here(held.used()),
-            None if !self.partial => Found::Absent,
+            Some(held) if held.listed || !self.partial || held.counts.is_empty() => Found::Here(held.used()),
+            None if !self.partial || self.is_whole(&key.of) => Found::Absent,
             _ => self.missing(Need::Members(key.clone())),
         }
     }
@@ -188,6 +188,11 @@ impl View {
             }
             None => Found::Absent,
         }
+    }
+
+    /// Whether the groups of an entity that are not here are empty.
+    fn is_whole(&self, owner: &EntityKey) -> bool {
+        self.entities.get(owner).is_some_and(|it| it.whole)
     }
 
     fn missing<T>(&self, need: Need) -> Found<T> {
@@ -259,8 +264,13 @@ impl Ledger for View {
         // What nobody has asked for is not counted along: it is loaded with this when somebody does.
         let group = match self.groups.get_mut(&shift.group) {
             Some(group) => group,
-            None if self.partial => return,
-            None => self.groups.entry(shift.group.clone()),
+            None if self.partial && !self.entities.get(&shift.group.of).is_some_and(|it| it.whole) => return,
+            None => {
+                let group = self.groups.entry(shift.group.clone());
+                // It was empty, and is known from its first member on.
+                group.listed = self.partial;
+                group
+            }
         };
         group.shift(member, shift, at, !self.partial);
     }

@@ -46,6 +46,14 @@ impl Committing {
         }
     }
 
+    /// Waits for what comes next, and lets it be known that it waits.
+    pub fn idle<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.shared.set_idle(true);
+        let come = wait();
+        self.shared.set_idle(false);
+        come
+    }
+
     /// Tells of entries that are on disk already.
     pub fn publish(&self, turn: Turn) -> Option<Arc<Committed>> {
         let (committed, sayings) = turn.published();

@@ -1,17 +1,20 @@
 //! Decides commands against what is in memory, and brings into memory what they need.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Install, Plant};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::key::EntityKey;
+use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::refusal::{Refusal, Stage};
 use trackside_engine::view::{Group, Need, Project};
 use trackside_engine::{Decision, Law, View, apply, decide};
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::project::Was;
+use trackside_store::store::Counts;
 use trackside_store::{Definition, Reader, StoreError};
 
 use super::committer::Touched;
@@ -26,6 +29,8 @@ use crate::work::{Saying, Ticket, Work};
 const ROUNDS: u32 = 512;
 /// Most timers that one turn fires, so that callers are heard in between.
 const DUE: usize = 512;
+/// So many commands are worth a commit of their own, if nothing else is being committed.
+const WORTH_IT: usize = 16;
 /// A server that was away for longer than this was away for its callers too.
 const GAP: Span = Span(10_000);
 
@@ -182,7 +187,8 @@ impl Decider {
     }
 
     /// Fires what is due, then decides what is asked. `work` is only taken while the clock is not being moved.
-    pub fn turn(&mut self, work: &mut dyn Iterator<Item = Work>) -> Turn {
+    /// It ends early when there is enough for a commit and `is_awaited` says that the committer has nothing to do.
+    pub fn turn(&mut self, work: &mut dyn Iterator<Item = Work>, is_awaited: &dyn Fn() -> bool) -> Turn {
         self.look_at_the_clock();
         self.fire_due();
         if self.advance.is_none() {
@@ -190,6 +196,9 @@ impl Decider {
                 self.take(work);
                 if self.advance.is_some() || self.stopped {
                     self.fire_due();
+                    break;
+                }
+                if self.turn.commands >= WORTH_IT && is_awaited() {
                     break;
                 }
             }
@@ -430,6 +439,7 @@ impl Decider {
 
     /// Decides, loading what is missing.
     pub(super) fn decide(&mut self, command: &Command) -> Result<Decision, StoreError> {
+        self.fetch(command)?;
         for _ in 0..ROUNDS {
             match decide(&self.law, &self.view, command, self.now) {
                 Decision::Needs(needs) if !needs.is_empty() => {
@@ -459,9 +469,29 @@ impl Decider {
         let before = self.view.get(&entry.entity);
         let was = before.filter(|_| entry.event.changes().is_some()).map(Was::of);
         self.turn.befores.push(Before { prev: before.map_or(0, |it| it.seq), was });
+        let born = before.is_none();
         self.timers.before(before, entry);
         apply(&mut self.view, entry);
         self.timers.after(self.view.get(&entry.entity), entry);
+        if born {
+            self.welcome(&entry.entity);
+        }
+    }
+
+    /// A new entity has empty groups, unless others referred to it before it was there.
+    fn welcome(&mut self, key: &EntityKey) {
+        let Some(life) = self.law.newest(&key.lifecycle).filter(|_| self.view.get(key).is_some()) else {
+            return;
+        };
+        let awaited = life
+            .inverses
+            .iter()
+            .any(|it| self.tail.moves(&GroupKey { of: key.clone(), name: it.name.clone() }));
+        // What cannot be read now is read when somebody asks.
+        let empty = life.inverses.is_empty() || self.reader.groups(key).is_ok_and(|it| it.value.is_empty());
+        if empty && !awaited {
+            self.view.mark_whole(key);
+        }
     }
 
     /// Takes over an entry that is in the journal already.
@@ -479,7 +509,7 @@ impl Decider {
                     return Ok(());
                 }
                 match self.reader.entity(&key)? {
-                    Some(entity) => self.view.load(entity),
+                    Some(entity) => self.load_whole(entity)?,
                     None => self.view.mark_absent(key),
                 }
             }
@@ -528,6 +558,51 @@ impl Decider {
         Ok(())
     }
 
+    /// An entity with how many there are in each of its groups, so that nobody need ask for those one by one.
+    fn load_whole(&mut self, entity: Arc<Entity>) -> Result<(), StoreError> {
+        // Others may refer to it by a later version than the one it lives by.
+        let own = self.law.definition(&entity.key.lifecycle, entity.definition);
+        let newest = self.law.newest(&entity.key.lifecycle);
+        let names: BTreeSet<&Name> =
+            own.into_iter().chain(newest).flat_map(|it| &it.inverses).map(|it| &it.name).collect();
+        if names.is_empty() {
+            self.view.load_whole(entity, []);
+            return Ok(());
+        }
+        let found = self.reader.groups(&entity.key)?;
+        let mut groups: Vec<(Name, Group)> = Vec::new();
+        for (name, Counts { by_state, moved_at }) in found.value {
+            groups.push((name, Group { counts: by_state, moved_at, ..Group::default() }));
+        }
+        for name in names {
+            let key = GroupKey { of: entity.key.clone(), name: name.clone() };
+            if self.tail.moves(&key) {
+                if !groups.iter().any(|(it, _)| it == name) {
+                    groups.push((name.clone(), Group::default()));
+                }
+                if let Some((_, group)) = groups.iter_mut().find(|(it, _)| it == name) {
+                    self.tail.catch_up_group(&key, group, found.position);
+                }
+            }
+        }
+        self.view.load_whole(entity, groups);
+        Ok(())
+    }
+
+    /// Brings what a command speaks of into memory before it is decided, so that it need not be decided twice.
+    fn fetch(&mut self, command: &Command) -> Result<(), StoreError> {
+        if let Some(key) = command.entity() {
+            self.load(Need::Entity(key.clone()))?;
+        }
+        if let Some(key) = &command.idempotency_key {
+            let actor = &command.actor.id;
+            if !self.view.knows_key(actor, key) {
+                self.load(Need::Key { actor: actor.clone(), key: key.clone() })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Projections are written up to an entry: what is only there for them may go.
     pub fn written(&mut self, upto: u64) {
         if upto <= self.written {
@@ -536,8 +611,7 @@ impl Decider {
         self.written = upto;
         self.tail.written(upto, &mut self.view);
         self.view.evict(self.limits.entities, upto);
-        let tail = &self.tail;
-        self.view.evict_groups(self.limits.groups, |it| tail.moves(it));
+        self.view.evict_members(self.limits.groups);
     }
 }
 

@@ -49,7 +49,7 @@ impl Workers {
 /// Decides what waits.
 pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iterator<Item = Work>) -> Turn {
     decider.written(shared.written());
-    let turn = decider.turn(work);
+    let turn = decider.turn(work, &|| shared.is_idle());
     shared.figures.cached.store(decider.cached() as u64, Ordering::Relaxed);
     turn
 }

@@ -168,7 +168,7 @@ impl Deciding {
                     self.shared.set_trouble(None);
                     self.turns.send(ToCommitter::Publish(turn)).ok()?;
                     let mut decider = decider;
-                    let turn = decider.turn(&mut waiting.into_iter());
+                    let turn = decide(&self.shared, &mut decider, &mut waiting.into_iter());
                     self.turns.send(ToCommitter::Turn(turn)).ok()?;
                     return Some(decider);
                 }
@@ -211,7 +211,7 @@ fn commit(
         }
     };
     write(committing.publish(unpublished), flusher.as_ref());
-    while let Ok(message) = turns.recv() {
+    while let Ok(message) = committing.idle(|| turns.recv()) {
         match message {
             ToCommitter::Turn(turn) => write(committing.commit(turn), flusher.as_ref()),
             ToCommitter::Publish(turn) => write(committing.publish(turn), flusher.as_ref()),

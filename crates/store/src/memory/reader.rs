@@ -75,6 +75,13 @@ impl Reader for Looker {
         self.seen(|it| it.groups.get(group).map(|it| it.counts.clone()).unwrap_or_default())
     }
 
+    fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError> {
+        self.seen(|it| {
+            let own = it.groups.iter().filter(|(key, _)| key.of == *of);
+            own.map(|(key, group)| (key.name.clone(), group.counts.clone())).collect()
+        })
+    }
+
     fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
         self.seen(|all| {
             let Some(kin) = all.groups.get(group) else { return Members::default() };

@@ -55,6 +55,20 @@ impl Eyes<'_> {
         Ok(self.group(key)?.map(|(_, counts)| counts).unwrap_or_default())
     }
 
+    pub(super) fn groups(&mut self, of: &EntityKey) -> Result<Vec<(Name, Counts)>> {
+        let mut groups = Vec::new();
+        let Some(lifecycle) = self.names.find(self.connection, &of.lifecycle)? else { return Ok(groups) };
+        let sql = "SELECT name, counts, moved_at FROM \"group\" WHERE lifecycle = ?1 AND id = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query((lifecycle, of.id.as_str()))?;
+        while let Some(row) = rows.next()? {
+            let name = self.names.text(self.connection, row.get(0)?)?;
+            let moved_at = Some(Timestamp(row.get(2)?));
+            groups.push((name, Counts { by_state: counts(row.get_ref(1)?.as_str()?)?, moved_at }));
+        }
+        Ok(groups)
+    }
+
     pub(super) fn members(&mut self, key: &GroupKey) -> Result<Members> {
         let Some((group, Counts { moved_at, .. })) = self.group(key)? else { return Ok(Members::default()) };
         let sql = "SELECT entity.lifecycle, entity.id, entity.state FROM member \

@@ -155,6 +155,10 @@ impl Reader for Looker {
         self.ask_at("count a group", |eyes| eyes.counts(group))
     }
 
+    fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError> {
+        self.ask_at("count the groups of an entity", |eyes| eyes.groups(of))
+    }
+
     fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
         self.ask_at("read a group", |eyes| eyes.members(group))
     }
