@@ -29,6 +29,10 @@ mutants *args="--package trackside-engine":
     scripts/tool cargo-mutants 27.1.0
     cargo mutants --jobs 2 {{ args }}
 
+# Simulates every pack on a faulty store with crashes; `just sim seed=7` once, `just sim seconds=600` for so long.
+sim which="":
+    scripts/simulate {{ which }}
+
 # The documentation of the code.
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items

@@ -118,6 +118,20 @@ impl Catalog {
         law
     }
 
+    /// Of these, what a store knows.
+    #[cfg(feature = "simulation")]
+    pub fn among(&self, known: &[Definition]) -> Self {
+        let is_known = |it: &Definition| known.iter().any(|other| other.digest == it.digest);
+        let packs = self.packs.iter().filter(|(_, (_, it))| is_known(it));
+        Self { packs: packs.map(|(key, it)| (key.clone(), it.clone())).collect() }
+    }
+
+    /// The rows that keep them.
+    #[cfg(feature = "simulation")]
+    pub fn definitions(&self) -> Vec<Definition> {
+        self.packs.values().map(|(_, it)| Definition::clone(it)).collect()
+    }
+
     /// Takes packs in; those that were not known, and must be stored.
     pub fn take(&mut self, packs: &[PackSource]) -> Result<Vec<Definition>, CatalogError> {
         let mut new = Vec::new();

@@ -6,6 +6,7 @@ use tokio::sync::broadcast;
 use trackside_engine::event::Entry;
 
 use crate::answer::Failure;
+use crate::planted::{Bug, is_planted};
 use crate::shared::Shared;
 
 /// Commits that a follower may be behind before it must read the journal.
@@ -25,7 +26,8 @@ impl Feed {
     pub fn send(&self, entries: &[Arc<Vec<Entry>>]) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.as_ref().filter(|it| it.receiver_count() > 0) {
-            for entries in entries {
+            let told = entries.len() - usize::from(is_planted(Bug::FeedGap) && !entries.is_empty());
+            for entries in entries.iter().take(told) {
                 live.send(entries.clone()).ok();
             }
         }
@@ -75,7 +77,7 @@ impl Follower {
                     if entries.last().is_none_or(|it| it.seq <= self.after) {
                         continue;
                     }
-                    if first > self.after + 1 {
+                    if first > self.after + 1 && !is_planted(Bug::FeedGap) {
                         return self.from_journal();
                     }
                     let fresh: Vec<Entry> =

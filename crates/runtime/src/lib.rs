@@ -39,5 +39,5 @@ pub use shared::Figures;
 #[doc(hidden)]
 pub mod simulation {
     pub use crate::planted::{Bug, plant};
-    pub use crate::stepper::{Behind, Stepper, Turned};
+    pub use crate::stepper::{Behind, Packs, Stepper, Turned};
 }

@@ -8,13 +8,14 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
+use trackside_engine::Law;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::{Store, StoreError};
+use trackside_store::{Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
-use crate::catalog::{Catalog, PackSource};
+use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
 use crate::pipeline::{Committed, Committing, Decider, Flusher, Turn, Wiring, Workers, steps};
@@ -38,6 +39,27 @@ pub struct Stepper {
     behind: Behind,
 }
 
+/// Packs that are compiled once for many stores.
+#[derive(Clone, Debug, Default)]
+pub struct Packs(Catalog);
+
+impl Packs {
+    pub fn compile(packs: &[PackSource]) -> Result<Self, CatalogError> {
+        let mut catalog = Catalog::default();
+        catalog.take(packs)?;
+        Ok(Self(catalog))
+    }
+
+    pub fn law(&self) -> Arc<Law> {
+        Arc::new(self.0.law())
+    }
+
+    /// The rows that keep them.
+    pub fn definitions(&self) -> Vec<Definition> {
+        self.0.definitions()
+    }
+}
+
 /// What a turn was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turned {
@@ -45,6 +67,8 @@ pub struct Turned {
     pub taken: usize,
     /// How many entries were decided.
     pub entries: usize,
+    /// Whether there is something to commit.
+    pub to_commit: bool,
 }
 
 /// The committer and the flusher: they write while the decider reads, so others may move them too.
@@ -62,9 +86,9 @@ struct Writing {
 
 impl Stepper {
     /// Opens a store. What was committed and not written behind is known again.
-    pub fn open(store: Arc<dyn Store>, options: &Options) -> Result<Self, StartError> {
-        let law = Arc::new(Catalog::of(store.reader()?.definitions()?)?.law());
-        let shared = Arc::new(Shared::new(store, law, Feed::new()));
+    pub fn open(store: Arc<dyn Store>, packs: &Packs, options: &Options) -> Result<Self, StartError> {
+        let known = packs.0.among(&store.reader()?.definitions()?);
+        let shared = Arc::new(Shared::new(store, Arc::new(known.law()), Feed::new()));
         let wiring = options.wiring();
         let Workers { decider, unpublished, committer, flusher } =
             Workers::open(&shared, &wiring, &mut |_, _| {})?;
@@ -83,12 +107,10 @@ impl Stepper {
     }
 
     /// Takes packs into force.
-    pub fn install(&self, packs: &[PackSource]) -> Result<Pending<()>, StartError> {
-        let mut catalog = Catalog::of(self.shared.read(|it| it.definitions())?)?;
-        let new = catalog.take(packs)?;
-        let law = Arc::new(catalog.law());
+    pub fn install(&self, packs: &Packs) -> Result<Pending<()>, Failure> {
         let (ticket, pending) = oneshot::channel();
-        self.gateway.hand_in(Work::Law(law, new, ticket))?;
+        let (law, definitions) = (Arc::new(packs.0.law()), packs.0.definitions());
+        self.gateway.hand_in(Work::Law(law, definitions, ticket))?;
         Ok(Pending(pending))
     }
 
@@ -101,8 +123,10 @@ impl Stepper {
         let mut work = self.waiting.try_iter().inspect(|_| taken.set(taken.get() + 1)).take(most);
         let turn = steps::decide(&self.shared, &mut self.decider, &mut work);
         let entries = turn.entries.iter().map(|it| it.len()).sum();
+        let to_commit = !turn.is_empty();
+        drop(work);
         self.hand_over(turn);
-        Some(Turned { taken: taken.get(), entries })
+        Some(Turned { taken: taken.get(), entries, to_commit })
     }
 
     fn hand_over(&mut self, mut turn: Turn) {
@@ -182,9 +206,9 @@ impl Stepper {
         self.decider.now()
     }
 
-    /// Whether the manual clock is under way.
-    pub fn is_advancing(&self) -> bool {
-        self.decider.is_advancing()
+    /// Where the manual clock is going, while it is under way.
+    pub fn advancing_to(&self) -> Option<Timestamp> {
+        self.decider.advancing_to()
     }
 
     /// The last entry that is on disk and known.

@@ -39,6 +39,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
     ("bench-explore", &["trackside-engine", "trackside-explore", "trackside-lifecycle"]),
     ("trackside-powercut", &[]),
+    (
+        "trackside-simulation",
+        &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -35,6 +35,7 @@ pub(crate) fn asked(command: &Command) -> String {
             format!("correct {entity} to {}{}", to.as_deref().unwrap_or("where it is"), shown(fields))
         }
         Ask::Inspect { entity } => format!("inspect {entity}"),
+        Ask::Mend { entity, .. } => format!("mend {entity}"),
         Ask::Plant(plant) => format!("plant {}", plant.entity),
         Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),

@@ -9,7 +9,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::refusal::{Refusal, Stage};
-use trackside_engine::view::{Group, Need, Project};
+use trackside_engine::view::{Found, Group, Need, Project};
 use trackside_engine::{Decision, Law, View, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
@@ -23,6 +23,7 @@ use super::tail::Tail;
 use super::timers::Timers;
 use crate::answer::{Accepted, Answer, Failure, Outcome};
 use crate::clock::Clock;
+use crate::planted::{Bug, is_planted};
 use crate::work::{Saying, Ticket, Work};
 
 /// How often a decision may ask for more before it is turned down.
@@ -140,6 +141,14 @@ impl Decider {
         }
     }
 
+    /// Goes on in place of one whose decisions were not committed: with its sense of time, and with the move of the
+    /// clock that somebody waits for.
+    pub fn succeed(&mut self, failed: &mut Self) {
+        self.looked = failed.looked;
+        self.view.resumed_at = failed.view.resumed_at;
+        self.advance = failed.advance.take();
+    }
+
     /// Looks at every entity this often, from now on.
     pub fn sweep_every(&mut self, every: Option<Span>) {
         self.sweep = Sweep::every(every, self.now);
@@ -166,6 +175,12 @@ impl Decider {
     /// Whether it is moving the manual clock and must be turned again.
     pub fn is_advancing(&self) -> bool {
         self.advance.is_some()
+    }
+
+    /// Where the manual clock is going.
+    #[cfg(feature = "simulation")]
+    pub fn advancing_to(&self) -> Option<Timestamp> {
+        self.advance.as_ref().map(|it| it.to)
     }
 
     /// Whether it was told that nothing more will come.
@@ -214,11 +229,14 @@ impl Decider {
             self.resumed(now);
         }
         self.looked = now;
-        self.now = self.now.max(now);
+        self.now = if is_planted(Bug::TimeGoesBack) { now } else { self.now.max(now) };
     }
 
     /// The server was away until now: whoever held something gets a full period to come back.
     pub fn resumed(&mut self, now: Timestamp) {
+        if is_planted(Bug::NoGrace) {
+            return;
+        }
         self.view.resumed_at = Some(now);
     }
 
@@ -362,7 +380,7 @@ impl Decider {
                 Decision::Replayed { .. } | Decision::Needs(_) => {}
             }
         }
-        if refused {
+        if refused && !is_planted(Bug::HalfOfAll) {
             return Ok(answers);
         }
         commands.iter().map(|it| self.answer(it)).collect()
@@ -459,7 +477,7 @@ impl Decider {
             self.follow(entry);
         }
         let entries = Arc::new(entries);
-        self.tail.push(entries.clone());
+        self.tail.push(entries.clone(), &mut self.view);
         self.turn.entries.push(entries.clone());
         entries
     }
@@ -468,7 +486,10 @@ impl Decider {
     fn follow(&mut self, entry: &Entry) {
         let before = self.view.get(&entry.entity);
         let was = before.filter(|_| entry.event.changes().is_some()).map(Was::of);
-        self.turn.befores.push(Before { prev: before.map_or(0, |it| it.seq), was });
+        self.turn.befores.push(Before {
+            prev: if is_planted(Bug::NoTrail) { 0 } else { before.map_or(0, |it| it.seq) },
+            was,
+        });
         let born = before.is_none();
         self.timers.before(before, entry);
         apply(&mut self.view, entry);
@@ -547,6 +568,12 @@ impl Decider {
                 self.view.load_ranking(key, ranking);
             }
             Need::Same { lifecycle, value } => {
+                // What was decided since it was written is known here.
+                let is_known = self.view.same(&lifecycle, &value) != Found::Unknown;
+                self.view.missed();
+                if is_known {
+                    return Ok(());
+                }
                 let holder = self.reader.same(&lifecycle, &value)?;
                 self.view.load_same(lifecycle, value, holder);
             }
@@ -610,7 +637,8 @@ impl Decider {
         }
         self.written = upto;
         self.tail.written(upto, &mut self.view);
-        self.view.evict(self.limits.entities, upto);
+        let clean = if is_planted(Bug::UnwrittenEvicted) { u64::MAX } else { upto };
+        self.view.evict(self.limits.entities, clean);
         self.view.evict_members(self.limits.groups);
     }
 }

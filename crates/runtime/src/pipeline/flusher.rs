@@ -26,6 +26,8 @@ pub(crate) struct Flusher {
     next: ProjectionBuilder,
     /// Built and not yet written: it is tried again until it is.
     stuck: Option<Box<trackside_store::Projection>>,
+    /// Whether it was tried already, and there was an error.
+    failed: bool,
     written: u64,
     at: Timestamp,
     keys_last: Span,
@@ -44,7 +46,7 @@ impl Flusher {
         let written = projector.position()?;
         let next = ProjectionBuilder::new(written);
         let at = Timestamp(0);
-        Ok(Self { projector, next, stuck: None, written, at, keys_last, to_drop: Vec::new() })
+        Ok(Self { projector, next, stuck: None, failed: false, written, at, keys_last, to_drop: Vec::new() })
     }
 
     /// The entry up to which everything is written.
@@ -92,9 +94,13 @@ impl Flusher {
             self.stuck = Some(Box::new(full.build()));
         }
         if let Some(projection) = &self.stuck {
-            self.projector.project(projection)?;
+            let again = std::mem::replace(&mut self.failed, true);
+            // What failed may have been written all the same.
+            if !again || self.projector.position()? < projection.position {
+                self.projector.project(projection)?;
+            }
             self.written = projection.position;
-            self.stuck = None;
+            (self.stuck, self.failed) = (None, false);
         }
         Ok(self.written)
     }

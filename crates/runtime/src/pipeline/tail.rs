@@ -9,6 +9,8 @@ use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::{Ranking, RankingKey};
 use trackside_engine::view::{Group, View};
 
+use crate::planted::{Bug, is_planted};
+
 /// What a reader of the projections does not see yet.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
@@ -19,7 +21,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    pub fn push(&mut self, entries: Arc<Vec<Entry>>) {
+    pub fn push(&mut self, entries: Arc<Vec<Entry>>, view: &mut View) {
+        if is_planted(Bug::KeyLetGo) {
+            let keys = entries.iter().filter_map(|it| it.key.as_ref());
+            keys.for_each(|it| view.forget_key(&it.by, &it.key));
+        }
         for group in moved(&entries) {
             match self.groups.get_mut(group) {
                 Some(count) => *count += 1,
@@ -65,7 +71,7 @@ impl Tail {
 
     /// Moves a group that was read at `position` to where the view is.
     pub fn catch_up_group(&self, key: &GroupKey, group: &mut Group, position: u64) {
-        if !self.moves(key) {
+        if !self.moves(key) || is_planted(Bug::GroupAsWritten) {
             return;
         }
         for entry in self.after(position) {
@@ -80,6 +86,9 @@ impl Tail {
 
     /// The same for a ranking.
     pub fn catch_up_ranking(&self, key: &RankingKey, ranking: &mut Ranking, position: u64) {
+        if is_planted(Bug::RankingAsWritten) {
+            return;
+        }
         for entry in self.after(position) {
             for change in entry.reranked.iter().filter(|it| it.ranking() == *key) {
                 ranking.change(change);

@@ -12,6 +12,7 @@ use trackside_store::store::DueAt;
 use trackside_store::{Reader, StoreError};
 
 use super::tail::Tail;
+use crate::planted::{Bug, is_planted};
 
 /// Timers in due order.
 ///
@@ -74,6 +75,11 @@ impl Timers {
         reader: &mut dyn Reader,
     ) -> Result<Option<DueAt>, StoreError> {
         loop {
+            if is_planted(Bug::TimersUnordered)
+                && let Some(last) = self.near.iter().rfind(|it| it.due <= now)
+            {
+                return Ok(Some(last.clone()));
+            }
             if let Some(first) = self.near.first().filter(|it| it.due <= now) {
                 return Ok(Some(first.clone()));
             }
@@ -99,7 +105,9 @@ impl Timers {
     fn fetch(&mut self, view: &View, tail: &Tail, reader: &mut dyn Reader) -> Result<(), StoreError> {
         let from = self.horizon;
         let mut after = (from.0 > i64::MIN).then(|| last_at(from));
-        loop {
+        // Kept apart until all are there: what is due before them may still be missing.
+        let mut rows = BTreeSet::new();
+        let horizon = loop {
             let found = reader.timers(after.as_ref(), self.fetch)?;
             let all = found.value.len() < self.fetch;
             let last = found.value.last().cloned();
@@ -107,7 +115,7 @@ impl Timers {
                 // What moved since is in the view, and what the store says of it is old.
                 let moved = view.get(&row.entity).is_some_and(|it| it.seq > found.position);
                 if !moved {
-                    self.near.insert(row);
+                    rows.insert(row);
                 }
             }
             match last {
@@ -115,20 +123,16 @@ impl Timers {
                     // A moment is fetched whole: the horizon says that nothing at or before it is missing.
                     let complete = Timestamp(last.due.0.saturating_sub(1));
                     if complete > from {
-                        self.near.retain(|it| it.due <= complete);
-                        self.horizon = complete;
-                        break;
+                        break complete;
                     }
                     after = Some(last);
                 }
-                _ => {
-                    self.horizon = Timestamp(i64::MAX);
-                    break;
-                }
+                _ => break Timestamp(i64::MAX),
             }
-        }
-        let horizon = self.horizon;
-        for key in tail.entities() {
+        };
+        self.horizon = horizon;
+        self.near.extend(rows.into_iter().filter(|it| it.due <= horizon));
+        for key in tail.entities().filter(|_| !is_planted(Bug::TimerUnheard)) {
             let Some(entity) = view.get(key) else { continue };
             for (name, timer) in &entity.timers {
                 if let Some(due) = timer.due.filter(|it| *it > from && *it <= horizon) {

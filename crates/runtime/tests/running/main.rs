@@ -9,5 +9,6 @@
 )]
 
 mod commands;
+mod failures;
 mod ground;
 mod restarts;

@@ -1,0 +1,166 @@
+//! Those who ask, and what becomes of their requests on the way.
+
+use std::sync::Arc;
+
+use trackside_engine::command::Command;
+use trackside_engine::entity::Entity;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::{Group, View};
+use trackside_lifecycle::time::Timestamp;
+use trackside_runtime::simulation::{Packs, Stepper};
+use trackside_runtime::{Answer, Failure, Pending};
+
+use crate::telling;
+
+/// What somebody wants.
+#[derive(Clone, Debug)]
+pub(crate) enum Wish {
+    Command(Command),
+    All(Vec<Command>),
+    Look(Question),
+    Install(Packs),
+    Advance(Timestamp),
+}
+
+/// A question about how things are.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub entity: EntityKey,
+    pub group: Option<GroupKey>,
+    pub members: bool,
+    pub ranking: Option<RankingKey>,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    entity: Option<Entity>,
+    group: Group,
+    ranking: Ranking,
+}
+
+impl Question {
+    pub fn ask(&self, view: &View) -> Seen {
+        let mut group = match &self.group {
+            Some(key) if self.members => view.listed(key).here().cloned().unwrap_or_default(),
+            Some(key) => view.group(key).here().cloned().unwrap_or_default(),
+            None => Group::default(),
+        };
+        if !self.members {
+            group.members = Default::default();
+        }
+        group.listed = false;
+        let ranking = self.ranking.as_ref().and_then(|it| view.ranking(it).here().cloned());
+        Seen {
+            entity: view.entity(&self.entity).here().cloned(),
+            group,
+            ranking: ranking.unwrap_or_default(),
+        }
+    }
+}
+
+impl Wish {
+    /// Whether asking twice has one effect.
+    pub fn can_be_repeated(&self) -> bool {
+        match self {
+            Self::Command(command) => command.idempotency_key.is_some(),
+            Self::All(commands) => commands.iter().all(|it| it.idempotency_key.is_some()),
+            Self::Look(_) | Self::Install(_) | Self::Advance(_) => true,
+        }
+    }
+
+    pub fn told(&self) -> String {
+        match self {
+            Self::Command(command) => telling::asked(command),
+            Self::All(commands) => {
+                commands.iter().map(telling::asked).collect::<Vec<_>>().join("; together with ")
+            }
+            Self::Look(question) => format!("how is {}?", question.entity),
+            Self::Install(_) => "install the pack".to_owned(),
+            Self::Advance(to) => format!("move the clock to {to}"),
+        }
+    }
+
+    /// Hands it in.
+    pub fn submit(&self, stepper: &Stepper) -> Result<Promise, Failure> {
+        let gateway = stepper.gateway();
+        Ok(match self {
+            Self::Command(command) => Promise::One(gateway.submit(command.clone())?),
+            Self::All(commands) => Promise::All(gateway.submit_atomic(commands.clone())?),
+            Self::Look(question) => {
+                let question = question.clone();
+                Promise::Seen(gateway.look(move |_, view, _| question.ask(view))?)
+            }
+            Self::Install(packs) => Promise::Done(stepper.install(packs)?),
+            Self::Advance(to) => Promise::Time(gateway.advance(*to)?),
+        })
+    }
+}
+
+/// An answer that is on its way.
+#[derive(Debug)]
+pub(crate) enum Promise {
+    One(Pending),
+    All(Pending<Vec<Answer>>),
+    Seen(Pending<Seen>),
+    Done(Pending<()>),
+    Time(Pending<Timestamp>),
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    One(Answer),
+    All(Vec<Answer>),
+    Seen(Box<Seen>),
+    Done,
+    Time(Timestamp),
+    /// One or another: nobody is told this.
+    Unsure,
+}
+
+impl Promise {
+    pub fn take(&mut self) -> Option<Result<Said, Failure>> {
+        Some(match self {
+            Self::One(it) => it.try_take()?.map(Said::One),
+            Self::All(it) => it.try_take()?.map(Said::All),
+            Self::Seen(it) => it.try_take()?.map(|it| Said::Seen(Box::new(it))),
+            Self::Done(it) => it.try_take()?.map(|()| Said::Done),
+            Self::Time(it) => it.try_take()?.map(Said::Time),
+        })
+    }
+}
+
+/// A request that was handed in, and is in the queue or decided.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// Which request.
+    pub request: usize,
+    pub promise: Promise,
+    /// The caller will not hear the answer.
+    pub deaf: bool,
+}
+
+/// Somebody's request through all its attempts.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub wish: Arc<Wish>,
+    pub attempts: usize,
+    /// It was answered, or its caller has given up.
+    pub over: bool,
+    pub answered: bool,
+}
+
+pub(crate) fn alike(one: &Answer, other: &Answer) -> bool {
+    match (one, other) {
+        (Answer::Accepted(a), Answer::Accepted(b)) => {
+            (&a.entries, a.root, &a.ignored, &a.entity) == (&b.entries, b.root, &b.ignored, &b.entity)
+        }
+        (Answer::Refused(a), Answer::Refused(b)) => a == b,
+        (Answer::Replayed { first: a, entries: b, root: c }, Answer::Replayed { first, entries, root }) => {
+            (a, b, c) == (first, entries, root)
+        }
+        _ => false,
+    }
+}

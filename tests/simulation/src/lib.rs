@@ -1,0 +1,73 @@
+//! Everything that can go wrong, in an order that a number decides: the same number, the same story.
+//!
+//! The workers of the runtime are driven step by step on a store that fails, with a clock that jumps, callers
+//! whose requests are lost, come late or come twice, and crashes in between. A model that knows nothing of
+//! caches, projections or commits is told what was asked in which turn, and must come to the same journal and
+//! the same answers.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a simulation stops at the first surprise; what makes requests is shared with the walks of the engine"
+)]
+
+mod callers;
+mod disk;
+mod final_checks;
+mod followers;
+mod meddling;
+mod model;
+mod run;
+mod story;
+
+#[path = "../../../crates/engine/tests/walks/asking.rs"]
+mod asking;
+#[path = "../../../crates/engine/tests/walks/broken.rs"]
+mod broken;
+#[path = "../../../crates/engine/tests/walks/cast.rs"]
+mod cast;
+#[path = "../../../crates/engine/tests/walks/counts.rs"]
+mod counts;
+#[path = "../../../crates/engine/tests/walks/dice.rs"]
+mod dice;
+#[path = "../../../crates/engine/tests/walks/effects.rs"]
+mod effects;
+#[path = "../../../crates/engine/tests/walks/findings.rs"]
+mod findings;
+#[path = "../../../crates/engine/tests/folder/mod.rs"]
+mod folder;
+#[path = "../../../crates/engine/tests/walks/hints.rs"]
+mod hints;
+#[path = "../../../crates/engine/tests/walks/holds.rs"]
+mod holds;
+#[path = "../../../crates/engine/tests/walks/ids.rs"]
+mod ids;
+#[path = "../../../crates/engine/tests/walks/leases.rs"]
+mod leases;
+#[path = "../../../crates/engine/tests/walks/openings.rs"]
+mod openings;
+#[path = "../../../crates/engine/tests/walks/orders.rs"]
+mod orders;
+#[path = "../../../crates/engine/tests/walks/packs.rs"]
+mod packs;
+#[path = "../../../crates/engine/tests/walks/setup.rs"]
+mod setup;
+#[path = "../../../crates/engine/tests/walks/steps.rs"]
+mod steps;
+#[path = "../../../crates/engine/tests/walks/telling.rs"]
+mod telling;
+#[path = "../../../crates/engine/tests/walks/values.rs"]
+mod values;
+#[path = "../../../crates/engine/tests/walks/who.rs"]
+mod who;
+
+pub use meddling::DiskBug;
+pub use run::{Failed, Figures, Scene, simulate};
+
+/// Every pack there is.
+pub fn packs() -> Vec<String> {
+    packs::names()
+}

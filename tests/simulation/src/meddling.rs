@@ -1,0 +1,224 @@
+//! A store in which others write while somebody reads, and which can be told to lie.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use trackside_engine::entity::Entity;
+use trackside_engine::event::KeyRecord;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::Project;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_runtime::simulation::Behind;
+use trackside_store::store::{As, Batch, Counts, DueAt, Head, Listing, Members, OpenEffectRow, Stays};
+use trackside_store::{
+    Chain, Definition, EntityRow, Journal, Memory, Projection, Projector, Reader, Record, Store, StoreError,
+};
+
+use crate::dice::Dice;
+
+/// A mistake of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskBug {
+    /// Commits are said to be there and are not, now and then.
+    CommitLost,
+    /// Half of a commit is there after it failed.
+    CommitHalved,
+    /// Idempotency keys are not written.
+    KeysUnwritten,
+    /// A clock that struck is written as if it had not: it strikes twice.
+    TimersUnchanged,
+    /// Now and then an entity that was touched is not written.
+    RowForgotten,
+    /// Groups are said to be older than they are, so that moves are counted twice.
+    GroupsOlder,
+}
+
+/// Who meddles.
+#[derive(Clone)]
+pub(crate) struct Meddler(Arc<Mutex<State>>);
+
+struct State {
+    dice: Dice,
+    behind: Option<Behind>,
+    /// How often somebody writes before a read, per hundred.
+    often: usize,
+    bug: Option<DiskBug>,
+    /// Timers as they were first written, for the bug about them.
+    rows: BTreeMap<EntityKey, EntityRow>,
+}
+
+impl Meddler {
+    pub fn new(seed: u64, often: usize, bug: Option<DiskBug>) -> Self {
+        let state = State { dice: Dice::new(seed), behind: None, often, bug, rows: BTreeMap::new() };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Whom it moves from here on.
+    pub fn move_now(&self, behind: Option<Behind>) {
+        self.0.lock().unwrap().behind = behind;
+    }
+
+    fn meddle(&self) {
+        let mut state = self.0.lock().unwrap();
+        let often = state.often;
+        if !state.dice.percent(often) {
+            return;
+        }
+        let many = 1 + state.dice.below(3);
+        let Some(behind) = state.behind.clone() else { return };
+        drop(state);
+        behind.flush(many).ok();
+    }
+
+    fn is_lying(&self, bug: DiskBug, percent: usize) -> bool {
+        let mut state = self.0.lock().unwrap();
+        state.bug == Some(bug) && state.dice.percent(percent)
+    }
+}
+
+/// A store with somebody who meddles.
+#[derive(Clone)]
+pub(crate) struct Meddled {
+    pub store: Memory,
+    pub meddler: Meddler,
+}
+
+impl Store for Meddled {
+    fn journal(&self) -> Result<Box<dyn Journal>, StoreError> {
+        Ok(Box::new(End { inner: self.store.journal()?, meddler: self.meddler.clone() }))
+    }
+
+    fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
+        Ok(Box::new(Writer { inner: self.store.projector()?, meddler: self.meddler.clone() }))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        Ok(Box::new(Looker { inner: self.store.reader()?, meddler: self.meddler.clone() }))
+    }
+}
+
+struct End {
+    inner: Box<dyn Journal>,
+    meddler: Meddler,
+}
+
+impl Journal for End {
+    fn head(&mut self) -> Result<Head, StoreError> {
+        self.inner.head()
+    }
+
+    fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        if self.meddler.is_lying(DiskBug::CommitLost, 20) {
+            return Ok(());
+        }
+        if batch.records.len() > 1 && self.meddler.is_lying(DiskBug::CommitHalved, 20) {
+            let half = batch.records.len() / 2;
+            let records = batch.records.iter().take(half).cloned().collect();
+            self.inner.append(&Batch { records, definitions: batch.definitions.clone() })?;
+            return Err(StoreError::io("appending", "half of it"));
+        }
+        self.inner.append(batch)
+    }
+
+    fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
+        self.inner.drop_payloads(seqs)
+    }
+}
+
+struct Writer {
+    inner: Box<dyn Projector>,
+    meddler: Meddler,
+}
+
+impl Projector for Writer {
+    fn position(&mut self) -> Result<u64, StoreError> {
+        self.inner.position()
+    }
+
+    fn project(&mut self, projection: &Projection) -> Result<(), StoreError> {
+        let mut projection = projection.clone();
+        if self.meddler.is_lying(DiskBug::KeysUnwritten, 100) {
+            projection.keys.clear();
+        }
+        if self.meddler.is_lying(DiskBug::RowForgotten, 20) {
+            projection.entities.pop();
+        }
+        if self.meddler.is_lying(DiskBug::TimersUnchanged, 100) {
+            let mut state = self.meddler.0.lock().unwrap();
+            for row in &mut projection.entities {
+                if let Some(old) = state.rows.get(&row.entity.key) {
+                    Arc::make_mut(&mut row.entity).timers.clone_from(&old.entity.timers);
+                } else {
+                    state.rows.insert(row.entity.key.clone(), row.clone());
+                }
+            }
+        }
+        self.inner.project(&projection)
+    }
+
+    fn expire_keys(&mut self, before: Timestamp, most: usize) -> Result<usize, StoreError> {
+        self.inner.expire_keys(before, most)
+    }
+
+    fn clear(&mut self) -> Result<(), StoreError> {
+        self.inner.clear()
+    }
+
+    fn tidy(&mut self) -> Result<bool, StoreError> {
+        self.inner.tidy()
+    }
+}
+
+struct Looker {
+    inner: Box<dyn Reader>,
+    meddler: Meddler,
+}
+
+/// Somebody may write, then it is read.
+macro_rules! looked_up {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $found:ty;)*) => {
+        $(fn $name(&mut self, $($argument: $kind),*) -> Result<$found, StoreError> {
+            self.meddler.meddle();
+            self.inner.$name($($argument),*)
+        })*
+    };
+}
+
+impl Reader for Looker {
+    looked_up! {
+        head() -> Head;
+        records(after: u64, most: usize) -> Vec<Record>;
+        record(seq: u64) -> Option<Record>;
+        trail(from: u64, most: usize) -> Vec<Record>;
+        base() -> Chain;
+        definitions() -> Vec<Definition>;
+        position() -> u64;
+        project() -> Option<Project>;
+        entity(key: &EntityKey) -> Option<Arc<Entity>>;
+        ranking(key: &RankingKey) -> As<Ranking>;
+        same(lifecycle: &Name, value: &Name) -> Option<EntityKey>;
+        key(actor: &Name, key: &Name) -> Option<(u64, KeyRecord)>;
+        timers(after: Option<&DueAt>, most: usize) -> As<Vec<DueAt>>;
+        list(listing: &Listing) -> As<Vec<Arc<Entity>>>;
+        states(lifecycle: &Name) -> As<BTreeMap<Name, u64>>;
+        stays(lifecycle: &Name) -> As<BTreeMap<Name, Stays>>;
+        notices(kinds: &[&str], after: u64, most: usize) -> Vec<u64>;
+        effects(after: u64, most: usize) -> As<Vec<OpenEffectRow>>;
+    }
+
+    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
+        self.meddler.meddle();
+        let mut found = self.inner.counts(group)?;
+        if self.meddler.is_lying(DiskBug::GroupsOlder, 100) {
+            found.position = 0;
+        }
+        Ok(found)
+    }
+
+    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
+        self.meddler.meddle();
+        self.inner.members(group)
+    }
+}

@@ -1,0 +1,394 @@
+//! What should have happened: one world in memory that sees everything, told what was asked in which turn.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command, Install, Plant};
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::{Found, Project};
+use trackside_engine::world::World;
+use trackside_engine::{Decision, apply, decide};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_runtime::simulation::Packs;
+use trackside_runtime::{Accepted, Answer};
+use trackside_store::{Chain, Definition, Record};
+
+use crate::broken::Broken;
+use crate::callers::{Said, Wish};
+use crate::effects::Effects;
+use crate::leases::Leases;
+
+/// Most timers that one turn fires.
+const DUE: usize = 512;
+
+/// A turn as it looks from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// What the clock said.
+    pub clock: Timestamp,
+    /// When the server last came back.
+    pub resumed_at: Option<Timestamp>,
+    pub wishes: Vec<Arc<Wish>>,
+    /// Something could not be read: what needed it may have been left undone.
+    pub read_failed: bool,
+    pub entries: usize,
+    /// Whether each of those who wished was told that it could not be done; empty if nobody was told anything.
+    pub failed: Vec<bool>,
+    /// The time after it, and whether the manual clock is still under way.
+    pub now: Timestamp,
+    pub advancing: bool,
+}
+
+/// What should be, and how far it has come.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub world: World,
+    chain: Chain,
+    /// Timers that came to nothing and do not come up again.
+    dropped: BTreeSet<(Timestamp, EntityKey, Name)>,
+    advance: Option<Timestamp>,
+    keys_last: Span,
+    leases: Leases,
+    effects: Effects,
+    pub timers: usize,
+    /// The answer to the present wish may be one or another.
+    unsure: bool,
+}
+
+/// The entries of a turn, those that are not explained yet.
+struct Written<'a> {
+    left: &'a [Entry],
+    read_failed: bool,
+    advancing: bool,
+}
+
+impl Written<'_> {
+    /// Whether these come next; then they are explained.
+    fn takes(&mut self, expected: &[Entry]) -> bool {
+        match self.left.split_at_checked(expected.len()) {
+            Some((first, rest)) if first == expected => {
+                self.left = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Model {
+    pub fn new(now: Timestamp, keys_last: Span) -> Self {
+        // A world without definitions founds nothing.
+        let world = World::new(Arc::default(), Project::default(), now);
+        Self {
+            world,
+            chain: Chain::default(),
+            dropped: BTreeSet::new(),
+            advance: None,
+            keys_last,
+            leases: Leases::default(),
+            effects: Effects::default(),
+            timers: 0,
+            unsure: false,
+        }
+    }
+
+    /// The last entry that is committed.
+    pub fn seq(&self) -> u64 {
+        self.chain.seq
+    }
+
+    /// Memory was dropped: what is only there begins anew.
+    pub fn began_again(&mut self, clock: Timestamp, advance: Option<Timestamp>) {
+        self.dropped.clear();
+        let last = self.world.journal.last().map_or(Timestamp(i64::MIN), |it| it.at);
+        self.world.now = clock.max(last);
+        self.advance = advance;
+    }
+
+    /// A turn was committed. What its callers must be told; none: that it could not be done.
+    pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
+        let entries = self.linked(turn, records)?;
+        let mut written =
+            Written { left: &entries, read_failed: turn.read_failed, advancing: turn.advancing };
+        self.world.now = self.world.now.max(turn.clock);
+        self.world.view.resumed_at = turn.resumed_at;
+        self.fire_due(&mut written)?;
+        let mut said = Vec::new();
+        for (n, wish) in turn.wishes.iter().enumerate() {
+            let failed = turn.failed.get(n).copied();
+            if failed == Some(true) && !turn.read_failed {
+                return Err(Broken::new("what can be done is done", wish.told()));
+            }
+            // A pack is in force even if its single entities could not be founded.
+            if failed == Some(true) && !matches!(**wish, Wish::Install(_)) {
+                said.push(None);
+                continue;
+            }
+            written.read_failed = turn.read_failed && failed != Some(false);
+            let answer = self.grant(wish, &mut written)?;
+            said.push(if std::mem::take(&mut self.unsure) { Some(Said::Unsure) } else { answer });
+            written.read_failed = turn.read_failed;
+            if self.advance.is_some() {
+                self.fire_due(&mut written)?;
+            }
+        }
+        if let Some(entry) = written.left.first() {
+            return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
+        }
+        if turn.advancing != self.advance.is_some() {
+            return Err(Broken::new("the clock arrives", format!("{turn:?}")));
+        }
+        if turn.read_failed {
+            self.world.now = self.world.now.max(turn.now);
+        }
+        if self.world.now != turn.now {
+            let what = format!("it is {}, and should be {}", turn.now, self.world.now);
+            return Err(Broken::new("time never goes back", what));
+        }
+        Ok(said)
+    }
+
+    /// The records of a turn follow from those before.
+    fn linked(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Entry>, Broken> {
+        let broken = |what| Err(Broken::new("a commit is there as a whole, in its place", what));
+        if records.len() != turn.entries {
+            return broken(format!("{} of {} entries", records.len(), turn.entries));
+        }
+        let mut last: std::collections::BTreeMap<EntityKey, u64> = Default::default();
+        let mut entries = Vec::new();
+        for record in records {
+            if let Err(why) = self.chain.follow(record) {
+                return broken(why.to_string());
+            }
+            let entry = match record.entry() {
+                Ok(entry) => entry,
+                Err(why) => return broken(why.to_string()),
+            };
+            let known = self.world.view.get(&entry.entity).map_or(0, |it| it.seq);
+            let prev = last.get(&entry.entity).copied().unwrap_or(known);
+            if record.prev != prev {
+                return broken(format!("entry {} leads back to {}, not to {prev}", record.seq, record.prev));
+            }
+            if entry.entity != *trackside_engine::project::project_key() {
+                last.insert(entry.entity.clone(), entry.seq);
+            }
+            // After a gap a lease may be in its grace already when it is renewed.
+            match self.leases.follow(&entry) {
+                Err(_) if entry.condition.as_deref() == Some("resumed") => {}
+                outcome => outcome?,
+            }
+            self.effects.follow(&entry)?;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    fn take(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            self.world.take(entry.clone());
+        }
+    }
+
+    /// Timers in due order, each once.
+    fn fire_due(&mut self, written: &mut Written<'_>) -> Result<(), Broken> {
+        let target = self.advance.unwrap_or(self.world.now);
+        for _ in 0..DUE {
+            let Some(next) = self.next_due(target) else {
+                if written.read_failed && written.advancing {
+                    return Ok(());
+                }
+                if let Some(to) = self.advance.take() {
+                    self.world.now = self.world.now.max(to);
+                }
+                return Ok(());
+            };
+            let (due, entity, timer) = next.clone();
+            let before = self.world.now;
+            self.world.now = self.world.now.max(due);
+            let actor = Actor::new("trackside", ActorKind::Timeout);
+            let ask = Ask::Due { entity: entity.clone(), timer: timer.clone() };
+            let command = Command::new(actor, ask);
+            match decide(&self.world.law, &self.world.view, &command, self.world.now) {
+                Decision::Accepted(accepted) => {
+                    if written.takes(&accepted.entries) {
+                        self.timers += 1;
+                        self.take(&accepted.entries);
+                    } else if written.read_failed {
+                        self.world.now = before;
+                        return Ok(());
+                    } else {
+                        let what = format!(
+                            "{timer} of {entity} was due at {due}, which gives {:?}; the journal has {:?}",
+                            accepted.entries,
+                            written.left.first()
+                        );
+                        return Err(Broken::new("a due timer fires once, in due order, none is lost", what));
+                    }
+                }
+                _ => {
+                    self.dropped.insert(next);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_due(&self, target: Timestamp) -> Option<(Timestamp, EntityKey, Name)> {
+        let mut next: Option<(Timestamp, &EntityKey, &Name)> = None;
+        for entity in self.world.view.entities() {
+            for (name, timer) in &entity.timers {
+                let Some(due) = timer.due.filter(|it| *it <= target) else { continue };
+                let this = (due, &entity.key, name);
+                if next.is_none_or(|it| this < it)
+                    && !self.dropped.contains(&(due, entity.key.clone(), name.clone()))
+                {
+                    next = Some(this);
+                }
+            }
+        }
+        next.map(|(due, entity, timer)| (due, entity.clone(), timer.clone()))
+    }
+
+    fn grant(&mut self, wish: &Wish, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+        Ok(match wish {
+            Wish::Command(command) => self.answer(command, written)?.map(Said::One),
+            Wish::All(commands) => self.all_or_none(commands, written)?.map(Said::All),
+            Wish::Look(question) => Some(Said::Seen(Box::new(question.ask(&self.world.view)))),
+            Wish::Install(packs) => {
+                self.world.law = packs.law();
+                self.install(packs, written)?
+            }
+            Wish::Advance(to) => {
+                if *to > self.world.now {
+                    self.advance = Some(*to);
+                }
+                Some(Said::Time(self.world.now.max(*to)))
+            }
+        })
+    }
+
+    fn install(&mut self, packs: &Packs, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+        for Definition { pack, version, digest, .. } in packs.definitions() {
+            let install = Install { pack, version, digest: Arc::from(digest.as_str()) };
+            let actor = Actor::new("trackside", ActorKind::System);
+            if self.answer(&Command::new(actor, Ask::Install(install)), written)?.is_none() {
+                return Ok(None);
+            }
+        }
+        self.found(written)
+    }
+
+    fn found(&mut self, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
+        for name in self.world.law.lifecycle_names().to_vec() {
+            let Some(life) = self.world.law.newest(&name).filter(|it| it.one) else { continue };
+            let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
+            if self.world.view.get(&key).is_none() {
+                let actor = Actor::new("trackside", ActorKind::System);
+                let command = Command::new(actor, Ask::Plant(Plant::new(key)));
+                if self.answer(&command, written)?.is_none() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(Said::Done))
+    }
+
+    fn answer(&mut self, command: &Command, written: &mut Written<'_>) -> Result<Option<Answer>, Broken> {
+        let expired = command.idempotency_key.as_ref().filter(|it| self.has_expired(&command.actor.id, it));
+        if let Some(key) = expired {
+            // The store may have forgotten the key by now: then the request is a new one.
+            let mut without = self.world.view.clone();
+            without.forget_key(&command.actor.id, key);
+            match decide(&self.world.law, &without, command, self.world.now) {
+                Decision::Accepted(it) if written.left.starts_with(&it.entries) => {
+                    self.world.view.forget_key(&command.actor.id, key);
+                }
+                Decision::Accepted(_) => {}
+                // Refused for one reason or for the other.
+                _ => self.unsure = true,
+            }
+        }
+        let decision = decide(&self.world.law, &self.world.view, command, self.world.now);
+        Ok(match decision {
+            Decision::Accepted(accepted) => {
+                if !written.takes(&accepted.entries) {
+                    if written.read_failed {
+                        return Ok(None);
+                    }
+                    let what = format!(
+                        "{command:?} gives {:?}; the journal has {:?}",
+                        accepted.entries,
+                        written.left.first()
+                    );
+                    return Err(Broken::new("what was asked for is decided by the law", what));
+                }
+                self.take(&accepted.entries);
+                let root = accepted.entries.get(accepted.root);
+                let entity = root.and_then(|it| self.world.view.image(&it.entity));
+                let (entries, root) = (Arc::new(accepted.entries), accepted.root);
+                Some(Answer::Accepted(Accepted { entries, root, ignored: accepted.ignored, entity }))
+            }
+            Decision::Refused(refusal) => {
+                if let Some(kept) = &refusal.kept {
+                    let kept = [Entry::clone(kept)];
+                    if written.takes(&kept) {
+                        self.take(&kept);
+                    } else if written.read_failed {
+                        return Ok(None);
+                    } else {
+                        let what = format!("{kept:?}; the journal has {:?}", written.left.first());
+                        return Err(Broken::new("evidence is kept", what));
+                    }
+                }
+                Some(Answer::Refused(refusal))
+            }
+            Decision::Replayed { first, entries, root } => Some(Answer::Replayed { first, entries, root }),
+            Decision::Needs(needs) => {
+                return Err(Broken::new("a whole view needs nothing", format!("{command:?}: {needs:?}")));
+            }
+        })
+    }
+
+    /// Whether a key was last used so long ago that it may have been forgotten.
+    fn has_expired(&self, actor: &Name, key: &Name) -> bool {
+        let Found::Here((first, _)) = self.world.view.key(actor, key) else { return false };
+        let entry = self.world.journal.get(*first as usize - 1);
+        entry.is_some_and(|it| it.at.plus(self.keys_last) < self.world.now)
+    }
+
+    fn all_or_none(
+        &mut self,
+        commands: &[Command],
+        written: &mut Written<'_>,
+    ) -> Result<Option<Vec<Answer>>, Broken> {
+        let mut trial = self.world.view.clone();
+        let mut refused = Vec::new();
+        for command in commands {
+            match decide(&self.world.law, &trial, command, self.world.now) {
+                Decision::Accepted(accepted) => {
+                    accepted.entries.iter().for_each(|it| apply(&mut trial, it));
+                }
+                Decision::Refused(refusal) => refused.push(Answer::Refused(refusal)),
+                _ => {}
+            }
+        }
+        if !refused.is_empty() {
+            return Ok(Some(refused));
+        }
+        let mut answers = Vec::new();
+        for (n, command) in commands.iter().enumerate() {
+            match self.answer(command, written)? {
+                Some(answer) => answers.push(answer),
+                None if n == 0 => return Ok(None),
+                None => {
+                    let what = format!("{} of {}", n, commands.len());
+                    return Err(Broken::new("several commands are done together or not at all", what));
+                }
+            }
+        }
+        Ok(Some(answers))
+    }
+}

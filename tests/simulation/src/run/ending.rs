@@ -1,0 +1,116 @@
+//! Those who look, and the end: everything is answered, written, and as it should be.
+
+use super::*;
+
+impl Run<'_> {
+    pub(super) fn read(&mut self) -> Result<(), Broken> {
+        let Some(stepper) = &self.stepper else { return Ok(()) };
+        let entities = self.model.world.view.entities();
+        let uncommitted = self.decided.iter().flat_map(|it| &it.turn.wishes).filter_map(|it| match &**it {
+            Wish::Command(command) => command.entity().cloned(),
+            _ => None,
+        });
+        let mut keys: Vec<_> = uncommitted.collect();
+        keys.extend((0..4).filter_map(|_| self.dice.pick(&entities)).map(|it| it.key.clone()));
+        for key in keys {
+            let Ok(seen) = stepper.entity(&key) else { continue };
+            let expected = self.model.world.view.get(&key);
+            if seen.as_deref().map(text) != expected.map(text) {
+                let what = format!("{seen:?} instead of {expected:?}");
+                return Err(Broken::new("readers see what is committed, all of it and nothing else", what));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn listen(&mut self) -> Result<(), Broken> {
+        let Some(stepper) = &self.stepper else { return Ok(()) };
+        let who = usize::from(self.dice.percent(20));
+        self.listeners[who].listen(stepper, &self.model.world.journal)
+    }
+
+    /// The store works again: everything is answered, written, and as it should be.
+    pub(super) fn end(&mut self) -> Result<(), Broken> {
+        self.story.tell("from here on nothing fails");
+        self.disk.calm();
+        for _ in 0..400 {
+            self.step += 25;
+            if self.stepper.as_ref().is_none_or(Stepper::is_broken) {
+                self.recover()?;
+            }
+            self.deliver();
+            self.turn()?;
+            self.commit()?;
+            self.flush()?;
+            self.listen()?;
+            if self.is_done() {
+                break;
+            }
+        }
+        if !self.is_done() {
+            let open: Vec<usize> = (0..self.requests.len()).filter(|it| !self.requests[*it].over).collect();
+            let stepper = self.stepper.as_ref();
+            let what = format!(
+                "requests {open:?} wait, {} on their way, {} queued, {} decided; committed {:?} of {}, written {:?}; {:?}",
+                self.mail.len(),
+                self.waiting.len(),
+                self.decided.len(),
+                stepper.map(Stepper::committed),
+                self.model.seq(),
+                stepper.map(Stepper::written),
+                stepper.and_then(Stepper::trouble),
+            );
+            return Err(Broken::new("it goes on once the store works again", what));
+        }
+        self.last_look()?;
+        // And once more, as a new process finds it.
+        self.crash()?;
+        for _ in 0..200 {
+            self.turn()?;
+            self.commit()?;
+            self.flush()?;
+            if self.is_done() {
+                break;
+            }
+        }
+        self.last_look()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        let Some(stepper) = &self.stepper else { return false };
+        self.mail.is_empty()
+            && self.waiting.is_empty()
+            && self.decided.is_empty()
+            && self.journeys.is_empty()
+            && stepper.advancing_to().is_none()
+            && stepper.written() == self.model.seq()
+    }
+
+    pub(super) fn last_look(&mut self) -> Result<(), Broken> {
+        let (ground, world) = (&*self.scene.ground, &self.model.world);
+        final_checks::journal(&self.store, world, self.options.keys_last)?;
+        final_checks::projections(&self.store, ground, world)?;
+        orders::agree(ground, world)?;
+        self.counts.agree(ground, &world.view)?;
+        holds::only_ones(ground, world)?;
+        if !self.corrected {
+            holds::invariants(ground, world)?;
+        }
+        let Some(stepper) = &self.stepper else { return Ok(()) };
+        for listener in &mut self.listeners {
+            for _ in 0..50 {
+                listener.listen(stepper, &world.journal)?;
+            }
+            if !listener.is_up_to(world.journal.len() as u64) {
+                let what = format!("{listener:?} of {}", world.journal.len());
+                return Err(Broken::new("a follower sees every entry once, in order", what));
+            }
+        }
+        if let Some(trouble) = stepper.trouble() {
+            return Err(Broken::new("no trouble is told of when there is none", trouble));
+        }
+        self.figures.timers = self.model.timers;
+        self.figures.faults = self.disk.faults();
+        Ok(())
+    }
+}

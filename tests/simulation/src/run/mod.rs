@@ -1,0 +1,344 @@
+//! One simulation: who takes the next step is drawn, and after every step all that was promised is looked at.
+
+mod ending;
+mod requests;
+mod workers;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::Event;
+use trackside_engine::project::{ProjectChange, SettingChange};
+use trackside_engine::ranking::RankingKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_runtime::simulation::{Bug, Packs, Stepper, plant};
+use trackside_runtime::{Answer, Clock, Failure, Options, PackSource};
+use trackside_store::{Memory, Store};
+
+use crate::asking::Asking;
+use crate::broken::Broken;
+use crate::callers::{Attempt, Question, Request, Said, Wish, alike};
+use crate::cast::Cast;
+use crate::counts::Counts;
+use crate::dice::Dice;
+use crate::disk::{Disk, Weather};
+use crate::final_checks::{self, all_groups, text};
+use crate::followers::Listener;
+use crate::meddling::{DiskBug, Meddled, Meddler};
+use crate::model::{Model, Turn};
+use crate::packs::Ground;
+use crate::setup::Setup;
+use crate::steps::Step;
+use crate::story::Story;
+use crate::{holds, openings, orders};
+
+/// A server that was away for longer than this was away for its callers too.
+const GAP: Span = Span(10_000);
+/// Most requests that are not answered.
+const OPEN: usize = 12;
+/// How often a caller tries.
+const ATTEMPTS: usize = 6;
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    ground: Arc<Ground>,
+    packs: Packs,
+    pub steps: usize,
+    pub bug: Option<Bug>,
+    pub disk_bug: Option<DiskBug>,
+}
+
+impl Scene {
+    /// A pack, by its name.
+    pub fn of(pack: &str, steps: usize) -> Self {
+        let folder = crate::packs::folder().join(pack);
+        let mut files = vec![("pack.yaml".to_owned(), folder.join("pack.yaml"))];
+        for path in crate::folder::yaml_in(&folder.join("lifecycles")) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            files.push((format!("lifecycles/{name}"), path));
+        }
+        let files = files.into_iter().map(|(name, path)| (name, std::fs::read_to_string(path).unwrap()));
+        let packs = Packs::compile(&[PackSource { files: files.collect() }]).unwrap();
+        Self { ground: Arc::new(Ground::load(pack)), packs, steps, bug: None, disk_bug: None }
+    }
+}
+
+/// How much was simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    pub steps: usize,
+    pub entries: usize,
+    pub answers: usize,
+    pub accepted: usize,
+    pub replayed: usize,
+    pub timers: usize,
+    pub crashes: usize,
+    pub recoveries: usize,
+    pub faults: usize,
+    pub flushes: usize,
+}
+
+impl Figures {
+    pub fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.entries += other.entries;
+        self.answers += other.answers;
+        self.accepted += other.accepted;
+        self.replayed += other.replayed;
+        self.timers += other.timers;
+        self.crashes += other.crashes;
+        self.recoveries += other.recoveries;
+        self.faults += other.faults;
+        self.flushes += other.flushes;
+    }
+}
+
+/// A promise that was broken, and how it came to that.
+#[derive(Debug)]
+pub struct Failed {
+    pub promise: &'static str,
+    pub what: String,
+    pub story: Vec<String>,
+}
+
+/// Simulates once.
+pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
+    plant(scene.bug);
+    let mut run = Run::new(scene, seed);
+    let done = run.all();
+    plant(None);
+    match done {
+        Ok(()) => Ok(run.figures),
+        Err(broken) => Err(Failed { promise: broken.promise, what: broken.what, story: run.story.lines() }),
+    }
+}
+
+/// A turn that was decided, and those who wait for it.
+#[derive(Debug)]
+struct Decided {
+    turn: Turn,
+    attempts: Vec<Attempt>,
+    /// Whether there is something to commit.
+    weighs: bool,
+}
+
+struct Run<'a> {
+    scene: &'a Scene,
+    dice: Dice,
+    disk: Disk,
+    meddler: Meddler,
+    store: Memory,
+    options: Options,
+    /// What the machine's clock says, where it is not moved by hand.
+    clock: Arc<AtomicI64>,
+    stepper: Option<Stepper>,
+    model: Model,
+    cast: Cast,
+    setup: Setup,
+    requests: Vec<Request>,
+    /// On their way: the step at which they arrive, and which request.
+    mail: Vec<(usize, usize)>,
+    waiting: VecDeque<Attempt>,
+    decided: VecDeque<Decided>,
+    /// Moves of the clock that are under way.
+    journeys: Vec<Attempt>,
+    /// A commit failed, and perhaps what it was about is on disk.
+    doubt: Option<Decided>,
+    looked: Timestamp,
+    resumed_at: Option<Timestamp>,
+    listeners: [Listener; 2],
+    taken: BTreeMap<(Name, Name), usize>,
+    counts: Counts,
+    again: Option<Command>,
+    corrected: bool,
+    installed: bool,
+    step: usize,
+    story: Story,
+    figures: Figures,
+}
+
+impl<'a> Run<'a> {
+    fn new(scene: &'a Scene, seed: u64) -> Self {
+        let mut dice = Dice::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(seed));
+        let disk = Disk::new(seed ^ 0x5151);
+        let start = Timestamp::parse("2026-01-01T08:00:00Z").unwrap();
+        let by_hand = dice.percent(30);
+        let clock = Arc::new(AtomicI64::new(start.0));
+        let options = Options {
+            clock: if by_hand { Clock::Manual(clock.clone()) } else { Clock::Simulated(clock.clone()) },
+            queue: 4 + dice.below(40),
+            batch: 8,
+            cached_entities: dice.below(8),
+            cached_groups: dice.below(5),
+            cached_timers: 2 + dice.below(25),
+            behind: Duration::ZERO,
+            behind_entries: 1,
+            most_behind: 40 + dice.below(400) as u64,
+            // Here the sweep is somebody who asks.
+            sweep_every: None,
+            keys_last: Span(25 * 60 * 60 * 1_000),
+        };
+        let often = [0, 3, 15][dice.below(3)];
+        let setup = Setup::drawn(&scene.ground, &mut dice);
+        let store = Memory::with_faults(disk.clone());
+        Self {
+            scene,
+            meddler: Meddler::new(seed ^ 0x7777, often, scene.disk_bug),
+            store,
+            model: Model::new(start, options.keys_last),
+            options,
+            clock,
+            stepper: None,
+            cast: Cast::of(&scene.ground),
+            setup,
+            requests: Vec::new(),
+            mail: Vec::new(),
+            waiting: VecDeque::new(),
+            decided: VecDeque::new(),
+            journeys: Vec::new(),
+            doubt: None,
+            looked: start,
+            resumed_at: None,
+            listeners: [Listener::new(), Listener::new()],
+            taken: BTreeMap::new(),
+            counts: Counts::default(),
+            again: None,
+            corrected: false,
+            installed: false,
+            step: 0,
+            story: Story::default(),
+            figures: Figures::default(),
+            dice,
+            disk,
+        }
+    }
+
+    fn all(&mut self) -> Result<(), Broken> {
+        self.open()?;
+        let install = Wish::Install(self.scene.packs.clone());
+        self.request(install);
+        while self.step < self.scene.steps {
+            self.step += 1;
+            self.figures.steps += 1;
+            self.next_step()?;
+        }
+        self.end()
+    }
+
+    fn next_step(&mut self) -> Result<(), Broken> {
+        self.deliver();
+        let is_broken = self.stepper.as_ref().is_none_or(Stepper::is_broken);
+        let weights = [
+            30,                             // somebody asks
+            34,                             // a turn
+            34,                             // a commit
+            8,                              // write behind
+            if is_broken { 60 } else { 0 }, // recover
+            2,                              // a crash
+            6,                              // time
+            10,                             // somebody reads
+            8,                              // somebody listens
+            3,                              // the weather changes
+            3,                              // tidying
+        ];
+        match self.dice.weighed(&weights) {
+            0 => self.ask(),
+            1 => self.turn()?,
+            2 => self.commit()?,
+            3 => self.flush()?,
+            4 => self.recover()?,
+            5 => self.crash()?,
+            6 => self.time(),
+            7 => self.read()?,
+            8 => self.listen()?,
+            9 => {
+                let weather = Weather::drawn(&mut self.dice);
+                self.story.tell(format!("{weather:?}"));
+                self.disk.set(weather);
+            }
+            _ => {
+                if let Some(stepper) = &self.stepper {
+                    stepper.behind().tidy().ok();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A process begins.
+    fn open(&mut self) -> Result<(), Broken> {
+        let store = Meddled { store: self.store.clone(), meddler: self.meddler.clone() };
+        let store: Arc<dyn Store> = Arc::new(store);
+        self.meddler.move_now(None);
+        match Stepper::open(store, &self.scene.packs, &self.options) {
+            Ok(stepper) => {
+                self.meddler.move_now(Some(stepper.behind()));
+                self.story.tell(format!("it starts at {}", stepper.committed()));
+                self.stepper = Some(stepper);
+                self.settle_doubt()?;
+                let now = self.clock_now();
+                self.resumed_at = Some(now);
+                self.looked = self.model.world.now;
+                self.disk.read_failed();
+            }
+            Err(why) => {
+                self.story.tell(format!("it does not start: {why}"));
+                // Nothing of it is left.
+                self.store = self.store.reopen();
+            }
+        }
+        Ok(())
+    }
+
+    /// What is on disk after something failed: the commit that is in doubt, or not.
+    fn settle_doubt(&mut self) -> Result<(), Broken> {
+        let head = self.disk.quietly(|| self.store.reader().unwrap().head().unwrap().chain.seq);
+        let doubt = self.doubt.take();
+        if head != self.model.seq() {
+            let Some(doubt) = doubt else {
+                let what = format!("the journal ends at {head}, {} was committed", self.model.seq());
+                return Err(Broken::new("an acknowledged command survives", what));
+            };
+            self.explain(&doubt.turn)?;
+            self.story.tell("  the commit in doubt is there");
+        }
+        let committed = self.stepper.as_ref().map_or(0, Stepper::committed);
+        if committed != self.model.seq() {
+            let what = format!("it knows of {committed} entries, there are {}", self.model.seq());
+            return Err(Broken::new("what is on disk is known again", what));
+        }
+        let now = self.clock_now();
+        let advance = self.stepper.as_ref().and_then(Stepper::advancing_to);
+        self.model.began_again(now, advance);
+        Ok(())
+    }
+
+    /// Has the model follow a turn that is on disk.
+    fn explain(&mut self, turn: &Turn) -> Result<Vec<Option<Said>>, Broken> {
+        let after = self.model.seq();
+        let records = self.disk.quietly(|| self.store.reader().unwrap().records(after, usize::MAX).unwrap());
+        let expected = self.model.follow(turn, &records)?;
+        for entry in &self.model.world.journal[after as usize..] {
+            if matches!(entry.event, Event::Transitioned { .. } | Event::FieldsChanged { .. }) {
+                let key = (entry.entity.lifecycle.clone(), entry.trigger.clone());
+                *self.taken.entry(key).or_default() += 1;
+            }
+            if let Some(line) = crate::telling::happened(entry) {
+                self.story.tell(format!("    {} {line}", entry.seq));
+            }
+            self.corrected |= matches!(entry.event, Event::Corrected { from: Some(_), .. });
+        }
+        self.figures.entries += records.len();
+        Ok(expected)
+    }
+
+    fn clock_now(&self) -> Timestamp {
+        Timestamp(self.clock.load(Ordering::Acquire))
+    }
+}

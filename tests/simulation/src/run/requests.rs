@@ -1,0 +1,235 @@
+//! Those who ask: what they think of, and how it travels.
+
+use super::*;
+
+impl Run<'_> {
+    /// Somebody thinks of something.
+    pub(super) fn ask(&mut self) {
+        let open = self.requests.iter().filter(|it| !it.over).count();
+        if open >= OPEN || !self.installed {
+            return;
+        }
+        let asking = Asking {
+            ground: &self.scene.ground,
+            world: &self.model.world,
+            cast: &self.cast,
+            taken: &self.taken,
+        };
+        let wish = match self.dice.below(100) {
+            0..=7 => self.question(),
+            8..=12 => {
+                let two = [asking.guided(&mut self.dice), asking.create(&mut self.dice)];
+                let commands: Vec<Command> = two.into_iter().flatten().collect();
+                let commands = commands.into_iter().map(|it| self.named(it)).collect();
+                Some(Wish::All(commands))
+            }
+            _ => {
+                let step = Step::next(&asking, &self.setup, self.again.as_ref(), &mut self.dice);
+                match step {
+                    Step::Ask(command) => {
+                        let command = self.named(*command);
+                        if command.idempotency_key.is_some() {
+                            self.again = Some(command.clone());
+                        }
+                        Some(Wish::Command(command))
+                    }
+                    Step::Pass { span, .. } => {
+                        self.pass(span);
+                        None
+                    }
+                    Step::Sweep => self.inspection(),
+                    Step::Crash(actor) => {
+                        self.cast.crash(&actor);
+                        None
+                    }
+                    Step::ComeBack(actor) => {
+                        self.cast.come_back(&actor);
+                        None
+                    }
+                }
+            }
+        };
+        if let Some(wish) = wish {
+            self.request(wish);
+        }
+    }
+
+    /// A name under which it counts once, mostly.
+    pub(super) fn named(&mut self, mut command: Command) -> Command {
+        if command.idempotency_key.is_none() && self.dice.percent(88) {
+            command.idempotency_key =
+                Some(Name::from(format!("r-{}-{}", self.step, self.dice.below(1_000_000))));
+        }
+        command
+    }
+
+    pub(super) fn question(&mut self) -> Option<Wish> {
+        let world = &self.model.world;
+        let entities = world.view.entities();
+        let entity = self.dice.pick(&entities)?.key.clone();
+        let groups = all_groups(&self.scene.ground, world);
+        let group = self.dice.pick(&groups).cloned();
+        let lives = self.scene.ground.pack.lifecycles.iter();
+        let rankings: Vec<RankingKey> = lives
+            .flat_map(|life| {
+                let of = |name: &Name| RankingKey { lifecycle: life.name.clone(), name: name.clone() };
+                life.rankings.iter().map(move |it| of(&it.name))
+            })
+            .collect();
+        let ranking = self.dice.pick(&rankings).cloned();
+        Some(Wish::Look(Question { entity, group, members: self.dice.percent(50), ranking }))
+    }
+
+    pub(super) fn inspection(&mut self) -> Option<Wish> {
+        let entities = self.model.world.view.entities();
+        let entity = self.dice.pick(&entities)?.key.clone();
+        let actor = Actor::new("trackside", ActorKind::System);
+        Some(Wish::Command(Command::new(actor, Ask::Inspect { entity })))
+    }
+
+    pub(super) fn request(&mut self, wish: Wish) {
+        let number = self.requests.len();
+        self.story.tell(format!("request {number}: {}", wish.told()));
+        self.requests.push(Request { wish: Arc::new(wish), attempts: 0, over: false, answered: false });
+        self.send(number);
+    }
+
+    /// Puts a request on its way; it may be lost, come late, or come twice.
+    pub(super) fn send(&mut self, number: usize) {
+        let request = &mut self.requests[number];
+        if request.over {
+            return;
+        }
+        request.attempts += 1;
+        if request.attempts > ATTEMPTS && !matches!(*request.wish, Wish::Install(_)) {
+            request.over = true;
+            return;
+        }
+        let late = |dice: &mut Dice| if dice.percent(70) { 0 } else { dice.below(25) };
+        let repeated = request.wish.can_be_repeated();
+        if repeated && self.dice.percent(5) {
+            self.story.tell(format!("  request {number} is lost"));
+            let again = self.step + 1 + self.dice.below(20);
+            // Its caller sends it again.
+            self.mail.push((again, number));
+            return;
+        }
+        let at = self.step + late(&mut self.dice);
+        self.mail.push((at, number));
+        if repeated && self.dice.percent(10) {
+            let at = self.step + late(&mut self.dice);
+            self.mail.push((at, number));
+        }
+    }
+
+    /// What has arrived is handed in.
+    pub(super) fn deliver(&mut self) {
+        if self.stepper.is_none() {
+            return;
+        }
+        let (arrived, later): (Vec<_>, Vec<_>) = self.mail.drain(..).partition(|(at, _)| *at <= self.step);
+        self.mail = later;
+        for (_, number) in self.dice.shuffled(arrived) {
+            let Some(stepper) = &self.stepper else { return };
+            match self.requests[number].wish.submit(stepper) {
+                Ok(promise) => {
+                    let deaf = self.requests[number].wish.can_be_repeated() && self.dice.percent(6);
+                    self.waiting.push_back(Attempt { request: number, promise, deaf });
+                }
+                Err(why) => {
+                    self.story.tell(format!("  request {number} is sent away: {why}"));
+                    self.retry(number);
+                }
+            }
+        }
+    }
+
+    /// The caller does not know what became of it, and asks again if that does no harm.
+    pub(super) fn retry(&mut self, number: usize) {
+        let request = &mut self.requests[number];
+        if request.over {
+            return;
+        }
+        if !request.wish.can_be_repeated() {
+            request.over = true;
+            return;
+        }
+        request.attempts += 1;
+        if request.attempts > ATTEMPTS && !matches!(*request.wish, Wish::Install(_)) {
+            request.over = true;
+            return;
+        }
+        let at = self.step + 1 + self.dice.below(15);
+        self.mail.push((at, number));
+    }
+
+    /// Somebody is told.
+    pub(super) fn told(&mut self, attempt: &Attempt, outcome: &Result<Said, Failure>) {
+        let number = attempt.request;
+        match outcome {
+            Err(why) => {
+                self.story.tell(format!("  request {number} failed: {why}"));
+                self.retry(number);
+            }
+            Ok(_) if attempt.deaf => {
+                self.story.tell(format!("  the answer to request {number} is lost"));
+                self.retry(number);
+            }
+            Ok(said) => {
+                self.figures.answers += 1;
+                let word = match said {
+                    Said::One(Answer::Accepted(_)) => {
+                        self.figures.accepted += 1;
+                        "accepted".to_owned()
+                    }
+                    Said::One(Answer::Refused(refusal)) => format!("refused, {}", refusal.code),
+                    Said::One(Answer::Replayed { .. }) => {
+                        self.figures.replayed += 1;
+                        "the same as before".to_owned()
+                    }
+                    Said::All(all) => format!("{} answers", all.len()),
+                    Said::Seen(_) => "seen".to_owned(),
+                    Said::Done => {
+                        self.installed();
+                        "done".to_owned()
+                    }
+                    Said::Time(to) => format!("it is {to}"),
+                    Said::Unsure => "one or another".to_owned(),
+                };
+                self.story.tell(format!("  request {number}: {word}"));
+                let request = &mut self.requests[number];
+                (request.over, request.answered) = (true, true);
+            }
+        }
+    }
+
+    /// The pack is there: now the project is set up.
+    pub(super) fn installed(&mut self) {
+        if std::mem::replace(&mut self.installed, true) {
+            return;
+        }
+        let pack = self.scene.ground.pack.name.clone();
+        let change = |(setting, value): (&Name, &trackside_lifecycle::value::Value)| SettingChange {
+            pack: pack.clone(),
+            setting: setting.clone(),
+            value: value.clone(),
+        };
+        let settings = self.setup.settings.iter().map(change).collect();
+        let change = ProjectChange { settings, zone: None, people: Some(self.cast.people()) };
+        let ada = self.cast.find(&Name::new("ada")).unwrap().clone();
+        let mut first = Command::new(ada, Ask::Configure(change));
+        first.idempotency_key = Some(Name::new("configure"));
+        let lines = openings::of(&self.scene.ground, &self.cast);
+        let many = lines.len() * self.setup.opening / 100;
+        let mut at = 0;
+        for (n, mut command) in std::iter::once(first).chain(lines.into_iter().take(many)).enumerate() {
+            command.idempotency_key.get_or_insert(Name::from(format!("opening-{n}")));
+            let number = self.requests.len();
+            let wish = Arc::new(Wish::Command(command));
+            self.requests.push(Request { wish, attempts: 0, over: false, answered: false });
+            // One after the other, mostly.
+            at += 1 + self.dice.below(4);
+            self.mail.push((self.step + at, number));
+        }
+    }
+}

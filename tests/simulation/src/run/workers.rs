@@ -1,0 +1,237 @@
+//! The steps of the workers, and what must hold after each.
+
+use super::*;
+
+impl Run<'_> {
+    pub(super) fn turn(&mut self) -> Result<(), Broken> {
+        let Some(stepper) = &mut self.stepper else { return self.open() };
+        self.disk.read_failed();
+        let many = 1 + self.dice.below(8);
+        let clock = Timestamp(self.clock.load(Ordering::Acquire));
+        let Some(turned) = stepper.turn(many) else { return Ok(()) };
+        if !self.options.clock.is_manual() && clock.since(self.looked) > GAP {
+            self.resumed_at = Some(clock);
+        }
+        self.looked = clock;
+        let mut attempts: Vec<Attempt> = self.waiting.drain(..turned.taken).collect();
+        for attempt in &mut attempts {
+            if attempt.promise.take().is_some() {
+                let what = format!("request {} was answered", attempt.request);
+                return Err(Broken::new("nobody is told before it is on disk", what));
+            }
+        }
+        let turn = Turn {
+            clock,
+            resumed_at: self.resumed_at,
+            wishes: attempts.iter().map(|it| self.requests[it.request].wish.clone()).collect(),
+            read_failed: self.disk.read_failed(),
+            entries: turned.entries,
+            failed: Vec::new(),
+            now: stepper.now(),
+            advancing: stepper.advancing_to().is_some(),
+        };
+        if turned.taken + turned.entries > 0 {
+            let numbers: Vec<usize> = attempts.iter().map(|it| it.request).collect();
+            self.story.tell(format!(
+                "a turn at {clock}: {numbers:?}, {} entries{}",
+                turned.entries,
+                if turn.read_failed { ", a read failed" } else { "" }
+            ));
+        }
+        let weighs = turned.to_commit;
+        self.decided.push_back(Decided { turn, attempts, weighs });
+        self.pass_weightless()
+    }
+
+    /// Turns that came to nothing need no commit.
+    pub(super) fn pass_weightless(&mut self) -> Result<(), Broken> {
+        while self.decided.front().is_some_and(|it| !it.weighs) {
+            let Some(decided) = self.decided.pop_front() else { break };
+            self.explain(&decided.turn)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn commit(&mut self) -> Result<(), Broken> {
+        let Some(stepper) = &mut self.stepper else { return self.open() };
+        let was_broken = stepper.is_broken();
+        if !stepper.commit() {
+            return Ok(());
+        }
+        let failed = stepper.is_broken();
+        let Some(mut decided) = self.decided.pop_front() else {
+            return Err(Broken::new("what is committed was decided", "nothing was"));
+        };
+        let outcomes: Vec<_> = decided.attempts.iter_mut().map(|it| it.promise.take()).collect();
+        if !failed {
+            decided.turn.failed = outcomes.iter().map(|it| matches!(it, Some(Err(_)))).collect();
+        }
+        let expected = if failed { None } else { Some(self.explain(&decided.turn)?) };
+        let stepper = self.stepper.as_ref().unwrap();
+        if !failed && stepper.committed() != self.model.seq() {
+            let what = format!("{} is known, {} is on disk", stepper.committed(), self.model.seq());
+            return Err(Broken::new("what is on disk is known", what));
+        }
+        self.story.tell(format!("commit {}: {}", self.model.seq(), if failed { "failed" } else { "done" }));
+        let Decided { turn, attempts, weighs } = decided;
+        for (n, (attempt, outcome)) in attempts.into_iter().zip(outcomes).enumerate() {
+            let expected = expected.as_ref().and_then(|it| it[n].as_ref());
+            let Some(outcome) = outcome else {
+                if matches!(*self.requests[attempt.request].wish, Wish::Advance(_)) {
+                    self.journeys.push(attempt);
+                    continue;
+                }
+                let what = format!("request {} has no answer after its commit", attempt.request);
+                return Err(Broken::new("everybody is told", what));
+            };
+            let right = match (&outcome, expected) {
+                (Ok(said), Some(expected)) => is_same(said, expected),
+                (Ok(_), None) => false,
+                (Err(_), None) => true,
+                (Err(Failure::Unavailable(_)), Some(_)) => turn.read_failed,
+                (Err(_), Some(_)) => false,
+            };
+            if !right {
+                let what = format!("request {}: {outcome:?} instead of {expected:?}", attempt.request);
+                return Err(Broken::new("callers are told what happened", what));
+            }
+            self.told(&attempt, &outcome);
+        }
+        self.arrivals()?;
+        if failed && !was_broken {
+            self.doubt = Some(Decided { turn, attempts: Vec::new(), weighs });
+        }
+        if failed { Ok(()) } else { self.pass_weightless() }
+    }
+
+    /// Moves of the clock that have come to their end.
+    pub(super) fn arrivals(&mut self) -> Result<(), Broken> {
+        for mut attempt in std::mem::take(&mut self.journeys) {
+            match attempt.promise.take() {
+                Some(Ok(Said::Time(to))) if to > self.model.world.now => {
+                    let what = format!("it is said to be {to} at {}", self.model.world.now);
+                    return Err(Broken::new("callers are told what happened", what));
+                }
+                Some(outcome) => self.told(&attempt, &outcome),
+                None => self.journeys.push(attempt),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), Broken> {
+        let Some(stepper) = &self.stepper else { return self.open() };
+        let many = 1 + self.dice.below(6);
+        let before = stepper.written();
+        stepper.behind().flush(many).ok();
+        if stepper.written() < before {
+            return Err(Broken::new("what is written stays written", format!("{before}")));
+        }
+        if stepper.written() > before {
+            self.figures.flushes += 1;
+            self.story.tell(format!("written up to {}", stepper.written()));
+        }
+        if stepper.written() == self.model.seq() && self.dice.percent(30) {
+            self.disk
+                .quietly(|| final_checks::projections(&self.store, &self.scene.ground, &self.model.world))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn recover(&mut self) -> Result<(), Broken> {
+        let Some(stepper) = &mut self.stepper else { return self.open() };
+        if !stepper.is_broken() {
+            return Ok(());
+        }
+        // What was decided on top is turned away first.
+        while stepper.has_decided() {
+            stepper.commit();
+        }
+        let dropped: Vec<Decided> = self.decided.drain(..).collect();
+        for mut attempt in dropped.into_iter().flat_map(|it| it.attempts) {
+            match attempt.promise.take() {
+                Some(outcome @ Err(_)) => self.told(&attempt, &outcome),
+                None if matches!(*self.requests[attempt.request].wish, Wish::Advance(_)) => {
+                    self.journeys.push(attempt);
+                }
+                outcome => {
+                    let what = format!("request {}: {outcome:?} after a failed commit", attempt.request);
+                    return Err(Broken::new("callers are told what happened", what));
+                }
+            }
+        }
+        self.figures.recoveries += 1;
+        let Some(stepper) = &mut self.stepper else { return Ok(()) };
+        match stepper.recover() {
+            Ok(()) => {
+                self.story.tell("it begins again");
+                self.settle_doubt()?;
+                self.disk.read_failed();
+            }
+            Err(why) => {
+                self.story.tell(format!("it cannot begin again: {why}"));
+                for mut attempt in std::mem::take(&mut self.waiting) {
+                    match attempt.promise.take() {
+                        Some(outcome @ Err(_)) => self.told(&attempt, &outcome),
+                        outcome => {
+                            let what = format!("request {}: {outcome:?}", attempt.request);
+                            return Err(Broken::new("callers are sent away while it cannot be done", what));
+                        }
+                    }
+                }
+            }
+        }
+        self.arrivals()
+    }
+
+    pub(super) fn crash(&mut self) -> Result<(), Broken> {
+        self.figures.crashes += 1;
+        self.story.tell("it crashes");
+        self.meddler.move_now(None);
+        self.stepper = None;
+        self.store = self.store.reopen();
+        let lost = self.decided.drain(..).flat_map(|it| it.attempts).collect::<Vec<_>>();
+        let lost = lost.into_iter().chain(self.waiting.drain(..)).chain(self.journeys.drain(..));
+        for attempt in lost.collect::<Vec<_>>() {
+            self.retry(attempt.request);
+        }
+        self.listeners.iter_mut().for_each(Listener::cut_off);
+        self.open()
+    }
+
+    pub(super) fn time(&mut self) {
+        let span = match self.dice.below(10) {
+            0..=3 => Span(self.dice.between(1, 3_000)),
+            4..=5 => Span(self.dice.between(3_000, 120_000)),
+            6 => Span(-self.dice.between(1, 600_000)),
+            7 => Span(self.dice.between(1, 40) * 60_000),
+            8 => Span(self.dice.between(60, 90) * 60_000),
+            _ => Span(self.dice.between(1, 30) * 3_600_000),
+        };
+        self.pass(span);
+    }
+
+    pub(super) fn pass(&mut self, span: Span) {
+        if self.options.clock.is_manual() {
+            if self.journeys.is_empty() && self.installed {
+                let to = self.model.world.now.plus(span);
+                self.request(Wish::Advance(to));
+            }
+            return;
+        }
+        self.clock.fetch_add(span.0, Ordering::AcqRel);
+        self.story.tell(format!("it is {}", self.clock_now()));
+    }
+}
+
+fn is_same(said: &Said, expected: &Said) -> bool {
+    match (said, expected) {
+        (Said::One(a), Said::One(b)) => alike(a, b),
+        (Said::All(a), Said::All(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Said::Seen(a), Said::Seen(b)) => a == b,
+        (Said::Done, Said::Done) => true,
+        (Said::Time(a), Said::Time(b)) => a == b,
+        (_, Said::Unsure) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,70 @@
+//! A simulation that finds nothing proves nothing: every mistake that can be planted is found.
+
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what found the mistake")]
+
+use trackside_runtime::simulation::Bug;
+use trackside_simulation::{DiskBug, Scene, simulate};
+
+/// How many seeds are tried with each pack.
+const SEEDS: u64 = 12;
+const STEPS: usize = 250;
+
+const BUGS: &[Bug] = &[
+    Bug::AnsweredEarly,
+    Bug::ShownEarly,
+    Bug::MemoryKept,
+    Bug::TailForgotten,
+    Bug::GroupAsWritten,
+    Bug::RankingAsWritten,
+    Bug::UnwrittenEvicted,
+    Bug::KeyLetGo,
+    Bug::TimerUnheard,
+    Bug::TimersUnordered,
+    Bug::TimeGoesBack,
+    Bug::NoGrace,
+    Bug::NoTrail,
+    Bug::FeedGap,
+    Bug::ErasedKept,
+    Bug::HalfOfAll,
+];
+
+const DISK_BUGS: &[DiskBug] = &[
+    DiskBug::CommitLost,
+    DiskBug::CommitHalved,
+    DiskBug::KeysUnwritten,
+    DiskBug::TimersUnchanged,
+    DiskBug::RowForgotten,
+    DiskBug::GroupsOlder,
+];
+
+/// The packs in which a mistake shows soonest.
+fn found(what: &str, plant: impl Fn(&mut Scene)) -> bool {
+    // Things are erased an hour after they were thrown away, which takes longer to come to.
+    let scenes = [("coding", STEPS), ("turns", STEPS), ("research", 4 * STEPS)];
+    for (pack, steps) in scenes {
+        let mut scene = Scene::of(pack, steps);
+        plant(&mut scene);
+        for seed in 1..=SEEDS {
+            if let Err(failed) = simulate(&scene, seed) {
+                println!("{what}: found with {pack}, seed {seed}: {}", failed.promise);
+                return true;
+            }
+        }
+    }
+    println!("{what}: NOT FOUND");
+    false
+}
+
+#[test]
+fn mistakes_of_the_workers_are_found() {
+    let missed: Vec<_> =
+        BUGS.iter().filter(|bug| !found(&format!("{bug:?}"), |it| it.bug = Some(**bug))).collect();
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
+
+#[test]
+fn mistakes_of_a_store_are_found() {
+    let missed: Vec<_> =
+        DISK_BUGS.iter().filter(|bug| !found(&format!("{bug:?}"), |it| it.disk_bug = Some(**bug))).collect();
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
