@@ -30,7 +30,8 @@ impl Appender {
         if shared.appending.swap(true, Ordering::AcqRel) {
             return Err(StoreError::io("append to the journal", "it is being appended to already"));
         }
-        let connection = connect(&shared.journal, &shared.options, Use::Append);
+        let there = shared.is_there();
+        let connection = there.and_then(|()| connect(&shared.journal, &shared.options, Use::Append));
         let opened = connection.and_then(|connection| {
             let known = Log { connection: &connection, path: &shared.journal }.end()?;
             Ok((connection, known))
@@ -47,6 +48,7 @@ impl Appender {
     fn write(&mut self, batch: &Batch, known: Chain) -> Result<Chain, StoreError> {
         let path = &self.shared.journal;
         let failed = failed(path, "append to the journal");
+        self.shared.is_there()?;
         before_commit(&self.connection, path, &self.shared.logs.journal, &self.shared.options)?;
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;

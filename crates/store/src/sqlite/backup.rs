@@ -30,11 +30,11 @@ impl Sqlite {
         let state = Copy::begin(&shared.state, &shared.options)?;
         let pages = pages(&connect(&shared.journal, &shared.options, Use::Read)?, &shared.journal)?;
         let of = state.pages + pages;
-        let copied = state.run(&to.join("state.db"), &mut |done| progress(done, of))?;
+        let copied = state.run(&part(to, "state.db"), &mut |done| progress(done, of))?;
         let journal = Copy::begin(&shared.journal, &shared.options)?;
         let of = copied + journal.pages;
-        journal.run(&to.join("journal.db"), &mut |done| progress(copied + done, of))?;
-        sync_folder(to);
+        journal.run(&part(to, "journal.db"), &mut |done| progress(copied + done, of))?;
+        name_parts(to, "write the backup")?;
         check(to)
     }
 
@@ -44,21 +44,31 @@ impl Sqlite {
         let end = check(from)?;
         make_empty(to)?;
         for name in ["state.db", "journal.db"] {
-            let part = to.join(format!("{name}.part"));
+            let part = part(to, name);
             let copied = std::fs::copy(from.join(name), &part).and_then(|_| File::open(&part)?.sync_all());
             copied.map_err(|error| unusable(&part, "restore", error))?;
         }
-        // The journal last: without it the folder is none of ours.
-        for name in ["state.db", "journal.db"] {
-            let part = to.join(format!("{name}.part"));
-            std::fs::rename(&part, to.join(name)).map_err(|error| unusable(&part, "restore", error))?;
-        }
-        sync_folder(to);
+        name_parts(to, "restore")?;
         match check(to)? == end {
             true => Ok(end),
             false => Err(damaged(to, "the copy is not what was copied; restore again, to another folder")),
         }
     }
+}
+
+/// The name of a file that is not finished.
+fn part(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.part"))
+}
+
+/// Both files are on the disk: they get their names. The journal last: without it the folder is none of ours.
+fn name_parts(dir: &Path, doing: &str) -> Result<(), StoreError> {
+    for name in ["state.db", "journal.db"] {
+        let part = part(dir, name);
+        std::fs::rename(&part, dir.join(name)).map_err(|error| unusable(&part, doing, error))?;
+        sync_folder(dir);
+    }
+    Ok(())
 }
 
 /// One file as it is at one moment.
@@ -115,6 +125,9 @@ fn pages(connection: &Connection, path: &Path) -> Result<u64, StoreError> {
 /// Whether a folder that nobody works on is whole: the chain of the journal, and a state that is its own.
 fn check(dir: &Path) -> Result<Chain, StoreError> {
     let path = dir.join("journal.db");
+    if !path.exists() && part(dir, "journal.db").exists() {
+        return Err(damaged(dir, "it was never finished. Make another one, in a folder that is empty"));
+    }
     let journal = connect_to_still(&path)?;
     schema::known(&journal, &path, schema::JOURNAL)?;
     let log = Log { connection: &journal, path: &path };

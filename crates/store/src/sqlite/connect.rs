@@ -27,13 +27,27 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Statements that a connection keeps ready.
 const STATEMENTS: usize = 64;
 
+/// Opens a file that is there. One that has gone while the folder is open must not come back empty.
 pub(super) fn connect(path: &Path, options: &SqliteOptions, purpose: Use) -> Result<Connection, StoreError> {
-    let failed = failed(path, "open it");
     let flags = match purpose {
-        Use::Append | Use::Project => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-        Use::Keep => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        Use::Append | Use::Project | Use::Keep => OpenFlags::SQLITE_OPEN_READ_WRITE,
         Use::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
     };
+    open(path, options, purpose, flags)
+}
+
+/// The same as the folder is opened: a file that is not there is made.
+pub(super) fn make(path: &Path, options: &SqliteOptions, purpose: Use) -> Result<Connection, StoreError> {
+    open(path, options, purpose, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+}
+
+fn open(
+    path: &Path,
+    options: &SqliteOptions,
+    purpose: Use,
+    flags: OpenFlags,
+) -> Result<Connection, StoreError> {
+    let failed = failed(path, "open it");
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match &options.vfs {
         Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),

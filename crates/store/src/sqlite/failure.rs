@@ -13,7 +13,8 @@ pub(super) fn failed<'a>(path: &'a Path, doing: &'a str) -> impl Fn(Error) -> St
 
 fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
     let path_buf = path.to_path_buf();
-    let damaged = |what: String| StoreError::Damaged { path: path.to_path_buf(), what };
+    let damaged =
+        |what: String| StoreError::Damaged { path: path.to_path_buf(), what: what_to_do(path, &what) };
     match error {
         Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DiskFull => StoreError::Full { path: path_buf },
@@ -34,7 +35,9 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
             },
             ErrorCode::SystemIoFailure => StoreError::io(
                 format!("{doing} in {}", path.display()),
-                format!("the disk did not do it ({error}). Look at the system's log, then start again"),
+                format!(
+                    "the disk did not do it ({error}). Look at the system's log; what was answered is safe, and it is safe to try again"
+                ),
             ),
             _ => StoreError::io(format!("{doing} in {}", path.display()), error),
         },
@@ -44,6 +47,21 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
         | Error::Utf8Error(..) => damaged(format!("{doing} met a value that was never written ({error})")),
         _ => StoreError::io(format!("{doing} in {}", path.display()), error),
     }
+}
+
+/// Projections can be made anew, the journal cannot.
+fn what_to_do(path: &Path, what: &str) -> String {
+    match path.file_name().and_then(|it| it.to_str()) {
+        Some("state.db") => format!(
+            "{what}. Nothing is lost: all of it can be made anew from the journal. Stop the server, rename the file, start again"
+        ),
+        _ => journal_damaged(what),
+    }
+}
+
+/// What to do about a journal that is not what was written.
+pub(super) fn journal_damaged(what: &str) -> String {
+    format!("{what}. It was left as it is: delete nothing, and restore a backup into another folder")
 }
 
 /// SQLite does not say why; the file system does.

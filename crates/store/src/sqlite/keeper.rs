@@ -153,6 +153,31 @@ impl Files {
         };
         Ok(Self { journal: open(journal)?, state: open(state)? })
     }
+
+    /// Whether this path still leads to the journal that was opened.
+    #[cfg(unix)]
+    pub fn is_there(&self, journal: &Path) -> Result<(), StoreError> {
+        use std::os::unix::fs::MetadataExt as _;
+        let place = |it: &std::fs::Metadata| (it.dev(), it.ino());
+        let ours = self.journal.metadata().map(|it| place(&it));
+        match (std::fs::metadata(journal), ours) {
+            (Ok(found), Ok(ours)) if place(&found) == ours => Ok(()),
+            (Err(error), _) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(StoreError::io(format!("look for {}", journal.display()), error))
+            }
+            _ => Err(StoreError::ReadOnly {
+                path: journal.to_path_buf(),
+                why: "the file was removed or replaced while it was open. Put it back under its name, with the \
+                      -wal file beside it; if it is gone for good, restore a backup into another folder"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub fn is_there(&self, _: &Path) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// The thread that does it.

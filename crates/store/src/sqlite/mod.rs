@@ -4,6 +4,7 @@
 //! to, written behind it; it can be thrown away. Every table is described in `docs/internals/store.md`.
 
 mod append;
+mod aside;
 mod backup;
 mod connect;
 mod failure;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use append::Appender;
-use connect::{Use, connect};
+use connect::Use;
 use keeper::{Files, Keeper, Logs};
 use lock::Lock;
 use log::Log;
@@ -40,6 +41,7 @@ pub struct Sqlite {
     // Stopped first: it is the only one who works without being asked.
     _keeper: Option<Keeper>,
     shared: Arc<Shared>,
+    aside: Option<PathBuf>,
 }
 
 /// What everybody who works on the folder has in common. The lock goes when the last of them does.
@@ -51,7 +53,7 @@ struct Shared {
     logs: Arc<Logs>,
     appending: AtomicBool,
     projecting: AtomicBool,
-    _files: Option<Files>,
+    files: Option<Files>,
     _lock: Option<Lock>,
 }
 
@@ -71,20 +73,26 @@ impl Sqlite {
             logs: Arc::new(Logs::default()),
             appending: AtomicBool::new(false),
             projecting: AtomicBool::new(false),
-            _files: None,
+            files: None,
             _lock: lock,
             options,
         };
-        shared.prepare()?;
+        let aside = shared.prepare()?;
         let mut keeper = None;
         if shared.options.vfs.is_none() {
             sync_folder(dir);
             let Shared { journal, state, logs, options, .. } = &shared;
             let files = Files::open(journal, state)?;
             keeper = Some(Keeper::start(journal, state, &files, logs.clone(), options)?);
-            shared._files = Some(files);
+            shared.files = Some(files);
         }
-        Ok(Self { _keeper: keeper, shared: Arc::new(shared) })
+        Ok(Self { _keeper: keeper, shared: Arc::new(shared), aside })
+    }
+
+    /// Where a `state.db` lies now that was damaged when the folder was opened. All that it held is made anew from the
+    /// journal; tell whoever runs this, since a disk that damages one file damages others.
+    pub fn set_aside(&self) -> Option<&Path> {
+        self.aside.as_deref()
     }
 
     /// Somebody who only looks at a folder, be it one that a server works on. Needs no lock and changes nothing.
@@ -109,13 +117,30 @@ impl Store for Sqlite {
 }
 
 impl Shared {
-    /// Both files with the tables of this release, and a look at how the journal ends.
-    fn prepare(&self) -> Result<(), StoreError> {
-        let mut journal = connect(&self.journal, &self.options, Use::Append)?;
+    /// Whether the journal is still the file of its name. SQLite would go on in one that nobody can find any more.
+    fn is_there(&self) -> Result<(), StoreError> {
+        match &self.files {
+            Some(files) => files.is_there(&self.journal),
+            None => Ok(()),
+        }
+    }
+
+    /// Both files with the tables of this release, and a look at how the journal ends. Projections that are damaged
+    /// are set aside; answered is where.
+    fn prepare(&self) -> Result<Option<PathBuf>, StoreError> {
+        let mut journal = connect::make(&self.journal, &self.options, Use::Append)?;
         schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
         let log = Log { connection: &journal, path: &self.journal };
-        check_end(&log)?;
-        project::prepare(&self.state, &self.options, &log)
+        check_end(&log).map_err(|error| named(&self.journal, error))?;
+        match project::prepare(&self.state, &self.options, &log) {
+            Err(StoreError::Damaged { path, .. }) if path == self.state && self.options.vfs.is_none() => {
+                project::may_begin_anew(&self.state, &log, "makes no sense")?;
+                let aside = aside::set_aside(&self.state)?;
+                project::prepare(&self.state, &self.options, &log)?;
+                Ok(Some(aside))
+            }
+            prepared => prepared.map(|()| None),
+        }
     }
 }
 
@@ -132,6 +157,17 @@ fn check_end(log: &Log<'_>) -> Result<(), StoreError> {
         chain.follow(&record)?;
     }
     Ok(())
+}
+
+/// An entry that is not what was written, with the file it is in and what to do.
+fn named(path: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Chain { .. } | StoreError::Unreadable { .. } => StoreError::Damaged {
+            path: path.to_path_buf(),
+            what: failure::journal_damaged(&error.to_string()),
+        },
+        other => other,
+    }
 }
 
 /// Makes the folder, so that it survives a power cut.

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use trackside_lifecycle::time::Timestamp;
 
 use super::Shared;
-use super::connect::{Use, connect};
+use super::connect::{Use, connect, make};
 use super::failure::{failed, int, limit, number};
 use super::keeper::{before_commit, empty, pass};
 use super::log::Log;
@@ -219,7 +219,7 @@ pub(in crate::sqlite) fn prepare(
     options: &SqliteOptions,
     log: &Log<'_>,
 ) -> Result<(), StoreError> {
-    let mut state = connect(path, options, Use::Project)?;
+    let mut state = make(path, options, Use::Project)?;
     let found = schema::version(&state, path)?;
     let known = schema::newest(schema::STATE);
     if found != 0 && found != known {
@@ -228,10 +228,24 @@ pub(in crate::sqlite) fn prepare(
     }
     schema::migrate(&mut state, path, schema::STATE)?;
     if !belongs(&state, path, log)? {
+        if log.end()?.seq == 0 {
+            return Err(StoreError::Damaged { path: log.path.to_path_buf(), what: gone(&state, path)? });
+        }
         may_begin_anew(path, log, "belongs to another journal")?;
         clear(&mut state, path)?;
     }
     Ok(())
+}
+
+/// What is said where there are projections of a journal, and no journal.
+fn gone(state: &Connection, path: &Path) -> Result<String, StoreError> {
+    let position = position(state).map_err(failed(path, "read the position"))?;
+    let state = path.file_name().unwrap_or_default().display();
+    Ok(format!(
+        "it is empty or was not there, but {state} beside it was made from {position} entries. \
+         Put the journal back, or restore a backup into another folder. \
+         To begin anew with nothing, choose an empty folder"
+    ))
 }
 
 /// Whether what is stored is what this journal says.
@@ -249,7 +263,7 @@ pub(in crate::sqlite) fn belongs(state: &Connection, path: &Path, log: &Log<'_>)
 }
 
 /// Projections are made anew from the journal, which must then be here from its beginning.
-fn may_begin_anew(path: &Path, log: &Log<'_>, what: &str) -> Result<(), StoreError> {
+pub(in crate::sqlite) fn may_begin_anew(path: &Path, log: &Log<'_>, what: &str) -> Result<(), StoreError> {
     match log.base()?.seq {
         0 => Ok(()),
         base => Err(StoreError::Damaged {
