@@ -38,6 +38,6 @@ pub use shared::Figures;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub mod simulation {
-    pub use crate::planted::{Bug, plant};
+    pub use crate::planted::{Bug, plant, plant_everywhere};
     pub use crate::stepper::{Behind, Packs, Stepper, Turned};
 }

@@ -41,6 +41,9 @@ pub enum Bug {
 mod here {
     use super::Bug;
     use std::cell::Cell;
+    use std::sync::OnceLock;
+
+    static EVERYWHERE: OnceLock<Bug> = OnceLock::new();
 
     thread_local! {
         static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
@@ -51,13 +54,18 @@ mod here {
         PLANTED.set(bug);
     }
 
+    /// Plants a mistake on all threads, for as long as the process lives.
+    pub fn plant_everywhere(bug: Bug) {
+        EVERYWHERE.set(bug).ok();
+    }
+
     pub(crate) fn is_planted(bug: Bug) -> bool {
-        PLANTED.get() == Some(bug)
+        PLANTED.get() == Some(bug) || EVERYWHERE.get() == Some(&bug)
     }
 }
 
 #[cfg(feature = "simulation")]
-pub use here::plant;
+pub use here::{plant, plant_everywhere};
 
 #[cfg(feature = "simulation")]
 pub(crate) use here::is_planted;

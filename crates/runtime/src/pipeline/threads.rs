@@ -15,6 +15,7 @@ use super::flusher::Flusher;
 use super::steps::{Workers, decide, reload, turn_away, write_behind};
 use crate::answer::Failure;
 use crate::clock::Clock;
+use crate::planted::{Bug, is_planted};
 use crate::shared::Shared;
 use crate::work::Work;
 
@@ -136,7 +137,10 @@ impl Deciding {
                 continue;
             }
             let mut batch = first.into_iter().chain(work.try_iter()).take(self.wiring.batch);
-            let turn = decide(&self.shared, &mut decider, &mut batch);
+            let mut turn = decide(&self.shared, &mut decider, &mut batch);
+            if is_planted(Bug::AnsweredEarly) {
+                turn.sayings.drain(..).for_each(|say| say(Ok(())));
+            }
             if !turn.is_empty() && self.turns.send(ToCommitter::Turn(turn)).is_err() {
                 return;
             }
