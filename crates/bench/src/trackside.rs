@@ -90,7 +90,7 @@ impl Project {
         let mut waiting = std::collections::VecDeque::new();
         let gateway = self.runtime.gateway().map_err(Trouble::other)?;
         let mut done = 0;
-        let mut settle = |one: trackside_runtime::Pending| match one.wait().map_err(Trouble::other)? {
+        let settle = |one: trackside_runtime::Pending| match one.wait().map_err(Trouble::other)? {
             Told::Accepted(_) | Told::Replayed { .. } => Ok(()),
             Told::Refused(refusal) => Err(Trouble::other(refusal.detail)),
         };

@@ -43,6 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "trackside-simulation",
         &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"],
     ),
+    ("trackside-crash", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
     ("xtask", &[]),
 ];
 

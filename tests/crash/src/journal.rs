@@ -1,0 +1,112 @@
+//! The journal as it is found: the chain, the commands in it, and what it comes to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trackside_engine::apply;
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::View;
+use trackside_store::{Chain, Reader, Record, audit};
+
+use crate::{Found, holds};
+
+/// A command that was answered: the number of its first entry and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub first: u64,
+    pub entries: u32,
+}
+
+/// All that a journal holds.
+#[derive(Debug)]
+pub struct Journal {
+    pub records: Vec<Record>,
+    pub entries: Vec<Entry>,
+    /// By the name of the command.
+    pub commands: BTreeMap<String, Written>,
+}
+
+impl Journal {
+    /// Reads all of it and checks that it is whole: every link of the chain, every command with all its entries, none
+    /// twice, time that does not go back.
+    pub fn read(reader: &mut dyn Reader) -> Found<Self> {
+        let said = |it: trackside_store::StoreError| it.to_string();
+        let audit = audit::verify(reader, &[], &mut |_, _| {}).map_err(said)?;
+        holds(audit.is_clean(), || format!("the audit found {:?}", audit.problems))?;
+        let records = reader.records(0, usize::MAX >> 1).map_err(said)?;
+        let mut chain = Chain::default();
+        let mut entries: Vec<Entry> = Vec::with_capacity(records.len());
+        let mut commands = BTreeMap::new();
+        for record in &records {
+            chain.follow(record).map_err(said)?;
+            let entry = record.entry().map_err(said)?;
+            let last = entries.last().map(|it| it.at);
+            holds(last.is_none_or(|it| it <= entry.at), || format!("time goes back at {}", entry.seq))?;
+            if let Some(key) = &entry.key {
+                let written = Written { first: entry.seq, entries: key.entries };
+                let twice = commands.insert(key.key.to_string(), written);
+                holds(twice.is_none(), || format!("{} was done twice: {twice:?}, {written:?}", key.key))?;
+            }
+            entries.push(entry);
+        }
+        holds(chain == reader.head().map_err(said)?.chain, || "the end is not the end".to_owned())?;
+        let journal = Self { records, entries, commands };
+        journal.no_half()?;
+        Ok(journal)
+    }
+
+    /// Every command has all its entries, and what its entries follow from is there.
+    fn no_half(&self) -> Found {
+        let end = self.entries.len() as u64;
+        let mut taken = BTreeSet::new();
+        for (key, it) in &self.commands {
+            holds(it.entries > 0 && it.first + u64::from(it.entries) <= end + 1, || {
+                format!("{key} has {it:?}, and the journal ends at {end}")
+            })?;
+            for seq in it.first..it.first + u64::from(it.entries) {
+                holds(taken.insert(seq), || format!("entry {seq} belongs to {key} and to another"))?;
+            }
+        }
+        for entry in &self.entries {
+            holds(entry.cause.is_none_or(|it| it < entry.seq), || format!("the cause of {entry:?}"))?;
+        }
+        Ok(())
+    }
+
+    /// What was answered is there, as it was answered.
+    pub fn has<'a>(&self, answered: impl IntoIterator<Item = (&'a String, &'a Written)>) -> Found {
+        for (key, written) in answered {
+            let found = self.commands.get(key);
+            holds(found == Some(written), || {
+                format!("{key} was answered with {written:?}; found is {found:?}")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What its first entries come to.
+    pub fn replayed(&self, upto: u64) -> View {
+        let mut view = View::default();
+        for entry in self.entries.iter().take_while(|it| it.seq <= upto) {
+            apply(&mut view, entry);
+        }
+        view
+    }
+
+    /// Entities of which words are gone already, by an entry after this one. They must be gone before that entry counts
+    /// as written, so until it is they replay with less than was projected.
+    pub fn bare_after(&self, position: u64) -> BTreeSet<EntityKey> {
+        let takes = |it: &&Entry| matches!(it.event, Event::Redacted { .. } | Event::Erased { .. });
+        self.entries.iter().filter(|it| it.seq > position).filter(takes).map(|it| it.entity.clone()).collect()
+    }
+
+    /// That the entries are those of another journal, as far as both go.
+    pub fn agrees_with(&self, other: &Self) -> Found {
+        for (mine, its) in self.records.iter().zip(&other.records) {
+            holds(mine.hash == its.hash && mine.header == its.header, || {
+                format!("entry {} is another one", mine.seq)
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! A run of the real workers, step by step on one thread, that notes how far the disk was at every answer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command, Redact};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
+use trackside_runtime::simulation::Stepper;
+use trackside_runtime::{Answer, Pending};
+use trackside_store::{Record, Sqlite, SqliteOptions, Store};
+
+use crate::journal::{Journal, Written};
+use crate::load::{self, Key, command};
+use crate::packs::packs;
+use crate::writer::options;
+
+/// The task whose first words are taken out of the journal.
+pub const REDACTED: &str = "mission.task/0-0-0";
+
+/// The folder on the disk that loses power.
+pub const FOLDER: &str = "data";
+
+/// An answer, and how many operations the disk had done by then.
+#[derive(Clone, Debug)]
+pub struct Acknowledged {
+    pub at: u64,
+    pub key: String,
+    pub written: Written,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Run {
+    pub answers: Vec<Acknowledged>,
+    pub journal: Journal,
+    /// The entry that says what was taken out, and how far the disk was when it was gone.
+    pub redaction: (u64, u64),
+}
+
+/// The workers on a store, driven by hand.
+#[derive(Debug)]
+pub struct ByHand {
+    pub store: Arc<Sqlite>,
+    pub stepper: Stepper,
+}
+
+impl ByHand {
+    pub fn open(sqlite: SqliteOptions) -> Result<Self, String> {
+        let store = Arc::new(Sqlite::open(Path::new(FOLDER), sqlite).map_err(|it| it.to_string())?);
+        let stepper = Stepper::open(store.clone(), &options(&*store)).map_err(|it| it.to_string())?;
+        Ok(Self { store, stepper })
+    }
+
+    pub fn install(&mut self) {
+        let pending = self.stepper.install(&packs()).unwrap();
+        self.turn();
+        pending.wait().unwrap();
+    }
+
+    /// Decides and commits all that waits.
+    pub fn turn(&mut self) {
+        loop {
+            self.stepper.turn(100);
+            if !self.stepper.commit() && !self.stepper.is_advancing() {
+                return;
+            }
+        }
+    }
+
+    /// Asks several, who share a commit.
+    pub fn ask(&mut self, commands: Vec<Command>) -> Vec<Answer> {
+        let asked: Vec<Pending> =
+            commands.into_iter().map(|it| self.stepper.gateway().submit(it).unwrap()).collect();
+        self.turn();
+        asked.into_iter().map(|it| it.wait().unwrap()).collect()
+    }
+
+    pub fn flush(&mut self) -> Result<(), String> {
+        self.stepper.behind().flush(usize::MAX).map_err(|it| it.to_string())
+    }
+
+    pub fn later(&mut self, span: Span) {
+        let to = self.stepper.now().plus(span);
+        let done = self.stepper.gateway().advance(to).unwrap();
+        self.turn();
+        done.wait().unwrap();
+    }
+
+    fn trail(&self, key: &EntityKey) -> Vec<Record> {
+        let last = self.stepper.entity(key).unwrap().unwrap().seq;
+        let mut trail = self.store.reader().unwrap().trail(last, usize::MAX >> 1).unwrap();
+        trail.reverse();
+        trail
+    }
+
+    /// Takes the words of the first entries of a task out of the journal; the entry that says so.
+    fn redact(&mut self) -> u64 {
+        let key = EntityKey::parse(REDACTED).unwrap();
+        let records = self.trail(&key);
+        let entries = records.iter().filter(|it| it.payload.is_some()).take(2).map(|it| it.seq).collect();
+        let history = records.iter().map(|it| it.entry().unwrap()).collect();
+        let becomes: Fields = [("title", Value::text("taken out"))].into_iter().collect();
+        let ask = Ask::Redact(Redact { entity: key, entries, becomes, history });
+        let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
+        match self.ask(vec![Command::new(admin, ask).because("it was a secret")]).remove(0) {
+            Answer::Accepted(it) => it.entries[0].seq,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What an answer says of where it is.
+pub fn written(answer: &Answer) -> Option<Written> {
+    match answer {
+        Answer::Accepted(it) => {
+            let entries = u32::try_from(it.entries.len()).unwrap();
+            it.entries.first().map(|it| Written { first: it.seq, entries })
+        }
+        Answer::Replayed { first, entries, .. } => Some(Written { first: *first, entries: *entries }),
+        Answer::Refused(_) => None,
+    }
+}
+
+/// Runs so many commits of three callers each, with projections, checkpoints, clocks and a redaction between them.
+pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> Run {
+    let mut hand = ByHand::open(sqlite).unwrap();
+    hand.install();
+    hand.ask(load::agents());
+    let mut answers = Vec::new();
+    let mut redaction = (0, 0);
+    for step in 0..commits {
+        let keys: Vec<Key> = (0..3).map(|caller| Key { round: 0, caller, step }).collect();
+        let told = hand.ask(keys.iter().map(|it| command(*it)).collect());
+        let at = boundary();
+        for (key, answer) in keys.iter().zip(&told) {
+            let written = written(answer);
+            answers.extend(written.map(|written| Acknowledged { at, key: key.to_string(), written }));
+        }
+        match step % 6 {
+            2 => hand.flush().unwrap(),
+            4 => hand.later(Span::seconds(1_200)),
+            5 => {
+                hand.flush().unwrap();
+                hand.stepper.behind().tidy().unwrap();
+            }
+            _ => {}
+        }
+        if step == commits * 2 / 3 {
+            let seq = hand.redact();
+            hand.flush().unwrap();
+            redaction = (seq, boundary());
+        }
+    }
+    let journal = Journal::read(hand.store.reader().unwrap().as_mut()).unwrap();
+    Run { answers, journal, redaction }
+}

@@ -1,0 +1,131 @@
+//! Projections and a running project, held against what the journal comes to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trackside_engine::entity::Entity;
+use trackside_engine::ranking::Reranked;
+use trackside_engine::view::View;
+use trackside_lifecycle::name::Name;
+use trackside_runtime::{Answer, Runtime};
+use trackside_store::store::{DueAt, Listing};
+use trackside_store::{Reader, Store, StoreError};
+
+use crate::journal::Journal;
+use crate::load::{Key, command};
+use crate::script::written;
+use crate::{Found, holds};
+
+const ALL: usize = usize::MAX >> 1;
+
+fn text(entity: &Entity) -> String {
+    serde_json::to_string(entity).unwrap()
+}
+
+fn said(error: StoreError) -> String {
+    error.to_string()
+}
+
+/// Projections are what the journal comes to at the entry up to which they are written: every entity, timer, group,
+/// order, key and unique value. Answered is that entry.
+pub fn projections(reader: &mut dyn Reader, journal: &Journal) -> Found<u64> {
+    let position = reader.position().map_err(said)?;
+    let end = journal.entries.len() as u64;
+    holds(position <= end, || format!("projections are at {position}, the journal ends at {end}"))?;
+    let view = journal.replayed(position);
+    let rows = reader.list(&Listing { most: ALL, ..Listing::default() }).map_err(said)?.value;
+    let bare = journal.bare_after(position);
+    let told = |it: &&Entity| !bare.contains(&it.key);
+    let kept: BTreeSet<String> = rows.iter().map(|it| &**it).filter(told).map(text).collect();
+    let lived: BTreeSet<String> = view.entities().into_iter().filter(told).map(text).collect();
+    let odd: Vec<_> = kept.symmetric_difference(&lived).take(2).collect();
+    holds(odd.is_empty() && rows.len() == view.len(), || format!("entities differ at {position}: {odd:#?}"))?;
+    let timers = reader.timers(None, ALL).map_err(said)?.value;
+    holds(timers.iter().eq(due(&view).iter()), || format!("timers differ at {position}"))?;
+    counts(reader, &view)?;
+    let entries = || journal.entries.iter().take_while(|it| it.seq <= position);
+    let shifts = entries().filter_map(|it| it.event.changes()).flat_map(|it| &it.shifts);
+    for group in shifts.map(|it| &it.group).collect::<BTreeSet<_>>() {
+        let lived = view.group(group).here().cloned().unwrap_or_default();
+        let counts = reader.counts(group).map_err(said)?.value;
+        let members = reader.members(group).map_err(said)?.value;
+        holds((counts.by_state, members.by_state) == (lived.counts, lived.members), || {
+            format!("the group {group:?} differs at {position}")
+        })?;
+    }
+    for ranking in entries().flat_map(|it| &it.reranked).map(Reranked::ranking).collect::<BTreeSet<_>>() {
+        let kept = reader.ranking(&ranking).map_err(said)?.value;
+        let lived = view.rankings.get(&ranking).cloned().unwrap_or_default();
+        holds(kept == lived, || format!("{ranking:?} differs at {position}"))?;
+    }
+    for entry in entries() {
+        let Some(record) = &entry.key else { continue };
+        let kept = reader.key(&record.by, &record.key).map_err(said)?;
+        holds(kept.as_ref() == Some(&(entry.seq, record.clone())), || {
+            format!("the key {} is {kept:?} at {position}", record.key)
+        })?;
+    }
+    Ok(position)
+}
+
+fn counts(reader: &mut dyn Reader, view: &View) -> Found {
+    let mut lived: BTreeMap<Name, BTreeMap<Name, u64>> = BTreeMap::new();
+    for entity in view.entities() {
+        *lived.entry(entity.key.lifecycle.clone()).or_default().entry(entity.state.clone()).or_default() += 1;
+    }
+    for (lifecycle, lived) in lived {
+        let mut kept = reader.states(&lifecycle).map_err(said)?.value;
+        kept.retain(|_, it| *it > 0);
+        holds(kept == lived, || format!("{lifecycle} has {kept:?} instead of {lived:?}"))?;
+    }
+    Ok(())
+}
+
+/// The clocks that run.
+pub fn due(view: &View) -> BTreeSet<DueAt> {
+    let mut all = BTreeSet::new();
+    for entity in view.entities() {
+        for (timer, state) in &entity.timers {
+            let (entity, timer) = (entity.key.clone(), timer.clone());
+            all.extend(state.due.map(|due| DueAt { due, entity, timer }));
+        }
+    }
+    all
+}
+
+/// A running project shows what its journal comes to, at once and when everything is written. Its journal.
+pub fn shown(runtime: &Runtime, store: &dyn Store) -> Found<Journal> {
+    let mut reader = store.reader().map_err(said)?;
+    let journal = Journal::read(reader.as_mut())?;
+    let view = journal.replayed(u64::MAX);
+    for entity in view.entities() {
+        let shown = runtime.entity(&entity.key).map_err(said)?.map(|it| text(&it));
+        holds(shown.as_ref() == Some(&text(entity)), || {
+            format!("{} is shown as {shown:?}, replayed it is {}", entity.key, text(entity))
+        })?;
+    }
+    runtime.wait_until_written().map_err(|it| it.to_string())?;
+    let position = projections(reader.as_mut(), &journal)?;
+    let end = journal.entries.len() as u64;
+    holds(position == end, || format!("caught up to {position}, the journal ends at {end}"))?;
+    Ok(journal)
+}
+
+/// Whoever had no answer asks again, twice: there is one effect. So is there for those who had one.
+pub fn asked_again(runtime: &Runtime, store: &dyn Store, keys: &[Key]) -> Found {
+    let gateway = runtime.gateway().map_err(|it| it.to_string())?;
+    let mut known = Journal::read(store.reader().map_err(said)?.as_mut())?.commands;
+    for _ in 0..2 {
+        let asked: Result<Vec<_>, _> = keys.iter().map(|it| gateway.submit(command(*it))).collect();
+        for (key, answer) in keys.iter().zip(asked.map_err(|it| it.to_string())?) {
+            let answer = answer.wait().map_err(|it| it.to_string())?;
+            let (before, again) =
+                (known.get(&key.to_string()).copied(), matches!(answer, Answer::Replayed { .. }));
+            let after = written(&answer);
+            holds(again == before.is_some() && (before.is_none() || before == after), || {
+                format!("{key} is {before:?}, and asked again it is {answer:?}")
+            })?;
+            known.extend(after.map(|it| (key.to_string(), it)));
+        }
+    }
+    Ok(())
+}

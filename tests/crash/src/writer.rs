@@ -1,0 +1,97 @@
+//! A process that serves many callers and says on its standard output what it has answered. It runs until it is killed.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use trackside_lifecycle::time::Span;
+use trackside_runtime::{Answer, Clock, Gateway, Options, Runtime};
+use trackside_store::{Sqlite, SqliteOptions, Store};
+
+use crate::load::{self, Key, command};
+use crate::packs::{packs, start_of_time};
+
+const CALLERS: u64 = 8;
+
+/// Logs that begin anew often, so that a kill meets that too.
+pub fn sqlite() -> SqliteOptions {
+    SqliteOptions { log_step: 16, log_limit: 64, ..SqliteOptions::default() }
+}
+
+/// Little memory and much writing, and no clock but the one that is moved.
+pub fn options(store: &dyn Store) -> Options {
+    let last = store.reader().unwrap().head().unwrap().at;
+    Options {
+        clock: Clock::manual(last.unwrap_or(start_of_time())),
+        cached_entities: 40,
+        cached_groups: 10,
+        cached_timers: 20,
+        behind: Duration::from_millis(15),
+        behind_entries: 60,
+        sweep_every: None,
+        ..Options::default()
+    }
+}
+
+/// One line, in one write: it is read as a whole or not at all.
+fn say(line: String) {
+    std::io::stdout().write_all((line + "\n").as_bytes()).unwrap();
+    std::io::stdout().flush().unwrap();
+}
+
+/// Serves until it is killed: `> KEY` is asked, `+ KEY FIRST ENTRIES` was answered, `- KEY` was refused.
+pub fn serve(folder: &Path, round: u64) {
+    let store: Arc<dyn Store> = Arc::new(Sqlite::open(folder, sqlite()).unwrap());
+    let options = options(&*store);
+    let runtime = Runtime::start(store, &packs(), options).unwrap();
+    let gateway = runtime.gateway().unwrap();
+    for command in load::agents() {
+        gateway.ask(command).unwrap();
+    }
+    // On a line of its own, after what the test harness says.
+    say("\nready".to_owned());
+    std::thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            scope.spawn(move || call(gateway, Key { round, caller, step: 0 }));
+        }
+        scope.spawn(|| {
+            let mut now = runtime.options().clock.now();
+            for tick in 1_u64.. {
+                std::thread::sleep(Duration::from_millis(7));
+                // Mostly little by little; now and then so much that all is late.
+                now = now.plus(Span::seconds(if tick % 16 == 0 { 2 * 60 * 60 } else { 5 }));
+                gateway.advance(now).unwrap().wait().unwrap();
+            }
+        });
+    });
+}
+
+fn call(gateway: &Gateway, mut key: Key) {
+    loop {
+        say(format!("> {key}"));
+        match key.together() {
+            Some(other) => {
+                say(format!("> {other}"));
+                let both = gateway.submit_atomic(vec![command(key), command(other)]).unwrap().wait().unwrap();
+                for (key, answer) in [key, other].into_iter().zip(both) {
+                    told(key, answer);
+                }
+                key = other;
+            }
+            None => told(key, gateway.ask(command(key)).unwrap()),
+        }
+        key = key.next();
+    }
+}
+
+fn told(key: Key, answer: Answer) {
+    match answer {
+        Answer::Accepted(it) => say(match it.entries.first() {
+            Some(first) => format!("+ {key} {} {}", first.seq, it.entries.len()),
+            None => format!("- {key}"),
+        }),
+        Answer::Replayed { first, entries, .. } => say(format!("+ {key} {first} {entries}")),
+        Answer::Refused(_) => say(format!("- {key}")),
+    }
+}

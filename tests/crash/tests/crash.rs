@@ -1,0 +1,220 @@
+//! The process is killed at any moment, under load, again and again. What was answered is there.
+//!
+//! SIGKILL ends the process, not the machine: what the system has taken from a process it writes all the same. So these
+//! tests cannot tell whether syncs are done, and with syncs off they pass; that is for `powercut`. What they can tell is
+//! whether callers are answered before the commit, which is their control.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests stop at the first surprise"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use trackside_crash::chance::{Chance, setting};
+use trackside_crash::folder::Folder;
+use trackside_crash::journal::{Journal, Written};
+use trackside_crash::load::Key;
+use trackside_crash::packs::packs;
+use trackside_crash::whole::{asked_again, due, projections, shown};
+use trackside_crash::writer::{options, serve, sqlite};
+use trackside_crash::{Found, holds};
+use trackside_lifecycle::time::Span;
+use trackside_runtime::Runtime;
+use trackside_runtime::simulation::{Bug, plant_everywhere};
+use trackside_store::{Sqlite, Store};
+
+/// Rounds on the same folder before a new one: every round reads all of it.
+const ON_ONE_FOLDER: u64 = 20;
+
+/// Not a test of its own: what the other tests start and kill.
+#[test]
+fn writer() {
+    let Ok(folder) = std::env::var("TRACKSIDE_CRASH_FOLDER") else { return };
+    if std::env::var("TRACKSIDE_CRASH_EARLY").is_ok() {
+        plant_everywhere(Bug::AnsweredEarly);
+    }
+    serve(Path::new(&folder), std::env::var("TRACKSIDE_CRASH_ROUND").unwrap().parse().unwrap());
+}
+
+/// What a writer said before it was killed.
+#[derive(Debug, Default)]
+struct Heard {
+    asked: BTreeSet<Key>,
+    answered: BTreeMap<String, Written>,
+    refused: BTreeSet<Key>,
+}
+
+impl Heard {
+    fn hear(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            [">", key] => drop(self.asked.insert(Key::parse(key).unwrap())),
+            ["-", key] => drop(self.refused.insert(Key::parse(key).unwrap())),
+            ["+", key, first, entries] => {
+                let written = Written { first: first.parse().unwrap(), entries: entries.parse().unwrap() };
+                self.answered.insert(key.to_owned(), written);
+            }
+            // What the test harness says.
+            _ => {}
+        }
+    }
+
+    /// Asked, and nobody knows what became of it.
+    fn open(&self) -> Vec<Key> {
+        let unknown = |it: &&Key| !self.refused.contains(it) && !self.answered.contains_key(&it.to_string());
+        self.asked.iter().filter(unknown).copied().collect()
+    }
+}
+
+fn start(folder: &Path, round: u64, early: bool) -> (Child, Receiver<String>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "writer", "--nocapture", "--test-threads=1"]);
+    command.env("TRACKSIDE_CRASH_FOLDER", folder).env("TRACKSIDE_CRASH_ROUND", round.to_string());
+    if early {
+        command.env("TRACKSIDE_CRASH_EARLY", "1");
+    }
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let (said, hear) = channel();
+    std::thread::spawn(move || {
+        // The last line may be cut in the middle of nothing: lines are written whole.
+        out.lines().map_while(Result::ok).for_each(|line| drop(said.send(line)));
+    });
+    (child, hear)
+}
+
+/// One life of a writer: started, let work, killed.
+fn killed(folder: &Path, round: u64, chance: &mut Chance, early: bool) -> Heard {
+    let (mut child, hear) = start(folder, round, early);
+    let mut first = Vec::new();
+    if !early && chance.below(4) == 0 {
+        // While it starts, or catches up.
+        std::thread::sleep(Duration::from_millis(chance.below(600)));
+    } else {
+        // Counted in what it says, so that a slow machine is under load too; then anywhere between two lines.
+        let (enough, more) = (chance.below(400), chance.below(5_000));
+        let mut ready = false;
+        while let Ok(line) = hear.recv() {
+            ready |= line == "ready";
+            first.push(line);
+            if ready && first.len() as u64 > enough {
+                break;
+            }
+        }
+        std::thread::sleep(Duration::from_micros(more));
+    }
+    child.kill().unwrap();
+    let ended = child.wait().unwrap();
+    assert!(ended.code().is_none(), "the writer ended by itself: {ended}");
+    let mut heard = Heard::default();
+    first.into_iter().chain(hear).for_each(|line| heard.hear(&line));
+    heard
+}
+
+/// What a kill left, looked at three times: as it lies there, as it starts, and as it goes on.
+fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more: Span) -> Found<usize> {
+    let store: Arc<dyn Store> = Arc::new(Sqlite::open(folder, sqlite()).map_err(|it| it.to_string())?);
+    let said = |it: trackside_store::StoreError| it.to_string();
+    let journal = Journal::read(store.reader().map_err(said)?.as_mut())?;
+    journal.has(all)?;
+    journal.has(&heard.answered)?;
+    for key in heard.refused.iter().map(Key::to_string) {
+        holds(!journal.commands.contains_key(&key), || format!("{key} was refused and is there"))?;
+    }
+    for key in &heard.asked {
+        let there = |it: Key| journal.commands.contains_key(&it.to_string());
+        let half = key.together().filter(|it| there(*key) != there(*it));
+        holds(half.is_none(), || format!("of {key} and {half:?}, which belong together, one is there"))?;
+    }
+    projections(store.reader().map_err(said)?.as_mut(), &journal)?;
+    let clocks = due(&journal.replayed(u64::MAX));
+
+    let options = options(&*store);
+    let clock = options.clock.clone();
+    let runtime = Runtime::start(store.clone(), &packs(), options).map_err(|it| it.to_string())?;
+    shown(&runtime, &*store)?;
+    let mut again = heard.open();
+    again.extend(heard.answered.keys().filter_map(|it| Key::parse(it)).step_by(40));
+    asked_again(&runtime, &*store, &again)?;
+
+    let later = clock.now().plus(more);
+    runtime.gateway().unwrap().advance(later).unwrap().wait().map_err(|it| it.to_string())?;
+    let after = shown(&runtime, &*store)?;
+    let view = after.replayed(u64::MAX);
+    let late: Vec<_> = due(&view).into_iter().filter(|it| it.due <= later).collect();
+    holds(late.is_empty(), || format!("at {later:?} these are still due: {late:?}"))?;
+    let mut expired: BTreeMap<_, u32> = BTreeMap::new();
+    for entry in after.entries.iter().filter(|it| it.trigger == *"expire") {
+        *expired.entry(&entry.entity).or_default() += 1;
+    }
+    for clock in clocks.iter().filter(|it| it.timer == *"expiry" && it.due <= later) {
+        // Some were decided when the lost were asked again.
+        let gone = expired.get(&clock.entity).copied().unwrap_or(0);
+        let state = &view.get(&clock.entity).unwrap().state;
+        holds(gone == 1 || (gone == 0 && *state != *"EXPIRED" && *state != *"PENDING"), || {
+            format!("{} ran out {gone} times, and is {state}", clock.entity)
+        })?;
+    }
+    holds(expired.values().all(|it| *it == 1), || format!("not all ran out once: {expired:?}"))?;
+    runtime.stop();
+    Ok(expired.len())
+}
+
+#[test]
+fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
+    let (seed, rounds) = (Chance::seed(), setting("TRACKSIDE_CRASHES", 15));
+    println!("seed {seed}: TRACKSIDE_SEED={seed} TRACKSIDE_CRASHES={rounds} tries it again");
+    let mut chance = Chance::new(seed);
+    let mut folder = Folder::new("kill");
+    let mut all: BTreeMap<String, Written> = BTreeMap::new();
+    let (mut answered, mut open, mut ran_out) = (0, 0, 0);
+    for round in 0..rounds {
+        if round % ON_ONE_FOLDER == 0 {
+            folder = Folder::new("kill");
+            all.clear();
+        }
+        let heard = killed(folder.path(), round, &mut chance, false);
+        let more = Span::seconds(60 * i64::try_from(chance.below(90)).unwrap());
+        let found = looked_at(folder.path(), &heard, &all, more);
+        ran_out += found.unwrap_or_else(|what| {
+            std::mem::forget(std::mem::replace(&mut folder, Folder::new("gone")));
+            panic!("round {round} of seed {seed}: {what}")
+        });
+        answered += heard.answered.len();
+        open += heard.open().len();
+        all.extend(heard.answered);
+    }
+    println!(
+        "{rounds} kills: {answered} commands answered, {open} without an answer, {ran_out} questions ran out"
+    );
+    assert!(answered as u64 > rounds * 10, "the writer must be under load: {answered} answers");
+    assert!(open > 0, "every kill must meet somebody who waits");
+}
+
+/// The control: where callers are answered before the commit, the same kills find it.
+#[test]
+fn answers_before_the_commit_are_found_out() {
+    let seed = Chance::seed();
+    let mut chance = Chance::new(seed);
+    for round in 0..20 {
+        let folder = Folder::new("early");
+        let heard = killed(folder.path(), round, &mut chance, true);
+        let nothing = BTreeMap::new();
+        if let Err(what) = looked_at(folder.path(), &heard, &nothing, Span::seconds(60)) {
+            println!("found after {} kills: {what}", round + 1);
+            assert!(what.contains("was answered with"), "{what}");
+            return;
+        }
+    }
+    panic!("20 kills of a writer that answers too early, and nothing was found (seed {seed})");
+}

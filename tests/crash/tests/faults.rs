@@ -1,0 +1,422 @@
+//! The disk is full, read-only or damaged; files are gone or somebody else's. Callers are told what to do, nothing that was
+//! answered is lost, and where it can the project goes on by itself.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests stop at the first surprise"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use trackside_crash::folder::Folder;
+use trackside_crash::journal::{Journal, Written};
+use trackside_crash::load::{self, Key, command};
+use trackside_crash::packs::packs;
+use trackside_crash::script::written;
+use trackside_crash::whole::shown;
+use trackside_crash::writer::{options, sqlite};
+use trackside_powercut::{Disk, Fault, Unsynced};
+use trackside_runtime::{Failure, Runtime};
+use trackside_store::{Sqlite, SqliteOptions, Store, StoreError};
+
+/// A project on some store, and what it has answered.
+struct Project {
+    runtime: Option<Runtime>,
+    store: Arc<Sqlite>,
+    answered: BTreeMap<String, Written>,
+    next: Key,
+}
+
+impl Project {
+    fn open(dir: &Path, sqlite: SqliteOptions) -> Self {
+        let store = Arc::new(Sqlite::open(dir, sqlite).unwrap());
+        let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+        for command in load::agents() {
+            runtime.gateway().unwrap().ask(command).unwrap();
+        }
+        let next = Key { round: 0, caller: 1, step: 0 };
+        Self { runtime: Some(runtime), store, answered: BTreeMap::new(), next }
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().unwrap()
+    }
+
+    /// Asks for the next step.
+    fn ask(&mut self) -> Result<(), Failure> {
+        let answer = self.runtime().gateway().unwrap().ask(command(self.next))?;
+        self.answered.extend(written(&answer).map(|it| (self.next.to_string(), it)));
+        self.next = self.next.next();
+        Ok(())
+    }
+
+    fn asks(&mut self, times: usize) {
+        for _ in 0..times {
+            self.ask().unwrap();
+        }
+    }
+
+    /// Asks until it is told that it cannot be done; why.
+    fn until_trouble(&mut self) -> String {
+        for _ in 0..20_000 {
+            match self.ask() {
+                Ok(()) => {}
+                Err(Failure::Unavailable(why)) => return why,
+                Err(Failure::Overloaded(_)) => std::thread::yield_now(),
+                Err(other) => panic!("{other}"),
+            }
+        }
+        panic!("nobody noticed");
+    }
+
+    /// Asks again and again, as callers do who were told to try again; it works without a restart.
+    fn until_well(&mut self) {
+        for _ in 0..600 {
+            match self.ask() {
+                Ok(()) => return,
+                Err(Failure::Unavailable(_) | Failure::Overloaded(_)) => {
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+        panic!("it does not go on by itself: {:?}", self.runtime().trouble());
+    }
+
+    /// All that was answered is there, and shown.
+    fn is_whole(&self) {
+        for _ in 0..200 {
+            if self.runtime().lag() == 0 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let journal = shown(self.runtime(), &*self.store).unwrap();
+        journal.has(&self.answered).unwrap();
+        assert!(self.answered.len() > 3);
+        assert_eq!(self.runtime().trouble(), None);
+    }
+
+    fn stop(mut self) -> BTreeMap<String, Written> {
+        self.runtime.take().unwrap().stop();
+        std::mem::take(&mut self.answered)
+    }
+}
+
+fn says(why: &str, words: &[&str]) {
+    for word in words {
+        assert!(why.contains(word), "`{word}` is not said: {why}");
+    }
+}
+
+/// A folder opened again has what was answered.
+fn is_there(dir: &Path, answered: &BTreeMap<String, Written>) {
+    let store = Sqlite::open(dir, sqlite()).unwrap();
+    Journal::read(store.reader().unwrap().as_mut()).unwrap().has(answered).unwrap();
+}
+
+fn refused(dir: &Path) -> StoreError {
+    Sqlite::open(dir, sqlite()).map(drop).unwrap_err()
+}
+
+#[test]
+fn every_fault_of_a_disk_is_told_and_survived() {
+    let faults = [
+        (Fault::Full, vec!["journal.db", "disk is full", "make room"]),
+        (Fault::FullAfter { bytes: 20_000 }, vec!["disk is full", "make room"]),
+        (Fault::WriteFails, vec!["journal.db", "the disk did not do it", "try again"]),
+        (Fault::ReadOnly, vec!["journal.db"]),
+        (Fault::SyncFails { forgets: false }, vec!["journal.db", "the disk did not do it"]),
+        (Fault::SyncFails { forgets: true }, vec!["journal.db", "the disk did not do it"]),
+    ];
+    for (fault, words) in faults {
+        let disk = Disk::new();
+        let sqlite =
+            SqliteOptions { vfs: Some(disk.vfs().to_owned()), log_step: 24, ..SqliteOptions::default() };
+        let mut project = Project::open(Path::new("data"), sqlite.clone());
+        project.asks(6);
+        disk.fail(fault);
+        let why = project.until_trouble();
+        println!("{fault:?}: {why}");
+        says(&why, &words);
+        assert!(project.runtime().trouble().is_some(), "{fault:?}");
+        let before = project.answered.clone();
+        assert!(matches!(project.ask(), Err(Failure::Unavailable(_))), "{fault:?}: while it lasts");
+        assert_eq!(before, project.answered);
+        disk.lift();
+        project.until_well();
+        project.asks(4);
+        // A power cut now: what was answered since must not hang on what was not synced then.
+        let cut = Disk::from_image(disk.after_cut_at(disk.boundary(), Unsynced::Lost));
+        let after = SqliteOptions { vfs: Some(cut.vfs().to_owned()), ..SqliteOptions::default() };
+        let after = Sqlite::open(Path::new("data"), after).unwrap();
+        Journal::read(after.reader().unwrap().as_mut()).unwrap().has(&project.answered).unwrap();
+        project.is_whole();
+        let answered = project.stop();
+        let again = Sqlite::open(Path::new("data"), sqlite).unwrap();
+        Journal::read(again.reader().unwrap().as_mut()).unwrap().has(&answered).unwrap();
+    }
+}
+
+/// A small file system of its own, unmounted in the end; none where this user may not mount.
+struct Small(Folder);
+
+impl Small {
+    fn mount(size: &str) -> Option<Self> {
+        let folder = Folder::new("small");
+        std::fs::create_dir_all(folder.path()).unwrap();
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(folder.path())
+            .stderr(std::process::Stdio::null())
+            .status();
+        match done.is_ok_and(|it| it.success()) {
+            true => Some(Self(folder)),
+            false => {
+                println!("this user may not mount: only the disk in memory was tried");
+                None
+            }
+        }
+    }
+
+    fn again(&self, how: &str) {
+        let done = Command::new("mount").args(["-o", how]).arg(self.0.path()).status().unwrap();
+        assert!(done.success(), "mount -o {how}");
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_file_system_that_is_really_full_or_really_read_only_is_told_and_survived() {
+    let Some(small) = Small::mount("3m") else { return };
+    let dir = small.0.path().join("data");
+    let mut project = Project::open(&dir, sqlite());
+    project.asks(6);
+    let why = project.until_trouble();
+    println!("full: {why}");
+    says(&why, &["disk is full", "make room"]);
+    small.again("remount,size=64m");
+    project.until_well();
+    project.asks(10);
+    project.is_whole();
+    // What is open for writing keeps a file system from being made read-only, but by force; so it is started there.
+    let answered = project.stop();
+    is_there(&dir, &answered);
+    small.again("remount,ro");
+    let why = refused(&dir).to_string();
+    println!("read-only: {why}");
+    says(&why, &["data", "cannot be written", "Make the folder"]);
+    small.again("remount,rw");
+    is_there(&dir, &answered);
+}
+
+#[test]
+fn a_second_owner_is_told_who_the_first_is() {
+    let folder = Folder::new("two");
+    let mut project =
+        Project::open(folder.path(), SqliteOptions { owner: Some("the server".into()), ..sqlite() });
+    project.asks(5);
+    let why = refused(folder.path()).to_string();
+    says(&why, &["is in use by the server (process", "Stop that one first"]);
+    project.asks(2);
+    project.is_whole();
+}
+
+/// A folder with some work in it, closed.
+fn worked_in(name: &str, steps: usize) -> (Folder, BTreeMap<String, Written>) {
+    let folder = Folder::new(name);
+    let mut project = Project::open(folder.path(), sqlite());
+    project.asks(steps);
+    project.is_whole();
+    let answered = project.stop();
+    assert!(!folder.path().join("state.db-wal").exists(), "it was closed");
+    (folder, answered)
+}
+
+fn scribble(path: &Path, page: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    for byte in &mut bytes[page * 4096..(page + 1) * 4096] {
+        *byte ^= 0x5a;
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_state_that_makes_no_sense_is_set_aside_and_made_anew() {
+    for page in [0, 1] {
+        let (folder, answered) = worked_in("state", 30);
+        let path = folder.path().join("state.db");
+        scribble(&path, page);
+        let damaged = std::fs::read(&path).unwrap();
+        let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
+        let aside = store.set_aside().expect("it was damaged").to_owned();
+        says(&aside.display().to_string(), &["state.db.damaged-1"]);
+        assert_eq!(std::fs::read(&aside).unwrap(), damaged, "it is kept");
+        let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+        shown(&runtime, &*store).unwrap().has(&answered).unwrap();
+        runtime.stop();
+        drop(store);
+        assert_eq!(Sqlite::open(folder.path(), sqlite()).unwrap().set_aside(), None);
+    }
+}
+
+#[test]
+fn a_damaged_page_that_is_met_later_says_what_to_do_and_doing_it_helps() {
+    let (folder, answered) = worked_in("deep", 60);
+    let path = folder.path().join("state.db");
+    let pages = std::fs::metadata(&path).unwrap().len() as usize / 4096;
+    let mut met = 0;
+    for page in 2..pages {
+        let whole = std::fs::read(&path).unwrap();
+        scribble(&path, page);
+        let all = trackside_store::store::Listing { most: 10_000, ..Default::default() };
+        let listed = Sqlite::open(folder.path(), sqlite()).and_then(|store| {
+            if store.set_aside().is_some() {
+                Ok(vec![])
+            } else {
+                store.reader()?.list(&all).map(|it| it.value)
+            }
+        });
+        if let Err(why) = listed {
+            let why = why.to_string();
+            says(&why, &["state.db", "made anew from the journal", "rename the file"]);
+            met += 1;
+            if met == 1 {
+                Sqlite::set_state_aside(folder.path()).unwrap();
+                let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
+                let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+                shown(&runtime, &*store).unwrap().has(&answered).unwrap();
+                runtime.stop();
+                return;
+            }
+        }
+        for end in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(folder.path().join(format!("state.db{end}")));
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
+    panic!("no damaged page was met among {pages}");
+}
+
+#[test]
+fn a_damaged_journal_is_refused_and_left_alone() {
+    let (folder, _) = worked_in("journal", 30);
+    let path = folder.path().join("journal.db");
+    let whole = std::fs::read(&path).unwrap();
+    for page in [0, 1] {
+        scribble(&path, page);
+        let damaged = std::fs::read(&path).unwrap();
+        let why = refused(folder.path()).to_string();
+        says(
+            &why,
+            &["journal.db is damaged", "delete nothing", "restore a backup", "docs/operating/recovery.md"],
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), damaged, "it is left as it is");
+        std::fs::write(&path, &whole).unwrap();
+    }
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let last: i64 = file.query_row("SELECT max(seq) FROM journal", [], |row| row.get(0)).unwrap();
+    file.execute("UPDATE journal SET header = replace(header, 'bob', 'eve') WHERE seq > ?1", [last - 8])
+        .unwrap();
+    drop(file);
+    let why = refused(folder.path()).to_string();
+    println!("{why}");
+    says(&why, &["journal.db is damaged: journal entry ", "restore a backup"]);
+    // Every page, one at a time: it is refused, or an audit finds it, or it was a page without words in it.
+    std::fs::write(&path, &whole).unwrap();
+    let (mut refusals, mut findings) = (0, 0);
+    for page in 0..whole.len() / 4096 {
+        scribble(&path, page);
+        match Sqlite::open(folder.path(), sqlite()) {
+            Err(_) => refusals += 1,
+            Ok(store) => {
+                let mut reader = store.reader().unwrap();
+                let definitions = reader.definitions().is_ok();
+                findings += usize::from(Journal::read(reader.as_mut()).is_err() || !definitions);
+            }
+        }
+        for end in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(folder.path().join(format!("journal.db{end}")));
+        }
+        std::fs::write(&path, &whole).unwrap();
+    }
+    println!("{} pages: {refusals} refused, {findings} found by reading", whole.len() / 4096);
+    assert!(refusals > 0 && findings > 0);
+}
+
+#[test]
+fn a_log_that_was_cut_off_loses_only_its_end_and_says_nothing_false() {
+    let folder = Folder::new("wal");
+    let mut project = Project::open(folder.path(), SqliteOptions::default());
+    project.asks(30);
+    let copy = Folder::new("wal-copy");
+    for part in [0_u64, 1, 3, 7, 10] {
+        let _ = std::fs::remove_dir_all(copy.path());
+        std::fs::create_dir_all(copy.path()).unwrap();
+        // By another process: a file that is closed in this one takes the locks of SQLite with it.
+        let from = folder.path().join(".");
+        assert!(Command::new("cp").arg("-r").arg(from).arg(copy.path()).status().unwrap().success());
+        let log = std::fs::OpenOptions::new().write(true).open(copy.path().join("journal.db-wal")).unwrap();
+        let length = log.metadata().unwrap().len();
+        log.set_len(length * part / 10).unwrap();
+        match Sqlite::open(copy.path(), sqlite()) {
+            Ok(store) => {
+                let journal = Journal::read(store.reader().unwrap().as_mut()).unwrap();
+                assert!(part < 10 || journal.has(&project.answered).is_ok());
+                let runtime = Runtime::start(Arc::new(store), &packs(), Default::default());
+                assert!(runtime.is_ok(), "{:?}", runtime.err());
+            }
+            Err(why) => says(&why.to_string(), &["journal.db", "restore a backup"]),
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_is_taken_away_while_it_runs_is_noticed_and_taken_back() {
+    let folder = Folder::new("away");
+    let mut project = Project::open(folder.path(), sqlite());
+    project.asks(8);
+    let (path, away) = (folder.path().join("journal.db"), folder.path().join("elsewhere.db"));
+    std::fs::rename(&path, &away).unwrap();
+    let before = project.answered.clone();
+    let why = project.until_trouble();
+    println!("{why}");
+    says(&why, &["journal.db", "removed or replaced", "Put it back"]);
+    assert_eq!(before, project.answered, "nothing was answered that nobody can find");
+    assert!(!path.exists(), "nothing is made in its place");
+    std::fs::write(&path, "").unwrap();
+    says(&project.until_trouble(), &["journal.db"]);
+    std::fs::rename(&away, &path).unwrap();
+    project.until_well();
+    project.asks(5);
+    project.is_whole();
+    let answered = project.stop();
+    is_there(folder.path(), &answered);
+}
+
+#[test]
+fn a_folder_whose_journal_is_gone_is_not_taken_for_a_new_one() {
+    let (folder, answered) = worked_in("gone", 20);
+    let (path, away) = (folder.path().join("journal.db"), folder.path().join("elsewhere.db"));
+    std::fs::rename(&path, &away).unwrap();
+    for _ in 0..2 {
+        let why = refused(folder.path()).to_string();
+        says(&why, &["journal.db", "Put the journal back", "restore a backup"]);
+    }
+    std::fs::rename(&away, &path).unwrap();
+    for end in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(folder.path().join(format!("journal.db{end}")));
+    }
+    is_there(folder.path(), &answered);
+}

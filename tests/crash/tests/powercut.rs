@@ -1,0 +1,201 @@
+//! The power fails at every write of a run of the real workers on the real SQLite. What was answered is there.
+//!
+//! The controls: with a disk that only says that it syncs, and with syncs switched off, losses are found.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests stop at the first surprise"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+
+use trackside_crash::chance::setting;
+use trackside_crash::journal::{Journal, Written};
+use trackside_crash::load::{Key, command};
+use trackside_crash::script::{ByHand, FOLDER, Run, run, written};
+use trackside_crash::whole::projections;
+use trackside_crash::{Found, holds};
+use trackside_engine::event::Event;
+use trackside_powercut::{Disk, Image, Unsynced};
+use trackside_runtime::Answer;
+use trackside_store::{Sqlite, SqliteOptions, Store};
+
+/// Logs that begin anew often.
+fn on(disk: &Disk) -> SqliteOptions {
+    SqliteOptions {
+        vfs: Some(disk.vfs().to_owned()),
+        log_step: 24,
+        log_limit: 48,
+        ..SqliteOptions::default()
+    }
+}
+
+/// What makes one find like another to those who open it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alike {
+    entries: usize,
+    position: u64,
+    redacted: usize,
+}
+
+/// Everything that was looked at.
+#[derive(Debug, Default)]
+struct Looks {
+    images: BTreeSet<u64>,
+    opened: BTreeSet<Alike>,
+    cuts: u64,
+}
+
+impl Looks {
+    /// One cut: what was answered before it is found, and nothing by halves.
+    fn look(&mut self, run: &Run, image: Image, at: u64) -> Found {
+        self.cuts += 1;
+        let mut hasher = DefaultHasher::new();
+        image.files().for_each(|it| it.hash(&mut hasher));
+        let answered: BTreeMap<String, Written> =
+            run.answers.iter().filter(|it| it.at <= at).map(|it| (it.key.clone(), it.written)).collect();
+        (answered.len(), at >= run.redaction.1).hash(&mut hasher);
+        if !self.images.insert(hasher.finish()) {
+            return Ok(());
+        }
+        let disk = Disk::from_image(image);
+        let alike = {
+            let store =
+                Sqlite::open(Path::new(FOLDER), on(&disk)).map_err(|it| format!("it does not open: {it}"))?;
+            let mut reader = store.reader().map_err(|it| it.to_string())?;
+            let journal = Journal::read(reader.as_mut())?;
+            journal.has(&answered)?;
+            journal.agrees_with(&run.journal)?;
+            let position = projections(reader.as_mut(), &journal)?;
+            let redacted = journal.records.iter().filter(|it| it.is_redacted()).count();
+            if at >= run.redaction.1 {
+                no_words(&journal)?;
+            }
+            Alike { entries: journal.entries.len(), position, redacted }
+        };
+        match self.opened.insert(alike) {
+            true => goes_on(&disk, &answered),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What was taken out is not there.
+fn no_words(journal: &Journal) -> Found {
+    for entry in &journal.entries {
+        let Event::Redacted { entries, .. } = &entry.event else { continue };
+        let left =
+            entries.iter().find(|it| !journal.records[usize::try_from(**it - 1).unwrap()].is_redacted());
+        holds(left.is_none(), || format!("{} says that {left:?} was taken out, and it is there", entry.seq))?;
+    }
+    Ok(())
+}
+
+/// The workers start on what was found, catch up, and go on: what was answered is not done again, what was not is done once.
+fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
+    let mut hand = ByHand::open(on(disk))?;
+    hand.flush()?;
+    let mut reader = hand.store.reader().map_err(|it| it.to_string())?;
+    let journal = Journal::read(reader.as_mut())?;
+    no_words(&journal)?;
+    let position = projections(reader.as_mut(), &journal)?;
+    holds(position == journal.entries.len() as u64, || format!("caught up to {position} only"))?;
+    for entity in journal.replayed(u64::MAX).entities() {
+        let shown = hand.stepper.entity(&entity.key).map_err(|it| it.to_string())?;
+        holds(shown.as_deref() == Some(entity), || format!("{} is shown as {shown:?}", entity.key))?;
+    }
+    if journal.entries.is_empty() || journal.commands.is_empty() {
+        return Ok(());
+    }
+    let mut keys: Vec<Key> = answered.keys().filter_map(|it| Key::parse(it)).collect();
+    keys.sort();
+    let last = keys.last().map_or(0, |it| it.step + 1);
+    let next = (0..3).map(|caller| Key { round: 0, caller, step: last });
+    let keys: Vec<Key> = keys.into_iter().rev().take(3).chain(next).collect();
+    for _ in 0..2 {
+        let before = Journal::read(reader.as_mut())?;
+        let answers = hand.ask(keys.iter().map(|it| command(*it)).collect());
+        for (key, answer) in keys.iter().zip(&answers) {
+            let known = before.commands.get(&key.to_string());
+            let replayed = matches!(answer, Answer::Replayed { .. });
+            holds(
+                replayed == known.is_some() && (known.is_none() || known.copied() == written(answer)),
+                || format!("{key} was {known:?}, and asked again it is {answer:?}"),
+            )?;
+        }
+    }
+    hand.flush()?;
+    let journal = Journal::read(reader.as_mut())?;
+    projections(reader.as_mut(), &journal).map(drop)
+}
+
+/// Cuts everywhere, or until something is found.
+fn cut_everywhere(disk: &Disk, run: &Run, torn: u64) -> Found<Looks> {
+    let mut looks = Looks::default();
+    for (at, how) in disk.cuts(torn) {
+        let image = disk.after_cut_at(at, how);
+        looks
+            .look(run, image, at)
+            .map_err(|what| format!("cut at {at} of {}, {how:?}: {what}", disk.boundary()))?;
+    }
+    Ok(looks)
+}
+
+#[test]
+fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
+    let commits = setting("TRACKSIDE_CUT_COMMITS", 16);
+    let torn = setting("TRACKSIDE_CUT_TORN", 1);
+    let disk = Disk::new();
+    let run = run(on(&disk), commits, &|| disk.boundary());
+    assert!(run.redaction.1 > 0 && run.answers.len() > 30, "{} answers", run.answers.len());
+    let looks = cut_everywhere(&disk, &run, torn).unwrap_or_else(|what| panic!("{what}"));
+    println!(
+        "{} boundaries, {} cuts, {} different finds, {} of them opened and gone on with; {} entries, {} answers",
+        disk.boundary(),
+        looks.cuts,
+        looks.images.len(),
+        looks.opened.len(),
+        run.journal.entries.len(),
+        run.answers.len(),
+    );
+}
+
+/// The first control: a disk that says that it syncs and does not.
+#[test]
+fn a_disk_that_lies_about_syncs_is_found_out() {
+    let disk = Disk::new();
+    disk.ignore_syncs(true);
+    let run = run(on(&disk), 6, &|| disk.boundary());
+    let what = lost_at_an_answer(&disk, &run).expect_err("every sync was ignored, and nothing was lost");
+    println!("{what}");
+}
+
+/// The second control: commits that wait for nothing.
+#[test]
+fn commits_that_do_not_sync_are_found_out() {
+    let disk = Disk::new();
+    let run = run(on(&disk).for_tests_without_durability(), 6, &|| disk.boundary());
+    let what = lost_at_an_answer(&disk, &run).expect_err("nothing was synced, and nothing was lost");
+    println!("{what}");
+}
+
+/// Cuts right after each answer, all that was not synced lost.
+fn lost_at_an_answer(disk: &Disk, run: &Run) -> Found {
+    let mut looks = Looks::default();
+    let moments: BTreeSet<u64> = run.answers.iter().map(|it| it.at).collect();
+    assert!(moments.len() >= 4);
+    moments.into_iter().try_for_each(|at| looks.look(run, disk.after_cut_at(at, Unsynced::Lost), at))
+}
+
+/// The controls of the controls: the same six commits on an honest disk lose nothing.
+#[test]
+fn the_same_short_run_on_an_honest_disk_loses_nothing() {
+    let disk = Disk::new();
+    let run = run(on(&disk), 6, &|| disk.boundary());
+    lost_at_an_answer(&disk, &run).unwrap();
+}
