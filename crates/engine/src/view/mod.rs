@@ -23,6 +23,9 @@ use held::Held;
 use need::Missed;
 pub use need::Need;
 
+/// The longest list of members that a partial view keeps along without being asked.
+const LONGEST: u64 = 4_096;
+
 /// What is known of an entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found<T> {
@@ -273,6 +276,11 @@ impl Ledger for View {
             }
         };
         group.shift(member, shift, at, !self.partial);
+        // Nobody may list so many; how many they are is enough.
+        if self.partial && group.listed && group.counts.values().sum::<u64>() > LONGEST {
+            group.listed = false;
+            group.members = BTreeMap::new();
+        }
     }
 }
 
