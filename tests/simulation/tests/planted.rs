@@ -37,10 +37,13 @@ const DISK_BUGS: &[DiskBug] = &[
     DiskBug::GroupsOlder,
 ];
 
-/// The packs in which a mistake shows soonest.
+/// Whether a mistake shows: first in the pack in which it shows soonest.
 fn found(what: &str, plant: impl Fn(&mut Scene)) -> bool {
     // Things are erased an hour after they were thrown away, which takes longer to come to.
-    let scenes = [("coding", STEPS), ("turns", STEPS), ("research", 4 * STEPS)];
+    let mut scenes = [("coding", STEPS), ("turns", STEPS), ("research", 4 * STEPS)];
+    if ["ErasedKept", "GroupsOlder"].contains(&what) {
+        scenes.reverse();
+    }
     for (pack, steps) in scenes {
         let mut scene = Scene::of(pack, steps);
         plant(&mut scene);
