@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 
-use super::{Audit, Finding, Problem};
+use super::{Audit, Dropped, Finding, Problem};
 use crate::record::{FORMAT, digest};
 use crate::{Chain, Record};
 
@@ -186,14 +186,22 @@ impl Auditor {
 
     /// Notes an entry without its payload, and what tells why others have none.
     fn account(&mut self, record: &Record, told: Told) {
-        match &told.drops {
-            Drops::None => {}
-            Drops::Earlier => drop(self.bare.remove(&told.entity)),
-            Drops::These(seqs) => {
-                if let Some(bare) = self.bare.get_mut(&told.entity) {
-                    bare.retain(|it| !seqs.contains(it));
-                }
+        let bare = self.bare.get_mut(&told.entity);
+        let before = bare.as_ref().map_or(0, |it| it.len());
+        let left = bare.map_or(0, |bare| {
+            match &told.drops {
+                Drops::None => {}
+                Drops::Earlier => bare.clear(),
+                Drops::These(seqs) => bare.retain(|it| !seqs.contains(it)),
             }
+            bare.len()
+        });
+        if left == 0 {
+            self.bare.remove(&told.entity);
+        }
+        if left < before && self.audit.dropped.len() < LISTED {
+            let erased = matches!(told.drops, Drops::Earlier);
+            self.audit.dropped.push(Dropped { by: record.seq, erased, payloads: (before - left) as u64 });
         }
         if record.is_redacted() {
             self.bare.entry(told.entity).or_default().push(record.seq);

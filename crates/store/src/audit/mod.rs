@@ -20,6 +20,8 @@ pub struct Audit {
     pub entries: u64,
     /// How many of them have lost their payload.
     pub redacted: u64,
+    /// Which entries tell why, in order: at most as many as problems are listed.
+    pub dropped: Vec<Dropped>,
     /// What is before the first of them.
     pub from: Chain,
     /// The last of them. Whoever notes it elsewhere can tell later that nobody wrote the whole journal anew.
@@ -28,6 +30,16 @@ pub struct Audit {
     pub problems: Vec<Problem>,
     /// How many more there are, beyond those that are listed.
     pub more: u64,
+}
+
+/// Payloads that are gone because an entry says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The entry that says so.
+    pub by: u64,
+    /// Its entity was erased as a whole; else these entries of it were redacted.
+    pub erased: bool,
+    pub payloads: u64,
 }
 
 impl Audit {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
 
-use super::{Audit, Auditor, Finding, Problem, verify};
+use super::{Audit, Auditor, Dropped, Finding, Problem, verify};
 use crate::conformance::sample::{Press, entries, entry};
 use crate::record::digest;
 use crate::{Chain, Memory, Record, Store};
@@ -203,6 +203,7 @@ fn a_payload_that_is_gone_needs_an_entry_that_tells_why() {
         records[seq - 1].payload = None;
     }
     let audit = audited(&records);
+    assert_eq!(audit.dropped, [Dropped { by: 9, erased: true, payloads: 4 }]);
     assert_eq!((audit.redacted, audit.problems), (4, vec![]));
     // One of B, which was not, and one of A, later.
     records[3].payload = None;
@@ -223,6 +224,7 @@ fn a_redaction_tells_of_the_entries_that_it_names() {
         records[seq - 1].payload = None;
     }
     let audit = audited(&records);
+    assert_eq!(audit.dropped, [Dropped { by: 9, erased: false, payloads: 2 }]);
     let gone = |seq| Problem { seq, what: Finding::PayloadGone };
     assert_eq!(
         (audit.redacted, audit.problems),
