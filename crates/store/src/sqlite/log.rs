@@ -23,12 +23,15 @@ pub(super) struct Log<'a> {
 impl Log<'_> {
     pub fn head(&self) -> Result<Head, StoreError> {
         let failed = failed(self.path, "read the end of the journal");
-        let last = "SELECT seq, hash, json_extract(header, '$.at') FROM journal ORDER BY seq DESC LIMIT 1";
+        // A header that is none is for an audit to tell.
+        let last = "SELECT seq, hash, CASE WHEN json_valid(header) THEN json_extract(header, '$.at') END
+             FROM journal ORDER BY seq DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(last).map_err(&failed)?;
-        let row = statement
-            .query_row([], |row| Ok((Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }, row.get(2)?)));
+        let row = statement.query_row([], |row| {
+            Ok((Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }, row.get::<_, Option<i64>>(2)?))
+        });
         match row.optional().map_err(&failed)? {
-            Some((chain, at)) => Ok(Head { chain, at: Some(Timestamp(at)) }),
+            Some((chain, at)) => Ok(Head { chain, at: at.map(Timestamp) }),
             None => Ok(Head { chain: self.base()?, at: None }),
         }
     }
