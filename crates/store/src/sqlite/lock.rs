@@ -43,6 +43,26 @@ impl Lock {
         file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(unusable)?;
         Ok(Self { file })
     }
+
+    /// Who has it now; none if nobody has.
+    pub fn held_by(dir: &Path) -> Result<Option<String>, StoreError> {
+        let path = dir.join("lock");
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io(format!("read {}", path.display()), error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => {
+                let _ = file.unlock();
+                Ok(None)
+            }
+            Err(TryLockError::WouldBlock) => Ok(Some(owner_of(&path))),
+            Err(TryLockError::Error(error)) => {
+                Err(StoreError::io(format!("look at {}", path.display()), error))
+            }
+        }
+    }
 }
 
 impl Drop for Lock {

@@ -8,6 +8,7 @@ mod aside;
 mod backup;
 mod connect;
 mod failure;
+mod health;
 mod keeper;
 mod lock;
 mod log;
@@ -23,6 +24,7 @@ use std::sync::atomic::AtomicBool;
 
 use append::Appender;
 use connect::Use;
+pub use health::FileHealth;
 use keeper::{Files, Keeper, Logs};
 use lock::Lock;
 use log::Log;
