@@ -7,6 +7,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::project::project_key;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::StoreError;
 use trackside_store::store::Listing;
@@ -114,7 +115,7 @@ impl Decider {
             if pass.last_page {
                 // The youngest are not in the projections yet.
                 let known: std::collections::BTreeSet<EntityKey> = pass.page.iter().cloned().collect();
-                let young = self.tail.entities().filter(|it| !known.contains(it));
+                let young = self.tail.entities().filter(|it| !known.contains(it) && *it != project_key());
                 let young: std::collections::BTreeSet<EntityKey> = young.cloned().collect();
                 pass.page.extend(young);
             }
