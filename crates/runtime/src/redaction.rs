@@ -5,6 +5,7 @@ use trackside_engine::command::{Ask, Command, Redact};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
+use trackside_store::{Record, StoreError};
 
 use crate::answer::{Answer, Failure};
 use crate::runtime::Runtime;
@@ -24,11 +25,21 @@ pub struct Redaction {
 impl Runtime {
     /// Drops the payloads of entries of an entity, and what it still has from them. For people with role admin.
     pub fn redact(&self, actor: Actor, redaction: Redaction) -> Result<Answer, Failure> {
-        let Redaction { entity, entries, becomes, reason } = redaction;
-        let unavailable = |it: trackside_store::StoreError| Failure::Unavailable(it.to_string());
-        let last = self.entity(&entity).map_err(unavailable)?.map_or(0, |it| it.seq);
+        let last = self.entity(&redaction.entity).map_err(unavailable)?.map_or(0, |it| it.seq);
         let records = self.shared().read(|it| trail::upto(it, last)).map_err(unavailable)?;
-        let history: Result<Vec<Entry>, _> = records.iter().map(trackside_store::Record::entry).collect();
+        self.redact_knowing(actor, redaction, &records)
+    }
+
+    /// The same for whoever knows all records of the entity, the oldest first: part of them may be archived.
+    /// What is in the archive is theirs to drop, once this is accepted.
+    pub fn redact_knowing(
+        &self,
+        actor: Actor,
+        redaction: Redaction,
+        records: &[Record],
+    ) -> Result<Answer, Failure> {
+        let Redaction { entity, entries, becomes, reason } = redaction;
+        let history: Result<Vec<Entry>, _> = records.iter().map(Record::entry).collect();
         let history = history.map_err(unavailable)?;
         let entries = match entries.is_empty() {
             true => records.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect(),
@@ -37,4 +48,8 @@ impl Runtime {
         let ask = Ask::Redact(Redact { entity, entries, becomes, history });
         self.gateway()?.ask(Command::new(actor, ask).because(&reason))
     }
+}
+
+fn unavailable(error: StoreError) -> Failure {
+    Failure::Unavailable(error.to_string())
 }
