@@ -1,8 +1,11 @@
 //! What can be typed.
 
+mod folder;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+pub(crate) use folder::*;
 
 /// The control plane for teams of AI agents: agents drive, Trackside keeps the line clear.
 #[derive(Debug, Parser)]
@@ -37,6 +40,12 @@ pub(crate) enum Command {
     Fmt(FmtArgs),
     /// Prints the JSON Schema of the definition language
     Schema(SchemaArgs),
+    /// Tells whether the journal is what was written
+    Audit(AuditArgs),
+    /// Makes a project of a journal in a file
+    Import(ImportArgs),
+    /// Looks at the folder of a project, and tells what to do next
+    Doctor(DoctorArgs),
     /// Prints the version
     Version,
 }

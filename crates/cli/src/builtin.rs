@@ -62,10 +62,17 @@ const PACKS: &[Builtin] = &[
 
 /// One of them.
 pub(crate) fn pack(name: &str) -> Option<PackSource> {
-    let (_, files) = PACKS.iter().find(|(it, _)| *it == name)?;
-    Some(PackSource {
-        files: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect(),
-    })
+    PACKS.iter().find(|(it, _)| *it == name).map(source)
+}
+
+/// All of them, in the order of their names.
+pub(crate) fn all() -> Vec<PackSource> {
+    PACKS.iter().map(source).collect()
+}
+
+fn source((_, files): &Builtin) -> PackSource {
+    let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    PackSource { files: files.collect() }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod args;
 mod builtin;
 mod commands;
 mod difference;
+mod folder;
 mod packs;
 mod past;
 mod print;

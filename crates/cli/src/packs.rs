@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trackside_lifecycle::compile::PackFiles;
 use trackside_lifecycle::source::{FileId, Sources};
+use trackside_runtime::PackSource;
 
 use crate::{exit, print};
 
@@ -60,6 +61,22 @@ fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
     Ok(inside)
 }
 
+/// The texts that define these packs, as they are installed.
+pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<PackSource>, NoPack> {
+    let mut all = Vec::new();
+    for path in paths {
+        for folder in folders_of(path)? {
+            let mut files = vec![("pack.yaml".to_owned(), text(&folder.join("pack.yaml"))?)];
+            for file in yaml_in(&folder.join("lifecycles"))? {
+                let name = file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+                files.push((format!("lifecycles/{name}"), text(&file)?));
+            }
+            all.push(PackSource { files });
+        }
+    }
+    Ok(all)
+}
+
 /// The packs that these paths speak of, with their texts read into `sources`.
 pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
     let mut folders: Vec<(PathBuf, Option<Vec<PathBuf>>)> = Vec::new();
@@ -107,10 +124,12 @@ fn load(folder: &Path, only: Option<Vec<PathBuf>>, sources: &mut Sources) -> Res
 
 /// Reads one file.
 pub(crate) fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> {
+    Ok(sources.add(path.display().to_string(), text(path)?))
+}
+
+fn text(path: &Path) -> Result<String, NoPack> {
     let bytes = std::fs::read(path).map_err(|it| NoPack(format!("{}: {it}", path.display())))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))?;
-    Ok(sources.add(path.display().to_string(), text))
+    String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))
 }
 
 /// YAML files of a folder in order; none if there is no such folder.

@@ -1,11 +1,14 @@
 //! One file per command.
 
+mod audit;
 mod bench;
 mod check;
 mod diagram;
 mod diff;
+mod doctor;
 mod explore;
 mod fmt;
+mod import;
 mod schema;
 mod test;
 
@@ -23,6 +26,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Diff(args) => diff::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Fmt(args) => fmt::run(args),
+        Command::Audit(args) => audit::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),
         Command::Version => {
             print::line(concat!("trackside ", env!("CARGO_PKG_VERSION")));

@@ -1,0 +1,72 @@
+//! What can be typed about the folder of a project.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct DataArgs {
+    /// The folder of the project
+    #[arg(long, value_name = "DIR", default_value = ".trackside")]
+    pub(crate) data: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside test packs/mission --only 'Heartbeats keep it present' --journal agent.jsonl\n         trackside import agent.jsonl --data agent\n\nThe folder must be empty or not there. Entries are taken as they are and sealed into the hash chain."
+)]
+pub(crate) struct ImportArgs {
+    /// A journal as JSON lines, as `trackside test --journal` writes it
+    #[arg(value_name = "JOURNAL")]
+    pub(crate) journal: PathBuf,
+    /// Pack folders or folders of packs that its entities live by [default: the five that come with Trackside]
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub(crate) packs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Checks the hash chain of the whole journal, archive files included
+    Verify(AuditVerifyArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside audit verify --data .trackside\n\nExits with 0 if the journal is intact, with 1 if it is not, with 3 if it cannot be opened. Works beside a running server.\nNote the end that it prints somewhere else: with --known a later audit tells whether all was written anew."
+)]
+pub(crate) struct AuditVerifyArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// An end that an earlier audit printed: fails if the journal does not go through it
+    #[arg(long, value_name = "SEQ:HASH")]
+    pub(crate) known: Vec<String>,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside doctor --data .trackside\n\nLooks without changing anything, beside a running server too. Exits with 1 if something is damaged or missing.\n--rebuild needs the folder for itself."
+)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// First throws state.db away and makes it anew from the journal
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

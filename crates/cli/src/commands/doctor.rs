@@ -1,0 +1,193 @@
+//! `trackside doctor`: how the folder of a project is, and what to do next.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trackside_store::archive::Archive;
+use trackside_store::record::hex;
+use trackside_store::sqlite::FileHealth;
+use trackside_store::{Chain, Definition, Head, Sqlite, Store};
+
+use crate::args::DoctorArgs;
+use crate::exit;
+use crate::folder::{self, Stopped, archive_of, counted};
+use crate::print::{self, Colour, painted_data};
+
+pub(crate) fn run(args: &DoctorArgs) -> u8 {
+    if args.rebuild
+        && let Err(stopped) = rebuild(args)
+    {
+        return stopped.told();
+    }
+    match look(args) {
+        Ok(found) => {
+            match args.json {
+                true => print::line(&format!("{:#}", found.to_json())),
+                false => found.show(),
+            }
+            if found.is_well() { exit::DONE } else { exit::REFUSED }
+        }
+        Err(stopped) => stopped.told(),
+    }
+}
+
+/// Throws the projections away and makes them anew from the journal.
+fn rebuild(args: &DoctorArgs) -> Result<(), Stopped> {
+    let store = Arc::new(folder::open(&args.data, "doctor --rebuild")?);
+    let base = store.reader()?.base()?.seq;
+    if base > 0 {
+        let why = format!(
+            "the entries up to {base} are archived, and projections cannot be made without them. Restore a backup instead: trackside restore FROM --data DIR"
+        );
+        return Err(Stopped { why, code: exit::REFUSED });
+    }
+    store.projector()?.clear()?;
+    folder::start_standing(&store, &[])?.stop();
+    print::message("state.db was made anew from the journal");
+    Ok(())
+}
+
+/// What was seen.
+struct Found {
+    owner: Option<String>,
+    files: [FileHealth; 2],
+    archive: Archive,
+    archive_bytes: u64,
+    head: Head,
+    base: Chain,
+    position: u64,
+    packs: Vec<Definition>,
+}
+
+fn look(args: &DoctorArgs) -> Result<Found, Stopped> {
+    let data = &args.data.data;
+    // First a reader: it says best what is wrong with a folder that is none.
+    let mut reader = folder::look(&args.data)?;
+    let archive = Archive::open(&archive_of(data))?;
+    let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
+    Ok(Found {
+        owner: Sqlite::owner(data)?,
+        files: Sqlite::health(data)?,
+        archive_bytes: sizes.map(|it| it.len()).sum(),
+        archive,
+        // The position first: the journal is never behind it.
+        position: reader.position()?,
+        head: reader.head()?,
+        base: reader.base()?,
+        packs: reader.definitions()?,
+    })
+}
+
+impl Found {
+    fn is_well(&self) -> bool {
+        self.files.iter().all(|it| it.problems.is_empty()) && self.missing().is_none()
+    }
+
+    fn lag(&self) -> u64 {
+        self.head.chain.seq.saturating_sub(self.position)
+    }
+
+    /// Where archived journal is missing: up to which entry.
+    fn missing(&self) -> Option<u64> {
+        let mut known = 0;
+        for file in self.archive.files() {
+            if file.before.seq > known {
+                return Some(file.before.seq);
+            }
+            known = known.max(file.last());
+        }
+        (self.base.seq > known).then_some(self.base.seq)
+    }
+
+    /// What to do next, the most pressing first.
+    fn next(&self) -> Vec<String> {
+        let mut next = Vec::new();
+        let [journal, state] = &self.files;
+        if !journal.problems.is_empty() {
+            next.push("journal.db is damaged: keep a copy of the folder, then restore a backup. See docs/operating/recovery.md".to_owned());
+        } else if !state.problems.is_empty() {
+            next.push(match self.base.seq {
+                0 => "state.db is damaged and can be made anew: trackside doctor --rebuild".to_owned(),
+                _ => "state.db is damaged, and archived entries are needed to make it anew: restore a backup. See docs/operating/recovery.md".to_owned(),
+            });
+        }
+        if let Some(upto) = self.missing() {
+            next.push(format!("entries up to {upto} were archived and their files are not all here: put them back into archive/"));
+        }
+        if self.lag() > 0 && self.owner.is_none() {
+            let entries = counted(self.lag(), "entry", "entries");
+            next.push(format!(
+                "state.db is {entries} behind: they are caught up when the project is started"
+            ));
+        }
+        if next.is_empty() {
+            next.push("nothing. Check the whole hash chain with: trackside audit verify".to_owned());
+        }
+        next
+    }
+
+    fn show(&self) {
+        let row = |name: &str, text: &str| print::line(&format!("{name:<11} {text}"));
+        row("owner", self.owner.as_deref().unwrap_or("nobody: the folder is free"));
+        for file in &self.files {
+            let name = file.path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+            let log = match file.log_bytes {
+                0 => String::new(),
+                some => format!(", {} in its log", bytes(some)),
+            };
+            let older = match file.schema == file.known {
+                true => String::new(),
+                false => format!(" (this release writes {})", file.known),
+            };
+            let mark = match file.problems.is_empty() {
+                true => painted_data("pages ok", Colour::Green),
+                false => painted_data("DAMAGED", Colour::Red),
+            };
+            row(&name, &format!("{}{log}, schema {}{older}, {mark}", bytes(file.bytes), file.schema));
+            for problem in &file.problems {
+                row("", problem);
+            }
+        }
+        let files = counted(self.archive.files().len() as u64, "file", "files");
+        row("archive", &format!("{files}, {}", bytes(self.archive_bytes)));
+        let at = self.head.at.map(|it| format!(" at {it}")).unwrap_or_default();
+        let base = match self.base.seq {
+            0 => String::new(),
+            some => format!(", of which {some} are archived"),
+        };
+        row("journal", &format!("{}{at}{base}", counted(self.head.chain.seq, "entry", "entries")));
+        row("projections", &format!("written up to {}, {} behind", self.position, self.lag()));
+        let packs: Vec<String> = self.packs.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
+        row("packs", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }.as_str());
+        for next in self.next() {
+            row("do next", &next);
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        let file = |it: &FileHealth| {
+            json!({
+                "path": it.path, "bytes": it.bytes, "logBytes": it.log_bytes, "schema": it.schema,
+                "knownSchema": it.known, "problems": it.problems,
+            })
+        };
+        let pack = |it: &Definition| json!({ "pack": it.pack, "version": it.version, "digest": it.digest });
+        json!({
+            "well": self.is_well(), "owner": self.owner, "files": self.files.iter().map(file).collect::<Vec<_>>(),
+            "archive": { "files": self.archive.files().len(), "bytes": self.archive_bytes, "upto": self.base.seq },
+            "journal": { "seq": self.head.chain.seq, "hash": hex(&self.head.chain.hash), "at": self.head.at.map(|it| it.to_string()) },
+            "projections": { "position": self.position, "lag": self.lag() },
+            "packs": self.packs.iter().map(pack).collect::<Vec<_>>(), "next": self.next(),
+        })
+    }
+}
+
+/// So many bytes, for people.
+fn bytes(count: u64) -> String {
+    match count {
+        0..1_024 => format!("{count} B"),
+        1_024..1_048_576 => format!("{:.1} KiB", count as f64 / 1_024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", count as f64 / 1_073_741_824.0),
+    }
+}

@@ -1,0 +1,138 @@
+//! The folder of a project, as commands find it while no server runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::key::is_valid_id;
+use trackside_runtime::{CatalogError, Clock, Failure, Options, PackSource, Runtime, StartError};
+use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
+
+use crate::args::DataArgs;
+use crate::print::{self, Progress};
+use crate::{exit, packs};
+
+/// Why a command ends early, in words that say what to do next, and with which exit code.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    pub(crate) why: String,
+    pub(crate) code: u8,
+}
+
+impl Stopped {
+    pub(crate) fn usage(why: impl Into<String>) -> Self {
+        Self { why: why.into(), code: exit::USAGE }
+    }
+
+    /// Tells whoever typed the command.
+    pub(crate) fn told(self) -> u8 {
+        print::message(&self.why);
+        self.code
+    }
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        Self { why: error.to_string(), code: exit::UNREACHABLE }
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self { why: failure.to_string(), code: exit::UNREACHABLE }
+    }
+}
+
+impl From<CatalogError> for Stopped {
+    fn from(error: CatalogError) -> Self {
+        Self { why: error.to_string(), code: exit::REFUSED }
+    }
+}
+
+impl From<StartError> for Stopped {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Store(it) => it.into(),
+            StartError::Failure(it) => it.into(),
+            StartError::Catalog(it) => it.into(),
+        }
+    }
+}
+
+impl From<packs::NoPack> for Stopped {
+    fn from(packs::NoPack(why): packs::NoPack) -> Self {
+        Self::usage(why)
+    }
+}
+
+/// Where archived journal lies.
+pub(crate) fn archive_of(data: &Path) -> PathBuf {
+    data.join("archive")
+}
+
+/// Takes a folder that is there, as its only owner. `doing` is what another process is told.
+pub(crate) fn open(data: &DataArgs, doing: &str) -> Result<Sqlite, Stopped> {
+    must_be_there(&data.data)?;
+    Ok(Sqlite::open(&data.data, owned_by(doing))?)
+}
+
+/// Settings of a folder that is taken for this command.
+pub(crate) fn owned_by(doing: &str) -> SqliteOptions {
+    SqliteOptions { owner: Some(format!("trackside {doing}")), ..SqliteOptions::default() }
+}
+
+/// Somebody who only looks, beside whoever has the folder.
+pub(crate) fn look(data: &DataArgs) -> Result<Box<dyn Reader>, Stopped> {
+    must_be_there(&data.data)?;
+    Ok(Sqlite::open_to_read(&data.data, SqliteOptions::default())?)
+}
+
+fn must_be_there(folder: &Path) -> Result<(), Stopped> {
+    if folder.join("journal.db").is_file() {
+        return Ok(());
+    }
+    let shown = folder.display();
+    let why = match folder.is_dir() {
+        true => format!("{shown} holds no project (no journal.db): name the folder of one with --data"),
+        false => format!("{shown}: there is no such folder. Name the folder of a project with --data"),
+    };
+    Err(Stopped { why, code: exit::UNREACHABLE })
+}
+
+/// Starts the project by the machine's clock: what became due since it was stopped happens now, late.
+pub(crate) fn start(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
+    start_by(store, packs, Clock::System)
+}
+
+/// Starts it with a clock that stands where the journal ends, so that nothing becomes due.
+pub(crate) fn start_standing(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
+    let last = store.reader()?.head()?.at;
+    start_by(store, packs, Clock::manual(last.unwrap_or_else(|| Clock::System.now())))
+}
+
+fn start_by(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runtime, Stopped> {
+    let bar = Progress::new("catching up");
+    let options = Options { clock, sweep_every: None, ..Options::default() };
+    let started = Runtime::start_telling(store.clone(), packs, options, &mut |done, all| {
+        bar.show(share(done, all), &format!("{done} of {all} entries"));
+    });
+    bar.done();
+    Ok(started?)
+}
+
+/// How much of it is done.
+pub(crate) fn share(done: u64, all: u64) -> f64 {
+    if all == 0 { 1.0 } else { done as f64 / all as f64 }
+}
+
+/// Whoever types commands on this machine and may write the folder: a person with role admin.
+pub(crate) fn owner() -> Actor {
+    let known = ["USER", "LOGNAME", "USERNAME"].iter().filter_map(|it| std::env::var(it).ok());
+    let name = known.into_iter().find(|it| is_valid_id(it)).unwrap_or_else(|| "owner".to_owned());
+    Actor::new(name, ActorKind::Human).with_roles(["admin"])
+}
+
+/// A number with its noun: `1 entry`, `2 entries`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

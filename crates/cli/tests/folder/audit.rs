@@ -1,0 +1,97 @@
+//! `trackside audit verify`.
+
+use crate::ground::Ground;
+
+#[test]
+fn an_intact_journal_is_told_so_with_its_end() {
+    let ground = Ground::filled("audit-intact", "Lights go on");
+    let told = ground.ask(&["audit", "verify", "--json"]);
+    let json = told.says(0, &[]).json();
+    assert_eq!((&json["intact"], &json["entries"]), (&true.into(), &8.into()), "{json:#}");
+    let known = format!("8:{}", json["to"]["hash"].as_str().unwrap());
+    ground.ask(&["audit", "verify", "--known", &known]).says(0, &["intact  8 entries", &known]);
+    let other = format!("6:{}", "0".repeat(64));
+    ground
+        .ask(&["audit", "verify", "--known", &other])
+        .says(1, &["entry 6 is not the one that was noted elsewhere", "recovery.md"]);
+    ground.ask(&["audit", "verify", "--known", "6"]).says(2, &["SEQ:HASH"]);
+}
+
+#[test]
+fn whatever_was_done_to_an_entry_is_named() {
+    for (name, sql, words, code) in [
+        (
+            "changed",
+            "UPDATE journal SET header = replace(header, 'hank', 'henk') WHERE seq = 3",
+            "entry 3 was changed",
+            "changed",
+        ),
+        (
+            "payload",
+            "UPDATE journal SET payload = replace(payload, 'secret', 'hidden') WHERE seq = 1",
+            "the payload of entry 1 was changed",
+            "payload-changed",
+        ),
+        (
+            "gone",
+            "UPDATE journal SET payload = NULL WHERE seq = 1",
+            "the payload of entry 1 is gone, and no entry tells why",
+            "payload-gone",
+        ),
+        ("removed", "DELETE FROM journal WHERE seq = 4", "entry 4 was removed", "removed"),
+        (
+            "swapped",
+            "UPDATE journal SET seq = -2 WHERE seq = 2; UPDATE journal SET seq = 2 WHERE seq = 5;
+             UPDATE journal SET seq = 5 WHERE seq = -2",
+            "entries 2 and 5 were swapped",
+            "swapped",
+        ),
+        (
+            "inserted",
+            "UPDATE journal SET seq = -seq - 1 WHERE seq > 3; UPDATE journal SET seq = -seq WHERE seq < 0;
+             INSERT INTO journal SELECT 4, prev, format, json_set(header, '$.seq', 4), payload, digest, hash FROM journal WHERE seq = 3",
+            "entry 4 was inserted",
+            "inserted",
+        ),
+    ] {
+        let ground = Ground::filled(&format!("audit-{name}"), "Lights go on");
+        ground.tamper("journal.db", sql);
+        ground.ask(&["audit", "verify"]).says(1, &[words, "BROKEN", "docs/operating/recovery.md"]);
+        let told = ground.ask(&["audit", "verify", "--json"]);
+        let json = told.says(1, &[]).json();
+        let codes: Vec<&str> =
+            json["problems"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect();
+        assert!(codes.contains(&code), "{name}: {json:#}");
+        assert_eq!(json["intact"], false);
+    }
+}
+
+#[test]
+fn an_entry_that_is_no_text_any_more_is_named_too() {
+    for (name, seq) in [("first", 1), ("last", 8)] {
+        let ground = Ground::filled(&format!("audit-garbled-{name}"), "Lights go on");
+        ground.tamper("journal.db", &format!("UPDATE journal SET header = 'nothing' WHERE seq = {seq}"));
+        ground.ask(&["audit", "verify"]).says(1, &[&format!("entry {seq} was changed")]);
+        ground.tamper("journal.db", &format!("UPDATE journal SET hash = 'x' WHERE seq = {seq}"));
+        let words = if seq == 8 { "met a value that was never written" } else { "entry 1 cannot be read" };
+        ground.ask(&["audit", "verify"]).says(1, &[words, "recovery.md"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_neither_intact_nor_broken() {
+    let ground = Ground::new("audit-nowhere");
+    ground.ask(&["audit", "verify"]).says(3, &["there is no such folder", "--data"]);
+    std::fs::create_dir_all(ground.data()).unwrap();
+    ground.ask(&["audit", "verify"]).says(3, &["holds no project"]);
+    std::fs::write(ground.data().join("journal.db"), "no database at all, but long enough to be looked at")
+        .unwrap();
+    ground.ask(&["audit", "verify"]).says(3, &["is not an SQLite file"]);
+}
+
+#[test]
+fn it_works_beside_whoever_has_the_folder() {
+    let ground = Ground::filled("audit-beside", "Lights go on");
+    let _lock = ground.taken();
+    ground.ask(&["audit", "verify"]).says(0, &["intact"]);
+}

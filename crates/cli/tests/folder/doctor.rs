@@ -1,0 +1,47 @@
+//! `trackside doctor`.
+
+use crate::ground::Ground;
+
+#[test]
+fn it_tells_what_is_there_and_changes_nothing() {
+    let ground = Ground::filled("doctor", "Lights go on");
+    let told = ground.ask(&["doctor"]);
+    told.says(
+        0,
+        &["nobody: the folder is free", "journal.db", "schema 1, pages ok", "8 entries at", "small 1"],
+    );
+    told.says(0, &["written up to 0, 8 behind", "caught up when the project is started"]);
+    let json = ground.ask(&["doctor", "--json"]).json();
+    assert_eq!((&json["well"], &json["projections"]["lag"]), (&true.into(), &8.into()), "{json:#}");
+    let _lock = ground.taken();
+    ground.ask(&["doctor"]).says(0, &["a server (process 1)"]);
+}
+
+#[test]
+fn projections_are_made_anew_from_the_journal() {
+    let ground = Ground::filled("doctor-rebuild", "Lights go on");
+    ground.ask(&["doctor", "--rebuild"]).says(0, &["written up to 8, 0 behind", "do next     nothing"]);
+    ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
+    let hall = "SELECT count(*) FROM entity WHERE body LIKE '%hall%'";
+    assert_eq!(ground.number("state.db", hall), 0);
+    ground.ask(&["doctor", "--rebuild"]).says(0, &["state.db was made anew"]);
+    assert_eq!(ground.number("state.db", hall), 1);
+    assert_eq!(ground.number("journal.db", "SELECT count(*) FROM journal"), 8, "nothing was added");
+}
+
+#[test]
+fn damage_is_told_with_what_to_do() {
+    let ground = Ground::filled("doctor-damaged", "Lights go on");
+    ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
+    // A page of a table, far behind what is needed to open the file.
+    let path = ground.data().join("state.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let place = bytes.windows(4).position(|it| it == b"hall").unwrap();
+    let page = place / 4096 * 4096;
+    bytes[page..page + 64].fill(0xFF);
+    std::fs::write(&path, bytes).unwrap();
+    let told = ground.ask(&["doctor"]);
+    assert!(told.code == 1 || told.code == 3, "{told:#?}");
+    let all = told.data + &told.messages;
+    assert!(all.contains("doctor --rebuild") || all.contains("recovery.md"), "{all}");
+}

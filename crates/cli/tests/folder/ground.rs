@@ -1,0 +1,160 @@
+//! What the tests stand on: a small pack, folders filled with its journals, and short ways to ask.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::Value as Json;
+
+pub(crate) const LIGHT: &str = "\
+lifecycle: small.light
+fields: { note: { type: string }, watts: { type: integer, default: 40 } }
+create: { by: human, takes: [note, watts] }
+states: { OFF: { initial: true }, ON: { require: { note: Say where it hangs } } }
+transitions:
+  switch_on:  { from: OFF, to: ON, by: human }
+  switch_off: { from: ON, to: OFF, by: human }
+invariants:
+  modest: { holds: watts <= 100, says: '{watts} watts are too many' }
+";
+
+const SCENARIOS: &str = "\
+pack: small
+actors: { hank: { human: [] } }
+scenarios:
+  - scenario: Lights go on
+    steps:
+      - { as: hank, create: small.light/A, with: { note: the secret place, watts: 60 } }
+      - { as: hank, create: small.light/B, with: { note: hall } }
+      - { as: hank, fire: switch_on, of: small.light/A, then: { state: ON } }
+      - { as: hank, create: small.light/C }
+      - { as: hank, fire: switch_on, of: small.light/B, then: { state: ON } }
+      - { as: hank, fire: switch_off, of: small.light/A, then: { state: \"OFF\" } }
+  - scenario: One is too bright
+    given:
+      - small.light/BIG: { watts: 200, note: attic }
+    steps:
+      - { as: hank, create: small.light/A }
+";
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub code: i32,
+    pub data: String,
+    pub messages: String,
+}
+
+impl Told {
+    pub fn json(&self) -> Json {
+        serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
+    }
+
+    /// Checks the exit code, and that these words were said.
+    pub fn says(&self, code: i32, words: &[&str]) -> &Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        let all = format!("{}\n{}", self.data, self.messages);
+        for it in words {
+            assert!(all.contains(it), "expected {it:?} in {self:#?}");
+        }
+        self
+    }
+}
+
+pub(crate) fn trackside(args: &[&str]) -> Told {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
+    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");
+    let output = command.output().unwrap();
+    Told {
+        code: output.status.code().unwrap(),
+        data: String::from_utf8(output.stdout).unwrap(),
+        messages: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A place for one test.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub root: PathBuf,
+}
+
+impl Ground {
+    pub fn new(name: &str) -> Self {
+        let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("folder").join(name);
+        let _ = std::fs::remove_dir_all(&root);
+        std::fs::create_dir_all(&root).unwrap();
+        let ground = Self { root };
+        ground.pack("pack", 1, LIGHT);
+        ground
+    }
+
+    /// One with a project in `data`, made of a scenario.
+    pub fn filled(name: &str, scenario: &str) -> Self {
+        let ground = Self::new(name);
+        ground.journal(scenario);
+        ground.ask(&["import", &ground.path("journal.jsonl"), "--packs", &ground.path("pack")]).says(0, &[]);
+        ground
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.root.join(name).to_str().unwrap().to_owned()
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.root.join("data")
+    }
+
+    /// Asks about the project in `data`.
+    pub fn ask(&self, args: &[&str]) -> Told {
+        let data = self.path("data");
+        let mut args = args.to_vec();
+        args.extend(["--data", &data]);
+        trackside(&args)
+    }
+
+    pub fn pack(&self, name: &str, version: u32, lifecycle: &str) {
+        let folder = self.root.join(name);
+        std::fs::create_dir_all(folder.join("lifecycles")).unwrap();
+        std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+        std::fs::write(folder.join("pack.yaml"), format!("pack: small\nversion: {version}\n")).unwrap();
+        std::fs::write(folder.join("lifecycles/light.yaml"), lifecycle).unwrap();
+        std::fs::write(folder.join("scenarios/light.yaml"), SCENARIOS).unwrap();
+    }
+
+    /// Writes what a scenario does to `journal.jsonl`.
+    pub fn journal(&self, scenario: &str) {
+        let (pack, file) = (self.path("pack"), self.path("journal.jsonl"));
+        trackside(&["test", &pack, "--only", scenario, "--journal", &file]).says(0, &["1 passed"]);
+    }
+
+    /// Changes a file behind everybody's back.
+    pub fn tamper(&self, file: &str, sql: &str) {
+        Connection::open(self.data().join(file)).unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// Asks a file, as somebody with `sqlite3` would.
+    pub fn number(&self, file: &str, sql: &str) -> i64 {
+        Connection::open(self.data().join(file)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Has the folder, as another process would, until it is dropped.
+    pub fn taken(&self) -> File {
+        let path = self.data().join("lock");
+        std::fs::write(&path, "a server (process 1)\n").unwrap();
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        file.lock().unwrap();
+        file
+    }
+}
+
+/// Whether these bytes are in a file of a folder.
+pub(crate) fn holds(folder: &Path, bytes: &str) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|it| {
+        let path = it.unwrap().path();
+        match path.is_dir() {
+            true => holds(&path, bytes),
+            false => std::fs::read(&path).unwrap().windows(bytes.len()).any(|some| some == bytes.as_bytes()),
+        }
+    })
+}

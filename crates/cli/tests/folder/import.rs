@@ -1,0 +1,65 @@
+//! `trackside import`.
+
+use trackside_engine::journal::Journal;
+use trackside_engine::key::EntityKey;
+use trackside_engine::{View, apply};
+use trackside_store::{Sqlite, SqliteOptions};
+
+use crate::ground::{Ground, trackside};
+
+#[test]
+fn what_was_imported_is_read_back_and_replays_to_the_same() {
+    let ground = Ground::filled("import", "Lights go on");
+    let text = std::fs::read_to_string(ground.path("journal.jsonl")).unwrap();
+    let written = Journal::read(&text).unwrap().entries;
+    let mut reader = Sqlite::open_to_read(&ground.data(), SqliteOptions::default()).unwrap();
+    let read: Vec<_> = reader.records(0, 1_000).unwrap().iter().map(|it| it.entry().unwrap()).collect();
+    assert_eq!(read[..written.len()], written[..]);
+    let more: Vec<&str> = read[written.len()..].iter().map(|it| it.event.kind()).collect();
+    assert_eq!(more, ["PACK_INSTALLED", "PROJECT_CHANGED"]);
+    drop(reader);
+
+    ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
+    let mut view = View::default();
+    written.iter().for_each(|it| apply(&mut view, it));
+    let mut reader = Sqlite::open_to_read(&ground.data(), SqliteOptions::default()).unwrap();
+    for id in ["A", "B", "C"] {
+        let key = EntityKey::new("small.light", id);
+        assert_eq!(reader.entity(&key).unwrap().as_deref(), view.get(&key), "{id}");
+    }
+}
+
+#[test]
+fn a_journal_of_a_pack_that_comes_with_the_program_needs_no_pack() {
+    let ground = Ground::new("import-builtin");
+    let (pack, file) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs/build"), ground.path("b.jsonl"));
+    trackside(&["test", pack, "--journal", &file]).says(0, &[]);
+    let first = if ground.root.join("b.jsonl").exists() { file } else { ground.path("b-1.jsonl") };
+    let told = ground.ask(&["import", &first, "--json"]);
+    told.says(0, &[]);
+    assert_eq!(told.json()["packs"].as_array().unwrap().len(), 5, "{told:?}");
+    ground.ask(&["audit", "verify"]).says(0, &["intact"]);
+    let entries = || ground.number("journal.db", "SELECT max(seq) FROM journal");
+    let before = entries();
+    ground.ask(&["doctor", "--rebuild"]).says(0, &["0 behind"]);
+    assert_eq!(entries(), before, "nothing had to be added to start it");
+}
+
+#[test]
+fn nothing_is_written_where_something_is_or_where_it_would_not_run() {
+    let ground = Ground::filled("import-refused", "Lights go on");
+    let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
+    ground.ask(&["import", &journal, "--packs", &pack]).says(2, &["there is something in it already"]);
+
+    let other = Ground::new("import-refused-other");
+    other.ask(&["import", &journal]).says(2, &["in none of the packs: name its pack with --packs"]);
+    other.ask(&["import", &other.path("pack/pack.yaml")]).says(2, &["this is no journal entry"]);
+    other.ask(&["import", &other.path("nowhere.jsonl")]).says(2, &["nowhere.jsonl"]);
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let gap: Vec<&str> = text.lines().enumerate().filter(|(n, _)| *n != 2).map(|(_, it)| it).collect();
+    std::fs::write(other.path("gap.jsonl"), gap.join("\n")).unwrap();
+    other
+        .ask(&["import", &other.path("gap.jsonl"), "--packs", &pack])
+        .says(2, &["entry 3 does not follow 1"]);
+    assert!(!other.data().exists(), "nothing was made");
+}

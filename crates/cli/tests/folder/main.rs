@@ -1,0 +1,12 @@
+//! Commands on the folder of a project, as people type them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod audit;
+mod doctor;
+mod ground;
+mod import;
