@@ -42,6 +42,10 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Tells whether the journal is what was written
     Audit(AuditArgs),
+    /// Copies the folder of a project, and checks the copy
+    Backup(BackupArgs),
+    /// Puts a backup into an empty folder
+    Restore(RestoreArgs),
     /// Makes a project of a journal in a file
     Import(ImportArgs),
     /// Looks at the folder of a project, and tells what to do next

@@ -58,6 +58,36 @@ pub(crate) struct AuditVerifyArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
+    after_help = "Example: trackside backup /backups/2026-11-16 --data .trackside\n\nThe copy is checked from end to end. It is a folder like any other: put it back with trackside restore."
+)]
+pub(crate) struct BackupArgs {
+    /// A folder that is empty or not there
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside restore /backups/2026-11-16 --data .trackside\n\nThe backup is checked before anything is written. A folder with something in it is never overwritten: move it away first."
+)]
+pub(crate) struct RestoreArgs {
+    /// A backup
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
     after_help = "Example: trackside doctor --data .trackside\n\nLooks without changing anything, beside a running server too. Exits with 1 if something is damaged or missing.\n--rebuild needs the folder for itself."
 )]
 pub(crate) struct DoctorArgs {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod audit;
+mod backup;
 mod bench;
 mod check;
 mod diagram;
@@ -27,6 +28,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Explore(args) => explore::run(args),
         Command::Fmt(args) => fmt::run(args),
         Command::Audit(args) => audit::run(args),
+        Command::Backup(args) => backup::run(args),
+        Command::Restore(args) => backup::run_restore(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),

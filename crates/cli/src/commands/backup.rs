@@ -1,0 +1,114 @@
+//! `trackside backup` and `trackside restore`: a copy of a folder, checked, and put back.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use serde_json::json;
+use trackside_store::archive::Archive;
+use trackside_store::record::hex;
+use trackside_store::{Chain, Sqlite, SqliteOptions, StoreError};
+
+use crate::args::{BackupArgs, RestoreArgs};
+use crate::exit;
+use crate::folder::{self, Stopped, archive_of};
+use crate::print::{self, Progress};
+
+pub(crate) fn run(args: &BackupArgs) -> u8 {
+    let bar = Progress::new("backup");
+    let copied = backup(args, &bar);
+    bar.done();
+    told(copied, "backup", &args.data.data, &args.to, args.json)
+}
+
+pub(crate) fn run_restore(args: &RestoreArgs) -> u8 {
+    let bar = Progress::new("restore");
+    let copied = restore(args, &bar);
+    bar.done();
+    told(copied, "restored", &args.from, &args.data.data, args.json)
+}
+
+/// A copy that was made and checked.
+struct Copied {
+    end: Chain,
+    files: usize,
+}
+
+fn backup(args: &BackupArgs, bar: &Progress) -> Result<Copied, Stopped> {
+    let data = &args.data.data;
+    let store = folder::open(&args.data, "backup")?;
+    let end = store.backup(&args.to, &mut |done, all| {
+        bar.show(folder::share(done, all), &format!("{done} of {all} pages, then they are checked"));
+    })?;
+    let files = copy_archive(data, &args.to)?;
+    whole(&args.to, files, bar)?;
+    Ok(Copied { end, files })
+}
+
+fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
+    let data = &args.data.data;
+    bar.show(0.0, "checking the backup, then copying it");
+    // Before anything is written: what is in the archive must be whole, too.
+    let from = Archive::open(&archive_of(&args.from))?.files().len();
+    if from > 0 {
+        whole(&args.from, from, bar)?;
+    }
+    let end = Sqlite::restore(&args.from, data)?;
+    let files = copy_archive(&args.from, data)?;
+    whole(data, files, bar)?;
+    Ok(Copied { end, files })
+}
+
+/// Copies archive files, each under another name until it is there as a whole.
+fn copy_archive(from: &Path, to: &Path) -> Result<usize, Stopped> {
+    let archive = Archive::open(&archive_of(from))?;
+    let to = archive_of(to);
+    for file in archive.files() {
+        let Some(name) = file.path.file_name() else { continue };
+        let (part, whole) = (to.join(name).with_extension("partial"), to.join(name));
+        fs::create_dir_all(&to)
+            .and_then(|()| fs::copy(&file.path, &part))
+            .and_then(|_| File::open(&part)?.sync_all())
+            .and_then(|()| fs::rename(&part, &whole))
+            .map_err(|it| StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it))?;
+    }
+    Ok(archive.files().len())
+}
+
+/// Goes through the whole chain, where there is an archive; without one it has been followed already.
+fn whole(folder: &Path, files: usize, bar: &Progress) -> Result<(), Stopped> {
+    if files == 0 {
+        return Ok(());
+    }
+    let archive = Archive::open(&archive_of(folder))?;
+    let mut reader = Sqlite::open_to_read(folder, SqliteOptions::default())?;
+    let audit = archive.verify(reader.as_mut(), &[], &mut |done, all| {
+        bar.show(folder::share(done, all), &format!("checking {done} of {all} entries"));
+    })?;
+    match audit.problems.first() {
+        None => Ok(()),
+        Some(first) => {
+            let why = format!(
+                "{}: {first}. See all with trackside audit verify --data {}",
+                folder.display(),
+                folder.display()
+            );
+            Err(Stopped { why, code: exit::REFUSED })
+        }
+    }
+}
+
+fn told(copied: Result<Copied, Stopped>, what: &str, from: &Path, to: &Path, json: bool) -> u8 {
+    let Copied { end, files } = match copied {
+        Ok(copied) => copied,
+        Err(stopped) => return stopped.told(),
+    };
+    let (seq, hash) = (end.seq, hex(&end.hash));
+    if json {
+        let json =
+            json!({ "from": from, "to": to, "end": { "seq": seq, "hash": hash }, "archiveFiles": files });
+        print::line(&format!("{json:#}"));
+    } else {
+        print::line(&format!("{what} to {}, checked: ends at {seq}:{hash}", to.display()));
+    }
+    exit::DONE
+}
