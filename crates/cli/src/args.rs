@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Puts a backup into an empty folder
     Restore(RestoreArgs),
+    /// Moves old journal into files of its own
+    Archive(ArchiveArgs),
     /// Makes a project of a journal in a file
     Import(ImportArgs),
     /// Looks at the folder of a project, and tells what to do next

@@ -88,6 +88,21 @@ pub(crate) struct RestoreArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
+    after_help = "Example: trackside archive --older-than 30d --data .trackside\n\nEntries go to DIR/archive as JSON lines, which are read back and checked before the journal lets go of them.\nWhat is kept of entities does not change. The newest entry always stays."
+)]
+pub(crate) struct ArchiveArgs {
+    /// How old an entry must be, such as 30d, 24h or 90m
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) older_than: String,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
     after_help = "Example: trackside doctor --data .trackside\n\nLooks without changing anything, beside a running server too. Exits with 1 if something is damaged or missing.\n--rebuild needs the folder for itself."
 )]
 pub(crate) struct DoctorArgs {

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod archive;
 mod audit;
 mod backup;
 mod bench;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Explore(args) => explore::run(args),
         Command::Fmt(args) => fmt::run(args),
         Command::Audit(args) => audit::run(args),
+        Command::Archive(args) => archive::run(args),
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => backup::run_restore(args),
         Command::Doctor(args) => doctor::run(args),
