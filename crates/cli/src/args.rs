@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Tells whether the journal is what was written
     Audit(AuditArgs),
+    /// Moves running entities to another version of their definition
+    Migrate(MigrateArgs),
     /// Copies the folder of a project, and checks the copy
     Backup(BackupArgs),
     /// Puts a backup into an empty folder

@@ -15,6 +15,7 @@ mod print;
 mod proofs;
 mod stages;
 mod stories;
+mod values;
 
 use std::process::ExitCode;
 

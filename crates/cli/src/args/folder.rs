@@ -115,3 +115,65 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MigrateArgs {
+    #[command(subcommand)]
+    pub(crate) command: MigrateCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MigrateCommand {
+    /// Tells which entities would move and which cannot, and changes nothing
+    Plan(MigrateToArgs),
+    /// Moves every entity that can be moved
+    Apply(MigrateToArgs),
+    /// Takes migrations back, of entities to which nothing has happened since
+    Undo(MigrateUndoArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside migrate plan mission.task --to 2 --pack packs/mission --state OLD=NEW\n         trackside migrate apply mission.task --to 2 --pack packs/mission --state OLD=NEW\n\nA plan looks at the project as it is after its last entry; with --pack it works in a copy. Applying starts the project for the time that takes, so timers that became due fire.\nExits with 1 if an entity cannot move."
+)]
+pub(crate) struct MigrateToArgs {
+    /// Whose entities, such as mission.task
+    #[arg(value_name = "LIFECYCLE")]
+    pub(crate) lifecycle: String,
+    /// The version they are to live by
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: u32,
+    /// What a state is called there, where that is another name
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) state: Vec<String>,
+    /// What becomes of a field that is not set or cannot stay: name=text, name:=json (null for its default) or name=@file
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub(crate) field: Vec<String>,
+    /// A pack folder with that version: apply installs it first, plan only tries it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) pack: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    disable_version_flag = true,
+    after_help = "Example: trackside migrate undo mission.task --version 2\n\nAn entity that has changed since cannot be taken back: migrate it to the old version, with a mapping of its own."
+)]
+pub(crate) struct MigrateUndoArgs {
+    /// Whose entities, such as mission.task
+    #[arg(value_name = "LIFECYCLE")]
+    pub(crate) lifecycle: String,
+    /// The version that they were moved to
+    #[arg(long, value_name = "N")]
+    pub(crate) version: u32,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

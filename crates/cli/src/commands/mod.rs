@@ -11,6 +11,7 @@ mod doctor;
 mod explore;
 mod fmt;
 mod import;
+mod migrate;
 mod schema;
 mod test;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => backup::run_restore(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Migrate(args) => migrate::run(args),
         Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),
         Command::Version => {

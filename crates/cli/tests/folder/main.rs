@@ -10,3 +10,4 @@ mod audit;
 mod doctor;
 mod ground;
 mod import;
+mod migrate;

@@ -1,0 +1,255 @@
+//! `trackside migrate`: running entities move to another version of their definition, or back.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trackside_engine::Law;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::name::Name;
+use trackside_runtime::{Failure, Migration, Moved, PackSource, Runtime};
+use trackside_store::{Sqlite, Store};
+
+use crate::args::{MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
+use crate::exit;
+use crate::folder::{self, Stopped, counted};
+use crate::print::{self, Colour, Progress, painted_data};
+use crate::{packs, values};
+
+/// Entities that are named in one line; `--json` names all.
+const NAMED: usize = 10;
+
+pub(crate) fn run(args: &MigrateArgs) -> u8 {
+    let (outcome, json) = match &args.command {
+        MigrateCommand::Plan(args) => (plan(args), args.json),
+        MigrateCommand::Apply(args) => (apply(args), args.json),
+        MigrateCommand::Undo(args) => (undo(args), args.json),
+    };
+    match outcome {
+        Ok(moves) => {
+            match json {
+                true => print::line(&format!("{:#}", moves.to_json())),
+                false => moves.show(),
+            }
+            if moves.stuck().next().is_some() { exit::REFUSED } else { exit::DONE }
+        }
+        Err(stopped) => stopped.told(),
+    }
+}
+
+/// What would become, or has become, of all of them.
+struct Moves {
+    lifecycle: Name,
+    /// How it is told: `would move`, and what stands for it in JSON.
+    verb: &'static str,
+    code: &'static str,
+    all: Vec<Moved>,
+}
+
+fn plan(args: &MigrateToArgs) -> Result<Moves, Stopped> {
+    let (migration, packs) = asked(args)?;
+    let store = Arc::new(folder::open(&args.data, "migrate plan")?);
+    let all = match packs.is_empty() {
+        true => planned(&store, &migration, &[])?,
+        false => {
+            // A pack that is only tried must not be installed: it is, in a copy.
+            let copy = Scratch::make(args.data.data.join("plan"))?;
+            let bar = Progress::new("copy");
+            let copied = store.backup(&copy.0, &mut |done, all| {
+                bar.show(folder::share(done, all), &format!("{done} of {all} pages"));
+            });
+            bar.done();
+            copied?;
+            let copied = Arc::new(Sqlite::open(&copy.0, folder::owned_by("migrate plan"))?);
+            planned(&copied, &migration, &packs)?
+        }
+    };
+    Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
+}
+
+fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<Moved>, Stopped> {
+    let runtime = folder::start_standing(store, packs)?;
+    known(&runtime.law(), &migration.lifecycle, migration.to)?;
+    let all = followed("plan", store, migration.lifecycle.clone(), &mut |told| {
+        runtime.plan_migration(&folder::owner(), migration, told)
+    })?;
+    runtime.stop();
+    Ok(all)
+}
+
+fn apply(args: &MigrateToArgs) -> Result<Moves, Stopped> {
+    let (migration, packs) = asked(args)?;
+    let store = Arc::new(folder::open(&args.data, "migrate apply")?);
+    let runtime = started(&store, &packs, &migration.lifecycle, migration.to)?;
+    let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |told| {
+        runtime.apply_migration(&folder::owner(), &migration, told)
+    })?;
+    runtime.stop();
+    Ok(Moves { lifecycle: migration.lifecycle, verb: "moved", code: "moved", all })
+}
+
+/// Starts it with new packs, but not if what was typed is wrong: then nothing is installed.
+fn started(
+    store: &Arc<Sqlite>,
+    packs: &[PackSource],
+    lifecycle: &Name,
+    version: u32,
+) -> Result<Runtime, Stopped> {
+    let mut law = Law::default();
+    for definition in store.reader()?.definitions()? {
+        law.add(Arc::new(PackSource { files: definition.files }.compile()?.0));
+    }
+    for pack in packs {
+        law.add(Arc::new(pack.compile()?.0));
+    }
+    known(&law, lifecycle, version)?;
+    folder::start(store, packs)
+}
+
+fn undo(args: &MigrateUndoArgs) -> Result<Moves, Stopped> {
+    let store = Arc::new(folder::open(&args.data, "migrate undo")?);
+    let lifecycle = Name::new(&args.lifecycle);
+    let runtime = started(&store, &[], &lifecycle, args.version)?;
+    let all = followed("undo", &store, lifecycle.clone(), &mut |told| {
+        runtime.undo_migration(&folder::owner(), &lifecycle, args.version, told)
+    })?;
+    runtime.stop();
+    Ok(Moves { lifecycle, verb: "moved back", code: "undone", all })
+}
+
+fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), Stopped> {
+    let mut states = BTreeMap::new();
+    for typed in &args.state {
+        let Some((old, new)) = typed.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty())
+        else {
+            return Err(Stopped::usage(format!("--state {typed}: write OLD=NEW")));
+        };
+        states.insert(Name::new(old), Name::new(new));
+    }
+    let packs = packs::sources(args.pack.as_slice())?;
+    let (lifecycle, fields) = (Name::new(&args.lifecycle), values::fields(&args.field)?);
+    Ok((Migration { lifecycle, to: args.to, states, fields }, packs))
+}
+
+/// Whether there is such a version of such a lifecycle.
+fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Stopped> {
+    let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
+    if versions.is_empty() {
+        let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
+        let near = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        return Err(Stopped::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
+    }
+    if law.version(lifecycle, version).is_none() {
+        return Err(Stopped::usage(format!(
+            "{lifecycle} has no version {version} here, only {}. Bring a newer pack with --pack PATH",
+            versions.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+/// What is done, telling what becomes of each.
+type Work<'a> = dyn FnMut(&mut dyn FnMut(&Moved)) -> Result<(), Failure> + 'a;
+
+/// Does it with a bar, and notes what becomes of each.
+fn followed(
+    title: &str,
+    store: &Arc<Sqlite>,
+    lifecycle: Name,
+    work: &mut Work<'_>,
+) -> Result<Vec<Moved>, Stopped> {
+    let all: u64 = store.reader()?.states(&lifecycle)?.value.values().sum();
+    let bar = Progress::new(title);
+    let mut moves = Vec::new();
+    let done = work(&mut |moved| {
+        moves.push(moved.clone());
+        bar.show(folder::share(moves.len() as u64, all), &format!("{} of {all} entities", moves.len()));
+    });
+    bar.done();
+    done?;
+    Ok(moves)
+}
+
+/// A folder beside the files it was made for; it goes when this is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(path: PathBuf) -> Result<Self, Stopped> {
+        // One that is left is of a plan that was killed: the folder around it is ours.
+        if path.exists() {
+            std::fs::remove_dir_all(&path).map_err(|it| Stopped {
+                why: format!("{}: {it}", path.display()),
+                code: exit::UNREACHABLE,
+            })?;
+        }
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Moves {
+    fn moved(&self) -> impl Iterator<Item = (&Moved, &Name)> {
+        self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().ok()?)))
+    }
+
+    fn stuck(&self) -> impl Iterator<Item = (&Moved, String)> {
+        self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().err()?.to_string())))
+    }
+
+    fn show(&self) {
+        let mut moved: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (it, state) in self.moved() {
+            moved.entry(format!("{state}, from version {}", it.from)).or_default().push(&it.entity.id);
+        }
+        for (how, ids) in moved {
+            print::line(&format!("{} {how}: {}", painted_data(self.verb, Colour::Green), some_of(&ids)));
+        }
+        let mut stuck: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (it, why) in self.stuck() {
+            stuck.entry(why).or_default().push(&it.entity.id);
+        }
+        for (why, ids) in &stuck {
+            print::line(&format!("{} {}", painted_data("cannot move", Colour::Red), some_of(ids)));
+            print::line(&format!("  {}", why.replace('\n', "\n  ")));
+        }
+        let (moved, kept) = (self.moved().count() as u64, self.stuck().count() as u64);
+        let moved = counted(moved, "entity", "entities");
+        print::line(&format!("{}: {moved} {}, {kept} cannot", self.lifecycle, self.verb));
+        if kept > 0 {
+            print::message(
+                "Say what becomes of states and fields with --state OLD=NEW and --field name=value, or change those entities first.",
+            );
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        let moved: Vec<Json> = self
+            .moved()
+            .map(|(it, state)| json!({ "id": it.entity.id, "from": it.from, "state": state }))
+            .collect();
+        let stuck: Vec<Json> = self
+            .all
+            .iter()
+            .filter_map(|it| {
+                let refusal = it.outcome.as_ref().err()?;
+                Some(json!({ "id": it.entity.id, "from": it.from, "refusal": refusal.to_json() }))
+            })
+            .collect();
+        json!({ "lifecycle": self.lifecycle, self.code: moved, "cannot": stuck })
+    }
+}
+
+/// The first few, and how many more there are.
+fn some_of(ids: &[&str]) -> String {
+    let named: Vec<&str> = ids.iter().take(NAMED).copied().collect();
+    match ids.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}

@@ -1,0 +1,61 @@
+//! Values of fields as they are typed: `name=text`, `name:=json`, `name=@file`.
+
+use trackside_engine::fields::Fields;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use crate::folder::Stopped;
+
+/// All of them; a name that comes twice counts as it came last.
+pub(crate) fn fields(typed: &[String]) -> Result<Fields, Stopped> {
+    typed.iter().map(|it| field(it)).collect()
+}
+
+fn field(typed: &str) -> Result<(Name, Value), Stopped> {
+    let wrong = |why: &str| Stopped::usage(format!("{typed}: {why}"));
+    let Some((name, text)) = typed.split_once('=').filter(|(name, _)| !name.trim_end_matches(':').is_empty())
+    else {
+        return Err(wrong("write name=text, name:=json or name=@file"));
+    };
+    if let Some(name) = name.strip_suffix(':') {
+        let json = serde_json::from_str(text).map_err(|it| wrong(&format!("this is no JSON ({it})")))?;
+        return Ok((Name::new(name), Value::from_json(&json)));
+    }
+    if let Some(path) = text.strip_prefix('@') {
+        let text = std::fs::read_to_string(path).map_err(|it| wrong(&it.to_string()))?;
+        return Ok((Name::new(name), Value::text(&text)));
+    }
+    Ok((Name::new(name), Value::text(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn texts_and_json_are_told_apart() {
+        let typed = ["a=1", "b:=1", "c:=null", "d=x=y", "e="].map(str::to_owned);
+        let fields = fields(&typed).unwrap();
+        assert_eq!(fields.value("a"), Value::text("1"));
+        assert_eq!(fields.value("b"), Value::Int(1));
+        assert_eq!(fields.get("c"), Some(&Value::Null));
+        assert_eq!(fields.value("d"), Value::text("x=y"));
+        assert_eq!(fields.value("e"), Value::text(""));
+    }
+
+    #[test]
+    fn what_is_no_value_is_told() {
+        for (typed, words) in [
+            ("a", "write name=text"),
+            ("=1", "write name=text"),
+            (":=1", "write name=text"),
+            ("a:={", "this is no JSON"),
+            ("a=@/no/such/file", "No such file"),
+        ] {
+            let stopped = field(typed).unwrap_err();
+            assert!(stopped.why.contains(words), "{}", stopped.why);
+        }
+    }
+}
