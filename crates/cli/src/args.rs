@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Fmt(FmtArgs),
     /// Prints the JSON Schema of the definition language
     Schema(SchemaArgs),
+    /// Looks at every entity for what is broken, and tells what is
+    Validate(ValidateArgs),
     /// Tells whether the journal is what was written
     Audit(AuditArgs),
     /// Moves running entities to another version of their definition

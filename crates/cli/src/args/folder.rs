@@ -117,6 +117,21 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside validate --deep --data .trackside\n\nStarts the project for the time that takes, so timers that became due fire, and what its definitions say how to repair is repaired.\nExits with 1 if a violation of severity error is open."
+)]
+pub(crate) struct ValidateArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Also holds every record against the journal, and makes anew what differs
+    #[arg(long)]
+    pub(crate) deep: bool,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct MigrateArgs {
     #[command(subcommand)]
     pub(crate) command: MigrateCommand,

@@ -14,6 +14,7 @@ mod import;
 mod migrate;
 mod schema;
 mod test;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => backup::run_restore(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Validate(args) => validate::run(args),
         Command::Migrate(args) => migrate::run(args),
         Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),

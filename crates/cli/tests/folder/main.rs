@@ -11,3 +11,4 @@ mod doctor;
 mod ground;
 mod import;
 mod migrate;
+mod validate;
