@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Tells whether the journal is what was written
     Audit(AuditArgs),
+    /// Drops values and words of an entity from the journal; its hash chain still verifies
+    Redact(RedactArgs),
     /// Moves running entities to another version of their definition
     Migrate(MigrateArgs),
     /// Copies the folder of a project, and checks the copy

@@ -132,6 +132,30 @@ pub(crate) struct ValidateArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside redact mission.task/T-1 --entry 12 --set 'title=[redacted]' --reason 'a token in the title'\n\nDone as you, a person with role admin, and journalled as REDACTED. The hash chain still verifies and says so.\nStarts the project for the time that takes, so timers that became due fire. Do not repeat the secret in the reason."
+)]
+pub(crate) struct RedactArgs {
+    /// Which entity, such as mission.task/T-1
+    #[arg(value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: String,
+    /// The number of an entry of it; may be given several times [default: all of them]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) entry: Vec<u64>,
+    /// What a field becomes that came from there; without a word it is cleared. name=text, name:=json or name=@file
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Why, for the journal
+    #[arg(long, value_name = "REASON")]
+    pub(crate) reason: String,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct MigrateArgs {
     #[command(subcommand)]
     pub(crate) command: MigrateCommand,

@@ -12,6 +12,7 @@ mod explore;
 mod fmt;
 mod import;
 mod migrate;
+mod redact;
 mod schema;
 mod test;
 mod validate;
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Restore(args) => backup::run_restore(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Validate(args) => validate::run(args),
+        Command::Redact(args) => redact::run(args),
         Command::Migrate(args) => migrate::run(args),
         Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),

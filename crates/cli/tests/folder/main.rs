@@ -11,4 +11,5 @@ mod doctor;
 mod ground;
 mod import;
 mod migrate;
+mod redact;
 mod validate;

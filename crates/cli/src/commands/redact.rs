@@ -1,0 +1,121 @@
+//! `trackside redact`: values and words of an entity leave the journal, and the chain still verifies.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Refusal;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+use trackside_runtime::{Answer, Redaction};
+use trackside_store::Store;
+use trackside_store::archive::Archive;
+
+use crate::args::RedactArgs;
+use crate::folder::{self, Stopped, archive_of, counted};
+use crate::{exit, print, values};
+
+pub(crate) fn run(args: &RedactArgs) -> u8 {
+    match redact(args) {
+        Ok(Ok(dropped)) => {
+            match args.json {
+                true => print::line(&format!("{:#}", dropped.to_json())),
+                false => dropped.show(),
+            }
+            exit::DONE
+        }
+        Ok(Err(refusal)) => {
+            if args.json {
+                print::line(&format!("{:#}", refusal.to_json()));
+            }
+            print::message(&refusal.to_string());
+            exit::REFUSED
+        }
+        Err(stopped) => stopped.told(),
+    }
+}
+
+/// What is gone.
+struct Dropped {
+    entity: EntityKey,
+    /// The entry that says so.
+    seq: u64,
+    entries: Vec<u64>,
+    /// Fields that came from them, each with what it became.
+    fields: Vec<(Name, Value)>,
+}
+
+fn redact(args: &RedactArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
+    let Some(entity) = EntityKey::parse(&args.entity) else {
+        return Err(Stopped::usage(format!("{}: name an entity as LIFECYCLE/ID", args.entity)));
+    };
+    let becomes = values::fields(&args.set)?;
+    let store = Arc::new(folder::open(&args.data, "redact")?);
+    let runtime = folder::start(&store, &[])?;
+    let archive = Archive::open(&archive_of(&args.data.data))?;
+    let last = runtime.entity(&entity)?.map_or(0, |it| it.seq);
+    let mut records = archive.trail(store.reader()?.as_mut(), last, usize::MAX)?;
+    records.reverse();
+    let missing = records.first().map_or(last, |it| it.prev);
+    if missing > 0 {
+        let why = format!(
+            "entry {missing} of {entity} was archived and its file is not in {}: put it back first",
+            archive_of(&args.data.data).display()
+        );
+        return Err(Stopped { why, code: exit::REFUSED });
+    }
+    let (entries, reason) = (args.entry.clone(), args.reason.clone());
+    let redaction = Redaction { entity: entity.clone(), entries, becomes, reason };
+    let accepted = match runtime.redact_knowing(folder::owner(), redaction, &records)? {
+        Answer::Accepted(accepted) => accepted,
+        Answer::Refused(refusal) => return Ok(Err(refusal)),
+        Answer::Replayed { first, .. } => {
+            return Err(Stopped {
+                why: format!("it was done before, by entry {first}"),
+                code: exit::REFUSED,
+            });
+        }
+    };
+    let mut dropped = Dropped { entity, seq: 0, entries: Vec::new(), fields: Vec::new() };
+    if let Some(entry) = accepted.entry()
+        && let Event::Redacted { entries, changes } = &entry.event
+    {
+        dropped.seq = entry.seq;
+        dropped.entries.clone_from(entries);
+        dropped.fields.clone_from(&changes.fields);
+    }
+    archive.drop_payloads(&dropped.entries)?;
+    runtime.wait_until_written()?;
+    runtime.stop();
+    Ok(Ok(dropped))
+}
+
+impl Dropped {
+    fn show(&self) {
+        let list: Vec<String> = self.entries.iter().map(ToString::to_string).collect();
+        print::line(&format!(
+            "dropped the values and words of {} of {}: {}",
+            counted(self.entries.len() as u64, "entry", "entries"),
+            self.entity,
+            list.join(", ")
+        ));
+        for (name, value) in &self.fields {
+            match value.is_null() {
+                true => print::line(&format!("  {name} is cleared")),
+                false => print::line(&format!("  {name} is now {}", value.to_json())),
+            }
+        }
+        print::line(&format!("entry {} says so", self.seq));
+        print::message("Backups, exports and copies in entries of other entities still have it.");
+    }
+
+    fn to_json(&self) -> Json {
+        let fields: Json =
+            self.fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
+        let EntityKey { lifecycle, id } = &self.entity;
+        json!({
+            "success": true, "lifecycle": lifecycle, "id": id, "seq": self.seq, "entries": self.entries, "fields": fields,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! `trackside redact`.
+
+use crate::ground::{Ground, holds};
+
+#[test]
+fn what_is_dropped_is_gone_from_every_file_and_the_chain_says_so() {
+    let ground = Ground::filled("redact", "Lights go on");
+    ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
+    assert!(holds(&ground.data(), "secret place"));
+    ground
+        .ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "it was said in confidence"])
+        .says(0, &["of small.light/A: 1", "note is cleared", "says so"]);
+    assert!(!holds(&ground.data(), "secret place"));
+    ground.ask(&["audit", "verify"]).says(
+        0,
+        &["intact", "REDACTED small.light/A by olga at", "it was said in confidence", "1 payload dropped"],
+    );
+    ground.ask(&["validate", "--deep"]).says(0, &[", 0 were not"]);
+}
+
+#[test]
+fn a_field_can_become_something_else_and_a_needed_one_must() {
+    let ground = Ground::filled("redact-needed", "Lights go on");
+    let told = ground.ask(&["redact", "small.light/B", "--entry", "2", "--reason", "private", "--json"]);
+    told.says(1, &["refused: cannot-redact", "ON needs note"]);
+    assert_eq!(told.json()["code"], "cannot-redact");
+    assert!(holds(&ground.data(), "hall"));
+    let set = [
+        "redact",
+        "small.light/B",
+        "--entry",
+        "2",
+        "--set",
+        "note=[gone]",
+        "--set",
+        "watts:=40",
+        "--reason",
+        "private",
+        "--json",
+    ];
+    let json = ground.ask(&set).says(0, &[]).json();
+    assert_eq!(
+        (&json["entries"], &json["fields"]["note"]),
+        (&serde_json::json!([2]), &"[gone]".into()),
+        "{json:#}"
+    );
+    assert!(!holds(&ground.data(), "hall"));
+}
+
+#[test]
+fn what_was_archived_is_dropped_there_too() {
+    let ground = Ground::filled("redact-archived", "Lights go on");
+    ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
+    assert!(holds(&ground.data().join("archive"), "secret place"));
+    ground
+        .ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "in confidence"])
+        .says(0, &["note is cleared"]);
+    assert!(!holds(&ground.data(), "secret place"));
+    ground.ask(&["audit", "verify"]).says(0, &["intact", "REDACTED small.light/A"]);
+}
+
+#[test]
+fn what_is_not_there_or_typed_wrongly_is_told() {
+    let ground = Ground::filled("redact-wrong", "Lights go on");
+    ground.ask(&["redact", "small.light/Z", "--reason", "x"]).says(1, &["refused: unknown-entity"]);
+    ground.ask(&["redact", "small.light", "--reason", "x"]).says(2, &["LIFECYCLE/ID"]);
+    ground.ask(&["redact", "small.light/A"]).says(2, &["--reason"]);
+    ground.ask(&["redact", "small.light/A", "--reason", " "]).says(1, &["A redaction needs a reason"]);
+    ground
+        .ask(&["redact", "small.light/A", "--entry", "2", "--reason", "x"])
+        .says(1, &["Entry 2 is none of small.light/A"]);
+    ground.ask(&["redact", "small.light/A", "--set", "note", "--reason", "x"]).says(2, &["name=text"]);
+    assert_eq!(ground.number("journal.db", "SELECT count(*) FROM journal"), 8, "nothing was written");
+}
