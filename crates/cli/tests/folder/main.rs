@@ -7,8 +7,10 @@
 )]
 
 mod audit;
+mod copies;
 mod doctor;
 mod ground;
+mod help;
 mod import;
 mod migrate;
 mod redact;

@@ -1,0 +1,17 @@
+//! What every command says of itself.
+
+use crate::ground::trackside;
+
+#[test]
+fn help_is_what_we_reviewed() {
+    for command in ["import", "validate", "redact", "backup", "restore", "archive", "doctor"] {
+        insta::assert_snapshot!(format!("help-{command}"), trackside(&[command, "--help"]).data);
+    }
+    insta::assert_snapshot!("help-audit-verify", trackside(&["audit", "verify", "--help"]).data);
+    for command in ["plan", "apply", "undo"] {
+        insta::assert_snapshot!(
+            format!("help-migrate-{command}"),
+            trackside(&["migrate", command, "--help"]).data
+        );
+    }
+}
