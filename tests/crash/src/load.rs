@@ -98,7 +98,7 @@ pub fn command(key: Key) -> Command {
             serde_json::json!({ "taskId": id, "justification": "It costs", "summary": "May it cost?" }),
         ),
         7 => match turn % 3 {
-            0 => fire(carol, &question, "approve", serde_json::json!({ "note": "It may" })),
+            2 => fire(carol, &question, "approve", serde_json::json!({ "note": "It may" })),
             1 => fire(carol, &question, "deny", serde_json::json!({ "note": "It may not" })),
             // Nobody decides: it runs out. The agent may have fallen silent meanwhile.
             _ => create(ada, &entity("mission.agent", &worker), nothing()),

@@ -30,6 +30,8 @@ pub fn options(store: &dyn Store) -> Options {
         behind: Duration::from_millis(15),
         behind_entries: 60,
         sweep_every: None,
+        // Years: every command that was ever answered can be asked about.
+        keys_last: Span::seconds(10 * 365 * 24 * 60 * 60),
         ..Options::default()
     }
 }
