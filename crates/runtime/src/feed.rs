@@ -65,7 +65,7 @@ impl Follower {
     pub async fn next(&mut self) -> Result<Vec<Entry>, Failure> {
         loop {
             if self.shared.committed() > self.after {
-                let found = self.from_journal()?;
+                let found = self.read_on()?;
                 if !found.is_empty() {
                     return Ok(found);
                 }
@@ -78,7 +78,7 @@ impl Follower {
                         continue;
                     }
                     if first > self.after + 1 && !is_planted(Bug::FeedGap) {
-                        return self.from_journal();
+                        return self.read_on();
                     }
                     let fresh: Vec<Entry> =
                         entries.iter().filter(|it| it.seq > self.after).cloned().collect();
@@ -93,7 +93,7 @@ impl Follower {
         }
     }
 
-    fn from_journal(&mut self) -> Result<Vec<Entry>, Failure> {
+    fn read_on(&mut self) -> Result<Vec<Entry>, Failure> {
         let upto = self.shared.committed();
         let read = self.shared.read(|it| it.records(self.after, CHUNK));
         let records = read.map_err(|it| Failure::Unavailable(it.to_string()))?;

@@ -114,6 +114,11 @@ impl Stepper {
         Ok(Pending(pending))
     }
 
+    /// Whether it is moving the manual clock and must be turned again.
+    pub fn is_advancing(&self) -> bool {
+        self.decider.is_advancing()
+    }
+
     /// Decides at most so many of those that wait. None if the one before has not been taken yet, or a commit failed.
     pub fn turn(&mut self, most: usize) -> Option<Turned> {
         if self.next.is_some() || self.shared.is_broken() {

@@ -1,7 +1,7 @@
 //! A run of the real workers, step by step on one thread, that notes how far the disk was at every answer.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Redact};
@@ -9,7 +9,7 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::simulation::Stepper;
+use trackside_runtime::simulation::{Packs, Stepper};
 use trackside_runtime::{Answer, Pending};
 use trackside_store::{Record, Sqlite, SqliteOptions, Store};
 
@@ -41,6 +41,12 @@ pub struct Run {
     pub redaction: (u64, u64),
 }
 
+/// The packs, compiled once for all the times that a store is opened.
+fn compiled() -> &'static Packs {
+    static PACKS: OnceLock<Packs> = OnceLock::new();
+    PACKS.get_or_init(|| Packs::compile(&packs()).unwrap())
+}
+
 /// The workers on a store, driven by hand.
 #[derive(Debug)]
 pub struct ByHand {
@@ -51,12 +57,13 @@ pub struct ByHand {
 impl ByHand {
     pub fn open(sqlite: SqliteOptions) -> Result<Self, String> {
         let store = Arc::new(Sqlite::open(Path::new(FOLDER), sqlite).map_err(|it| it.to_string())?);
-        let stepper = Stepper::open(store.clone(), &options(&*store)).map_err(|it| it.to_string())?;
+        let stepper =
+            Stepper::open(store.clone(), compiled(), &options(&*store)).map_err(|it| it.to_string())?;
         Ok(Self { store, stepper })
     }
 
     pub fn install(&mut self) {
-        let pending = self.stepper.install(&packs()).unwrap();
+        let pending = self.stepper.install(compiled()).unwrap();
         self.turn();
         pending.wait().unwrap();
     }

@@ -11,11 +11,19 @@ use crate::tree::Tree;
 const SHORTEST: usize = 4;
 
 /// Literals that happen to be spelled like a state of some pack and mean something of our own.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[(
-    "crates/engine/src/event.rs",
-    "ASSIGNED",
-    "a kind of journal entry, out of the closed list of the contract",
-)];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "crates/engine/src/event.rs",
+        "ASSIGNED",
+        "a kind of journal entry, out of the closed list of the contract",
+    ),
+    ("crates/bench/src/trackside.rs", "ACTIVE", LOAD),
+    ("crates/bench/src/trackside.rs", "ASSIGNED", LOAD),
+    ("crates/bench/src/trackside.rs", "BLOCKED", LOAD),
+    ("crates/bench/src/trackside.rs", "IN_PROGRESS", LOAD),
+];
+
+const LOAD: &str = "the load of the bench goes through one pack, as a test would";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     check_with(tree, EXCEPTIONS)

@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
             let what = format!("{}: {once:?}, then {twice:?}", telling::asked(command));
             return Err(Broken::new("deciding twice gives the same", what));
         }
-        if self.walked.asked % 4 == 0 {
+        if self.walked.asked.is_multiple_of(4) {
             journal::decides_in_part(&self.world, command, &once)?;
         }
         let before = (self.world.view.clone(), self.world.journal.len());

@@ -75,7 +75,7 @@ impl Sweep {
     /// Begins a pass if one is due or was asked for.
     pub fn begin(&mut self, now: Timestamp) {
         let due = self.next.is_some_and(|it| it <= now);
-        if self.pass.is_some() || !(due || !self.asked.is_empty()) {
+        if self.pass.is_some() || (!due && self.asked.is_empty()) {
             return;
         }
         if due {

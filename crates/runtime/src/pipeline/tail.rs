@@ -17,7 +17,6 @@ pub(super) struct Tail {
     entries: VecDeque<Arc<Vec<Entry>>>,
     /// How often each group is moved by them.
     groups: HashMap<GroupKey, u32, FixedState>,
-    count: usize,
 }
 
 impl Tail {
@@ -34,7 +33,6 @@ impl Tail {
                 }
             }
         }
-        self.count += entries.len();
         self.entries.push_back(entries);
     }
 
@@ -56,13 +54,8 @@ impl Tail {
                     view.forget_key(&record.by, &record.key);
                 }
             }
-            self.count -= first.len();
             self.entries.pop_front();
         }
-    }
-
-    pub fn len(&self) -> usize {
-        self.count
     }
 
     pub fn moves(&self, group: &GroupKey) -> bool {
