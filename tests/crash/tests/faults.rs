@@ -147,7 +147,8 @@ fn every_fault_of_a_disk_is_told_and_survived() {
         says(&why, &words);
         assert!(project.runtime().trouble().is_some(), "{fault:?}");
         let before = project.answered.clone();
-        assert!(matches!(project.ask(), Err(Failure::Unavailable(_))), "{fault:?}: while it lasts");
+        let told = project.ask();
+        assert!(matches!(told, Err(Failure::Unavailable(_))), "{fault:?}: while it lasts: {told:?}");
         assert_eq!(before, project.answered);
         disk.lift();
         project.until_well();

@@ -95,6 +95,10 @@ fn painted(text: &str, tone: Tone) -> String {
 
 /// In a process of its own: opens a store, asks one command, tells how long that took.
 fn start_only(folder: &Path) -> u8 {
+    if !folder.is_dir() {
+        print::message(&format!("{}: there is no such folder to start from", folder.display()));
+        return exit::UNREACHABLE;
+    }
     match Stores::new().and_then(|stores| start::here(&|it| stores.open(it), folder)) {
         Ok(started) => {
             print::line(&serde_json::json!(started).to_string());

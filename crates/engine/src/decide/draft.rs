@@ -221,9 +221,7 @@ impl Ledger for Draft<'_> {
     fn shift(&mut self, member: &EntityKey, shift: &Shift, _: Timestamp) {
         if !self.counts.contains_key(&shift.group) {
             // Whoever only moves a group need not know how large it is.
-            let counts = self.base.peek(&shift.group).map(|it| it.counts.clone());
-            let counts = if self.base.partial { counts } else { Some(counts.unwrap_or_default()) };
-            self.counts.insert(shift.group.clone(), counts);
+            self.counts.insert(shift.group.clone(), self.base.known_counts(&shift.group));
         }
         if let Some(Some(counts)) = self.counts.get_mut(&shift.group) {
             shift_counts(counts, shift);

@@ -149,6 +149,15 @@ impl View {
         }
     }
 
+    /// How many of a group there are in which state, where that is known, without a need for more.
+    pub(crate) fn known_counts(&self, key: &GroupKey) -> Option<BTreeMap<Name, u64>> {
+        match self.groups.get(key) {
+            Some(group) => Some(group.counts.clone()),
+            None if self.partial && !self.is_whole(&key.of) => None,
+            None => Some(BTreeMap::new()),
+        }
+    }
+
     /// A group as far as it is known, without a need for more.
     pub(crate) fn peek(&self, key: &GroupKey) -> Option<&Group> {
         self.groups.get(key).map(Held::used)

@@ -2,10 +2,12 @@
 
 use trackside_engine::command::Command;
 use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::RankingKey;
-use trackside_engine::view::View;
+use trackside_engine::view::{Group, Need, View};
 use trackside_engine::world::World;
 use trackside_engine::{Decision, apply, decide};
+use trackside_lifecycle::name::Name;
 
 use crate::broken::Broken;
 use crate::packs::Ground;
@@ -43,8 +45,19 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
 
 /// A view that holds nothing and is given what it asks for comes to the same decision, and to the same view.
 pub(crate) fn decides_in_part(world: &World, command: &Command, whole: &Decision) -> Result<(), Broken> {
+    decides_in(View::partial(world.view.seq), world, command, whole, false)?;
+    decides_in(View::partial(world.view.seq), world, command, whole, true)
+}
+
+/// The same in one view; entities come with their groups, or without.
+fn decides_in(
+    mut view: View,
+    world: &World,
+    command: &Command,
+    whole: &Decision,
+    grouped: bool,
+) -> Result<(), Broken> {
     let broken = |what| Err(Broken::new("a partial view decides as the whole one does", what));
-    let mut view = View::partial(world.view.seq);
     view.project = world.view.project.clone();
     for _ in 0..100 {
         let needs = match decide(&world.law, &view, command, world.now) {
@@ -58,10 +71,28 @@ pub(crate) fn decides_in_part(world: &World, command: &Command, whole: &Decision
             }
         };
         for need in needs {
-            view.load_from(&world.view, need);
+            let owner = match &need {
+                Need::Entity(key) => world.view.image(key).filter(|_| grouped),
+                _ => None,
+            };
+            match owner {
+                Some(entity) => view.load_whole(entity.clone(), groups_of(world, &entity.key)),
+                None => view.load_from(&world.view, need),
+            }
         }
     }
     broken(format!("{command:?} asks for ever more"))
+}
+
+/// All groups of an entity that are not empty, without their members.
+fn groups_of(world: &World, of: &EntityKey) -> Vec<(Name, Group)> {
+    let Some(life) = world.law.newest(&of.lifecycle) else { return Vec::new() };
+    let known = life.inverses.iter().filter_map(|it| {
+        let group = world.view.group(&GroupKey { of: of.clone(), name: it.name.clone() }).here()?;
+        let Group { counts, moved_at, .. } = group.clone();
+        Some((it.name.clone(), Group { counts, moved_at, ..Group::default() }))
+    });
+    known.collect()
 }
 
 /// Replaying the journal gives the live view, also when it was stored as text in between.
