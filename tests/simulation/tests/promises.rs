@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use trackside_simulation::{Figures, Scene, packs, simulate};
 
 /// How often each pack is simulated.
-const SEEDS: u64 = 4;
+const SEEDS: u64 = 10;
 /// Steps of one simulation.
 const STEPS: usize = 300;
 
