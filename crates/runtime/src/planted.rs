@@ -2,6 +2,7 @@
 
 /// A mistake in the way commands travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "simulation"), allow(dead_code, reason = "only a simulation plants them"))]
 pub enum Bug {
     /// Callers are answered when it is decided, not when it is on disk.
     AnsweredEarly,

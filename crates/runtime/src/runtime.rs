@@ -36,7 +36,7 @@ pub struct Options {
     pub cached_groups: usize,
     /// Most timers in memory, those due next.
     pub cached_timers: usize,
-    /// The longest that projections are behind.
+    /// The longest that projections are behind while commits follow each other; in a pause they are written at once.
     pub behind: Duration,
     /// Entries that are written behind at once, without waiting.
     pub behind_entries: usize,
@@ -57,9 +57,9 @@ impl Default for Options {
             cached_entities: 200_000,
             cached_groups: 50_000,
             cached_timers: 100_000,
-            behind: Duration::from_millis(500),
-            behind_entries: 50_000,
-            most_behind: 500_000,
+            behind: Duration::from_secs(3),
+            behind_entries: 150_000,
+            most_behind: 600_000,
             sweep_every: Some(Span::seconds(30)),
             keys_last: Span(25 * 60 * 60 * 1_000),
         }

@@ -31,7 +31,7 @@ const ROUNDS: u32 = 512;
 /// Most timers that one turn fires, so that callers are heard in between.
 const DUE: usize = 512;
 /// So many commands are worth a commit of their own, if nothing else is being committed.
-const WORTH_IT: usize = 16;
+const WORTH_IT: usize = 32;
 /// A server that was away for longer than this was away for its callers too.
 const GAP: Span = Span(10_000);
 

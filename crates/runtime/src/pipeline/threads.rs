@@ -21,6 +21,8 @@ use crate::work::Work;
 
 /// The longest a worker sleeps.
 const TICK: Duration = Duration::from_secs(1);
+/// So long without a commit, and what waits is written.
+const PAUSE: Duration = Duration::from_millis(20);
 /// How long callers are listened for between two slices of a sweep.
 const BREATH: Duration = Duration::from_millis(1);
 /// How long a store that failed is left alone before it is tried again, at most.
@@ -238,26 +240,34 @@ fn flush(
     committer: &SyncSender<ToCommitter>,
 ) {
     let mut open = true;
-    let mut since = Instant::now();
+    // Since when something waits.
+    let mut since: Option<Instant> = None;
     while open {
-        match committed.recv_timeout(wiring.behind) {
+        let mut quiet = false;
+        // While commits follow each other, more of them are written at once: many touch the same rows.
+        match committed.recv_timeout(if since.is_some() { PAUSE } else { TICK }) {
             Ok(first) => {
                 flusher.take(&first);
                 for more in committed.try_iter() {
                     flusher.take(&more);
                 }
+                since.get_or_insert_with(Instant::now);
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => quiet = true,
             Err(RecvTimeoutError::Disconnected) => open = false,
         }
         let enough = flusher.waiting() >= wiring.behind_entries;
-        if flusher.waiting() > 0 && (enough || !open || since.elapsed() >= wiring.behind) {
-            if let Err(error) = write_behind(shared, &mut flusher, &mut |seqs| drop_by(committer, seqs)) {
-                shared.set_trouble(Some(format!("projections are not written: {error}")));
-                std::thread::sleep(wiring.behind);
+        let late = since.is_some_and(|it| it.elapsed() >= wiring.behind);
+        if flusher.waiting() > 0 && (quiet || enough || late || !open) {
+            match write_behind(shared, &mut flusher, &mut |seqs| drop_by(committer, seqs)) {
+                Ok(()) => since = None,
+                Err(error) => {
+                    shared.set_trouble(Some(format!("projections are not written: {error}")));
+                    std::thread::sleep(wiring.behind.min(PATIENCE / 10));
+                }
             }
-            since = Instant::now();
-        } else if flusher.waiting() == 0 {
+        } else if quiet {
+            since = None;
             flusher.tidy().ok();
         }
     }
