@@ -42,6 +42,9 @@ impl Maker for Tracksides {
     }
 }
 
+/// A step of a task that nobody has looked at since the store was opened.
+const UNKNOWN: u8 = u8::MAX;
+
 /// A task is started, blocked and assigned again, for ever.
 const STEPS: u8 = 3;
 
@@ -71,7 +74,7 @@ impl Project {
         let runtime = Arc::new(runtime.map_err(Trouble::other)?);
         let known = std::fs::read_to_string(folder.join(SIZE)).ok().and_then(|it| it.trim().parse().ok());
         let entities: u64 = known.unwrap_or(0);
-        let next = std::sync::RwLock::new(Arc::new(steps(entities)));
+        let next = std::sync::RwLock::new(Arc::new(steps(entities, UNKNOWN)));
         let (folder, entities) = (folder.to_owned(), AtomicU64::new(entities));
         Ok(Self { runtime, folder, entities, next, words: Words::new() })
     }
@@ -83,6 +86,12 @@ impl Project {
 
     fn task(&self, n: u64) -> EntityKey {
         EntityKey { lifecycle: self.words.lifecycle.clone(), id: Name::from(format!("T-{n}")) }
+    }
+
+    /// What comes next for a task, by the state it is in.
+    fn step_of(&self, n: u64) -> u8 {
+        let found = self.runtime.entity(&self.task(n)).ok().flatten();
+        found.map_or(0, |it| step_after(&it.state))
     }
 
     /// Submits many, a few at a time, and waits for all.
@@ -164,7 +173,7 @@ impl Subject for Project {
         }
         self.entities.store(size.entities.max(known), Ordering::Relaxed);
         *self.next.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
-            Arc::new(steps(size.entities.max(known)));
+            Arc::new(steps(size.entities.max(known), if known == 0 { 0 } else { UNKNOWN }));
         std::fs::write(self.folder.join(SIZE), size.entities.max(known).to_string())
             .map_err(Trouble::file(&self.folder))?;
         while self.runtime.lag() > 0 {
@@ -177,7 +186,10 @@ impl Subject for Project {
         let entities = self.entities.load(Ordering::Relaxed);
         let n = ask.entity(entities);
         let next = self.next.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        let step = next.get(n as usize).map_or(0, |it| it.load(Ordering::Relaxed)) % STEPS;
+        let step = match next.get(n as usize).map_or(0, |it| it.load(Ordering::Relaxed)) {
+            UNKNOWN => self.step_of(n),
+            step => step % STEPS,
+        };
         let mut command = self.words.command(step, self.task(n), n);
         command.idempotency_key = Some(Name::from(format!("{}-{}-{}", ask.load, ask.caller, ask.nth)));
         let Ok(gateway) = self.runtime.gateway() else { return answer.give(Outcome::Failed) };
@@ -234,8 +246,8 @@ impl Subject for Project {
     }
 }
 
-fn steps(entities: u64) -> Vec<AtomicU8> {
-    (0..entities).map(|_| AtomicU8::new(0)).collect()
+fn steps(entities: u64, step: u8) -> Vec<AtomicU8> {
+    (0..entities).map(|_| AtomicU8::new(step)).collect()
 }
 
 /// The step that leaves a state.
