@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use tokio::sync::oneshot;
 use trackside_engine::command::Command;
-use trackside_engine::{Law, View};
+use trackside_engine::{Decision, Law, View, decide};
 use trackside_lifecycle::time::Timestamp;
 
 use crate::answer::{Answer, Failure, Pending};
@@ -74,6 +74,20 @@ impl Gateway {
         };
         self.hand_in(Work::Look(Box::new(put), Box::new(done)))?;
         Ok(Pending(pending))
+    }
+
+    /// What would become of a command after all that was asked before. It changes nothing.
+    pub fn dry_run(&self, command: Command) -> Result<Pending<Decision>, Failure> {
+        self.look(move |law, view, now| {
+            let mut decision = decide(law, view, &command, now);
+            match &mut decision {
+                // What it lacks is loaded, and it is asked again.
+                Decision::Needs(needs) => needs.iter().cloned().for_each(|it| view.want(it)),
+                Decision::Refused(refusal) => refusal.kept = None,
+                Decision::Accepted(_) | Decision::Replayed { .. } => {}
+            }
+            decision
+        })
     }
 
     /// Moves the manual clock; what becomes due on the way is done, each at its moment.

@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::store::Listing;
 
-use crate::answer::{Answer, Failure, Pending};
+use crate::answer::{Answer, Failure};
 use crate::runtime::Runtime;
 use crate::trail;
 
@@ -50,23 +50,13 @@ impl Runtime {
         told: &mut dyn FnMut(&Moved),
     ) -> Result<(), Failure> {
         self.each_to_move(migration, &mut |keys| {
-            let mut waiting = Vec::new();
-            for (key, from) in keys {
-                let command = migration.command(actor, key.clone());
-                let pending = self.gateway()?.look(move |law, view, now| {
-                    match trackside_engine::decide(law, view, &command, now) {
-                        Decision::Accepted(accepted) => state_of(&accepted.entries).ok_or(None),
-                        Decision::Refused(refusal) => Err(Some(refusal)),
-                        Decision::Replayed { .. } | Decision::Needs(_) => Err(None),
-                    }
-                })?;
-                waiting.push((key, from, pending));
-            }
-            for (entity, from, pending) in waiting {
+            let commands = keys.iter().map(|(key, _)| migration.command(actor, key.clone()));
+            let asked = commands.map(|it| self.gateway()?.dry_run(it)).collect::<Result<Vec<_>, _>>()?;
+            for (key, pending) in keys.into_iter().zip(asked) {
                 match pending.wait()? {
-                    Ok(state) => told(&Moved { entity, from, outcome: Ok(state) }),
-                    Err(Some(refusal)) => told(&Moved { entity, from, outcome: Err(refusal) }),
-                    Err(None) => {}
+                    Decision::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
+                    Decision::Refused(refusal) => tell(key, Err(refusal), told),
+                    Decision::Replayed { .. } | Decision::Needs(_) => {}
                 }
             }
             Ok(())
@@ -82,16 +72,11 @@ impl Runtime {
     ) -> Result<(), Failure> {
         self.each_to_move(migration, &mut |keys| {
             let commands = keys.iter().map(|(key, _)| migration.command(actor, key.clone()));
-            let waiting =
-                commands.map(|it| self.gateway()?.submit(it)).collect::<Result<Vec<Pending>, _>>()?;
-            for ((entity, from), pending) in keys.into_iter().zip(waiting) {
+            let asked = commands.map(|it| self.gateway()?.submit(it)).collect::<Result<Vec<_>, _>>()?;
+            for (key, pending) in keys.into_iter().zip(asked) {
                 match pending.wait()? {
-                    Answer::Accepted(accepted) => {
-                        if let Some(state) = state_of(&accepted.entries) {
-                            told(&Moved { entity, from, outcome: Ok(state) });
-                        }
-                    }
-                    Answer::Refused(refusal) => told(&Moved { entity, from, outcome: Err(refusal) }),
+                    Answer::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
+                    Answer::Refused(refusal) => tell(key, Err(refusal), told),
                     Answer::Replayed { .. } => {}
                 }
             }
@@ -124,12 +109,8 @@ impl Runtime {
                 let Some(migration) = migration else { continue };
                 let ask = Ask::UndoMigration { entity: entity.clone(), migration: Box::new(migration) };
                 match self.gateway()?.ask(Command::new(actor.clone(), ask))? {
-                    Answer::Accepted(accepted) => {
-                        if let Some(state) = state_of(&accepted.entries) {
-                            told(&Moved { entity, from: version, outcome: Ok(state) });
-                        }
-                    }
-                    Answer::Refused(refusal) => told(&Moved { entity, from: version, outcome: Err(refusal) }),
+                    Answer::Accepted(accepted) => tell((entity, version), Ok(&accepted.entries), told),
+                    Answer::Refused(refusal) => tell((entity, version), Err(refusal), told),
                     Answer::Replayed { .. } => {}
                 }
             }
@@ -177,6 +158,20 @@ impl Migration {
         let Self { to, states, fields, .. } = self.clone();
         Command::new(actor.clone(), Ask::Migrate(Migrate { entity, to, states, fields }))
     }
+}
+
+/// Tells of an entity, with the version it had, what its migration leads to. One that stays as it is is not told of.
+fn tell(
+    (entity, from): (EntityKey, u32),
+    outcome: Result<&Vec<Entry>, Box<Refusal>>,
+    told: &mut dyn FnMut(&Moved),
+) {
+    let outcome = match outcome.map(|entries| state_of(entries)) {
+        Ok(None) => return,
+        Ok(Some(state)) => Ok(state),
+        Err(refusal) => Err(refusal),
+    };
+    told(&Moved { entity, from, outcome });
 }
 
 /// The state that a migration leads to.

@@ -356,17 +356,15 @@ impl Decider {
         trial.resumed_at = self.view.resumed_at;
         let mut refused = false;
         for command in commands {
-            let decision = loop {
-                match decide(&self.law, &trial, command, self.now) {
-                    Decision::Needs(needs) if !needs.is_empty() => {
-                        for need in needs {
-                            self.load(need.clone()).map_err(unavailable)?;
-                            trial.load_from(&self.view, need);
-                        }
-                    }
-                    decision => break decision,
+            let mut decision = decide(&self.law, &trial, command, self.now);
+            for _ in 0..ROUNDS {
+                let Decision::Needs(needs) = decision else { break };
+                for need in needs {
+                    self.load(need.clone()).map_err(unavailable)?;
+                    trial.load_from(&self.view, need);
                 }
-            };
+                decision = decide(&self.law, &trial, command, self.now);
+            }
             match decision {
                 Decision::Accepted(accepted) => {
                     for entry in &accepted.entries {
@@ -377,7 +375,11 @@ impl Decider {
                     refused = true;
                     answers.push(Answer::Refused(refusal));
                 }
-                Decision::Replayed { .. } | Decision::Needs(_) => {}
+                Decision::Needs(_) => {
+                    refused = true;
+                    answers.push(Answer::Refused(Box::new(too_wide())));
+                }
+                Decision::Replayed { .. } => {}
             }
         }
         if refused && !is_planted(Bug::HalfOfAll) {
@@ -441,8 +443,13 @@ impl Decider {
         let mut turn = std::mem::take(&mut self.turn);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();
         for entry in turn.entries.iter().flat_map(|it| it.iter()) {
-            if matches!(entry.event, Event::ProjectChanged { .. }) {
-                turn.project = Some(self.view.project.clone());
+            match entry.event {
+                Event::ProjectChanged { .. } => {
+                    turn.project = Some(self.view.project.clone());
+                    self.sweep.begin_soon();
+                }
+                Event::PackInstalled { .. } => self.sweep.begin_soon(),
+                _ => {}
             }
             if seen.insert(&entry.entity)
                 && let Some(entity) = self.view.image(&entry.entity)
@@ -473,11 +480,16 @@ impl Decider {
 
     /// Makes what was decided part of the view and of the turn.
     pub(super) fn record(&mut self, entries: Vec<Entry>) -> Arc<Vec<Entry>> {
-        for entry in &entries {
+        let entries = Arc::new(entries);
+        // First, so that whoever is born by one of them knows whom the others have made refer to it.
+        self.tail.push(entries.clone());
+        for entry in entries.iter() {
             self.follow(entry);
         }
-        let entries = Arc::new(entries);
-        self.tail.push(entries.clone(), &mut self.view);
+        if is_planted(Bug::KeyLetGo) {
+            let keys = entries.iter().filter_map(|it| it.key.as_ref());
+            keys.for_each(|it| self.view.forget_key(&it.by, &it.key));
+        }
         self.turn.entries.push(entries.clone());
         entries
     }

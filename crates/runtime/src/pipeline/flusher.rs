@@ -33,6 +33,8 @@ pub(crate) struct Flusher {
     keys_last: Span,
     /// What the journal still holds and should not.
     to_drop: Vec<Dropping>,
+    /// What projections held of it may still be in their files.
+    to_scrub: bool,
 }
 
 impl std::fmt::Debug for Flusher {
@@ -46,7 +48,17 @@ impl Flusher {
         let written = projector.position()?;
         let next = ProjectionBuilder::new(written);
         let at = Timestamp(0);
-        Ok(Self { projector, next, stuck: None, failed: false, written, at, keys_last, to_drop: Vec::new() })
+        Ok(Self {
+            projector,
+            next,
+            stuck: None,
+            failed: false,
+            written,
+            at,
+            keys_last,
+            to_drop: Vec::new(),
+            to_scrub: false,
+        })
     }
 
     /// The entry up to which everything is written.
@@ -54,9 +66,9 @@ impl Flusher {
         self.written
     }
 
-    /// How many entries wait.
+    /// How many entries wait, or other work that must not be left.
     pub fn waiting(&self) -> usize {
-        self.next.entries() + usize::from(self.stuck.is_some())
+        self.next.entries() + usize::from(self.stuck.is_some()) + usize::from(self.to_scrub)
     }
 
     /// Takes what was committed.
@@ -105,6 +117,15 @@ impl Flusher {
         Ok(self.written)
     }
 
+    /// Takes what was erased out of the files of projections, too.
+    pub fn scrub(&mut self) -> Result<(), StoreError> {
+        if self.to_scrub {
+            self.projector.scrub()?;
+            self.to_scrub = false;
+        }
+        Ok(())
+    }
+
     /// Work that can wait: forgets old keys, and lets the store put its files in order. True if there is more of it.
     pub fn tidy(&mut self) -> Result<bool, StoreError> {
         let before = Timestamp(self.at.0.saturating_sub(self.keys_last.0));
@@ -121,6 +142,7 @@ impl Flusher {
     /// They are.
     pub fn dropped(&mut self) {
         self.to_drop.pop();
+        self.to_scrub = true;
     }
 }
 

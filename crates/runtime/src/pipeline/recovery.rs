@@ -5,12 +5,15 @@ use std::sync::Arc;
 use trackside_engine::event::Entry;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::{Reader, Store, StoreError};
+use trackside_store::{Reader, StoreError};
 
+use super::committer::Committer;
 use super::decider::{Decider, Limits, Turn};
 use super::flusher::Flusher;
+use super::steps::write_behind;
 use crate::clock::Clock;
 use crate::planted::{Bug, is_planted};
+use crate::shared::Shared;
 
 /// Records read at a time.
 const CHUNK: usize = 2_000;
@@ -21,12 +24,13 @@ const STRETCH: usize = 50_000;
 /// Writes what the journal has beyond the projections, but for a last stretch that memory can hold: after a crash
 /// little, after projections were thrown away everything. `told` is called with how far it has come, and how far it must.
 pub(crate) fn catch_up(
-    law: &Arc<Law>,
-    store: &dyn Store,
+    shared: &Shared,
+    committer: &mut Committer,
     flusher: &mut Flusher,
     limits: Limits,
     told: &mut dyn FnMut(u64, u64),
 ) -> Result<(), StoreError> {
+    let (store, law) = (shared.store(), shared.law());
     let head = store.reader()?.head()?.chain.seq;
     while head.saturating_sub(flusher.written()) > STRETCH as u64 {
         told(flusher.written(), head);
@@ -38,7 +42,7 @@ pub(crate) fn catch_up(
         let (committed, _) = turn.published();
         flusher.take(&committed);
         flusher.project(project);
-        flusher.flush()?;
+        write_behind(shared, flusher, &mut |seqs| committer.drop_payloads(&seqs))?;
     }
     Ok(())
 }

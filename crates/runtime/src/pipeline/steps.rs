@@ -34,9 +34,9 @@ impl Workers {
         wiring: &Wiring,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, StoreError> {
-        let committer = Committer::new(shared.store().journal()?)?;
+        let mut committer = Committer::new(shared.store().journal()?)?;
         let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
-        catch_up(&shared.law(), shared.store().as_ref(), &mut flusher, wiring.limits, told)?;
+        catch_up(shared, &mut committer, &mut flusher, wiring.limits, told)?;
         let mut reader = shared.store().reader()?;
         let head = reader.head()?;
         let (clock, written) = (wiring.clock.clone(), flusher.written());
@@ -94,6 +94,7 @@ pub(crate) fn write_behind(
         flusher.dropped();
     }
     shared.caught_up(flusher.flush()?);
+    flusher.scrub()?;
     if !shared.is_broken() {
         shared.set_trouble(None);
     }

@@ -64,6 +64,11 @@ impl Sweep {
         self.asked.push(ticket);
     }
 
+    /// Rules have changed under everybody: they are looked at without waiting for the next time.
+    pub fn begin_soon(&mut self) {
+        self.next = self.every.and(Some(Timestamp(i64::MIN)));
+    }
+
     pub fn is_under_way(&self) -> bool {
         self.pass.is_some()
     }

@@ -20,11 +20,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    pub fn push(&mut self, entries: Arc<Vec<Entry>>, view: &mut View) {
-        if is_planted(Bug::KeyLetGo) {
-            let keys = entries.iter().filter_map(|it| it.key.as_ref());
-            keys.for_each(|it| view.forget_key(&it.by, &it.key));
-        }
+    pub fn push(&mut self, entries: Arc<Vec<Entry>>) {
         for group in moved(&entries) {
             match self.groups.get_mut(group) {
                 Some(count) => *count += 1,

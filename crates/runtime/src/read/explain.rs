@@ -41,13 +41,7 @@ pub enum Trial {
 impl Reads {
     /// Decides a command after all that was asked before, and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Decision, ReadError> {
-        let decided = self.gateway.look(move |law, view, now| {
-            let mut needs = Vec::new();
-            let decision = tried(law, view, &command, now, &mut needs);
-            needs.into_iter().for_each(|it| view.want(it));
-            decision
-        })?;
-        Ok(decided.wait()?)
+        Ok(self.gateway.dry_run(command)?.wait()?)
     }
 
     /// Why an entity is not moving, as far as the actor may see it.

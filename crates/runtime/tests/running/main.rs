@@ -8,7 +8,9 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod cold;
 mod commands;
+mod erasing;
 mod failures;
 mod ground;
 mod restarts;

@@ -1,0 +1,87 @@
+//! What must not depend on what happens to be in memory.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::key::GroupKey;
+use trackside_lifecycle::name::Name;
+use trackside_runtime::{Migration, Options, PackSource, Runtime};
+use trackside_store::Memory;
+
+use crate::ground::{accepted, fields, key, manual};
+
+const PARENT: &str = "\
+lifecycle: kin.parent
+create: { by: human || engine }
+states: { HERE: { initial: true } }
+";
+
+const CHILD: &str = "\
+lifecycle: kin.child
+fields: { of: { type: string } }
+refs: { elder: { to: kin.parent, by: of, inverse: children } }
+create:
+  by: human
+  takes: [of]
+  create: [ { lifecycle: kin.parent, id: of } ]
+states: { SMALL: { initial: true } }
+";
+
+fn kin(version: u32, child: &str) -> PackSource {
+    let pack = format!("pack: kin\nversion: {version}\nabout: Those who come after.\n");
+    let files =
+        [("pack.yaml", pack.as_str()), ("lifecycles/parent.yaml", PARENT), ("lifecycles/child.yaml", child)];
+    PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() }
+}
+
+fn start(store: &Memory, pack: PackSource) -> Runtime {
+    Runtime::start(Arc::new(store.reopen()), &[pack], Options { sweep_every: None, ..manual() }).unwrap()
+}
+
+fn child(runtime: &Runtime, id: &str, of: &str) {
+    let ask = Ask::Create { entity: key(&format!("kin.child/{id}")), fields: fields(json!({ "of": of })) };
+    accepted(runtime, Command::new(Actor::new("hank", ActorKind::Human), ask));
+}
+
+#[test]
+fn an_entity_that_others_referred_to_in_the_command_that_made_it_is_counted_with_them() {
+    let runtime = start(&Memory::new(), kin(1, CHILD));
+    child(&runtime, "C-1", "P-1");
+    let group = GroupKey { of: key("kin.parent/P-1"), name: Name::new("children") };
+    let counted = runtime
+        .gateway()
+        .unwrap()
+        .look(move |_, view, _| view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()));
+    assert_eq!(counted.unwrap().wait(), Ok(1));
+}
+
+#[test]
+fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start() {
+    let store = Memory::new();
+    let runtime = start(&store, kin(1, CHILD));
+    for n in 0..3 {
+        child(&runtime, &format!("C-{n}"), &format!("P-{n}"));
+    }
+    runtime.stop();
+    let runtime = start(&store, kin(2, &CHILD.replace("SMALL", "YOUNG")));
+    let admin = Actor::new("hank", ActorKind::Human).with_roles(["admin"]);
+    let migration = |states: &[(&str, &str)]| Migration {
+        lifecycle: Name::new("kin.child"),
+        to: 2,
+        states: states.iter().map(|(from, to)| (Name::new(from), Name::new(to))).collect(),
+        fields: Default::default(),
+    };
+    let planned = |migration: &Migration| {
+        let mut all = Vec::new();
+        runtime.plan_migration(&admin, migration, &mut |it| all.push(it.outcome.is_ok())).unwrap();
+        all
+    };
+    assert_eq!(planned(&migration(&[])), [false; 3], "its state is not there any more");
+    let mapped = migration(&[("SMALL", "YOUNG")]);
+    assert_eq!(planned(&mapped), [true; 3]);
+    let mut done = 0;
+    runtime.apply_migration(&admin, &mapped, &mut |it| done += usize::from(it.outcome.is_ok())).unwrap();
+    assert_eq!(done, 3);
+}
