@@ -9,7 +9,7 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Journal, Record, StoreError};
 
-use super::decider::{Before, Turn};
+use super::turn::{Before, Turn};
 use crate::work::Saying;
 
 /// An entity that a turn touched, as it is at its end, with the definition it lives by.

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use trackside_store::StoreError;
 
-use super::committer::{Committed, Committer, Written};
-use super::decider::Turn;
+use super::committer::{Committed, Committer};
+use super::turn::Turn;
 use crate::answer::Failure;
 use crate::shared::{Figures, Shared};
 use crate::work::Saying;
@@ -103,14 +103,4 @@ fn tell(shared: &Shared, committed: Committed, sayings: Vec<Saying>) -> Option<A
     shared.figures.wrote(&committed.written);
     shared.feed.send(&committed.entries);
     Some(committed)
-}
-
-impl Turn {
-    /// As if it had just been committed.
-    pub(crate) fn published(self) -> (Committed, Vec<Saying>) {
-        let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self { entries, befores, touched, project, sayings, commands, law, definitions: _ } = self;
-        let written = Written::default();
-        (Committed { entries, touched, befores, upto, written, commands, law, project }, sayings)
-    }
 }

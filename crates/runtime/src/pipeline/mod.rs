@@ -7,21 +7,20 @@ mod committer;
 mod committing;
 mod decider;
 mod flusher;
+mod loading;
 mod recovery;
 pub(crate) mod steps;
 mod sweep;
 mod tail;
 mod threads;
 mod timers;
+mod turn;
 
 #[cfg(feature = "simulation")]
-pub(crate) use self::{
-    committing::Committing,
-    decider::{Decider, Turn},
-    flusher::Flusher,
-};
+pub(crate) use self::{committing::Committing, decider::Decider, flusher::Flusher, turn::Turn};
 pub(crate) use committer::{Committed, Written};
-pub(crate) use decider::{Before, Limits};
+pub(crate) use decider::Limits;
 pub(crate) use steps::Workers;
 pub use sweep::SweepReport;
 pub(crate) use threads::{Threads, Wiring};
+pub(crate) use turn::Before;

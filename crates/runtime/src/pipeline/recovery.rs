@@ -8,9 +8,10 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Reader, StoreError};
 
 use super::committer::Committer;
-use super::decider::{Decider, Limits, Turn};
+use super::decider::{Decider, Limits};
 use super::flusher::Flusher;
 use super::steps::write_behind;
+use super::turn::Turn;
 use crate::clock::Clock;
 use crate::planted::{Bug, is_planted};
 use crate::shared::Shared;
@@ -104,16 +105,4 @@ fn replay(
 
 fn entries_after(reader: &mut dyn Reader, after: u64) -> Result<Vec<Entry>, StoreError> {
     reader.records(after, CHUNK)?.iter().map(trackside_store::Record::entry).collect()
-}
-
-impl Turn {
-    /// Leaves out the entries up to one that everybody knows.
-    fn forget_until(&mut self, published: u64) {
-        let known =
-            self.entries.iter().take_while(|it| it.last().is_none_or(|it| it.seq <= published)).count();
-        let entries: usize = self.entries.iter().take(known).map(|it| it.len()).sum();
-        self.entries.drain(..known);
-        self.befores.drain(..entries.min(self.befores.len()));
-        self.touched.retain(|it| it.entity.seq > published);
-    }
 }

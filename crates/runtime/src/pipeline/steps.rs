@@ -7,10 +7,11 @@ use trackside_lifecycle::model::Pack;
 use trackside_store::StoreError;
 
 use super::committer::Committer;
-use super::decider::{Decider, Turn};
+use super::decider::Decider;
 use super::flusher::{Dropping, Flusher};
 use super::recovery::{catch_up, recover};
 use super::threads::Wiring;
+use super::turn::Turn;
 use crate::answer::Failure;
 use crate::planted::{Bug, is_planted};
 use crate::shared::{Figures, Shared};

@@ -10,9 +10,10 @@ use trackside_store::StoreError;
 
 use super::committer::Committed;
 use super::committing::Committing;
-use super::decider::{Decider, Limits, Turn};
+use super::decider::{Decider, Limits};
 use super::flusher::Flusher;
 use super::steps::{Workers, decide, reload, turn_away, write_behind};
+use super::turn::Turn;
 use crate::answer::Failure;
 use crate::clock::Clock;
 use crate::planted::{Bug, is_planted};
