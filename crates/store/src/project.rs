@@ -1,8 +1,10 @@
 //! What entries make of the projections, as plain data. Pure: whoever lives through entries and whoever
 //! replays them collect the same.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::fast::FixedState;
 
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event, Shift};
@@ -53,7 +55,10 @@ impl Was {
 #[derive(Clone, Debug, Default)]
 pub struct ProjectionBuilder {
     projection: Projection,
-    touched: BTreeMap<EntityKey, Option<EntityRow>>,
+    /// Where each entity that was touched stands in `rows`, which are in the order in which they first were.
+    touched: HashMap<EntityKey, usize, FixedState>,
+    rows: Vec<Option<EntityRow>>,
+    groups: HashMap<GroupKey, GroupChange, FixedState>,
     entries: usize,
 }
 
@@ -69,11 +74,12 @@ impl ProjectionBuilder {
         (all.position, all.at) = (entry.seq, entry.at);
         self.entries += 1;
         if !self.touched.contains_key(&entry.entity) {
-            self.touched.insert(entry.entity.clone(), None);
+            self.touched.insert(entry.entity.clone(), self.rows.len());
+            self.rows.push(None);
         }
         if let Some(changes) = entry.event.changes() {
             for shift in &changes.shifts {
-                shifted(&mut all.groups, &entry.entity, shift, entry.at);
+                shifted(&mut self.groups, &entry.entity, shift, entry.at);
             }
             if let Some(same) = &changes.same {
                 let place = |it: &Name| (entry.entity.lifecycle.clone(), it.clone());
@@ -106,7 +112,14 @@ impl ProjectionBuilder {
 
     /// The same, where what it is found by is known already.
     pub fn row(&mut self, row: EntityRow) {
-        self.touched.insert(row.entity.key.clone(), Some(row));
+        let place = self.touched.get(&row.entity.key).and_then(|it| self.rows.get_mut(*it));
+        match place {
+            Some(place) => *place = Some(row),
+            None => {
+                self.touched.insert(row.entity.key.clone(), self.rows.len());
+                self.rows.push(Some(row));
+            }
+        }
     }
 
     /// The project as it is now.
@@ -114,7 +127,7 @@ impl ProjectionBuilder {
         self.projection.project = Some(project);
     }
 
-    /// Entities that entries have touched, in the order of their keys.
+    /// Entities that entries have touched, in no order.
     pub fn touched(&self) -> impl Iterator<Item = &EntityKey> {
         self.touched.keys()
     }
@@ -131,7 +144,8 @@ impl ProjectionBuilder {
 
     pub fn build(self) -> Projection {
         let mut projection = self.projection;
-        projection.entities = self.touched.into_values().flatten().collect();
+        projection.entities = self.rows.into_iter().flatten().collect();
+        projection.groups = self.groups.into_iter().collect();
         projection
     }
 }
@@ -157,7 +171,12 @@ fn leaves(event: &Event, before: &Was) -> bool {
     }
 }
 
-fn shifted(groups: &mut BTreeMap<GroupKey, GroupChange>, member: &EntityKey, shift: &Shift, at: Timestamp) {
+fn shifted(
+    groups: &mut HashMap<GroupKey, GroupChange, FixedState>,
+    member: &EntityKey,
+    shift: &Shift,
+    at: Timestamp,
+) {
     if !groups.contains_key(&shift.group) {
         groups.insert(shift.group.clone(), GroupChange::default());
     }
@@ -189,6 +208,8 @@ fn shifted(groups: &mut BTreeMap<GroupKey, GroupChange>, member: &EntityKey, shi
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use trackside_engine::event::{Changes, Same};
 
     use super::*;

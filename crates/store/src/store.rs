@@ -176,6 +176,10 @@ pub trait Reader: Send {
 
     // Projections.
 
+    /// From the next question on, projections are seen as they are then, until `release`: many questions for the
+    /// price of one transaction. Whoever holds must not hold for long.
+    fn hold(&mut self) {}
+    fn release(&mut self) {}
     fn position(&mut self) -> Result<u64, StoreError>;
     fn project(&mut self) -> Result<Option<Project>, StoreError>;
     fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError>;

@@ -167,6 +167,8 @@ impl Decider {
     /// Fires what is due, then decides what is asked. `work` is only taken while the clock is not being moved.
     /// It ends early when there is enough for a commit and `is_awaited` says that the committer has nothing to do.
     pub fn turn(&mut self, work: &mut dyn Iterator<Item = Work>, is_awaited: &dyn Fn() -> bool) -> Turn {
+        // Nothing is let go of during a turn, so all of it may see the store as it is now.
+        self.reader.hold();
         self.look_at_the_clock();
         self.fire_due();
         if self.advance.is_none() {
@@ -183,6 +185,7 @@ impl Decider {
         }
         self.sweep.begin(self.now);
         self.sweep_on();
+        self.reader.release();
         self.finish()
     }
 

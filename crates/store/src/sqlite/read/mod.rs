@@ -1,4 +1,5 @@
-//! Somebody who reads. Every question is a short transaction of its own, so that no log is held back.
+//! Somebody who reads. Every question is a short transaction of its own, so that no log is held back; a few that
+//! belong together may share one.
 
 mod found;
 mod list;
@@ -34,6 +35,8 @@ pub(super) struct Looker {
     names: Names,
     journal_path: PathBuf,
     state_path: PathBuf,
+    /// Whether questions share a transaction.
+    held: bool,
     /// The folder stays ours while somebody reads it.
     _shared: Option<Arc<Shared>>,
 }
@@ -53,7 +56,15 @@ impl Looker {
     ) -> Result<Self, StoreError> {
         let journal = connect(&journal_path, options, Use::Read)?;
         let state = connect(&state_path, options, Use::Read)?;
-        Ok(Self { journal, state, names: Names::default(), journal_path, state_path, _shared: Some(shared) })
+        Ok(Self {
+            journal,
+            state,
+            names: Names::default(),
+            journal_path,
+            state_path,
+            held: false,
+            _shared: Some(shared),
+        })
     }
 
     /// Without the lock. Where the folder cannot be written, files are read as they lie there, if they are closed.
@@ -82,11 +93,27 @@ impl Looker {
         };
         let journal = open(&journal_path, schema::JOURNAL)?;
         let state = open(&state_path, schema::STATE)?;
-        Ok(Self { journal, state, names: Names::default(), journal_path, state_path, _shared: None })
+        Ok(Self {
+            journal,
+            state,
+            names: Names::default(),
+            journal_path,
+            state_path,
+            held: false,
+            _shared: None,
+        })
     }
 
     fn log(&self) -> Log<'_> {
         Log { connection: &self.journal, path: &self.journal_path }
+    }
+
+    /// Begins the transaction that questions share, if they do and it has not begun.
+    fn begin(&self) -> rusqlite::Result<()> {
+        if self.held && self.state.is_autocommit() {
+            self.state.prepare_cached("BEGIN")?.execute([])?;
+        }
+        Ok(())
     }
 
     /// One question, of one statement.
@@ -95,8 +122,10 @@ impl Looker {
         doing: &str,
         question: impl FnOnce(&mut Eyes<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let failed = failed(&self.state_path, doing);
+        self.begin().map_err(&failed)?;
         let mut eyes = Eyes { connection: &self.state, names: &mut self.names };
-        question(&mut eyes).map_err(failed(&self.state_path, doing))
+        question(&mut eyes).map_err(failed)
     }
 
     /// One question, and the position at which it was answered.
@@ -106,6 +135,12 @@ impl Looker {
         question: impl FnOnce(&mut Eyes<'_>) -> rusqlite::Result<T>,
     ) -> Result<As<T>, StoreError> {
         let failed = failed(&self.state_path, doing);
+        self.begin().map_err(&failed)?;
+        if self.held {
+            let mut eyes = Eyes { connection: &self.state, names: &mut self.names };
+            let position = position(eyes.connection).map_err(&failed)?;
+            return Ok(As { position, value: question(&mut eyes).map_err(failed)? });
+        }
         let transaction = self.state.transaction().map_err(&failed)?;
         let position = position(&transaction).map_err(&failed)?;
         let mut eyes = Eyes { connection: &transaction, names: &mut self.names };
@@ -137,6 +172,18 @@ impl Reader for Looker {
 
     fn definitions(&mut self) -> Result<Vec<Definition>, StoreError> {
         self.log().definitions()
+    }
+
+    fn hold(&mut self) {
+        self.held = true;
+    }
+
+    fn release(&mut self) {
+        self.held = false;
+        if !self.state.is_autocommit() {
+            // It has only read: there is nothing that could be lost, and SQLite ends it in any case.
+            let _ = self.state.prepare_cached("COMMIT").and_then(|mut it| it.execute([]));
+        }
     }
 
     fn position(&mut self) -> Result<u64, StoreError> {
