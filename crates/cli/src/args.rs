@@ -1,11 +1,13 @@
 //! What can be typed.
 
 mod folder;
+mod server;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use folder::*;
+pub(crate) use server::*;
 
 /// The control plane for teams of AI agents: agents drive, Trackside keeps the line clear.
 #[derive(Debug, Parser)]
@@ -24,6 +26,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Starts the server
+    Up(UpArgs),
     /// Runs scenario files in virtual time
     Test(TestArgs),
     /// Finds what is wrong with definitions before they run, and holds them to their promises

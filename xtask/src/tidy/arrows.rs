@@ -22,6 +22,18 @@ const ARROWS: &[(&str, &[&str])] = &[
         "trackside-runtime",
         &["trackside-compare", "trackside-engine", "trackside-lifecycle", "trackside-store"],
     ),
+    ("trackside-protocol", &[]),
+    (
+        "trackside-server",
+        &[
+            "trackside-draw",
+            "trackside-engine",
+            "trackside-lifecycle",
+            "trackside-protocol",
+            "trackside-runtime",
+            "trackside-store",
+        ],
+    ),
     (
         "trackside",
         &[
@@ -32,7 +44,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "trackside-engine",
             "trackside-explore",
             "trackside-lifecycle",
+            "trackside-protocol",
             "trackside-runtime",
+            "trackside-server",
             "trackside-store",
         ],
     ),

@@ -15,6 +15,7 @@ mod migrate;
 mod redact;
 mod schema;
 mod test;
+mod up;
 mod validate;
 
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ use crate::print;
 
 pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
+        Command::Up(args) => up::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Check(args) => check::run(args),

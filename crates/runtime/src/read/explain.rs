@@ -51,6 +51,26 @@ impl Reads {
             self.gateway.look(move |law, view, now| explained(law, view, &wanted, &actor, now))?;
         explained.wait()?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))
     }
+
+    /// Why nothing that the actor could ask of an entity would be heard now: a gate that is closed to it.
+    pub fn closed_to(&self, key: &EntityKey, actor: &Actor) -> Result<Option<String>, ReadError> {
+        let gated = self.shared.law().newest(&key.lifecycle).is_some_and(|it| !it.gates.is_empty());
+        if !gated {
+            return Ok(None);
+        }
+        let trials = self.explain(key, actor)?.trials;
+        let mut closed = None;
+        for (_, trial) in trials {
+            match trial {
+                Trial::Refused(refusal) if refusal.code == "gate-closed" => {
+                    closed = closed.or(Some(refusal.detail));
+                }
+                Trial::Refused(_) => {}
+                Trial::Accepted { .. } => return Ok(None),
+            }
+        }
+        Ok(closed)
+    }
 }
 
 fn explained(law: &Law, view: &View, key: &EntityKey, actor: &Actor, now: Timestamp) -> Option<Explanation> {

@@ -114,6 +114,11 @@ impl Reads {
         })
     }
 
+    /// The people whom the project knows.
+    pub fn people(&self) -> Vec<Name> {
+        self.shared.project().people.clone()
+    }
+
     /// An entry of the journal.
     pub fn entry(&self, seq: u64) -> Result<Option<Entry>, ReadError> {
         let found = self.store(|it| it.record(seq).and_then(|it| it.map(|it| it.entry()).transpose()))?;

@@ -1,0 +1,46 @@
+//! What can be typed to start a server and to speak to one.
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::DataArgs;
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside up\n\nNothing else is needed. The address is written to DIR/address and the owner's token to DIR/token."
+)]
+pub(crate) struct UpArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Where to listen; port 0 picks a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420")]
+    pub(crate) listen: String,
+    /// Listens where others can reach it too, not only programs on this machine
+    #[arg(long)]
+    pub(crate) public: bool,
+    /// Another name under which it is reached; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// Where it is kept: `sqlite` inside the data folder
+    #[arg(long, value_name = "URL", default_value = "sqlite")]
+    pub(crate) store: String,
+    /// Packs to load: built-in ones by name, others by folder, with commas between them [default: all built-in ones]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) packs: Vec<String>,
+    /// By which clock it goes
+    #[arg(long, value_enum, default_value_t = ClockKind::System)]
+    pub(crate) clock: ClockKind,
+    /// Where the manual clock stands at first [default: 2026-01-01T00:00:00Z]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// `/metrics` needs no token
+    #[arg(long)]
+    pub(crate) open_metrics: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClockKind {
+    /// The machine's
+    System,
+    /// Stands still until `trackside clock advance` moves it
+    Manual,
+}

@@ -1,0 +1,153 @@
+//! `trackside up`: the server.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use trackside_lifecycle::time::Timestamp;
+use trackside_runtime::{Clock, Options, PackSource, Runtime};
+use trackside_server::{ServeError, Server, ServerOptions};
+use trackside_store::{Sqlite, Store as _};
+
+use crate::args::{ClockKind, UpArgs};
+use crate::folder::{self, Stopped};
+use crate::print::{self, Progress};
+use crate::{builtin, exit};
+
+/// Where a manual clock stands at first.
+const FIRST: &str = "2026-01-01T00:00:00Z";
+/// How long requests that are under way may take once it is told to stop.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(args: &UpArgs) -> u8 {
+    match up(args) {
+        Ok(()) => exit::DONE,
+        Err(stopped) => stopped.told(),
+    }
+}
+
+fn up(args: &UpArgs) -> Result<(), Stopped> {
+    must_be_loopback(args)?;
+    if args.store != "sqlite" {
+        return Err(Stopped::usage(format!(
+            "{}: this release keeps projects in SQLite; say --store sqlite",
+            args.store
+        )));
+    }
+    let packs = packs(&args.packs)?;
+    std::fs::create_dir_all(&args.data.data).map_err(|error| {
+        let why = format!("cannot make {}: {error}", args.data.data.display());
+        Stopped { why, code: exit::UNREACHABLE }
+    })?;
+    let store = Arc::new(Sqlite::open(&args.data.data, folder::owned_by("up"))?);
+    let clock = clock(args, &store)?;
+    let runtime = start(&store, &packs, clock)?;
+    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE }
+    })?;
+    let runtime = Arc::new(runtime);
+    let server = server(args, runtime.clone())?;
+    tokio.block_on(serve(args, server))?;
+    tokio.shutdown_timeout(Duration::from_secs(1));
+    print::message("stopped; everything that was answered is on disk");
+    drop(runtime);
+    Ok(())
+}
+
+fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
+    let mut options = ServerOptions::new(args.data.data.clone());
+    options.hosts.clone_from(&args.host);
+    options.open_metrics = args.open_metrics;
+    Ok(Server::new(runtime, options)?)
+}
+
+async fn serve(args: &UpArgs, server: Server) -> Result<(), Stopped> {
+    let bound = server.bind(&args.listen).await?;
+    print::message(&format!("Trackside is up at http://{}", bound.address));
+    print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in));
+    print::message(&format!("  token      {}", args.data.data.join("token").display()));
+    print::message("  stop       Ctrl-C");
+    bound.run(stop(), PATIENCE).await?;
+    Ok(())
+}
+
+/// Until somebody wants it to end.
+async fn stop() {
+    let interrupt = async {
+        tokio::signal::ctrl_c().await.ok();
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}
+
+/// Nobody else is let in by accident.
+fn must_be_loopback(args: &UpArgs) -> Result<(), Stopped> {
+    let found = args.listen.to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>);
+    let addresses = found.map_err(|error| {
+        Stopped::usage(format!("--listen {}: {error}. Write it as 127.0.0.1:7420", args.listen))
+    })?;
+    if args.public || addresses.iter().all(|it| it.ip().is_loopback()) {
+        return Ok(());
+    }
+    Err(Stopped::usage(format!(
+        "--listen {} can be reached from other machines. Say --public if that is meant, and --host NAME for the name it is reached by",
+        args.listen
+    )))
+}
+
+fn clock(args: &UpArgs, store: &Arc<Sqlite>) -> Result<Clock, Stopped> {
+    if args.clock == ClockKind::System {
+        if args.now.is_some() {
+            return Err(Stopped::usage("--now is for the manual clock: add --clock manual"));
+        }
+        return Ok(Clock::System);
+    }
+    let text = args.now.as_deref().unwrap_or(FIRST);
+    let now = Timestamp::parse(text)
+        .ok_or_else(|| Stopped::usage(format!("--now {text}: write a time as in {FIRST}")))?;
+    // Time never goes back.
+    let last = store.reader()?.head()?.at;
+    Ok(Clock::manual(last.map_or(now, |it| it.max(now))))
+}
+
+fn packs(asked: &[String]) -> Result<Vec<PackSource>, Stopped> {
+    if asked.is_empty() {
+        return Ok(builtin::all());
+    }
+    asked
+        .iter()
+        .map(|name| match builtin::pack(name) {
+            Some(pack) => Ok(pack),
+            None => Ok(PackSource::read(std::path::Path::new(name))?),
+        })
+        .collect()
+}
+
+fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runtime, Stopped> {
+    let bar = Progress::new("catching up");
+    let options = Options { clock, ..Options::default() };
+    let started = Runtime::start_telling(store.clone(), packs, options, &mut |done, all| {
+        bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
+    });
+    bar.done();
+    Ok(started?)
+}
+
+impl From<ServeError> for Stopped {
+    fn from(error: ServeError) -> Self {
+        Self { why: error.to_string(), code: exit::UNREACHABLE }
+    }
+}

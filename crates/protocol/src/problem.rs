@@ -1,0 +1,78 @@
+//! Why not: RFC 9457, and what the engine has to say.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use utoipa::ToSchema;
+
+/// A request that was turned down, in a way that teaches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    pub status: u16,
+    pub detail: String,
+    pub code: String,
+    /// Always false.
+    pub success: bool,
+    /// Every unmet condition, never only the first.
+    pub errors: Vec<Unmet>,
+    /// Targets that the rules permit this caller from here.
+    pub allowed_transitions: Vec<String>,
+    /// Who may do what was asked, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+    /// Whether what was sent is kept in the journal all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+/// One unmet condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Unmet {
+    pub field: Option<String>,
+    pub message: String,
+    pub code: String,
+    /// The expression that was not true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The values it saw.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = Object)]
+    pub saw: BTreeMap<String, Json>,
+}
+
+impl Problem {
+    pub fn new(status: u16, code: &str, detail: impl Into<String>) -> Self {
+        let (detail, title) = (detail.into(), title(code));
+        let message = detail.clone();
+        Self {
+            kind: format!("https://trackside.dev/problems/{code}"),
+            title,
+            status,
+            detail,
+            code: code.to_owned(),
+            success: false,
+            errors: vec![Unmet {
+                field: None,
+                message,
+                code: code.to_owned(),
+                rule: None,
+                saw: BTreeMap::new(),
+            }],
+            allowed_transitions: Vec::new(),
+            who: None,
+            kept: false,
+        }
+    }
+}
+
+/// `requirement-missing` as people write it.
+pub fn title(code: &str) -> String {
+    let words = code.replace('-', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

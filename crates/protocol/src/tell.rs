@@ -1,0 +1,105 @@
+//! Bodies of answers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use utoipa::ToSchema;
+
+/// An entity as the caller sees it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Entity {
+    pub lifecycle: String,
+    pub id: String,
+    pub state: String,
+    pub previous_state: Option<String>,
+    /// Whether there is no way out of its state.
+    #[serde(rename = "final")]
+    pub last: bool,
+    pub version: u64,
+    /// The version of the definition it lives by.
+    pub definition: u32,
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Json>,
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    #[schema(format = DateTime)]
+    pub updated_at: String,
+    #[schema(format = DateTime)]
+    pub state_entered_at: String,
+    /// Seconds.
+    pub time_in_state: f64,
+    pub timers: Vec<TimerTold>,
+    pub leases: Vec<LeaseTold>,
+    /// Targets that the rules permit this caller from here, before required fields are asked for.
+    pub allowed_transitions: Vec<String>,
+}
+
+/// A clock that runs.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TimerTold {
+    pub name: String,
+    #[schema(format = DateTime)]
+    pub due_at: String,
+}
+
+/// A lease that somebody holds.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseTold {
+    pub slot: String,
+    pub holder: String,
+    pub fence: u64,
+    #[schema(format = DateTime)]
+    pub expires_at: String,
+}
+
+/// A command that was carried out.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Moved {
+    pub success: bool,
+    pub entity: Option<Json>,
+    /// The journal entry that answers it.
+    pub transition: Json,
+    /// Whether the same command came before and this is its first answer again.
+    pub replayed: bool,
+    /// Fields the engine owns that were sent all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Page<T = Json> {
+    pub items: Vec<T>,
+    /// Send it as `cursor` for the next page; null on the last.
+    pub next_cursor: Option<String>,
+}
+
+/// What a heartbeat brings back.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatTold {
+    #[schema(format = DateTime)]
+    pub expires_at: Option<String>,
+    pub fence: Option<u64>,
+    /// Why the holder should stop, where it should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Json>,
+    /// What the holder should know.
+    pub notices: Vec<Json>,
+}
+
+/// What time it is for the server.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Clock {
+    #[schema(format = DateTime)]
+    pub now: String,
+    /// `system` or `manual`.
+    pub clock: String,
+}

@@ -1,0 +1,80 @@
+//! What every request can reach.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_runtime::{Gateway, Reads, Runtime};
+
+use crate::auth::Access;
+use crate::limits::Limits;
+use crate::problem::Refused;
+
+/// The one who acts when the server does.
+pub(crate) const OWN: &str = "trackside";
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The folder of the project: artifacts lie in it.
+    pub data: PathBuf,
+    /// Hosts it answers to beside the address it listens on.
+    pub hosts: Vec<String>,
+    pub limits: Limits,
+    /// Whether `/metrics` needs no token.
+    pub open_metrics: bool,
+}
+
+impl ServerOptions {
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self { data: data.into(), hosts: Vec::new(), limits: Limits::default(), open_metrics: false }
+    }
+}
+
+/// What every request can reach; cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct App(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub runtime: Arc<Runtime>,
+    pub reads: Reads,
+    pub gateway: Gateway,
+    pub access: Access,
+    pub options: ServerOptions,
+    /// Streams of events that are open.
+    pub streams: Arc<AtomicUsize>,
+}
+
+impl std::ops::Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl App {
+    pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, trackside_runtime::Failure> {
+        let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
+        let access = Access::new(runtime.clone());
+        let streams = Arc::default();
+        Ok(Self(Arc::new(Inner { runtime, reads, gateway, access, options, streams })))
+    }
+
+    /// A question that reads the store, beside those that wait for nothing.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Reads) -> Result<T, trackside_runtime::ReadError> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let app = self.clone();
+        let read = tokio::task::spawn_blocking(move || question(&app.reads));
+        Ok(read.await.map_err(|_| Refused::broken())??)
+    }
+}
+
+/// The server itself, where it acts.
+pub(crate) fn own() -> Actor {
+    Actor::new(OWN, ActorKind::System)
+}

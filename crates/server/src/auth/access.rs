@@ -1,0 +1,252 @@
+//! Tokens: looked up by what somebody shows, made for somebody, known until they end.
+//!
+//! A token is an entity of the pack in `access/`, so that it is journalled, expires by a timer, is revoked by a
+//! transition, and is in every backup. This file and that pack belong together.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+use trackside_runtime::{Answer, Failure, PackSource, Runtime};
+
+use super::secret::{Secret, hash_of};
+use crate::app::own;
+
+/// The lifecycle of tokens.
+pub(crate) const TOKEN: &str = "access.token";
+/// The lifecycle of sign-in links.
+pub(crate) const LINK: &str = "access.link";
+
+/// Most tokens that are remembered at a time.
+const MOST: usize = 20_000;
+
+/// The texts of the pack.
+pub(crate) fn pack() -> PackSource {
+    let files = [
+        ("pack.yaml", include_str!("../../access/pack.yaml")),
+        ("lifecycles/link.yaml", include_str!("../../access/lifecycles/link.yaml")),
+        ("lifecycles/token.yaml", include_str!("../../access/lifecycles/token.yaml")),
+    ];
+    PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec() }
+}
+
+/// Why somebody cannot be let in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    #[error("the machine has no randomness to make a secret of")]
+    NoRandomness,
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Whom a token speaks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub token: Name,
+    pub actor: Actor,
+    /// Whom it may act for: ids, with `*` for any end.
+    pub on_behalf: Vec<Name>,
+    pub expires: Option<Timestamp>,
+}
+
+impl Identity {
+    fn of(entity: &Entity) -> Option<Self> {
+        let text = |name: &str| Some(Name::new(entity.fields.get(name)?.as_str()?));
+        let list = |name: &str| -> Vec<Name> {
+            let value = entity.fields.value(name);
+            value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(Name::new).collect()
+        };
+        let kind = match &*text("kind")? {
+            "human" => ActorKind::Human,
+            "agent" => ActorKind::Agent,
+            "system" => ActorKind::System,
+            _ => return None,
+        };
+        Some(Self {
+            token: entity.key.id.clone(),
+            actor: Actor::new(text("holder")?, kind).with_roles(list("roles")),
+            on_behalf: list("for"),
+            expires: entity.fields.get("expires").and_then(Value::as_time),
+        })
+    }
+
+    /// Whether it may act for somebody.
+    pub fn may_act_for(&self, id: &str) -> bool {
+        self.on_behalf.iter().any(|it| match it.strip_suffix('*') {
+            Some(start) => id.starts_with(start),
+            None => **it == *id,
+        })
+    }
+
+    /// A person who may do everything that a person may.
+    pub fn is_admin(&self) -> bool {
+        self.actor.kind == ActorKind::Human && self.actor.has_role("admin")
+    }
+}
+
+/// A token that is to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Minting {
+    pub holder: Name,
+    pub kind: ActorKind,
+    pub roles: Vec<Name>,
+    pub on_behalf: Vec<Name>,
+    /// `token`, `session` or `run`.
+    pub purpose: &'static str,
+    pub note: Option<String>,
+    pub expires: Option<Timestamp>,
+    /// Who had it made.
+    pub by: Name,
+}
+
+/// Who has come in, by the hash of what they showed.
+pub(crate) struct Access {
+    runtime: Arc<Runtime>,
+    known: RwLock<HashMap<String, Arc<Identity>, RandomState>>,
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Access")
+    }
+}
+
+impl Access {
+    pub fn new(runtime: Arc<Runtime>) -> Self {
+        Self { runtime, known: RwLock::default() }
+    }
+
+    /// Whom a token speaks for; none if it is not one, or not any more.
+    pub fn identity(&self, text: &str, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
+        let Some(id) = Secret::id_in(text) else { return Ok(None) };
+        let hash = hash_of(text);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned();
+        let identity = match known {
+            Some(known) => known,
+            None => match self.look_up(id, &hash)? {
+                Some(found) => found,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(identity).filter(|it| it.expires.is_none_or(|at| now < at)))
+    }
+
+    fn look_up(&self, id: &str, hash: &str) -> Result<Option<Arc<Identity>>, Failure> {
+        let key = EntityKey::new(TOKEN, id);
+        let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
+        if entity.fields.get("hash").and_then(Value::as_str) != Some(hash) {
+            return Ok(None);
+        }
+        let Some(identity) = Identity::of(&entity).map(Arc::new) else { return Ok(None) };
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(hash.to_owned(), identity.clone());
+        Ok(Some(identity))
+    }
+
+    /// Whether it is not in a state without a way out.
+    fn is_open(&self, entity: &Entity) -> bool {
+        let law = self.runtime.law();
+        let life = law.definition(&entity.key.lifecycle, entity.definition);
+        life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)
+    }
+
+    /// Something happened: what was known of tokens may not be true any more.
+    pub fn heard(&self, entries: &[Entry]) {
+        if entries.iter().any(|it| *it.entity.lifecycle == *TOKEN) {
+            self.known.write().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
+    /// Makes a token; its text is not kept anywhere.
+    pub async fn mint(&self, minting: Minting) -> Result<(Secret, Arc<Entity>), AccessError> {
+        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
+        let names = |all: &[Name]| Value::list(all.iter().map(Value::from).collect());
+        let mut fields = vec![
+            ("holder", Value::from(&minting.holder)),
+            ("kind", Value::text(minting.kind.as_str())),
+            ("roles", names(&minting.roles)),
+            ("for", names(&minting.on_behalf)),
+            ("purpose", Value::text(minting.purpose)),
+            ("hash", Value::text(&secret.hash)),
+            ("mintedBy", Value::from(&minting.by)),
+        ];
+        if let Some(note) = &minting.note {
+            fields.push(("note", Value::text(note)));
+        }
+        if let Some(expires) = minting.expires {
+            fields.push(("expires", Value::Time(expires)));
+        }
+        let entity = self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by).await?;
+        Ok((secret, entity))
+    }
+
+    /// Makes a way in for a person, once.
+    pub async fn link(
+        &self,
+        holder: Name,
+        roles: &[Name],
+        by: Name,
+    ) -> Result<(Secret, Arc<Entity>), AccessError> {
+        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
+        let fields = vec![
+            ("holder", Value::from(&holder)),
+            ("roles", Value::list(roles.iter().map(Value::from).collect())),
+            ("hash", Value::text(&secret.hash)),
+            ("mintedBy", Value::from(&by)),
+        ];
+        let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by).await?;
+        Ok((secret, entity))
+    }
+
+    /// Takes a link; whom it lets in, the first time.
+    pub async fn follow(&self, text: &str) -> Result<Option<(Name, Vec<Name>)>, AccessError> {
+        let Some(id) = Secret::id_in(text) else { return Ok(None) };
+        let key = EntityKey::new(LINK, id);
+        let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
+        if entity.fields.get("hash").and_then(Value::as_str) != Some(&hash_of(text)) {
+            return Ok(None);
+        }
+        let follow = Command::fire(own(), key, "follow", Default::default());
+        match self.runtime.gateway()?.submit(follow)?.await? {
+            Answer::Accepted(_) => {}
+            Answer::Refused(_) | Answer::Replayed { .. } => return Ok(None),
+        }
+        let roles = entity.fields.value("roles");
+        let roles = roles.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(Name::new);
+        let holder = entity.fields.value("holder");
+        Ok(holder.as_str().map(|it| (Name::new(it), roles.collect())))
+    }
+
+    async fn create(
+        &self,
+        key: EntityKey,
+        fields: Vec<(&str, Value)>,
+        by: Name,
+    ) -> Result<Arc<Entity>, AccessError> {
+        let fields = fields.into_iter().collect();
+        let mut command = Command::new(own(), Ask::Create { entity: key, fields });
+        command.on_behalf_of = Some(by);
+        match self.runtime.gateway()?.submit(command)?.await? {
+            Answer::Accepted(accepted) => {
+                accepted.entity.ok_or_else(|| AccessError::Refused("nothing was made".to_owned()))
+            }
+            Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail.clone())),
+            Answer::Replayed { .. } => Err(AccessError::Refused("it was made before".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Who asks: an actor is who its token says.
+
+mod access;
+mod caller;
+mod secret;
+
+pub use access::AccessError;
+pub(crate) use access::{Access, Identity, Minting, TOKEN, pack};
+pub(crate) use caller::{COOKIE, Caller};
+pub(crate) use secret::Secret;

@@ -1,0 +1,69 @@
+//! Texts that are shown once, and of which only the hash is kept.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// A new secret, and what is kept of it.
+pub(crate) struct Secret {
+    /// The name under which its hash is kept.
+    pub id: String,
+    /// What its holder shows: `ts_ID_SECRET`.
+    pub text: String,
+    pub hash: String,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secret {}", self.id)
+    }
+}
+
+impl Secret {
+    /// 256 bits that nobody can guess; none if the machine has no randomness.
+    pub fn new() -> Option<Self> {
+        let (mut id, mut secret) = ([0_u8; 6], [0_u8; 32]);
+        getrandom::fill(&mut id).ok()?;
+        getrandom::fill(&mut secret).ok()?;
+        let id = hex(&id);
+        let text = format!("ts_{id}_{}", hex(&secret));
+        let hash = hash_of(&text);
+        Some(Self { id, text, hash })
+    }
+
+    /// The name in what somebody shows.
+    pub fn id_in(text: &str) -> Option<&str> {
+        let (id, secret) = text.strip_prefix("ts_")?.split_once('_')?;
+        let is_hex = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
+        (id.len() == 12 && secret.len() == 64 && is_hex(id) && is_hex(secret)).then_some(id)
+    }
+}
+
+/// What is kept of a secret.
+pub(crate) fn hash_of(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+
+    #[test]
+    fn a_secret_says_its_name_and_nothing_else_does() {
+        let secret = Secret::new().unwrap();
+        assert_eq!(Secret::id_in(&secret.text), Some(secret.id.as_str()));
+        assert_eq!(secret.hash, hash_of(&secret.text));
+        assert!(!secret.hash.contains(secret.text.get(16..).unwrap()));
+        for other in ["", "ts_", "ts_1_2", "Bearer x", &secret.text[1..]] {
+            assert_eq!(Secret::id_in(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Live events: the journal as it grows, for whoever may see it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event as Frame, KeepAlive, Sse};
+use futures_core::Stream;
+use serde::Deserialize;
+use trackside_engine::actor::Actor;
+use trackside_engine::event::{Entry, Event};
+use trackside_protocol::Problem;
+use trackside_runtime::{Failure, Follower, ReadError, Reads};
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+use crate::rest::Parameters;
+
+/// How often a stream says that it is still there.
+const BREATH: Duration = Duration::from_secs(15);
+
+/// What somebody may see of the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Sight {
+    app: App,
+    actor: Actor,
+}
+
+impl Sight {
+    pub fn of(app: &App, caller: &Caller) -> Self {
+        Self { app: app.clone(), actor: caller.actor().clone() }
+    }
+
+    /// Whether an entry may be shown: whoever may not see an entity may not see what happens to it.
+    pub fn sees(&self, reads: &Reads, entry: &Entry) -> Result<bool, ReadError> {
+        let law = self.app.runtime.law();
+        let Some(life) = law.newest(&entry.entity.lifecycle) else { return Ok(true) };
+        if life.read.is_none() {
+            return Ok(true);
+        }
+        match reads.readable(&entry.entity, &self.actor) {
+            Ok(_) => Ok(true),
+            Err(ReadError::UnknownEntity(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Which events.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// Only of this lifecycle.
+    lifecycle: Option<String>,
+    /// Only of the entity with this id.
+    id: Option<String>,
+    /// `user`: what people follow; `all`: every entry of the journal.
+    audience: Option<String>,
+    /// Entries after this one; `Last-Event-ID` goes before it. Without either: from now on.
+    after: Option<u64>,
+    /// Renewals of leases too; `audience=all` has them anyway.
+    #[serde(default)]
+    all: bool,
+}
+
+/// Follows the journal as server-sent events; resumes by `Last-Event-ID`.
+#[utoipa::path(
+    get, path = "/v1/events", tag = "journal", operation_id = "events",
+    params(Which, ("Last-Event-ID" = Option<u64>, Header, description = "Goes on after this entry.")),
+    responses((status = 200, description = "A stream of events.", content_type = "text/event-stream", body = String), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn events(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    Parameters(which): Parameters<Which>,
+) -> Result<Sse<impl Stream<Item = Result<Frame, Infallible>>>, Refused> {
+    let everything = match which.audience.as_deref() {
+        None | Some("user") => false,
+        Some("all") => true,
+        Some(other) => {
+            let detail = format!("audience is `user` or `all`, not `{other}`");
+            return Err(Refused::parameter("audience", detail));
+        }
+    };
+    let last = match headers.get("last-event-id").and_then(|it| it.to_str().ok()) {
+        Some(text) if text.trim().is_empty() => None,
+        Some(text) => Some(text.trim().parse::<u64>().map_err(|_| {
+            Refused::parameter("Last-Event-ID", "Last-Event-ID is the number of a journal entry")
+        })?),
+        None => None,
+    };
+    let after = last.or(which.after).unwrap_or_else(|| app.reads.seq());
+    let place = Place::take(&app)?;
+    let choice = Choice { sight: Sight::of(&app, &caller), which, everything };
+    let feed = app.runtime.follow(after);
+    let frames = Frames { next: None, ready: VecDeque::new(), feed: Some(feed), choice, _place: place };
+    Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(BREATH).text("still here")))
+}
+
+/// One of the streams that may be open at a time.
+#[derive(Debug)]
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(app: &App) -> Result<Self, Refused> {
+        let most = app.options.limits.streams;
+        if app.streams.fetch_add(1, Ordering::AcqRel) >= most {
+            app.streams.fetch_sub(1, Ordering::AcqRel);
+            let detail = format!("{most} streams are open, which is the limit here: try again later");
+            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, "overloaded", detail));
+        }
+        Ok(Self(app.streams.clone()))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What a stream is to show.
+#[derive(Clone, Debug)]
+struct Choice {
+    sight: Sight,
+    which: Which,
+    everything: bool,
+}
+
+impl Choice {
+    fn wants(&self, entry: &Entry) -> bool {
+        let lifecycle = self.which.lifecycle.as_ref().is_none_or(|it| *entry.entity.lifecycle == **it);
+        let id = self.which.id.as_ref().is_none_or(|it| *entry.entity.id == **it);
+        let kind = self.everything
+            || match entry.event {
+                Event::LeaseRenewed { .. } => self.which.all,
+                _ => true,
+            };
+        lifecycle && id && kind
+    }
+
+    fn frames(&self, entries: &[Entry]) -> Result<VecDeque<Frame>, ReadError> {
+        let mut frames = VecDeque::new();
+        for entry in entries.iter().filter(|it| self.wants(it)) {
+            if self.sight.sees(&self.sight.app.reads, entry)? {
+                let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind());
+                frames.push_back(frame.data(entry.to_json().to_string()));
+            }
+        }
+        Ok(frames)
+    }
+}
+
+type Fetching = Pin<Box<dyn Future<Output = (Follower, Result<Vec<Entry>, Failure>)> + Send>>;
+
+/// The frames of one stream. It ends when the journal cannot be followed: the client comes back by itself.
+struct Frames {
+    next: Option<Fetching>,
+    ready: VecDeque<Frame>,
+    feed: Option<Follower>,
+    choice: Choice,
+    _place: Place,
+}
+
+impl Stream for Frames {
+    type Item = Result<Frame, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            if self.next.is_none() {
+                let Some(mut feed) = self.feed.take() else { return Poll::Ready(None) };
+                self.next = Some(Box::pin(async move {
+                    let found = feed.next().await;
+                    (feed, found)
+                }));
+            }
+            let Some(fetching) = &mut self.next else { return Poll::Ready(None) };
+            let Poll::Ready((feed, found)) = fetching.as_mut().poll(cx) else { return Poll::Pending };
+            self.next = None;
+            let frames = found.map_err(ReadError::from).and_then(|it| self.choice.frames(&it));
+            let Ok(frames) = frames else { return Poll::Ready(None) };
+            self.feed = Some(feed);
+            self.ready = frames;
+        }
+    }
+}

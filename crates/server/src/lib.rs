@@ -1,0 +1,18 @@
+//! Trackside over HTTP: who asks, what is asked, and what is answered. The rules are elsewhere.
+
+#![allow(unused_qualifications, reason = "what describes a route writes them")]
+
+mod app;
+mod auth;
+mod events;
+mod limits;
+mod problem;
+mod rest;
+mod routes;
+mod serve;
+
+pub use app::ServerOptions;
+pub use auth::AccessError;
+pub use limits::Limits;
+pub use routes::openapi;
+pub use serve::{Bound, ServeError, Server};

@@ -1,0 +1,71 @@
+//! Bounds on what anybody may send.
+
+/// How much is too much. Whatever is beyond is turned down with the bound in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a body.
+    pub body: usize,
+    /// Levels of a body.
+    pub depth: usize,
+    /// Bytes of an artifact.
+    pub artifact: usize,
+    /// Commands of a batch.
+    pub batch: usize,
+    /// Streams of events at a time.
+    pub streams: usize,
+    /// Seconds that a request may take; streams aside.
+    pub seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 1024 * 1024,
+            depth: 64,
+            artifact: 16 * 1024 * 1024,
+            batch: 1_000,
+            streams: 4_096,
+            seconds: 30,
+        }
+    }
+}
+
+/// Whether a text opens more levels than it may. Not a parser: only brackets outside of texts count.
+pub(crate) fn is_too_deep(json: &[u8], most: usize) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in json {
+        if in_text {
+            match (escaped, byte) {
+                (true, _) => escaped = false,
+                (false, b'\\') => escaped = true,
+                (false, b'"') => in_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_text = true,
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > most {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_texts_do_not_count() {
+        assert!(!is_too_deep(br#"{"a":"[[[[\"[[[["}"#, 1));
+        assert!(is_too_deep(br#"{"a":[1]}"#, 1));
+        assert!(!is_too_deep(br#"{"a":[1],"b":[2]}"#, 2));
+    }
+}

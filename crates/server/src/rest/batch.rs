@@ -1,0 +1,144 @@
+//! Many commands in one request.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use trackside_engine::command::{Ask, Command, Fire};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Batch, BatchCommand, Problem};
+use trackside_runtime::Answer;
+
+use super::body::fields;
+use super::carry::{accepted_told, command};
+use super::transitions::what;
+use super::{Body, Wanted, carry_out};
+use crate::app::App;
+use crate::auth::{Caller, Secret};
+use crate::problem::Refused;
+
+/// Carries out many commands; each has its own outcome unless `atomic`.
+#[utoipa::path(
+    post, path = "/v1/batch", tag = "entities", operation_id = "batch",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
+    request_body = Batch,
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn batch(
+    State(app): State<App>,
+    caller: Caller,
+    wanted: Wanted,
+    Body(body): Body<Batch>,
+) -> Result<Response, Refused> {
+    let most = app.options.limits.batch;
+    if body.commands.len() > most {
+        return Err(Refused::shape(format!("A batch has at most {most} commands")));
+    }
+    let commands = body.commands.iter().enumerate().map(|(place, it)| one(&caller, &wanted, place, it));
+    if body.atomic {
+        let commands = commands.collect::<Result<Vec<Command>, _>>()?;
+        return all_or_none(&app, &caller, commands).await;
+    }
+    // Handed in one after the other, so that they are decided in order; waited for together.
+    let mut tasks = Vec::new();
+    for command in commands {
+        let (app, caller) = (app.clone(), caller.clone());
+        tasks.push(match command {
+            Ok(command) => {
+                let pending = app.gateway.submit(command.clone());
+                Ok(tokio::spawn(async move {
+                    match pending?.await? {
+                        Answer::Accepted(accepted) => {
+                            app.access.heard(&accepted.entries);
+                            accepted_told(&app, &caller, accepted).await
+                        }
+                        Answer::Refused(refusal) => Err((&*refusal).into()),
+                        Answer::Replayed { .. } => carry_out(&app, &caller, command).await,
+                    }
+                }))
+            }
+            Err(refused) => Err(refused),
+        });
+    }
+    let mut results = Vec::new();
+    for task in tasks {
+        let done = match task {
+            Ok(task) => task.await.unwrap_or_else(|_| Err(Refused::broken())),
+            Err(refused) => Err(refused),
+        };
+        results.push(match done {
+            Ok(done) => told(&done.moved),
+            Err(refused) => problem(&refused),
+        });
+    }
+    Ok(Json(json!({ "results": results })).into_response())
+}
+
+async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Result<Response, Refused> {
+    let answers = app.gateway.submit_atomic(commands)?.await?;
+    let mut results = Vec::new();
+    let mut refused = false;
+    for answer in answers {
+        results.push(match answer {
+            Answer::Accepted(accepted) => {
+                app.access.heard(&accepted.entries);
+                told(&accepted_told(app, caller, accepted).await?.moved)
+            }
+            Answer::Refused(refusal) => {
+                refused = true;
+                problem(&(&*refusal).into())
+            }
+            Answer::Replayed { first, .. } => {
+                json!({ "status": 200, "success": true, "replayed": true, "seq": first })
+            }
+        });
+    }
+    if !refused {
+        return Ok(Json(json!({ "results": results })).into_response());
+    }
+    let detail = "One of the commands was refused, so none was carried out";
+    let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY.as_u16(), "batch-refused", detail);
+    let mut body = serde_json::to_value(problem).unwrap_or_default();
+    if let Value::Object(map) = &mut body {
+        map.insert("results".to_owned(), Value::Array(results));
+    }
+    let kind = [(axum::http::header::CONTENT_TYPE, "application/problem+json")];
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, kind, body.to_string()).into_response())
+}
+
+fn told(moved: &trackside_protocol::Moved) -> Value {
+    let created = moved.transition.get("event").is_some_and(|it| it == "CREATED");
+    let mut json = serde_json::to_value(moved).unwrap_or_default();
+    if let Value::Object(map) = &mut json {
+        map.insert("status".to_owned(), json!(if created { 201 } else { 200 }));
+    }
+    json
+}
+
+fn problem(refused: &Refused) -> Value {
+    serde_json::to_value(&*refused.0).unwrap_or_default()
+}
+
+fn one(caller: &Caller, wanted: &Wanted, place: usize, it: &BatchCommand) -> Result<Command, Refused> {
+    // Each command of a batch counts once under a name of its own.
+    let key = wanted.key.as_ref().map(|it| Name::new(&format!("{it}#{place}")));
+    let wanted = Wanted { key, if_version: None };
+    let moves = it.to.is_some() || it.event.is_some();
+    let id = match &it.id {
+        Some(id) => Name::new(id),
+        None if moves => return Err(Refused::shape("A command that moves something names its `id`")),
+        None => Name::new(&Secret::new().ok_or_else(Refused::broken)?.id),
+    };
+    let entity = EntityKey { lifecycle: Name::new(&it.lifecycle), id };
+    let fields = fields(&it.fields);
+    let ask = match moves {
+        true => {
+            let what = what(it.to.as_deref(), it.event.as_deref())?;
+            Ask::Fire(Fire { entity, what, fields, fence: it.fence, if_version: None })
+        }
+        false => Ask::Create { entity, fields },
+    };
+    Ok(command(caller, &wanted, ask, it.reason.as_deref()))
+}

@@ -1,0 +1,154 @@
+//! From a request to a command, and from what became of it to an answer.
+
+use axum::Json;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use trackside_engine::Decision;
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::Moved;
+use trackside_runtime::read::entry_json;
+use trackside_runtime::{Accepted, Answer, ReadError, Reads};
+
+use super::Wanted;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// A command that was carried out, or would be.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    pub moved: Moved,
+    pub entity: EntityKey,
+    pub version: u64,
+    pub seq: u64,
+}
+
+impl Done {
+    pub fn into_response_with(self, status: StatusCode) -> Response {
+        let mut headers = HeaderMap::new();
+        let mut put = |name: header::HeaderName, value: String| {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(name, value);
+            }
+        };
+        put(header::ETAG, format!("\"{}\"", self.version));
+        put(header::HeaderName::from_static("trackside-seq"), self.seq.to_string());
+        if status == StatusCode::CREATED {
+            put(header::LOCATION, format!("/v1/entities/{}/{}", self.entity.lifecycle, self.entity.id));
+        }
+        (status, headers, Json(self.moved)).into_response()
+    }
+}
+
+/// A command of this caller.
+pub(crate) fn command(caller: &Caller, wanted: &Wanted, ask: Ask, reason: Option<&str>) -> Command {
+    let mut command = Command::new(caller.actor().clone(), ask);
+    command.on_behalf_of.clone_from(&caller.on_behalf_of);
+    command.idempotency_key.clone_from(&wanted.key);
+    command.reason = reason.map(Into::into);
+    command
+}
+
+/// Hands a command in and waits until it is on disk.
+pub(crate) async fn carry_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
+    match submit(app, command).await? {
+        Answer::Accepted(accepted) => accepted_told(app, caller, accepted).await,
+        Answer::Refused(refusal) => Err((&*refusal).into()),
+        Answer::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
+    }
+}
+
+/// The same, for whoever looks at the answer itself.
+pub(crate) async fn submit(app: &App, command: Command) -> Result<Answer, Refused> {
+    let answer = app.gateway.submit(command)?.await?;
+    if let Answer::Accepted(accepted) = &answer {
+        app.access.heard(&accepted.entries);
+    }
+    Ok(answer)
+}
+
+/// Decides and changes nothing.
+pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
+    match app.gateway.dry_run(command)?.await? {
+        Decision::Accepted(accepted) => {
+            let Some(entry) = accepted.entries.get(accepted.root).cloned() else {
+                return Err(Refused::broken());
+            };
+            let (key, actor) = (entry.entity.clone(), caller.actor().clone());
+            let entity = app.read(move |reads| match reads.present(&key, &actor) {
+                // It would be created.
+                Err(ReadError::UnknownEntity(_)) => Ok(None),
+                found => found.map(Some),
+            });
+            let moved = Moved {
+                success: true,
+                entity: entity.await?,
+                transition: entry.to_json(),
+                replayed: false,
+                ignored: accepted.ignored.iter().map(Name::to_string).collect(),
+                dry_run: true,
+            };
+            let Entry { entity, version, .. } = entry;
+            Ok(Done { moved, entity, version, seq: app.reads.seq() })
+        }
+        Decision::Refused(refusal) => Err((&*refusal).into()),
+        Decision::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
+        Decision::Needs(_) => Err(Refused::broken()),
+    }
+}
+
+pub(crate) async fn accepted_told(app: &App, caller: &Caller, accepted: Accepted) -> Result<Done, Refused> {
+    let actor = caller.actor().clone();
+    app.read(move |reads| {
+        let Some(entry) = accepted.entry() else { return Err(ReadError::UnknownEntry(0)) };
+        let entity = match &accepted.entity {
+            Some(entity) => reads.present_all(std::slice::from_ref(entity), &actor)?.pop(),
+            None => None,
+        };
+        let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
+        let moved = Moved {
+            success: true,
+            entity,
+            transition: told(reads, entry)?,
+            replayed: false,
+            ignored: accepted.ignored.iter().map(Name::to_string).collect(),
+            dry_run: false,
+        };
+        let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
+        Ok(Done { moved, entity: entry.entity.clone(), version, seq })
+    })
+    .await
+}
+
+/// The first answer again.
+async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32) -> Result<Done, Refused> {
+    let actor = caller.actor().clone();
+    app.read(move |reads| {
+        let entries = reads.entries(first, count as usize)?;
+        let entry = entries.get(root as usize).ok_or(ReadError::UnknownEntry(first))?;
+        let last = entries.last().map_or(first, |it| it.seq);
+        let past = reads.entity_at(&entry.entity, last)?.entity;
+        let version = past.version;
+        let moved = Moved {
+            success: true,
+            entity: reads.present_all(&[past], &actor)?.pop(),
+            transition: told(reads, entry)?,
+            replayed: true,
+            ignored: Vec::new(),
+            dry_run: false,
+        };
+        Ok(Done { moved, entity: entry.entity.clone(), version, seq: last })
+    })
+    .await
+}
+
+/// An entry in the outward form, with its hash.
+fn told(reads: &Reads, entry: &Entry) -> Result<serde_json::Value, ReadError> {
+    match reads.journal(entry.seq.saturating_sub(1), 1)?.first() {
+        Some(record) if record.seq == entry.seq => Ok(entry_json(record)?),
+        _ => Ok(entry.to_json()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Taking the next one, and staying its holder.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use trackside_engine::command::{Ask, Claim as Claiming};
+use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem};
+use trackside_runtime::{Answer, ReadError};
+
+use super::body::fields;
+use super::carry::{accepted_told, command, submit};
+use super::{Body, Wanted, carry_out};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Claims the next claimable one for the caller.
+#[utoipa::path(
+    post, path = "/v1/entities/{lifecycle}/claim", tag = "entities", operation_id = "claim",
+    params(("lifecycle" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
+    request_body = Claim,
+    responses((status = 200, body = Moved), (status = 204, description = "There is none."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn claim(
+    State(app): State<App>,
+    caller: Caller,
+    Path(lifecycle): Path<String>,
+    wanted: Wanted,
+    Body(body): Body<Claim>,
+) -> Result<Response, Refused> {
+    let lifecycle = Name::new(&lifecycle);
+    let only = match body.only {
+        Some(text) => {
+            let lifecycle = lifecycle.clone();
+            Some(app.read(move |reads| reads.condition(&lifecycle, &text)).await?)
+        }
+        None => None,
+    };
+    let event = body.event.as_deref().map(Name::new);
+    let ask = Ask::Claim(Claiming { lifecycle, event, only, fields: fields(&body.fields) });
+    let command = command(&caller, &wanted, ask, body.reason.as_deref());
+    match submit(&app, command.clone()).await? {
+        Answer::Accepted(accepted) => {
+            Ok(accepted_told(&app, &caller, accepted).await?.into_response_with(StatusCode::OK))
+        }
+        Answer::Refused(refusal) if refusal.code == "nothing-claimable" => {
+            Ok(StatusCode::NO_CONTENT.into_response())
+        }
+        Answer::Refused(refusal) => Err((&*refusal).into()),
+        Answer::Replayed { .. } => {
+            Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
+        }
+    }
+}
+
+/// Extends a lease.
+#[utoipa::path(
+    post, path = "/v1/entities/{lifecycle}/{id}/heartbeat", tag = "entities", operation_id = "heartbeat",
+    params(("lifecycle" = String, Path), ("id" = String, Path)),
+    request_body = Heartbeat,
+    responses((status = 200, body = HeartbeatTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn heartbeat(
+    State(app): State<App>,
+    caller: Caller,
+    Path((lifecycle, id)): Path<(String, String)>,
+    wanted: Wanted,
+    Body(body): Body<Heartbeat>,
+) -> Result<Json<HeartbeatTold>, Refused> {
+    let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
+    let slot = match body.slot {
+        Some(slot) => Name::new(&slot),
+        None => own_slot(&app, &caller, &entity).await?,
+    };
+    let ask = Ask::Heartbeat { entity: entity.clone(), slot: slot.clone(), fence: body.fence };
+    let answer = submit(&app, command(&caller, &wanted, ask, None)).await?;
+    let lease = match answer {
+        Answer::Accepted(accepted) => accepted.entry().and_then(|it| renewed(&it.event)),
+        Answer::Refused(refusal) => return Err((&*refusal).into()),
+        Answer::Replayed { first, .. } => {
+            app.read(move |reads| reads.entry(first)).await?.as_ref().and_then(|it| renewed(&it.event))
+        }
+    };
+    let actor = caller.actor().clone();
+    let stop = app.read(move |reads| reads.closed_to(&entity, &actor)).await?;
+    Ok(Json(HeartbeatTold {
+        expires_at: lease.as_ref().map(|(until, _)| until.clone()),
+        fence: lease.map(|(_, fence)| fence),
+        stop: stop.map(|why| serde_json::json!({ "why": why })),
+        notices: Vec::new(),
+    }))
+}
+
+fn renewed(event: &Event) -> Option<(String, u64)> {
+    match event {
+        Event::LeaseRenewed { lease, .. } | Event::LeaseGranted { lease, .. } => {
+            Some((lease.expires_at.to_string(), lease.fence))
+        }
+        _ => None,
+    }
+}
+
+/// The slot that is meant when nobody names one: the only one, or the one that the caller holds.
+async fn own_slot(app: &App, caller: &Caller, key: &EntityKey) -> Result<Name, Refused> {
+    let law = app.runtime.law();
+    let Some(life) = law.newest(&key.lifecycle) else {
+        return Err(ReadError::UnknownEntity(key.clone()).into());
+    };
+    let slots: Vec<Name> = life.slots.iter().map(|it| it.name.clone()).collect();
+    if let [only] = &slots[..] {
+        return Ok(only.clone());
+    }
+    let (wanted, actor) = (key.clone(), caller.actor().clone());
+    let entity = app.read(move |reads| reads.readable(&wanted, &actor)).await?;
+    let holder = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id);
+    let held = entity.leases.iter().find(|(_, lease)| lease.holder.as_ref() == Some(holder));
+    held.map(|(slot, _)| slot.clone()).ok_or_else(|| {
+        let names: Vec<&str> = slots.iter().map(Name::as_str).collect();
+        let detail = format!("Name the slot: {} has {}", key.lifecycle, names.join(", "));
+        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-slot", detail)
+    })
+}

@@ -1,0 +1,58 @@
+//! What time it is, and moving it where it is moved by hand.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_protocol::{Advance, Clock, Problem};
+
+use super::Body;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// What time it is.
+#[utoipa::path(
+    get, path = "/v1/clock", tag = "clock", operation_id = "clock",
+    responses((status = 200, body = Clock), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn show(State(app): State<App>, _: Caller) -> Json<Clock> {
+    Json(told(&app, app.reads.now()))
+}
+
+fn told(app: &App, now: Timestamp) -> Clock {
+    let clock = if app.runtime.options().clock.is_manual() { "manual" } else { "system" };
+    Clock { now: now.to_string(), clock: clock.to_owned() }
+}
+
+/// Moves the manual clock: fires what is due, in order.
+#[utoipa::path(
+    post, path = "/v1/clock/advance", tag = "clock", operation_id = "advanceClock",
+    request_body = Advance,
+    responses((status = 200, body = Clock), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn advance(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<Advance>,
+) -> Result<Json<Clock>, Refused> {
+    if !app.runtime.options().clock.is_manual() {
+        let detail =
+            "This server goes by the machine's clock. Start one with `--clock manual` to move it by hand";
+        return Err(Refused::new(StatusCode::CONFLICT, "clock-not-manual", detail));
+    }
+    caller.must_be_admin("move the clock")?;
+    let to = match (&body.by, &body.to) {
+        (Some(by), None) => {
+            let span = Span::parse(by).filter(|it| it.0 >= 0);
+            let span =
+                span.ok_or_else(|| Refused::shape("`by` is a span as in `90s`, `15m`, `24h`, `7d`"))?;
+            app.reads.now().plus(span)
+        }
+        (None, Some(to)) => Timestamp::parse(to)
+            .ok_or_else(|| Refused::shape("`to` is a time as in `2026-01-01T00:00:00Z`"))?,
+        _ => return Err(Refused::shape("Say `by` (a span) or `to` (a time)")),
+    };
+    let now = app.gateway.advance(to)?.await?;
+    Ok(Json(told(&app, now)))
+}

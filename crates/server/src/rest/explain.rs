@@ -1,0 +1,126 @@
+//! Why an entity is not moving: every way out, what is waited for, who may act, what comes next and when.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+use trackside_engine::decide::{Checked, Way};
+use trackside_engine::key::EntityKey;
+use trackside_protocol::Problem;
+use trackside_runtime::read::{Explanation, Trial};
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Explains where an entity stands.
+#[utoipa::path(
+    get, path = "/v1/entities/{lifecycle}/{id}/explain", tag = "entities", operation_id = "explain",
+    params(("lifecycle" = String, Path), ("id" = String, Path)),
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn explain(
+    State(app): State<App>,
+    caller: Caller,
+    Path((lifecycle, id)): Path<(String, String)>,
+) -> Result<Json<Value>, Refused> {
+    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let told = app.read(move |reads| {
+        let explanation = reads.explain(&key, &actor)?;
+        let entity = reads.present_all(std::slice::from_ref(&explanation.entity), &actor)?.pop();
+        Ok(told(&explanation, entity))
+    });
+    Ok(Json(told.await?))
+}
+
+fn told(it: &Explanation, entity: Option<Value>) -> Value {
+    let open = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
+    let ready: Vec<&str> =
+        it.trials.iter().filter(|(_, trial)| open(trial)).map(|(event, _)| event.as_str()).collect();
+    let timers = it.entity.timers.iter().filter_map(|(name, timer)| {
+        Some(json!({ "name": name, "nextStepAt": timer.due?.to_string(), "dueAt": timer.ends_at()?.to_string() }))
+    });
+    let next = it.entity.timers.iter().filter_map(|(name, timer)| Some((timer.due?, name))).min();
+    let effects: Vec<Value> =
+        it.entity.effects.iter().map(|it| json!({ "id": it.id, "effect": it.effect })).collect();
+    let trials: Vec<Value> = it.trials.iter().map(|(event, trial)| tried(event, trial)).collect();
+    json!({
+        "entity": entity,
+        "now": it.now.to_string(),
+        "since": it.entity.state_entered_at.to_string(),
+        "summary": summary(it, &ready, next.map(|(at, name)| format!("{name} at {at}"))),
+        "ready": ready,
+        "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
+        "attempts": trials,
+        "waitingFor": waiting(it),
+        "timers": timers.collect::<Vec<_>>(),
+        "next": next.map(|(at, name)| json!({ "timer": name, "at": at.to_string() })),
+        "openEffects": effects,
+        "broken": it.entity.broken,
+    })
+}
+
+fn way(way: &Way) -> Value {
+    let checks: Vec<Value> = way.checks.iter().map(checked).collect();
+    let takes: Vec<Value> =
+        way.takes.iter().map(|(name, required)| json!({ "field": name, "required": required })).collect();
+    json!({
+        "event": way.event, "about": way.about, "to": way.to, "who": way.who, "permitted": way.permitted,
+        "takes": takes, "needsReason": way.needs_reason, "checks": checks,
+        "open": way.permitted && way.checks.iter().all(|it| it.passed),
+    })
+}
+
+fn checked(it: &Checked) -> Value {
+    json!({ "rule": it.rule, "passed": it.passed, "message": it.message, "saw": it.saw })
+}
+
+fn tried(event: &str, trial: &Trial) -> Value {
+    match trial {
+        Trial::Accepted { to } => json!({ "event": event, "accepted": true, "to": to }),
+        Trial::Refused(refusal) => json!({
+            "event": event, "accepted": false, "code": refusal.code, "detail": refusal.detail,
+            "errors": refusal.errors.iter().map(|it| it.to_json()).collect::<Vec<_>>(), "who": refusal.who,
+        }),
+    }
+}
+
+/// What stands in the way, once each: who must act, and what is not so.
+fn waiting(it: &Explanation) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for way in &it.ways {
+        let unmet: Vec<&str> = way
+            .checks
+            .iter()
+            .filter(|it| !it.passed)
+            .map(|it| it.message.as_deref().unwrap_or(it.rule.as_str()))
+            .collect();
+        let line = json!({ "event": way.event, "to": way.to, "who": way.who, "unmet": unmet });
+        if !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// One sentence for people.
+fn summary(it: &Explanation, ready: &[&str], next: Option<String>) -> String {
+    let entity = &it.entity;
+    let since = &entity.state_entered_at;
+    let mut text = format!("{} is {} since {since}.", entity.key, entity.state);
+    if it.ways.is_empty() {
+        text.push_str(" It has ended: nothing moves it any more.");
+    } else if ready.is_empty() {
+        text.push_str(" Nothing that you could ask for now would move it.");
+    } else {
+        text.push_str(&format!(" You could ask for: {}.", ready.join(", ")));
+    }
+    if !entity.effects.is_empty() {
+        let names: Vec<&str> = entity.effects.iter().map(|it| it.effect.as_str()).collect();
+        text.push_str(&format!(" It waits for the outside: {}.", names.join(", ")));
+    }
+    match next {
+        Some(next) => text.push_str(&format!(" Next by itself: {next}.")),
+        None => text.push_str(" Nothing will happen by itself."),
+    }
+    text
+}

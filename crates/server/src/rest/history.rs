@@ -1,0 +1,65 @@
+//! What happened to an entity, and how long it was where.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use trackside_engine::key::EntityKey;
+use trackside_protocol::Problem;
+use trackside_runtime::read::entry_json;
+use utoipa::IntoParams;
+
+use super::{Paging, Parameters};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Which entries.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// How many: 50 if nothing is said, 200 at most.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<usize>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+    /// Renewals of leases too.
+    #[serde(default)]
+    all: bool,
+}
+
+/// Journal entries of an entity, the oldest first, and seconds spent in each state.
+#[utoipa::path(
+    get, path = "/v1/entities/{lifecycle}/{id}/history", tag = "entities", operation_id = "history",
+    params(("lifecycle" = String, Path), ("id" = String, Path), Which),
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn history(
+    State(app): State<App>,
+    caller: Caller,
+    Path((lifecycle, id)): Path<(String, String)>,
+    Parameters(which): Parameters<Which>,
+) -> Result<Json<Value>, Refused> {
+    let limit = super::limit(which.limit)?;
+    let after = Paging { limit: which.limit, cursor: which.cursor.clone() }.after()?;
+    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let found = app.read(move |reads| {
+        reads.readable(&key, &actor)?;
+        let history = reads.history(&key, after, limit, which.all)?;
+        let items = history.records.iter().map(entry_json).collect::<Result<Vec<_>, _>>()?;
+        let stays = reads.stays(&key)?;
+        let seconds: Map<String, Value> =
+            stays.iter().map(|it| (it.state.to_string(), json!(it.spent.0 as f64 / 1_000.0))).collect();
+        let visits: Map<String, Value> =
+            stays.iter().map(|it| (it.state.to_string(), json!(it.visits))).collect();
+        Ok(json!({
+            "items": items,
+            "nextCursor": history.next_cursor.map(|it| it.to_string()),
+            "timeInStates": seconds,
+            "visits": visits,
+            "archivedBefore": history.archived_before,
+        }))
+    });
+    Ok(Json(found.await?))
+}

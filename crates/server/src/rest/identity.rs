@@ -1,0 +1,334 @@
+//! Who is who: tokens, and ways in for people.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trackside_engine::actor::ActorKind;
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
+use trackside_engine::key::{EntityKey, is_valid_id};
+use trackside_engine::project::ProjectChange;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value as Sent;
+use trackside_protocol::{NewLink, NewToken, Page, Problem, SignInLink, Token, TokenMade, Who};
+use trackside_runtime::Answer;
+use trackside_runtime::read::ListQuery;
+
+use super::carry::{command, submit};
+use super::{Body, Paging, Parameters, Wanted};
+use crate::app::{App, OWN, own};
+use crate::auth::{AccessError, COOKIE, Caller, Minting};
+use crate::problem::Refused;
+
+/// How long a run token lasts at most, and if nothing is said.
+const RUN: Span = Span(60 * 60 * 1_000);
+/// How long a signed-in browser stays so.
+const SESSION: Span = Span(7 * 24 * 60 * 60 * 1_000);
+
+/// Who the caller is.
+#[utoipa::path(
+    get, path = "/v1/whoami", tag = "identity", operation_id = "whoami",
+    responses((status = 200, body = Who), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn whoami(caller: Caller) -> Json<Who> {
+    let it = &caller.identity;
+    Json(Who {
+        actor: it.actor.id.to_string(),
+        kind: it.actor.kind.as_str().to_owned(),
+        roles: it.actor.roles.iter().map(Name::to_string).collect(),
+        acting_for: caller.on_behalf_of.as_ref().map(Name::to_string),
+        on_behalf: it.on_behalf.iter().map(Name::to_string).collect(),
+        token: it.token.to_string(),
+        expires_at: it.expires.map(|it| it.to_string()),
+    })
+}
+
+/// Lists tokens: all of them for an admin, one's own for others.
+#[utoipa::path(
+    get, path = "/v1/tokens", tag = "identity", operation_id = "listTokens", params(Paging),
+    responses((status = 200, body = Page<Token>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(page): Parameters<Paging>,
+) -> Result<Json<Page<Token>>, Refused> {
+    let limit = super::limit(page.limit)?;
+    let actor = caller.actor().clone();
+    let page = app.read(move |reads| {
+        let mut query = ListQuery::of(crate::auth::TOKEN, actor);
+        (query.limit, query.cursor) = (limit, page.cursor);
+        let listed = reads.list(&query)?;
+        Ok(Page { items: listed.items.iter().map(|it| token(it)).collect(), next_cursor: listed.next_cursor })
+    });
+    Ok(Json(page.await?))
+}
+
+fn token(entity: &Entity) -> Token {
+    let text = |name: &str| entity.fields.get(name).and_then(Sent::as_str).map(str::to_owned);
+    let list = |name: &str| -> Vec<String> {
+        let value = entity.fields.value(name);
+        value.as_list().unwrap_or_default().iter().filter_map(Sent::as_str).map(str::to_owned).collect()
+    };
+    Token {
+        id: entity.key.id.to_string(),
+        actor: text("holder").unwrap_or_default(),
+        kind: text("kind").unwrap_or_default(),
+        roles: list("roles"),
+        on_behalf: list("for"),
+        purpose: text("purpose").unwrap_or_default(),
+        state: entity.state.to_string(),
+        created_at: entity.created_at.to_string(),
+        expires_at: entity.fields.get("expires").and_then(Sent::as_time).map(|it| it.to_string()),
+        minted_by: text("mintedBy"),
+        note: text("note"),
+    }
+}
+
+/// Makes a token. Its text is in the answer, and nowhere else.
+#[utoipa::path(
+    post, path = "/v1/tokens", tag = "identity", operation_id = "createToken", request_body = NewToken,
+    responses((status = 201, body = TokenMade), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<NewToken>,
+) -> Result<Response, Refused> {
+    let minting = minting(&app, &caller, &body)?;
+    let person = (minting.kind == ActorKind::Human).then(|| minting.holder.clone());
+    let (secret, entity) = app.access.mint(minting).await.map_err(refused)?;
+    if let Some(person) = person {
+        known_as_person(&app, person).await?;
+    }
+    let made = TokenMade { token: secret.text, details: token(&entity) };
+    let mut response = (StatusCode::CREATED, Json(made)).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Whether the caller may have this token made, and what it is then.
+fn minting(app: &App, caller: &Caller, body: &NewToken) -> Result<Minting, Refused> {
+    let kind = match body.kind.as_str() {
+        "human" => ActorKind::Human,
+        "agent" => ActorKind::Agent,
+        "system" => ActorKind::System,
+        other => return Err(Refused::shape(format!("kind must be human, agent or system, not `{other}`"))),
+    };
+    let reserved = body.actor == OWN;
+    if !is_valid_id(&body.actor) || body.actor.contains(':') || reserved {
+        let detail = match reserved {
+            true => format!("{OWN} is the server itself: choose another id"),
+            false => "actor must be 1 to 128 of letters, digits and `._@-`".to_owned(),
+        };
+        return Err(Refused::shape(detail));
+    }
+    known_roles(app, &body.roles)?;
+    let lifetime = match &body.lifetime {
+        Some(text) => Some(
+            Span::parse(text)
+                .filter(|it| it.0 > 0)
+                .ok_or_else(|| Refused::shape("lifetime is a span as in `90s`, `15m`, `24h`, `7d`"))?,
+        ),
+        None => None,
+    };
+    let names = |all: &[String]| -> Vec<Name> { all.iter().map(|it| Name::new(it)).collect() };
+    let mut minting = Minting {
+        holder: Name::new(&body.actor),
+        kind,
+        roles: names(&body.roles),
+        on_behalf: names(&body.on_behalf),
+        purpose: "token",
+        note: body.note.clone(),
+        expires: lifetime.map(|it| app.reads.now().plus(it)),
+        by: caller.actor().id.clone(),
+    };
+    if caller.identity.is_admin() {
+        return Ok(minting);
+    }
+    // A supervisor makes short-lived tokens for the processes of its agents, with no more roles than it has.
+    let identity = &caller.identity;
+    let own_roles = body.roles.iter().all(|it| identity.actor.has_role(it));
+    if identity.may_act_for(&body.actor) && kind == ActorKind::Agent && own_roles && body.on_behalf.is_empty()
+    {
+        let lasts = lifetime.map_or(RUN, |it| Span(it.0.min(RUN.0)));
+        minting.expires = Some(app.reads.now().plus(lasts));
+        minting.purpose = "run";
+        return Ok(minting);
+    }
+    let detail = "Only a person with role admin makes tokens; a supervisor makes run tokens for the agents that its own token is for";
+    Err(Refused::forbidden(detail, "human and admin, or a supervisor for its agents"))
+}
+
+/// Roles are those that packs declare, bare where that is unique.
+fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
+    let law = app.runtime.law();
+    for role in roles.iter().filter(|it| *it != "admin") {
+        let declared: Vec<String> = law
+            .packs()
+            .flat_map(|pack| pack.roles.keys().map(|name| (pack.name.clone(), name.clone())))
+            .filter(|(pack, name)| **name == **role || format!("{pack}:{name}") == *role)
+            .map(|(pack, name)| format!("{pack}:{name}"))
+            .collect();
+        match (declared.len(), role.contains(':')) {
+            (0, _) => {
+                let detail = format!(
+                    "No pack has a role {role}. Write it as pack:role; `trackside pack list` shows them"
+                );
+                return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-role", detail));
+            }
+            (2.., false) => {
+                let detail = format!("Several packs have a role {role}: write {}", declared.join(" or "));
+                return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "ambiguous-role", detail));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Rules count people: whoever has a token of a person is one.
+async fn known_as_person(app: &App, person: Name) -> Result<(), Refused> {
+    let mut people = app.reads.people();
+    if people.contains(&person) {
+        return Ok(());
+    }
+    people.push(person);
+    people.sort();
+    let admin = own_admin();
+    let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
+    match submit(app, Command::new(admin, Ask::Configure(change))).await? {
+        Answer::Refused(refusal) => Err((&*refusal).into()),
+        Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
+    }
+}
+
+/// The server, where it changes what only people with role admin may.
+fn own_admin() -> trackside_engine::actor::Actor {
+    let mut actor = own().with_roles(["admin"]);
+    actor.kind = ActorKind::Human;
+    actor
+}
+
+/// Takes a token back, from now on.
+#[utoipa::path(
+    delete, path = "/v1/tokens/{id}", tag = "identity", operation_id = "revokeToken", params(("id" = String, Path)),
+    responses((status = 204), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn revoke(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    wanted: Wanted,
+) -> Result<StatusCode, Refused> {
+    let key = EntityKey::new(crate::auth::TOKEN, id.as_str());
+    let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
+    match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
+        // What is revoked already stays so.
+        Answer::Refused(refusal) if refusal.code != "final-state" => Err((&*refusal).into()),
+        _ => Ok(StatusCode::NO_CONTENT),
+    }
+}
+
+/// Makes a way in for a person, once.
+#[utoipa::path(
+    post, path = "/v1/sign-in-links", tag = "identity", operation_id = "createSignInLink", request_body = NewLink,
+    responses((status = 201, body = SignInLink), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn link(
+    State(app): State<App>,
+    caller: Caller,
+    headers: axum::http::HeaderMap,
+    Body(body): Body<NewLink>,
+) -> Result<Response, Refused> {
+    let own = caller.actor();
+    let holder = body.actor.clone().unwrap_or_else(|| own.id.to_string());
+    let for_itself = *own.id == *holder && body.roles.iter().all(|it| own.has_role(it));
+    let is_own = for_itself && own.kind == ActorKind::Human;
+    if !is_own && !caller.identity.is_admin() {
+        let detail = "Only a person with role admin makes links for others";
+        return Err(Refused::forbidden(detail, "human and admin"));
+    }
+    if !is_valid_id(&holder) || holder == OWN {
+        return Err(Refused::shape("actor must be 1 to 128 of letters, digits and `._@-`"));
+    }
+    known_roles(&app, &body.roles)?;
+    let roles: Vec<Name> = match (body.roles.is_empty(), *own.id == *holder) {
+        (true, true) => own.roles.to_vec(),
+        _ => body.roles.iter().map(|it| Name::new(it)).collect(),
+    };
+    let (secret, entity) =
+        app.access.link(Name::new(&holder), &roles, own.id.clone()).await.map_err(refused)?;
+    let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
+    let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());
+    let url = format!("http://{host}/sign-in?link={}", secret.text);
+    let mut response = (StatusCode::CREATED, Json(SignInLink { url, expires_at })).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Following {
+    #[serde(default)]
+    link: String,
+}
+
+/// Lets a person in who followed a link.
+pub(crate) async fn sign_in(
+    State(app): State<App>,
+    Query(following): Query<Following>,
+) -> Result<Response, Refused> {
+    let Some((holder, roles)) = app.access.follow(&following.link).await.map_err(refused)? else {
+        return Err(Refused::unauthorized(
+            "This link was used, has expired, or is of another server. Ask for a new one: `trackside sign-in`",
+        ));
+    };
+    let minting = Minting {
+        holder: holder.clone(),
+        kind: ActorKind::Human,
+        roles,
+        on_behalf: Vec::new(),
+        purpose: "session",
+        note: None,
+        expires: Some(app.reads.now().plus(SESSION)),
+        by: holder.clone(),
+    };
+    let (secret, _) = app.access.mint(minting).await.map_err(refused)?;
+    known_as_person(&app, holder).await?;
+    let cookie =
+        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", secret.text, SESSION.0 / 1_000);
+    let mut response = Redirect::to("/").into_response();
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// Ends the session of the caller.
+#[utoipa::path(
+    post, path = "/v1/sign-out", tag = "identity", operation_id = "signOut",
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
+    let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
+    let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
+    submit(&app, fire).await?;
+    let mut response = Json(json!({ "success": true }) as Value).into_response();
+    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    if let Ok(gone) = HeaderValue::from_str(&gone) {
+        response.headers_mut().insert(header::SET_COOKIE, gone);
+    }
+    Ok(response)
+}
+
+fn refused(error: AccessError) -> Refused {
+    match error {
+        AccessError::Failure(failure) => failure.into(),
+        AccessError::NoRandomness => Refused::broken(),
+        AccessError::Refused(why) => Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-token", why),
+    }
+}

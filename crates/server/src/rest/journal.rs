@@ -1,0 +1,62 @@
+//! The journal in order.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::Value;
+use trackside_protocol::{Page, Problem};
+use utoipa::IntoParams;
+
+use super::Parameters;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::events::Sight;
+use crate::problem::Refused;
+
+/// After which entry.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct After {
+    /// Entries after this one.
+    after: Option<u64>,
+    /// How many: 50 if nothing is said, 200 at most.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<usize>,
+    /// The `nextCursor` of the page before; the same as `after`.
+    cursor: Option<String>,
+}
+
+/// The global journal in order, as far as the caller may see.
+#[utoipa::path(
+    get, path = "/v1/journal", tag = "journal", operation_id = "journal",
+    params(After),
+    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn journal(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(which): Parameters<After>,
+) -> Result<Json<Page<Value>>, Refused> {
+    let limit = super::limit(which.limit)?;
+    let paging = super::Paging { limit: which.limit, cursor: which.cursor };
+    let after = paging.after()?.max(which.after.unwrap_or(0));
+    let sight = Sight::of(&app, &caller);
+    let page = app.read(move |reads| {
+        let records = reads.journal(after, limit)?;
+        let most = if limit == 0 {
+            trackside_runtime::read::USUAL
+        } else {
+            limit.min(trackside_runtime::read::MOST)
+        };
+        let next_cursor = records.last().filter(|_| records.len() == most).map(|it| it.seq.to_string());
+        let mut items = Vec::new();
+        for record in &records {
+            if sight.sees(reads, &record.entry()?)? {
+                items.push(trackside_runtime::read::entry_json(record)?);
+            }
+        }
+        Ok(Page { items, next_cursor })
+    });
+    Ok(Json(page.await?))
+}

@@ -1,0 +1,115 @@
+//! Definitions, in words and as drawings.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trackside_draw::graph::Graph;
+use trackside_draw::svg::Theme;
+use trackside_draw::{Picture, export};
+use trackside_engine::Law;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::Problem;
+use utoipa::IntoParams;
+
+use super::Parameters;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Lists the lifecycles in force.
+#[utoipa::path(
+    get, path = "/v1/lifecycles", tag = "definitions", operation_id = "listLifecycles",
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn list(State(app): State<App>, _: Caller) -> Json<Value> {
+    let law = app.runtime.law();
+    let items = law.lifecycle_names().iter().filter_map(|it| law.newest(it)).map(|it| short(&law, it));
+    Json(json!({ "items": items.collect::<Vec<_>>(), "nextCursor": null }))
+}
+
+fn short(law: &Law, life: &Lifecycle) -> Value {
+    let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
+    json!({
+        "lifecycle": life.name, "pack": life.pack, "version": life.version, "about": life.about,
+        "face": life.face, "one": life.one, "initial": life.initial, "states": states,
+        "versions": law.versions(&life.name).collect::<Vec<_>>(),
+    })
+}
+
+/// Shows one definition: states, transitions and what each takes.
+#[utoipa::path(
+    get, path = "/v1/lifecycles/{lifecycle}", tag = "definitions", operation_id = "showLifecycle",
+    params(("lifecycle" = String, Path)),
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn show(
+    State(app): State<App>,
+    _: Caller,
+    Path(lifecycle): Path<String>,
+) -> Result<Json<Value>, Refused> {
+    let law = app.runtime.law();
+    let life = newest(&law, &lifecycle)?;
+    let mut told = short(&law, &life);
+    if let Value::Object(map) = &mut told {
+        map.insert("definition".to_owned(), serde_json::to_value(graph(&law, &life)?).unwrap_or_default());
+    }
+    Ok(Json(told))
+}
+
+/// In which notation.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct How {
+    /// `svg` (if nothing is said), `mermaid`, `dot`, `scxml` or `xstate`.
+    format: Option<String>,
+}
+
+/// Draws a lifecycle.
+#[utoipa::path(
+    get, path = "/v1/lifecycles/{lifecycle}/diagram", tag = "definitions", operation_id = "drawLifecycle",
+    params(("lifecycle" = String, Path), How),
+    responses((status = 200, description = "The drawing.", content((String = "image/svg+xml"), (String = "text/plain"), (String = "application/json"), (String = "application/xml"))),
+        (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn diagram(
+    State(app): State<App>,
+    _: Caller,
+    Path(lifecycle): Path<String>,
+    Parameters(how): Parameters<How>,
+) -> Result<Response, Refused> {
+    let law = app.runtime.law();
+    let graph = graph(&law, &*newest(&law, &lifecycle)?)?;
+    let (kind, text) = match how.format.as_deref().unwrap_or("svg") {
+        "svg" => ("image/svg+xml", Picture::of(&graph).svg(Theme::Auto)),
+        "mermaid" => ("text/plain; charset=utf-8", export::mermaid(&graph)),
+        "dot" => ("text/plain; charset=utf-8", export::dot(&graph)),
+        "scxml" => ("application/xml", export::scxml(&graph)),
+        "xstate" => ("application/json", export::xstate(&graph)),
+        other => {
+            let detail = format!("There is no format {other}: say svg, mermaid, dot, scxml or xstate");
+            return Err(Refused::parameter("format", detail));
+        }
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
+    law.newest(&Name::new(name)).cloned().ok_or_else(|| {
+        let near = nearest(name, law.lifecycle_names().iter().map(Name::as_str));
+        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        Refused::unknown("unknown-lifecycle", format!("There is no lifecycle {name}{hint}"))
+    })
+}
+
+fn graph(law: &Law, life: &Lifecycle) -> Result<Graph, Refused> {
+    let pack = law.pack(&life.pack).ok_or_else(Refused::broken)?;
+    Graph::of_pack(pack).into_iter().find(|it| *it.name == *life.name).ok_or_else(Refused::broken)
+}

@@ -1,0 +1,74 @@
+//! One file per noun.
+
+pub(crate) mod batch;
+mod body;
+mod carry;
+pub(crate) mod claims;
+pub(crate) mod clock;
+pub(crate) mod corrections;
+pub(crate) mod entities;
+pub(crate) mod explain;
+pub(crate) mod health;
+pub(crate) mod history;
+pub(crate) mod identity;
+pub(crate) mod journal;
+pub(crate) mod lifecycles;
+pub(crate) mod notices;
+pub(crate) mod queries;
+pub(crate) mod stats;
+pub(crate) mod transitions;
+mod wanted;
+
+pub(crate) use body::{Body, Parameters};
+pub(crate) use carry::carry_out;
+pub(crate) use wanted::Wanted;
+
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::problem::Refused;
+
+/// Whether to decide and change nothing.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DryRun {
+    /// Decides, and changes nothing.
+    #[serde(default, rename = "dryRun")]
+    #[param(rename = "dryRun")]
+    pub dry_run: bool,
+}
+
+/// How many items a page is to have; 0 says nothing.
+pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
+    match asked {
+        Some(0) => Err(Refused::parameter("limit", "limit must be 1 to 200")),
+        asked => Ok(asked.unwrap_or(0)),
+    }
+}
+
+/// A page of the journal, and where it goes on.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Paging {
+    /// How many: 50 if nothing is said, 200 at most.
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<usize>,
+    /// The `nextCursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+impl Paging {
+    /// The entry after which the page begins.
+    pub fn after(&self) -> Result<u64, Refused> {
+        let parse = |it: &String| it.parse().map_err(|_| not_a_cursor(it));
+        self.cursor.as_ref().map_or(Ok(0), parse)
+    }
+}
+
+fn not_a_cursor(text: &str) -> Refused {
+    let detail =
+        format!("`{text}` is no cursor of this list: send the `nextCursor` of the page before, or none");
+    Refused::parameter("cursor", detail)
+}

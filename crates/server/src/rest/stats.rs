@@ -1,0 +1,65 @@
+//! How many are where, and how long they stay.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use trackside_lifecycle::name::Name;
+use trackside_protocol::Problem;
+use trackside_runtime::ReadError;
+use trackside_runtime::read::{Reads, Stats};
+use utoipa::IntoParams;
+
+use super::Parameters;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// Only of this lifecycle.
+    lifecycle: Option<String>,
+}
+
+/// Figures of one lifecycle, or of all.
+#[utoipa::path(
+    get, path = "/v1/stats", tag = "journal", operation_id = "stats",
+    params(Which),
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn stats(
+    State(app): State<App>,
+    _: Caller,
+    Parameters(which): Parameters<Which>,
+) -> Result<Json<Value>, Refused> {
+    let law = app.runtime.law();
+    let told = app.read(move |reads| match &which.lifecycle {
+        Some(lifecycle) => Ok(of(reads, &Name::new(lifecycle))?),
+        None => {
+            let items =
+                law.lifecycle_names().iter().map(|it| of(reads, it)).collect::<Result<Vec<_>, _>>()?;
+            Ok(json!({ "items": items, "nextCursor": null }))
+        }
+    });
+    Ok(Json(told.await?))
+}
+
+fn of(reads: &Reads, lifecycle: &Name) -> Result<Value, ReadError> {
+    let stats: Stats = reads.stats(lifecycle)?;
+    let seconds = |ms: i64| ms as f64 / 1_000.0;
+    let stays: Map<String, Value> = stats
+        .stays
+        .keys()
+        .filter_map(|state| {
+            let it = stats.lengths(state)?;
+            let told = json!({
+                "count": it.count, "mean": seconds(it.mean), "p50": seconds(it.p50),
+                "p90": seconds(it.p90), "p99": seconds(it.p99),
+            });
+            Some((state.to_string(), told))
+        })
+        .collect();
+    Ok(json!({ "lifecycle": lifecycle, "states": stats.states, "timeInState": stays }))
+}

@@ -1,0 +1,55 @@
+//! The one door for every change of state.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use trackside_engine::command::{Ask, Fire, What};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Moved, Problem, Transition};
+
+use super::body::fields;
+use super::carry::{command, try_out};
+use super::{Body, DryRun, Parameters, Wanted, carry_out};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Asks for a transition by target or by name.
+#[utoipa::path(
+    post, path = "/v1/entities/{lifecycle}/{id}/transitions", tag = "entities", operation_id = "fire",
+    params(("lifecycle" = String, Path), ("id" = String, Path), DryRun,
+        ("If-Match" = Option<String>, Header, description = "Only if the entity is still at this version."),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
+    request_body = Transition,
+    responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn fire(
+    State(app): State<App>,
+    caller: Caller,
+    Path((lifecycle, id)): Path<(String, String)>,
+    wanted: Wanted,
+    Parameters(how): Parameters<DryRun>,
+    Body(body): Body<Transition>,
+) -> Result<Response, Refused> {
+    let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
+    let what = what(body.to.as_deref(), body.event.as_deref())?;
+    let (fence, if_version) = (body.fence, wanted.if_version);
+    let ask = Ask::Fire(Fire { entity, what, fields: fields(&body.fields), fence, if_version });
+    let command = command(&caller, &wanted, ask, body.reason.as_deref());
+    let done = match how.dry_run {
+        true => try_out(&app, &caller, command).await?,
+        false => carry_out(&app, &caller, command).await?,
+    };
+    Ok(done.into_response_with(StatusCode::OK))
+}
+
+/// By name, or by target: one of them.
+pub(crate) fn what(to: Option<&str>, event: Option<&str>) -> Result<What, Refused> {
+    match (to, event) {
+        (Some(to), None) => Ok(What::To(Name::new(to))),
+        (None, Some(event)) => Ok(What::Event(Name::new(event))),
+        (Some(_), Some(_)) => Err(Refused::shape("Say either `to` (a state) or `event`, not both")),
+        (None, None) => Err(Refused::shape("Say `to` (the state it is to go to) or `event` (by its name)")),
+    }
+}

@@ -1,0 +1,58 @@
+//! What headers say about a command: its key, and the version it is meant for.
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use trackside_lifecycle::name::Name;
+
+use crate::app::App;
+use crate::problem::Refused;
+
+/// The longest idempotency key.
+const LONGEST: usize = 255;
+
+/// What headers say about a command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub key: Option<Name>,
+    /// `If-Match`.
+    pub if_version: Option<u64>,
+}
+
+impl FromRequestParts<App> for Wanted {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Refused> {
+        Ok(Self { key: key(&parts.headers)?, if_version: version(&parts.headers)? })
+    }
+}
+
+fn key(headers: &HeaderMap) -> Result<Option<Name>, Refused> {
+    let mut found: Option<&str> = None;
+    for name in ["idempotency-key", "x-idempotency-key"] {
+        for value in headers.get_all(name) {
+            let value = value.to_str().map(|it| it.trim().trim_matches('"')).unwrap_or_default();
+            if value.is_empty() || value.len() > LONGEST {
+                let detail = format!("An idempotency key is 1 to {LONGEST} visible ASCII characters");
+                return Err(Refused::parameter("Idempotency-Key", detail));
+            }
+            if found.is_some_and(|it| it != value) {
+                let detail = "There are two idempotency keys: send one of the headers";
+                return Err(Refused::parameter("Idempotency-Key", detail));
+            }
+            found = Some(value);
+        }
+    }
+    Ok(found.map(Name::new))
+}
+
+fn version(headers: &HeaderMap) -> Result<Option<u64>, Refused> {
+    let Some(value) = headers.get("if-match") else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text.strip_prefix("W/").unwrap_or(text).trim_matches('"').parse();
+    let detail = "If-Match must be the version that was read, as in `If-Match: \"3\"`";
+    number.map(Some).map_err(|_| Refused::parameter("If-Match", detail))
+}

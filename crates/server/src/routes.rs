@@ -1,0 +1,106 @@
+//! Every route, on one page.
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::problem::Refused;
+use crate::rest::{
+    batch, claims, clock, corrections, entities, explain, health, history, identity, journal, lifecycles,
+    notices, queries, stats, transitions,
+};
+use crate::{events, serve};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Trackside", description = "The control plane for teams of AI agents."),
+    security(("token" = [])),
+)]
+struct Document;
+
+/// Every route, with its part of the document.
+fn described() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        // entities
+        .routes(routes!(entities::create, entities::list))
+        .routes(routes!(entities::show))
+        .routes(routes!(transitions::fire))
+        .routes(routes!(history::history))
+        .routes(routes!(explain::explain))
+        .routes(routes!(claims::claim))
+        .routes(routes!(claims::heartbeat))
+        .routes(routes!(corrections::correct))
+        .routes(routes!(batch::batch))
+        // definitions and questions
+        .routes(routes!(lifecycles::list))
+        .routes(routes!(lifecycles::show))
+        .routes(routes!(lifecycles::diagram))
+        .routes(routes!(queries::list))
+        .routes(routes!(queries::named))
+        // what happened, and what people should look at
+        .routes(routes!(journal::journal))
+        .routes(routes!(events::events))
+        .routes(routes!(stats::stats))
+        .routes(routes!(notices::alerts))
+        .routes(routes!(notices::notifications))
+        .routes(routes!(notices::violations))
+        .routes(routes!(notices::sweep))
+        // identity
+        .routes(routes!(identity::whoami))
+        .routes(routes!(identity::list, identity::create))
+        .routes(routes!(identity::revoke))
+        .routes(routes!(identity::link))
+        .routes(routes!(identity::sign_out))
+        // time
+        .routes(routes!(clock::show))
+        .routes(routes!(clock::advance))
+        // health
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+}
+
+/// The OpenAPI document, as it is served.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let mut document = described().into_openapi();
+    let components = document.components.get_or_insert_default();
+    let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    components.security_schemes.insert("token".to_owned(), scheme.into());
+    document
+}
+
+/// The routes, ready to be served.
+pub(crate) fn router(app: App) -> Router {
+    let most = app.options.limits.body;
+    let document = openapi().to_json().unwrap_or_default();
+    let (router, _) = described().split_for_parts();
+    let serve_document = move || {
+        let document = document.clone();
+        async move { ([(axum::http::header::CONTENT_TYPE, "application/json")], document) }
+    };
+    router
+        .route("/openapi.json", get(serve_document))
+        .route("/sign-in", get(identity::sign_in))
+        .fallback(unknown)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(DefaultBodyLimit::max(most))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), serve::guard))
+        .with_state(app)
+}
+
+async fn unknown(State(_): State<App>, uri: Uri) -> Refused {
+    Refused::unknown(
+        "unknown-route",
+        format!("There is nothing at {}. /openapi.json lists what there is", uri.path()),
+    )
+}
+
+async fn not_allowed(method: Method, uri: Uri) -> Refused {
+    let detail = format!("{method} does not work on {}. /openapi.json lists what does", uri.path());
+    Refused::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
+}

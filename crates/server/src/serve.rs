@@ -1,0 +1,195 @@
+//! Listening, letting requests in, and ending without losing any.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::net::TcpListener;
+use trackside_engine::actor::ActorKind;
+use trackside_lifecycle::name::Name;
+use trackside_runtime::{Failure, Runtime, StartError};
+
+use crate::app::{App, ServerOptions};
+use crate::auth::{AccessError, Minting};
+use crate::problem::Refused;
+use crate::routes::router;
+
+/// The person who is there from the start.
+const OWNER: &str = "owner";
+
+/// Why a server does not come up.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("cannot listen on {address}: {error}. Choose another with --listen, or stop whoever has it")]
+    Listen { address: String, error: std::io::Error },
+    #[error("cannot write {file}: {error}")]
+    Write { file: String, error: std::io::Error },
+    #[error("it ended: {0}")]
+    Ended(std::io::Error),
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
+
+/// A server that is being set up.
+#[derive(Debug)]
+pub struct Server {
+    app: App,
+}
+
+/// One that listens and has not begun to answer.
+#[derive(Debug)]
+pub struct Bound {
+    app: App,
+    listener: TcpListener,
+    pub address: SocketAddr,
+    /// A way in for the owner, once.
+    pub sign_in: String,
+}
+
+impl Server {
+    /// Sets up a server for a project that runs. It blocks: not for async code.
+    pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
+        runtime.install(&[crate::auth::pack()])?;
+        Ok(Self { app: App::new(runtime, options)? })
+    }
+
+    /// Listens, and writes where and with which token into the data folder.
+    pub async fn bind(self, listen: &str) -> Result<Bound, ServeError> {
+        let failed = |error| ServeError::Listen { address: listen.to_owned(), error };
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let data = self.app.options.data.clone();
+        owner(&self.app, &data).await?;
+        write(&data.join("address"), &address.to_string(), false)?;
+        let (link, _) =
+            self.app.access.link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER)).await?;
+        let sign_in = format!("http://{address}/sign-in?link={}", link.text);
+        Ok(Bound { app: self.app, listener, address, sign_in })
+    }
+}
+
+impl Bound {
+    /// Answers until `stop` comes, then ends what is under way, within `patience`.
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+        patience: Duration,
+    ) -> Result<(), ServeError> {
+        let (told, mut heard) = tokio::sync::watch::channel(false);
+        let stopping = async move {
+            stop.await;
+            told.send(true).ok();
+        };
+        let router = router(self.app);
+        let served = axum::serve(self.listener, router).with_graceful_shutdown(stopping);
+        let late = async move {
+            heard.wait_for(|it| *it).await.ok();
+            tokio::time::sleep(patience).await;
+        };
+        tokio::select! {
+            ended = served => ended.map_err(ServeError::Ended),
+            () = late => Ok(()),
+        }
+    }
+}
+
+/// Sees to it that the owner's token is in the folder, and good.
+async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
+    let file = data.join("token");
+    if let Ok(text) = std::fs::read_to_string(&file)
+        && app.access.identity(text.trim(), app.reads.now())?.is_some_and(|it| it.is_admin())
+    {
+        return Ok(());
+    }
+    let minting = Minting {
+        holder: Name::new(OWNER),
+        kind: ActorKind::Human,
+        roles: vec![Name::new("admin")],
+        on_behalf: Vec::new(),
+        purpose: "token",
+        note: Some("made at the first start".to_owned()),
+        expires: None,
+        by: Name::new(crate::app::OWN),
+    };
+    let (secret, _) = app.access.mint(minting).await?;
+    write(&file, &secret.text, true)
+}
+
+/// Writes a file whole, for its owner alone if it is secret.
+fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
+    use std::io::Write as _;
+    let failed = |error| ServeError::Write { file: file.display().to_string(), error };
+    let beside = file.with_extension("new");
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    if secret {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    std::fs::remove_file(&beside).ok();
+    let mut opened = options.open(&beside).map_err(failed)?;
+    opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()).map_err(failed)?;
+    std::fs::rename(&beside, file).map_err(failed)
+}
+
+/// What holds for every request: it is meant for us, it ends in time, and its answer is not misused.
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    if !is_ours(&app, &request) {
+        let detail = "This server answers to loopback names and to those given with --host";
+        return finished(
+            Refused::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail).into_response(),
+        );
+    }
+    let streams = request.uri().path() == "/v1/events" || request.uri().path() == "/v1/clock/advance";
+    let limit = Duration::from_secs(app.options.limits.seconds);
+    let answer = match streams {
+        true => next.run(request).await,
+        false => match tokio::time::timeout(limit, next.run(request)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let detail = "It took too long. With an idempotency key the same may be asked again safely";
+                Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
+            }
+        },
+    };
+    finished(answer)
+}
+
+/// Headers of every answer.
+fn finished(mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
+    ];
+    for (name, value) in fixed {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Whether the host that is asked for is one of ours: a page of somebody else may lead its own name to us.
+fn is_ours(app: &App, request: &Request) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
+    let Some(host) = host.or_else(|| request.uri().authority().map(|it| it.as_str())) else { return false };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let name = name.to_ascii_lowercase();
+    matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1")
+        || app.options.hosts.iter().any(|it| it.eq_ignore_ascii_case(&name))
+}
