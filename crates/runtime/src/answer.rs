@@ -40,6 +40,33 @@ impl Accepted {
     }
 }
 
+/// What became of commands that are done together or not at all: something for each, in the order in which they came.
+#[derive(Clone, Debug)]
+pub enum Batch {
+    /// None was refused: each was carried out now, or had been under its key.
+    Done(Vec<Answer>),
+    /// Nothing was changed, and no evidence of it is kept.
+    Refused(Vec<Verdict>),
+}
+
+/// A command of a batch that was not carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    Refused(Box<Refusal>),
+    /// It would have been accepted after those before it that would have been; nothing was changed.
+    Passed,
+}
+
+impl Batch {
+    /// The answers, if it was carried out.
+    pub fn done(self) -> Option<Vec<Answer>> {
+        match self {
+            Self::Done(answers) => Some(answers),
+            Self::Refused(_) => None,
+        }
+    }
+}
+
 /// Why there is no answer. Nothing is known to have changed; the same command with the same key may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {

@@ -8,7 +8,7 @@ use trackside_engine::command::Command;
 use trackside_engine::{Decision, Law, View, decide};
 use trackside_lifecycle::time::Timestamp;
 
-use crate::answer::{Answer, Failure, Pending};
+use crate::answer::{Answer, Batch, Failure, Pending};
 use crate::pipeline::SweepReport;
 use crate::shared::{Figures, Shared};
 use crate::work::Work;
@@ -50,7 +50,7 @@ impl Gateway {
     }
 
     /// Several commands in one commit: all of them, or, where one is refused, none.
-    pub fn submit_atomic(&self, commands: Vec<Command>) -> Result<Pending<Vec<Answer>>, Failure> {
+    pub fn submit_atomic(&self, commands: Vec<Command>) -> Result<Pending<Batch>, Failure> {
         let (ticket, pending) = oneshot::channel();
         self.hand_in(Work::Atomic(commands, ticket))?;
         Ok(Pending(pending))

@@ -20,7 +20,7 @@ mod stepper;
 mod trail;
 mod work;
 
-pub use answer::{Accepted, Answer, Failure, Pending};
+pub use answer::{Accepted, Answer, Batch, Failure, Pending, Verdict};
 pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
 pub use feed::Follower;

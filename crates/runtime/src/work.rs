@@ -10,7 +10,7 @@ use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::Definition;
 
-use crate::answer::{Answer, Failure};
+use crate::answer::{Answer, Batch, Failure};
 use crate::pipeline::SweepReport;
 
 pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
@@ -25,7 +25,7 @@ pub(crate) enum Work {
     /// A command, for whoever waits.
     Command(Box<Command>, Reply),
     /// Several that are decided together, all or none.
-    Atomic(Vec<Command>, Ticket<Vec<Answer>>),
+    Atomic(Vec<Command>, Ticket<Batch>),
     /// A question about how things are; answered once everything it saw is committed.
     Look(Question, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all that became due has been done.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Clock, Gateway, Options, Runtime};
+use trackside_runtime::{Answer, Batch, Clock, Gateway, Options, Runtime};
 use trackside_store::{Sqlite, SqliteOptions, Store};
 
 use crate::load::{self, Key, command};
@@ -76,8 +76,11 @@ fn call(gateway: &Gateway, mut key: Key) {
             Some(other) => {
                 say(format!("> {other}"));
                 let both = gateway.submit_atomic(vec![command(key), command(other)]).unwrap().wait().unwrap();
-                for (key, answer) in [key, other].into_iter().zip(both) {
-                    told(key, answer);
+                match both {
+                    Batch::Done(both) => {
+                        [key, other].into_iter().zip(both).for_each(|(key, it)| told(key, it))
+                    }
+                    Batch::Refused(_) => [key, other].iter().for_each(|it| say(format!("- {it}"))),
                 }
                 key = other;
             }

@@ -9,7 +9,7 @@ use trackside_engine::ranking::{Ranking, RankingKey};
 use trackside_engine::view::{Group, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::{Packs, Stepper};
-use trackside_runtime::{Answer, Failure, Pending};
+use trackside_runtime::{Answer, Batch, Failure, Pending};
 
 use crate::telling;
 
@@ -102,7 +102,7 @@ impl Wish {
 #[derive(Debug)]
 pub(crate) enum Promise {
     One(Pending),
-    All(Pending<Vec<Answer>>),
+    All(Pending<Batch>),
     Seen(Pending<Seen>),
     Done(Pending<()>),
     Time(Pending<Timestamp>),
@@ -112,7 +112,7 @@ pub(crate) enum Promise {
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     One(Answer),
-    All(Vec<Answer>),
+    All(Batch),
     Seen(Box<Seen>),
     Done,
     Time(Timestamp),
@@ -161,6 +161,14 @@ pub(crate) fn alike(one: &Answer, other: &Answer) -> bool {
         (Answer::Replayed { first: a, entries: b, root: c }, Answer::Replayed { first, entries, root }) => {
             (a, b, c) == (first, entries, root)
         }
+        _ => false,
+    }
+}
+
+pub(crate) fn all_alike(one: &Batch, other: &Batch) -> bool {
+    match (one, other) {
+        (Batch::Done(a), Batch::Done(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Batch::Refused(a), Batch::Refused(b)) => a == b,
         _ => false,
     }
 }

@@ -13,7 +13,7 @@ use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_runtime::simulation::Packs;
-use trackside_runtime::{Accepted, Answer};
+use trackside_runtime::{Accepted, Answer, Batch, Verdict};
 use trackside_store::{Chain, Definition, Record};
 
 use crate::broken::Broken;
@@ -363,20 +363,24 @@ impl Model {
         &mut self,
         commands: &[Command],
         written: &mut Written<'_>,
-    ) -> Result<Option<Vec<Answer>>, Broken> {
+    ) -> Result<Option<Batch>, Broken> {
         let mut trial = self.world.view.clone();
-        let mut refused = Vec::new();
+        let mut verdicts = Vec::new();
         for command in commands {
-            match decide(&self.world.law, &trial, command, self.world.now) {
+            verdicts.push(match decide(&self.world.law, &trial, command, self.world.now) {
                 Decision::Accepted(accepted) => {
                     accepted.entries.iter().for_each(|it| apply(&mut trial, it));
+                    Verdict::Passed
                 }
-                Decision::Refused(refusal) => refused.push(Answer::Refused(refusal)),
-                _ => {}
-            }
+                Decision::Refused(mut refusal) => {
+                    refusal.kept = None;
+                    Verdict::Refused(refusal)
+                }
+                _ => Verdict::Passed,
+            });
         }
-        if !refused.is_empty() {
-            return Ok(Some(refused));
+        if verdicts.iter().any(|it| matches!(it, Verdict::Refused(_))) {
+            return Ok(Some(Batch::Refused(verdicts)));
         }
         let mut answers = Vec::new();
         for (n, command) in commands.iter().enumerate() {
@@ -389,6 +393,6 @@ impl Model {
                 }
             }
         }
-        Ok(Some(answers))
+        Ok(Some(Batch::Done(answers)))
     }
 }

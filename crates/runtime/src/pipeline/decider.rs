@@ -25,7 +25,7 @@ use crate::planted::{Bug, is_planted};
 use crate::work::{Ticket, Work};
 
 /// How often a decision may ask for more before it is turned down.
-const ROUNDS: u32 = 512;
+pub(super) const ROUNDS: u32 = 512;
 /// Most timers that one turn fires, so that callers are heard in between.
 const DUE: usize = 512;
 /// So many commands are worth a commit of their own, if nothing else is being committed.
@@ -59,7 +59,7 @@ pub(crate) struct Decider {
     clock: Clock,
     pub(super) limits: Limits,
     /// The time of the last decision; it never goes back.
-    now: Timestamp,
+    pub(super) now: Timestamp,
     /// When it last looked at the clock.
     looked: Timestamp,
     pub(super) written: u64,
@@ -292,16 +292,10 @@ impl Decider {
         }));
     }
 
-    fn answer(&mut self, command: &Command) -> Outcome {
+    pub(super) fn answer(&mut self, command: &Command) -> Outcome {
         self.turn.commands += 1;
         match self.decide(command).map_err(unavailable)? {
-            Decision::Accepted(accepted) => {
-                let entries = self.record(accepted.entries);
-                let root = entries.get(accepted.root);
-                let entity = root.and_then(|it| self.view.image(&it.entity));
-                let (root, ignored) = (accepted.root, accepted.ignored);
-                Ok(Answer::Accepted(Accepted { entries, root, ignored, entity }))
-            }
+            Decision::Accepted(accepted) => Ok(self.carry_out(accepted)),
             Decision::Refused(refusal) => {
                 if let Some(kept) = &refusal.kept {
                     self.record(vec![Entry::clone(kept)]);
@@ -313,45 +307,12 @@ impl Decider {
         }
     }
 
-    /// Decides several commands one after the other; the first refusal undoes those before it.
-    fn all_or_none(&mut self, commands: &[Command]) -> Result<Vec<Answer>, Failure> {
-        // Tried elsewhere first: what is recorded cannot be taken back.
-        let mut answers = Vec::new();
-        let mut trial = View::partial(self.view.seq);
-        trial.project = self.view.project.clone();
-        trial.resumed_at = self.view.resumed_at;
-        let mut refused = false;
-        for command in commands {
-            let mut decision = decide(&self.law, &trial, command, self.now);
-            for _ in 0..ROUNDS {
-                let Decision::Needs(needs) = decision else { break };
-                for need in needs {
-                    self.load(need.clone()).map_err(unavailable)?;
-                    trial.load_from(&self.view, need);
-                }
-                decision = decide(&self.law, &trial, command, self.now);
-            }
-            match decision {
-                Decision::Accepted(accepted) => {
-                    for entry in &accepted.entries {
-                        apply(&mut trial, entry);
-                    }
-                }
-                Decision::Refused(refusal) => {
-                    refused = true;
-                    answers.push(Answer::Refused(refusal));
-                }
-                Decision::Needs(_) => {
-                    refused = true;
-                    answers.push(Answer::Refused(Box::new(too_wide())));
-                }
-                Decision::Replayed { .. } => {}
-            }
-        }
-        if refused && !is_planted(Bug::HalfOfAll) {
-            return Ok(answers);
-        }
-        commands.iter().map(|it| self.answer(it)).collect()
+    /// Records what was decided, for whoever asked for it.
+    pub(super) fn carry_out(&mut self, decided: trackside_engine::Accepted) -> Answer {
+        let trackside_engine::Accepted { entries, root, ignored } = decided;
+        let entries = self.record(entries);
+        let entity = entries.get(root).and_then(|it| self.view.image(&it.entity));
+        Answer::Accepted(Accepted { entries, root, ignored, entity })
     }
 
     fn ask_until_answered(&mut self, question: &mut crate::work::Question) -> Result<(), Failure> {
@@ -490,7 +451,7 @@ pub(super) fn unavailable(error: StoreError) -> Failure {
 }
 
 /// A command that would need most of the store.
-fn too_wide() -> Refusal {
+pub(super) fn too_wide() -> Refusal {
     let message = format!("The command needs more than {ROUNDS} rounds of look-ups. Ask for less at once.");
     Refusal::one(Stage::Follow, "too-many-moves", message)
 }

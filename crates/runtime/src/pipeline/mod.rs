@@ -3,6 +3,7 @@
 //! Three workers, each a plain value that does one step when it is told to; `threads` gives each a thread, the
 //! simulation drives them by hand.
 
+mod batch;
 mod committer;
 mod committing;
 mod decider;

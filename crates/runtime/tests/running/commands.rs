@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+use trackside_engine::command::Command;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Failure, Options};
+use trackside_runtime::{Answer, Batch, Failure, Options, Runtime, Verdict};
 use trackside_store::memory::Memory;
 
 use crate::ground::*;
@@ -57,22 +59,87 @@ fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
     assert_eq!(refused(&runtime, other), "idempotency-conflict");
 }
 
+fn together(runtime: &Runtime, commands: &[Command]) -> Batch {
+    runtime.gateway().unwrap().submit_atomic(commands.to_vec()).unwrap().wait().unwrap()
+}
+
 #[test]
-fn an_atomic_batch_is_done_as_a_whole_or_not_at_all() {
+fn a_batch_is_done_as_a_whole_or_not_at_all_and_says_so_of_each() {
     let runtime = started(Arc::new(Memory::new()), manual());
     team(&runtime);
-    assigned(&runtime, "T-1");
-    assigned(&runtime, "T-2");
+    ["T-1", "T-2", "T-3"].iter().for_each(|it| assigned(&runtime, it));
     let start = |id: &str, with| fire(ada(), &format!("mission.task/{id}"), "start", with);
-    let gateway = runtime.gateway().unwrap();
-    let half = vec![start("T-1", plan()), start("T-2", serde_json::json!({}))];
-    let answers = gateway.submit_atomic(half).unwrap().wait().unwrap();
-    assert!(answers.iter().all(|it| matches!(it, Answer::Refused(_))), "{answers:?}");
-    assert_eq!(entity(&runtime, "mission.task/T-1").state, *"ASSIGNED");
-    let answers =
-        gateway.submit_atomic(vec![start("T-1", plan()), start("T-2", plan())]).unwrap().wait().unwrap();
-    assert!(answers.iter().all(|it| matches!(it, Answer::Accepted(_))), "{answers:?}");
-    assert_eq!(entity(&runtime, "mission.task/T-2").state, *"IN_PROGRESS");
+    let half = [start("T-1", plan()), start("T-2", json!({})), start("T-3", plan()), start("T-1", plan())];
+    let seq = runtime.seq();
+    let Batch::Refused(verdicts) = together(&runtime, &half) else { panic!("one has no plan") };
+    let codes: Vec<Option<&str>> = verdicts
+        .iter()
+        .map(|it| match it {
+            Verdict::Refused(refusal) => Some(refusal.code),
+            Verdict::Passed => None,
+        })
+        .collect();
+    // The last one sees the first.
+    assert_eq!(codes, [None, Some("requirement-missing"), None, Some("no-such-edge")]);
+    assert_eq!(runtime.seq(), seq, "nothing was changed");
+    let all = [start("T-1", plan()), start("T-2", plan())];
+    let answers = together(&runtime, &all).done().unwrap();
+    let places: Vec<_> = answers
+        .iter()
+        .map(|it| match it {
+            Answer::Accepted(it) => (it.entry().unwrap().entity.to_string(), it.entity.clone().unwrap()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    for (n, (text, seen)) in places.iter().enumerate() {
+        assert_eq!(*text, format!("mission.task/T-{}", n + 1));
+        assert_eq!(*seen, entity(&runtime, text));
+        assert_eq!(seen.state, *"IN_PROGRESS");
+    }
+}
+
+#[test]
+fn a_batch_that_comes_again_is_answered_as_before_from_memory_and_from_the_store() {
+    let runtime = started(Arc::new(Memory::new()), Options { cached_entities: 1, ..manual() });
+    team(&runtime);
+    ["T-1", "T-2", "T-3"].iter().for_each(|it| assigned(&runtime, it));
+    let start = |id: &str| keyed(fire(ada(), &format!("mission.task/{id}"), "start", plan()), id);
+    let both = [start("T-1"), start("T-2")];
+    let first: Vec<(u64, usize, usize)> = together(&runtime, &both)
+        .done()
+        .unwrap()
+        .iter()
+        .map(|it| match it {
+            Answer::Accepted(it) => (it.entries[0].seq, it.entries.len(), it.root),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let replayed = |answer: &Answer| match answer {
+        Answer::Replayed { first, entries, root } => (*first, *entries as usize, *root as usize),
+        other => panic!("it was done again: {other:?}"),
+    };
+    for _ in 0..2 {
+        let again: Vec<_> = together(&runtime, &both).done().unwrap().iter().map(replayed).collect();
+        assert_eq!(again, first);
+        runtime.wait_until_written().unwrap();
+        assigned(&runtime, "T-4");
+    }
+    // One that is new, beside one that is not; and the same key twice in one batch.
+    let mixed = together(&runtime, &[start("T-2"), start("T-3"), start("T-3")]).done().unwrap();
+    assert_eq!(replayed(&mixed[0]), first[1]);
+    let Answer::Accepted(new) = &mixed[1] else { panic!("{mixed:?}") };
+    assert_eq!(replayed(&mixed[2]).0, new.entries[0].seq);
+    let seq = runtime.seq();
+    let other = keyed(fire(ada(), "mission.task/T-4", "start", plan()), "T-1");
+    let Batch::Refused(verdicts) = together(&runtime, &[start("T-1"), other]) else {
+        panic!("the key is used")
+    };
+    assert_eq!(verdicts[0], Verdict::Passed);
+    assert!(
+        matches!(&verdicts[1], Verdict::Refused(it) if it.code == "idempotency-conflict"),
+        "{verdicts:?}"
+    );
+    assert_eq!(runtime.seq(), seq);
 }
 
 #[test]

@@ -17,12 +17,12 @@ use trackside_engine::ranking::RankingKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_runtime::simulation::{Bug, Packs, Stepper, plant};
-use trackside_runtime::{Answer, Clock, Failure, Options, PackSource};
+use trackside_runtime::{Answer, Batch, Clock, Failure, Options, PackSource};
 use trackside_store::{Memory, Store};
 
 use crate::asking::Asking;
 use crate::broken::Broken;
-use crate::callers::{Attempt, Question, Request, Said, Wish, alike};
+use crate::callers::{Attempt, Question, Request, Said, Wish, alike, all_alike};
 use crate::cast::Cast;
 use crate::counts::Counts;
 use crate::dice::Dice;

@@ -187,7 +187,8 @@ impl Run<'_> {
                         self.figures.replayed += 1;
                         "the same as before".to_owned()
                     }
-                    Said::All(all) => format!("{} answers", all.len()),
+                    Said::All(Batch::Done(all)) => format!("{} answers", all.len()),
+                    Said::All(Batch::Refused(_)) => "refused together".to_owned(),
                     Said::Seen(_) => "seen".to_owned(),
                     Said::Done => {
                         self.installed();

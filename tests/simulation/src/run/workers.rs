@@ -227,7 +227,7 @@ impl Run<'_> {
 fn is_same(said: &Said, expected: &Said) -> bool {
     match (said, expected) {
         (Said::One(a), Said::One(b)) => alike(a, b),
-        (Said::All(a), Said::All(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Said::All(a), Said::All(b)) => all_alike(a, b),
         (Said::Seen(a), Said::Seen(b)) => a == b,
         (Said::Done, Said::Done) => true,
         (Said::Time(a), Said::Time(b)) => a == b,
