@@ -204,6 +204,14 @@ impl Command {
         })
     }
 
+    /// The lifecycle it is about, if it is about one.
+    pub fn lifecycle(&self) -> Option<&Name> {
+        match &self.ask {
+            Ask::Claim(claim) => Some(&claim.lifecycle),
+            _ => self.entity().map(|it| &it.lifecycle),
+        }
+    }
+
     /// What it says, as a digest: equal commands have equal ones, on every machine and in every release.
     pub(crate) fn fingerprint(&self) -> String {
         let mut digest = Digest(Sha256::new());

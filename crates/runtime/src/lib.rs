@@ -17,6 +17,7 @@ mod runtime;
 mod shared;
 #[cfg(feature = "simulation")]
 mod stepper;
+mod tally;
 mod trail;
 mod work;
 
@@ -33,6 +34,7 @@ pub use read::{ReadError, Reads};
 pub use redaction::Redaction;
 pub use runtime::{Options, Runtime, StartError};
 pub use shared::Figures;
+pub use tally::Throughput;
 
 /// What simulations drive the workers with. Not for products: it comes and goes with how they work.
 #[cfg(feature = "simulation")]

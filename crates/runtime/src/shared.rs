@@ -15,6 +15,7 @@ use trackside_store::{Reader, Store, StoreError};
 
 use crate::feed::Feed;
 use crate::pipeline::Committed;
+use crate::tally::Tally;
 
 type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
 
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     /// A commit failed: what was decided since is dropped.
     broken: AtomicBool,
     pub figures: Figures,
+    pub tally: Tally,
     /// Why the store cannot be used, while it cannot.
     trouble: Mutex<Option<String>>,
 }
@@ -87,12 +89,14 @@ impl Shared {
             idle: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             figures: Figures::default(),
+            tally: Tally::default(),
             trouble: Mutex::default(),
         }
     }
 
     /// Where the journal and the projections are as it starts.
     pub fn begin(&self, committed: u64, written: u64) {
+        self.tally.begin(committed);
         self.committed.store(committed, Ordering::Release);
         self.written.store(written, Ordering::Release);
     }

@@ -10,6 +10,7 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Journal, Record, StoreError};
 
 use super::turn::{Before, Turn};
+use crate::tally::Refused;
 use crate::work::Saying;
 
 /// An entity that a turn touched, as it is at its end, with the definition it lives by.
@@ -30,6 +31,8 @@ pub(crate) struct Committed {
     pub commands: usize,
     pub law: Option<Arc<Law>>,
     pub project: Option<Project>,
+    /// What was refused beside it.
+    pub refused: Vec<Refused>,
 }
 
 /// How much a commit wrote.
@@ -73,7 +76,7 @@ impl Committer {
 
     /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
     pub fn commit(&mut self, turn: Turn) -> (Result<Committed, StoreError>, Vec<Saying>) {
-        let Turn { entries, befores, touched, project, sayings, definitions, commands, law } = turn;
+        let Turn { entries, befores, touched, project, sayings, definitions, commands, law, refused } = turn;
         let done = self.append(&entries, &befores, definitions);
         let upto = self.chain.seq;
         let committed = done.map(|written| Committed {
@@ -85,6 +88,7 @@ impl Committer {
             commands,
             law,
             project,
+            refused,
         });
         (committed, sayings)
     }

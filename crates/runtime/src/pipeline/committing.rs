@@ -84,10 +84,13 @@ fn turn_down(sayings: Vec<Saying>, why: &str) {
 }
 
 /// It is on disk: show it, answer, feed; what is returned is written behind.
-fn tell(shared: &Shared, committed: Committed, sayings: Vec<Saying>) -> Option<Arc<Committed>> {
+fn tell(shared: &Shared, mut committed: Committed, sayings: Vec<Saying>) -> Option<Arc<Committed>> {
     if let Some(law) = &committed.law {
         shared.set_law(law.clone());
     }
+    let refused = std::mem::take(&mut committed.refused);
+    Figures::add(&shared.figures.refused, refused.len());
+    shared.tally.add(committed.entries.iter().flat_map(|it| it.iter()), refused);
     let committed = Arc::new(committed);
     shared.keep(&committed);
     shared.show(committed.touched.iter().map(|it| &it.entity), committed.upto);

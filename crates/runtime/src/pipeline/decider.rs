@@ -19,7 +19,7 @@ use super::sweep::Sweep;
 use super::tail::Tail;
 use super::timers::Timers;
 use super::turn::{Before, Turn};
-use crate::answer::{Accepted, Answer, Failure, Outcome};
+use crate::answer::{Accepted, Answer, Batch, Failure, Outcome, Verdict};
 use crate::clock::Clock;
 use crate::planted::{Bug, is_planted};
 use crate::work::{Ticket, Work};
@@ -252,10 +252,20 @@ impl Decider {
         match work {
             Work::Command(command, reply) => {
                 let outcome = self.answer(&command);
+                if let Ok(Answer::Refused(refusal)) = &outcome {
+                    self.refused(&command, refusal.code);
+                }
                 self.turn.sayings.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
             Work::Atomic(commands, ticket) => {
                 let outcome = self.all_or_none(&commands);
+                if let Ok(Batch::Refused(verdicts)) = &outcome {
+                    for (command, verdict) in commands.iter().zip(verdicts) {
+                        if let Verdict::Refused(refusal) = verdict {
+                            self.refused(command, refusal.code);
+                        }
+                    }
+                }
                 self.say(ticket, outcome);
             }
             Work::Look(mut question, done) => {
@@ -284,6 +294,12 @@ impl Decider {
                 self.say(ticket, outcome);
             }
         }
+    }
+
+    /// Notes what somebody was refused.
+    fn refused(&mut self, command: &Command, code: &'static str) {
+        let known = command.lifecycle().filter(|it| self.law.newest(it).is_some());
+        self.turn.refused.push((known.cloned(), code));
     }
 
     pub(super) fn say<T: Send + 'static>(&mut self, ticket: Ticket<T>, outcome: Result<T, Failure>) {

@@ -9,6 +9,7 @@ use trackside_store::Definition;
 use trackside_store::project::Was;
 
 use super::committer::{Committed, Touched, Written};
+use crate::tally::Refused;
 use crate::work::Saying;
 
 /// Everything that was decided in one go; one commit.
@@ -25,6 +26,8 @@ pub(crate) struct Turn {
     pub definitions: Vec<Definition>,
     pub law: Option<Arc<Law>>,
     pub commands: usize,
+    /// What was refused.
+    pub refused: Vec<Refused>,
 }
 
 impl std::fmt::Debug for Turn {
@@ -41,9 +44,10 @@ impl Turn {
     /// As if it had just been committed.
     pub(crate) fn published(self) -> (Committed, Vec<Saying>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self { entries, befores, touched, project, sayings, commands, law, definitions: _ } = self;
+        let Self { entries, befores, touched, project, sayings, commands, law, refused, definitions: _ } =
+            self;
         let written = Written::default();
-        (Committed { entries, touched, befores, upto, written, commands, law, project }, sayings)
+        (Committed { entries, touched, befores, upto, written, commands, law, project, refused }, sayings)
     }
 
     /// Leaves out the entries up to one that everybody knows.

@@ -9,6 +9,7 @@ use trackside_store::store::Stays;
 
 use super::unwritten::Unwritten;
 use super::{ReadError, Reads};
+use crate::tally::Throughput;
 
 /// Figures of a lifecycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub struct Stats {
     pub states: BTreeMap<Name, u64>,
     /// How long states were stayed in, by those who left them.
     pub stays: BTreeMap<Name, Stays>,
+    /// How many transitions there were, of those that came since it was started.
+    pub throughput: Throughput,
+    /// How many requests were refused since it was started, by the code of the refusal.
+    pub refusals: BTreeMap<&'static str, u64>,
 }
 
 /// Lengths of stays in milliseconds, percentiles within a few per cent.
@@ -72,7 +77,14 @@ impl Reads {
         for (_, state, ms) in late.build().stays {
             stays.entry(state).or_default().add(ms);
         }
-        Ok(Stats { lifecycle: lifecycle.clone(), states, stays })
+        let throughput = self.shared.tally.throughput(lifecycle, self.now());
+        let refusals = self.shared.tally.refusals(Some(lifecycle));
+        Ok(Stats { lifecycle: lifecycle.clone(), states, stays, throughput, refusals })
+    }
+
+    /// Refusals since it was started of what named no lifecycle that there is, by code.
+    pub fn stray_refusals(&self) -> BTreeMap<&'static str, u64> {
+        self.shared.tally.refusals(None)
     }
 }
 

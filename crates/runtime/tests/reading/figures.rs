@@ -8,7 +8,7 @@ use serde_json::json;
 use trackside_engine::{View, apply};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Options, Reads, Runtime};
+use trackside_runtime::{Clock, Figures, Options, Reads, Runtime, Throughput};
 use trackside_store::memory::Memory;
 use trackside_store::project::{ProjectionBuilder, Was};
 use trackside_store::store::Stays;
@@ -78,6 +78,88 @@ fn figures_equal_a_recount_whatever_is_written() {
         assert_eq!(reads.stats(&Name::new("mission.tusk")).unwrap_err().code(), "unknown-lifecycle");
         runtime.stop();
     }
+}
+
+/// Transitions of a lifecycle after the entry `began`: in the last 60 seconds, in the last 60 minutes, in all.
+fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
+    let mut counted = Throughput::default();
+    let (mut after, now) = (began, reads.now().0);
+    loop {
+        let records = reads.journal(after, 200).unwrap();
+        let Some(last) = records.last() else { return counted };
+        after = last.seq;
+        for entry in records.iter().map(|it| it.entry().unwrap()) {
+            if entry.entity.lifecycle == *lifecycle && entry.event.kind() == "STATE_TRANSITION" {
+                counted.since_start += 1;
+                counted.last_minute += u64::from(now / 1_000 - entry.at.0 / 1_000 < 60);
+                counted.last_hour += u64::from(now / 60_000 - entry.at.0 / 60_000 < 60);
+            }
+        }
+    }
+}
+
+#[test]
+fn throughput_is_what_a_recount_of_the_journal_gives() {
+    let store = Arc::new(Memory::new());
+    let mut clock = manual();
+    let lifecycle = Name::new("mission.task");
+    let mut some = Throughput::default();
+    // The second run does not count what the first one did.
+    for run in 0..2 {
+        let runtime = started(store.clone(), clock.clone());
+        let (reads, began) = (runtime.reads().unwrap(), runtime.seq());
+        if run == 0 {
+            team(&runtime);
+        }
+        for n in 0..40 {
+            let text = format!("mission.task/T-{run}-{n}");
+            assigned(&runtime, &format!("T-{run}-{n}"));
+            accepted(&runtime, fire(ada(), &text, "start", plan()));
+            if n % 3 == 0 {
+                let why = json!({ "blockReason": "No disk" });
+                accepted(&runtime, fire(ada(), &text, "block", why).because("No disk"));
+            }
+            // Seconds at first, then minutes, so that both windows are left.
+            let step = if n < 25 { 4_700 } else { 400_000 };
+            let to = reads.now().plus(Span(step));
+            let counted = reads.stats(&lifecycle).unwrap().throughput;
+            assert_eq!(counted, moved(&reads, &lifecycle, began), "{run} {n}");
+            runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
+            some = reads.stats(&lifecycle).unwrap().throughput;
+            assert_eq!(some, moved(&reads, &lifecycle, began), "{run} {n}, later");
+        }
+        assert!(some.last_minute < some.last_hour && some.last_hour < some.since_start, "{some:?}");
+        clock = Options { clock: Clock::manual(reads.now()), ..manual() };
+        runtime.stop();
+    }
+}
+
+#[test]
+fn refusals_are_counted_by_lifecycle_and_code() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    let reads = runtime.reads().unwrap();
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    let gateway = runtime.gateway().unwrap();
+    let bare = |id: &str| fire(ada(), &format!("mission.task/{id}"), "start", json!({}));
+    for _ in 0..3 {
+        refused(&runtime, bare("T-1"));
+    }
+    refused(&runtime, bare("T-9"));
+    for n in 0..50 {
+        // Anybody can make names up: they are all counted together.
+        refused(&runtime, fire(ada(), &format!("made.up{n}/X-1"), "start", json!({})));
+    }
+    let both = vec![fire(ada(), "mission.task/T-1", "start", plan()), bare("T-1")];
+    gateway.submit_atomic(both).unwrap().wait().unwrap();
+    // Only what somebody asked for.
+    gateway.dry_run(bare("T-1")).unwrap().wait().unwrap();
+    let counted = reads.stats(&Name::new("mission.task")).unwrap().refusals;
+    let expected = [("no-such-edge", 1), ("requirement-missing", 3), ("unknown-entity", 1)];
+    assert_eq!(counted, BTreeMap::from(expected));
+    assert_eq!(reads.stray_refusals(), BTreeMap::from([("unknown-lifecycle", 50)]));
+    assert_eq!(reads.stats(&Name::new("coding.task")).unwrap().refusals, BTreeMap::new());
+    assert_eq!(Figures::get(&runtime.figures().refused), 55);
 }
 
 fn written(runtime: &Runtime) {

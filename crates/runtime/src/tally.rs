@@ -1,0 +1,136 @@
+//! What has been done and refused since it was started, counted in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use trackside_engine::event::{Entry, Event};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+/// How many transitions there were lately.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throughput {
+    /// In this second and the 59 before it.
+    pub last_minute: u64,
+    /// In this minute and the 59 before it.
+    pub last_hour: u64,
+    /// Since it was started.
+    pub since_start: u64,
+}
+
+/// A refusal, by the lifecycle that was asked for, if there is such a one, and its code. So there are never more than
+/// lifecycles times codes.
+pub(crate) type Refused = (Option<Name>, &'static str);
+
+/// Counted where commits are told of, once each: nobody else waits for it.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    /// The last entry that was there before it was started.
+    began: u64,
+    moved: BTreeMap<Name, Rate>,
+    refused: BTreeMap<Refused, u64>,
+}
+
+impl Tally {
+    /// Entries up to this one are of earlier runs.
+    pub fn begin(&self, began: u64) {
+        self.with(|it| it.began = began);
+    }
+
+    /// Counts what is on disk and told of, and what was refused beside it.
+    pub fn add<'a>(&self, entries: impl Iterator<Item = &'a Entry>, refused: Vec<Refused>) {
+        self.with(|counted| {
+            let began = counted.began;
+            for entry in entries.filter(|it| it.seq > began && is_transition(it)) {
+                // Found by reference first: a name is only copied for the first of its lifecycle.
+                match counted.moved.get_mut(&entry.entity.lifecycle) {
+                    Some(rate) => rate.add(entry.at),
+                    None => counted.moved.entry(entry.entity.lifecycle.clone()).or_default().add(entry.at),
+                }
+            }
+            for one in refused {
+                *counted.refused.entry(one).or_default() += 1;
+            }
+        });
+    }
+
+    pub fn throughput(&self, lifecycle: &Name, now: Timestamp) -> Throughput {
+        self.with(|it| it.moved.get(lifecycle).map(|it| it.at(now)).unwrap_or_default())
+    }
+
+    /// How many refusals there were of which code, of one lifecycle; or of what named none that there is.
+    pub fn refusals(&self, lifecycle: Option<&Name>) -> BTreeMap<&'static str, u64> {
+        self.with(|counted| {
+            let those = counted.refused.iter().filter(|((of, _), _)| of.as_ref() == lifecycle);
+            those.map(|((_, code), count)| (*code, *count)).collect()
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Counted) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn is_transition(entry: &Entry) -> bool {
+    matches!(entry.event, Event::Transitioned { .. })
+}
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+
+/// Transitions of a lifecycle, in all and by when.
+#[derive(Debug, Default)]
+struct Rate {
+    all: u64,
+    seconds: Ring,
+    minutes: Ring,
+}
+
+impl Rate {
+    fn add(&mut self, at: Timestamp) {
+        self.all += 1;
+        self.seconds.add(at.0.div_euclid(SECOND));
+        self.minutes.add(at.0.div_euclid(MINUTE));
+    }
+
+    fn at(&self, now: Timestamp) -> Throughput {
+        Throughput {
+            last_minute: self.seconds.last(now.0.div_euclid(SECOND)),
+            last_hour: self.minutes.last(now.0.div_euclid(MINUTE)),
+            since_start: self.all,
+        }
+    }
+}
+
+/// Places that are used again and again.
+const PLACES: usize = 60;
+
+/// How many there were in each of the last steps of time.
+#[derive(Debug)]
+struct Ring([(i64, u64); PLACES]);
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self([(i64::MIN, 0); PLACES])
+    }
+}
+
+impl Ring {
+    fn add(&mut self, step: i64) {
+        let place = usize::try_from(step.rem_euclid(PLACES as i64)).unwrap_or(0);
+        let Some((of, count)) = self.0.get_mut(place) else { return };
+        if *of != step {
+            (*of, *count) = (step, 0);
+        }
+        *count += 1;
+    }
+
+    /// How many in this step and those before it that it has places for.
+    fn last(&self, step: i64) -> u64 {
+        let from = step.saturating_sub(PLACES as i64);
+        self.0.iter().filter(|(of, _)| *of > from && *of <= step).map(|(_, count)| count).sum()
+    }
+}
