@@ -1,6 +1,6 @@
 //! The folder of a project, as commands find it while no server runs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
@@ -63,11 +63,6 @@ impl From<packs::NoPack> for Stopped {
     fn from(packs::NoPack(why): packs::NoPack) -> Self {
         Self::usage(why)
     }
-}
-
-/// Where archived journal lies.
-pub(crate) fn archive_of(data: &Path) -> PathBuf {
-    data.join("archive")
 }
 
 /// Takes a folder that is there, as its only owner. `doing` is what another process is told.

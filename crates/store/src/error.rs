@@ -24,6 +24,13 @@ pub enum StoreError {
     /// An entry that cannot be read.
     #[error("journal entry {seq} cannot be read: {what}")]
     Unreadable { seq: u64, what: String },
+    /// A part of the archive that is not there.
+    #[error(
+        "the entries {first} to {last} were archived, and no file in {folder} holds them. \
+         It should be {file}: put it back, from where it was moved to or from a backup, and try again",
+        folder = .folder.display(), file = .folder.join(format!("journal-{first:012}-….jsonl")).display()
+    )]
+    NotArchived { folder: PathBuf, first: u64, last: u64 },
     #[error("{doing}: {why}")]
     Io { doing: String, why: String },
     /// Somebody else writes where only one may.

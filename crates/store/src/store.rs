@@ -12,6 +12,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
+use crate::archive::Archive;
 use crate::{Chain, Projection, Record, StoreError};
 
 /// The place where a project is kept. Whoever has it is its only owner.
@@ -24,6 +25,11 @@ pub trait Store: Send + Sync {
 
     /// Somebody who reads; each has a connection of its own, so give every thread one and keep it.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
+
+    /// Where old journal was moved to; without files where nothing was.
+    fn archive(&self) -> Result<Archive, StoreError> {
+        Ok(Archive::default())
+    }
 }
 
 /// Everything that one commit writes.

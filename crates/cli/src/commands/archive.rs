@@ -6,12 +6,12 @@ use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_runtime::Clock;
 use trackside_store::Store;
-use trackside_store::archive::{About, move_out};
+use trackside_store::archive::{About, folder_of, move_out};
 use trackside_store::record::hex;
 
 use crate::args::ArchiveArgs;
 use crate::exit;
-use crate::folder::{self, Stopped, archive_of, counted};
+use crate::folder::{self, Stopped, counted};
 use crate::print;
 
 pub(crate) fn run(args: &ArchiveArgs) -> u8 {
@@ -39,7 +39,7 @@ fn archive(args: &ArchiveArgs) -> Result<Vec<About>, Stopped> {
     let (mut reader, mut journal) = (store.reader()?, store.journal()?);
     let mut moved = Vec::new();
     // One that was broken off is finished first.
-    while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &archive_of(&args.data.data), before)?
+    while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&args.data.data), before)?
     {
         moved.push(about);
     }

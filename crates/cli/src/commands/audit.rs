@@ -43,7 +43,7 @@ struct Why {
 
 fn verify(args: &AuditVerifyArgs) -> Result<Verified, Stopped> {
     let mut reader = folder::look(&args.data)?;
-    let archive = Archive::open(&folder::archive_of(&args.data.data))?;
+    let archive = Archive::of(&args.data.data)?;
     let known = args.known.iter().map(|it| noted(it)).collect::<Result<Vec<Chain>, _>>()?;
     let bar = Progress::new("audit");
     let audit = archive.verify(reader.as_mut(), &known, &mut |done, all| {

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use serde_json::json;
-use trackside_store::archive::Archive;
+use trackside_store::archive::{Archive, folder_of};
 use trackside_store::record::hex;
 use trackside_store::{Chain, Sqlite, SqliteOptions, StoreError};
 
 use crate::args::{BackupArgs, RestoreArgs};
 use crate::exit;
-use crate::folder::{self, Stopped, archive_of};
+use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
 
 pub(crate) fn run(args: &BackupArgs) -> u8 {
@@ -48,7 +48,7 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
     let data = &args.data.data;
     bar.show(0.0, "checking the backup, then copying it");
     // Before anything is written: what is in the archive must be whole, too.
-    let from = Archive::open(&archive_of(&args.from))?.files().len();
+    let from = Archive::of(&args.from)?.files().len();
     if from > 0 {
         whole(&args.from, from, bar)?;
     }
@@ -60,8 +60,8 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
 
 /// Copies archive files, each under another name until it is there as a whole.
 fn copy_archive(from: &Path, to: &Path) -> Result<usize, Stopped> {
-    let archive = Archive::open(&archive_of(from))?;
-    let to = archive_of(to);
+    let archive = Archive::of(from)?;
+    let to = folder_of(to);
     for file in archive.files() {
         let Some(name) = file.path.file_name() else { continue };
         let (part, whole) = (to.join(name).with_extension("partial"), to.join(name));
@@ -79,7 +79,7 @@ fn whole(folder: &Path, files: usize, bar: &Progress) -> Result<(), Stopped> {
     if files == 0 {
         return Ok(());
     }
-    let archive = Archive::open(&archive_of(folder))?;
+    let archive = Archive::of(folder)?;
     let mut reader = Sqlite::open_to_read(folder, SqliteOptions::default())?;
     let audit = archive.verify(reader.as_mut(), &[], &mut |done, all| {
         bar.show(folder::share(done, all), &format!("checking {done} of {all} entries"));

@@ -10,7 +10,7 @@ use trackside_store::{Chain, Definition, Head, Sqlite, Store};
 
 use crate::args::DoctorArgs;
 use crate::exit;
-use crate::folder::{self, Stopped, archive_of, counted};
+use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Colour, painted_data};
 
 pub(crate) fn run(args: &DoctorArgs) -> u8 {
@@ -34,16 +34,15 @@ pub(crate) fn run(args: &DoctorArgs) -> u8 {
 /// Throws the projections away and makes them anew from the journal.
 fn rebuild(args: &DoctorArgs) -> Result<(), Stopped> {
     let store = Arc::new(folder::open(&args.data, "doctor --rebuild")?);
-    let base = store.reader()?.base()?.seq;
-    if base > 0 {
-        let why = format!(
-            "the entries up to {base} are archived, and projections cannot be made without them. Restore a backup instead: trackside restore FROM --data DIR"
-        );
-        return Err(Stopped { why, code: exit::REFUSED });
-    }
+    let base = store.reader()?.base()?;
+    // First: what cannot be made anew is not thrown away.
+    store.archive()?.must_hold(base)?;
     store.projector()?.clear()?;
     folder::start_standing(&store, &[])?.stop();
-    print::message("state.db was made anew from the journal");
+    print::message(match base.seq {
+        0 => "state.db was made anew from the journal",
+        _ => "state.db was made anew from the archive and the journal",
+    });
     Ok(())
 }
 
@@ -63,7 +62,7 @@ fn look(args: &DoctorArgs) -> Result<Found, Stopped> {
     let data = &args.data.data;
     // First a reader: it says best what is wrong with a folder that is none.
     let mut reader = folder::look(&args.data)?;
-    let archive = Archive::open(&archive_of(data))?;
+    let archive = Archive::of(data)?;
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
     Ok(Found {
         owner: Sqlite::owner(data)?,
@@ -106,13 +105,14 @@ impl Found {
         if !journal.problems.is_empty() {
             next.push("journal.db is damaged: keep a copy of the folder, then restore a backup. See docs/operating/recovery.md".to_owned());
         } else if !state.problems.is_empty() {
-            next.push(match self.base.seq {
-                0 => "state.db is damaged and can be made anew: trackside doctor --rebuild".to_owned(),
-                _ => "state.db is damaged, and archived entries are needed to make it anew: restore a backup. See docs/operating/recovery.md".to_owned(),
-            });
+            next.push("state.db is damaged and can be made anew: trackside doctor --rebuild".to_owned());
         }
         if let Some(upto) = self.missing() {
-            next.push(format!("entries up to {upto} were archived and their files are not all here: put them back into archive/"));
+            let missing = format!(
+                "entries up to {upto} were archived and their files are not all here: put them back into archive/"
+            );
+            // What is made anew needs them.
+            next.insert(0, missing);
         }
         if self.lag() > 0 && self.owner.is_none() {
             let entries = counted(self.lag(), "entry", "entries");

@@ -10,10 +10,10 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_runtime::{Answer, Redaction};
 use trackside_store::Store;
-use trackside_store::archive::Archive;
+use trackside_store::archive::{Archive, folder_of};
 
 use crate::args::RedactArgs;
-use crate::folder::{self, Stopped, archive_of, counted};
+use crate::folder::{self, Stopped, counted};
 use crate::{exit, print, values};
 
 pub(crate) fn run(args: &RedactArgs) -> u8 {
@@ -53,7 +53,7 @@ fn redact(args: &RedactArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
     let becomes = values::fields(&args.set)?;
     let store = Arc::new(folder::open(&args.data, "redact")?);
     let runtime = folder::start(&store, &[])?;
-    let archive = Archive::open(&archive_of(&args.data.data))?;
+    let archive = Archive::of(&args.data.data)?;
     let last = runtime.entity(&entity)?.map_or(0, |it| it.seq);
     let mut records = archive.trail(store.reader()?.as_mut(), last, usize::MAX)?;
     records.reverse();
@@ -61,7 +61,7 @@ fn redact(args: &RedactArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
     if missing > 0 {
         let why = format!(
             "entry {missing} of {entity} was archived and its file is not in {}: put it back first",
-            archive_of(&args.data.data).display()
+            folder_of(&args.data.data).display()
         );
         return Err(Stopped { why, code: exit::REFUSED });
     }

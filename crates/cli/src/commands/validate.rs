@@ -14,7 +14,7 @@ use trackside_store::{Reader, Store, StoreError};
 
 use crate::args::ValidateArgs;
 use crate::exit;
-use crate::folder::{self, Stopped, archive_of, counted};
+use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Colour, Progress, painted_data};
 
 /// Notices read at a time.
@@ -63,7 +63,7 @@ fn validate(args: &ValidateArgs) -> Result<Found, Stopped> {
     bar.done();
     let sweep = sweep?;
     runtime.wait_until_written()?;
-    let archive = Archive::open(&archive_of(&args.data.data))?;
+    let archive = Archive::of(&args.data.data)?;
     let open = still_open(store.reader()?.as_mut(), &archive)?;
     runtime.stop();
     Ok(Found { sweep, records, open })

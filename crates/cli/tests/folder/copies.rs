@@ -63,7 +63,6 @@ fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
     assert_eq!(ground.number("journal.db", "SELECT count(*) FROM journal"), 1);
     ground.ask(&["audit", "verify"]).says(0, &["intact  8 entries, 1 file of the archive among them"]);
     ground.ask(&["doctor"]).says(0, &["of which 7 are archived"]);
-    ground.ask(&["doctor", "--rebuild"]).says(1, &["are archived", "Restore a backup"]);
 
     let (copy, back) = (ground.path("copy"), ground.path("back"));
     ground.ask(&["backup", &copy]).says(0, &[]);
@@ -76,6 +75,69 @@ fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
     let again = ground.path("again");
     trackside(&["restore", &copy, "--data", &again]).says(1, &["entry 1 was changed"]);
     assert!(!ground.root.join("again").exists(), "nothing was made");
+}
+
+#[test]
+fn projections_are_made_anew_from_archive_and_journal() {
+    let ground = Ground::filled("archive-rebuild", "Lights go on");
+    // Two files, and a journal that goes on after them.
+    ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
+    ground.ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "why not"]).says(0, &[]);
+    ground.ask(&["archive", "--older-than", "0s"]).says(0, &["(8 to "]);
+    let rows = ground.rows("state.db");
+    assert!(rows.iter().any(|it| it.starts_with("entity ") && it.contains("hall")), "{rows:#?}");
+    ground
+        .ask(&["doctor", "--rebuild"])
+        .says(0, &["made anew from the archive and the journal", ", 0 behind"]);
+    assert_eq!(ground.rows("state.db"), rows);
+
+    // Gone: it is made anew by whatever needs it.
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        std::fs::remove_file(ground.data().join(file)).ok();
+    }
+    ground.ask(&["doctor"]).says(3, &["made anew by: trackside doctor --rebuild"]);
+    ground.ask(&["validate"]).says(0, &["3 entities looked at"]);
+    assert_eq!(ground.rows("state.db"), rows);
+
+    // Damaged: put aside, and made anew.
+    std::fs::write(ground.data().join("state.db"), "no database".repeat(1_000)).unwrap();
+    ground.ask(&["validate"]).says(0, &["3 entities looked at"]);
+    assert_eq!(ground.rows("state.db"), rows);
+    assert!(ground.data().join("state.db.damaged-1").is_file());
+    ground.ask(&["audit", "verify"]).says(0, &["intact", "2 files of the archive"]);
+}
+
+#[test]
+fn what_cannot_be_made_anew_is_not_thrown_away() {
+    let ground = Ground::filled("archive-rebuild-refused", "Lights go on");
+    ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
+    let file = ground.data().join("archive/journal-000000000001-000000000007.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let rows = ground.rows("state.db");
+
+    std::fs::write(&file, text.replace("hank", "henk")).unwrap();
+    ground.ask(&["doctor", "--rebuild"]).says(3, &["000000000007.jsonl is damaged", "entry 1 was changed"]);
+    let cut: Vec<&str> = text.lines().take(5).collect();
+    std::fs::write(&file, cut.join("\n") + "\n").unwrap();
+    ground.ask(&["doctor", "--rebuild"]).says(3, &["it ends at entry 4, not at 7"]);
+
+    std::fs::remove_file(&file).unwrap();
+    let words = [
+        "the entries 1 to 7 were archived, and no file in",
+        "archive/journal-000000000001-",
+        "put it back, from where it was moved to or from a backup",
+    ];
+    ground.ask(&["doctor", "--rebuild"]).says(3, &words);
+    assert_eq!(ground.rows("state.db"), rows, "nothing was thrown away");
+
+    // Where there is nothing left but the journal, it says so as often as it is asked.
+    std::fs::rename(ground.data().join("state.db"), ground.data().join("kept")).unwrap();
+    for _ in 0..2 {
+        ground.ask(&["validate"]).says(3, &words);
+    }
+    std::fs::write(&file, text).unwrap();
+    ground.ask(&["validate"]).says(0, &["3 entities looked at"]);
+    assert_eq!(ground.rows("state.db"), rows);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rusqlite::Connection;
+use rusqlite::types::Value;
 use serde_json::Value as Json;
 
 pub(crate) const LIGHT: &str = "\
@@ -136,6 +137,30 @@ impl Ground {
     /// Asks a file, as somebody with `sqlite3` would.
     pub fn number(&self, file: &str, sql: &str) -> i64 {
         Connection::open(self.data().join(file)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Every row of a file, but for those that say where it was made.
+    pub fn rows(&self, file: &str) -> Vec<String> {
+        let connection = Connection::open(self.data().join(file)).unwrap();
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'meta' ORDER BY name";
+        let mut statement = connection.prepare(tables).unwrap();
+        let names: Vec<String> =
+            statement.query_map([], |it| it.get(0)).unwrap().map(Result::unwrap).collect();
+        let mut rows = Vec::new();
+        for name in names {
+            let mut statement = connection.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
+            let columns = statement.column_count();
+            let mut found = statement.query([]).unwrap();
+            let mut here = Vec::new();
+            while let Some(row) = found.next().unwrap() {
+                let values: Vec<String> =
+                    (0..columns).map(|it| format!("{:?}", row.get::<_, Value>(it).unwrap())).collect();
+                here.push(format!("{name} {}", values.join(" ")));
+            }
+            here.sort();
+            rows.extend(here);
+        }
+        rows
     }
 
     /// Has the folder, as another process would, until it is dropped.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use trackside_engine::event::Entry;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::{Reader, StoreError};
+use trackside_store::archive::Past;
+use trackside_store::{Chain, Reader, Record, Store, StoreError};
 
 use super::committer::Committer;
 use super::decider::{Decider, Limits};
@@ -32,13 +33,14 @@ pub(crate) fn catch_up(
     told: &mut dyn FnMut(u64, u64),
 ) -> Result<(), StoreError> {
     let (store, law) = (shared.store(), shared.law());
+    let mut source = Source::of(store)?;
     let head = store.reader()?.head()?.chain.seq;
     while head.saturating_sub(flusher.written()) > STRETCH as u64 {
         told(flusher.written(), head);
         let upto = flusher.written() + STRETCH as u64;
         let clock = Clock::manual(Timestamp(0));
         let reader = store.reader()?;
-        let (decider, turn) = replay(law.clone(), reader, clock, limits, upto)?;
+        let (decider, turn) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
         let project = decider.view.project.clone();
         let (committed, _) = turn.published();
         flusher.take(&committed);
@@ -52,13 +54,14 @@ pub(crate) fn catch_up(
 pub(crate) fn recover(
     law: Arc<Law>,
     mut reader: Box<dyn Reader>,
+    source: &mut Source,
     clock: Clock,
     limits: Limits,
     published: u64,
 ) -> Result<(Decider, Turn), StoreError> {
     loop {
         let position = reader.position()?;
-        let (mut decider, mut turn) = replay(law.clone(), reader, clock.clone(), limits, u64::MAX)?;
+        let (mut decider, mut turn) = replay(law.clone(), reader, source, clock.clone(), limits, u64::MAX)?;
         // The flusher may have written meanwhile: what was read must be of one moment, or entries count twice.
         if decider.reader.position()? == position {
             turn.forget_until(published);
@@ -72,6 +75,7 @@ pub(crate) fn recover(
 fn replay(
     law: Arc<Law>,
     mut reader: Box<dyn Reader>,
+    source: &mut Source,
     clock: Clock,
     limits: Limits,
     upto: u64,
@@ -85,11 +89,11 @@ fn replay(
     let mut decider = Decider::new(law, view, reader, clock, limits, last);
     let mut after = position;
     while after < upto {
-        let mut entries = entries_after(decider.reader.as_mut(), after)?;
-        entries.retain(|it| it.seq <= upto);
-        let Some(end) = entries.last().map(|it| it.seq) else {
+        let entries = source.entries(decider.reader.as_mut(), after, upto)?;
+        let end = after + entries.len() as u64;
+        if end == after || entries.last().is_none_or(|it| it.seq != end) {
             return Err(StoreError::Chain { seq: after + 1, what: "is missing".to_owned() });
-        };
+        }
         for entry in entries {
             if is_planted(Bug::TailForgotten) && entry.seq == head.chain.seq {
                 decider.view.seq = entry.seq;
@@ -103,6 +107,30 @@ fn replay(
     Ok((decider, turn))
 }
 
-fn entries_after(reader: &mut dyn Reader, after: u64) -> Result<Vec<Entry>, StoreError> {
-    reader.records(after, CHUNK)?.iter().map(trackside_store::Record::entry).collect()
+/// Where entries are read from that projections do not know: the archive, then the journal.
+pub(crate) struct Source {
+    store: Arc<dyn Store>,
+    /// Up to which everything was archived.
+    base: Chain,
+    /// A place in the archive, kept so that what is before it is read once.
+    past: Option<Past>,
+}
+
+impl Source {
+    pub fn of(store: &Arc<dyn Store>) -> Result<Self, StoreError> {
+        Ok(Self { store: store.clone(), base: store.reader()?.base()?, past: None })
+    }
+
+    /// Some of those after an entry, in order, and none beyond `upto`.
+    fn entries(&mut self, reader: &mut dyn Reader, after: u64, upto: u64) -> Result<Vec<Entry>, StoreError> {
+        let most = usize::try_from(upto - after).unwrap_or(CHUNK).min(CHUNK);
+        if after >= self.base.seq {
+            return reader.records(after, most)?.iter().map(Record::entry).collect();
+        }
+        let past = match self.past.take().filter(|it| it.at() == after) {
+            Some(past) => past,
+            None => self.store.archive()?.past(after, self.base)?,
+        };
+        self.past.insert(past).take(most).map(|it| it?.entry()).collect()
+    }
 }

@@ -9,7 +9,7 @@ use trackside_store::StoreError;
 use super::committer::Committer;
 use super::decider::Decider;
 use super::flusher::{Dropping, Flusher};
-use super::recovery::{catch_up, recover};
+use super::recovery::{Source, catch_up, recover};
 use super::threads::Wiring;
 use super::turn::Turn;
 use crate::answer::Failure;
@@ -41,7 +41,8 @@ impl Workers {
         let mut reader = shared.store().reader()?;
         let head = reader.head()?;
         let (clock, written) = (wiring.clock.clone(), flusher.written());
-        let (mut decider, unpublished) = recover(shared.law(), reader, clock, wiring.limits, written)?;
+        let (mut decider, unpublished) =
+            recover(shared.law(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, written)?;
         decider.resumed(wiring.clock.now());
         decider.sweep_every(wiring.sweep);
         shared.begin(head.chain.seq, written);
@@ -71,7 +72,8 @@ pub(crate) fn reload(
     let installed = failed.law().packs().all(is_kept);
     let law = if installed { failed.law().clone() } else { shared.law() };
     let (clock, known) = (wiring.clock.clone(), shared.committed());
-    let (mut decider, mut turn) = recover(law.clone(), reader, clock, wiring.limits, known)?;
+    let (mut decider, mut turn) =
+        recover(law.clone(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, known)?;
     turn.law = Some(law);
     decider.sweep_every(wiring.sweep);
     decider.succeed(failed);

@@ -5,6 +5,7 @@
 
 mod file;
 mod moving;
+mod past;
 mod shelf;
 #[cfg(test)]
 mod tests;
@@ -12,5 +13,6 @@ mod write;
 
 pub use file::{About, Lines};
 pub use moving::{movable, move_out};
+pub use past::{Past, folder_of};
 pub use shelf::Archive;
 pub use write::write;

@@ -18,7 +18,7 @@ use crate::{Chain, Record, StoreError};
 /// The files of one folder, in the order of entries.
 #[derive(Debug, Default)]
 pub struct Archive {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     files: Vec<About>,
 }
 

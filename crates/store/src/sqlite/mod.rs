@@ -32,6 +32,7 @@ pub use options::{Durability, SqliteOptions};
 use project::Writer;
 use read::Looker;
 
+use crate::archive::{Archive, folder_of};
 use crate::{Chain, Journal, Projector, Reader, Store, StoreError};
 
 /// Records at the end of the journal that are checked when it is opened.
@@ -51,6 +52,8 @@ pub struct Sqlite {
 struct Shared {
     journal: PathBuf,
     state: PathBuf,
+    /// Where old journal goes; none on a disk that is made up.
+    archive: Option<PathBuf>,
     options: SqliteOptions,
     logs: Arc<Logs>,
     appending: AtomicBool,
@@ -72,6 +75,7 @@ impl Sqlite {
         let mut shared = Shared {
             journal: dir.join("journal.db"),
             state: dir.join("state.db"),
+            archive: options.vfs.is_none().then(|| folder_of(dir)),
             logs: Arc::new(Logs::default()),
             appending: AtomicBool::new(false),
             projecting: AtomicBool::new(false),
@@ -116,6 +120,13 @@ impl Store for Sqlite {
         let Shared { journal, state, options, .. } = &*self.shared;
         Ok(Box::new(Looker::open(journal.clone(), state.clone(), options, self.shared.clone())?))
     }
+
+    fn archive(&self) -> Result<Archive, StoreError> {
+        match &self.shared.archive {
+            Some(folder) => Archive::open(folder),
+            None => Ok(Archive::default()),
+        }
+    }
 }
 
 impl Shared {
@@ -134,11 +145,12 @@ impl Shared {
         schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
         let log = Log { connection: &journal, path: &self.journal };
         check_end(&log).map_err(|error| named(&self.journal, error))?;
-        match project::prepare(&self.state, &self.options, &log) {
+        let archive = self.archive.as_deref();
+        match project::prepare(&self.state, &self.options, &log, archive) {
             Err(StoreError::Damaged { path, .. }) if path == self.state && self.options.vfs.is_none() => {
-                project::may_begin_anew(&self.state, &log, "makes no sense")?;
+                project::may_begin_anew(&self.state, &log, archive, "makes no sense")?;
                 let aside = aside::set_aside(&self.state)?;
-                project::prepare(&self.state, &self.options, &log)?;
+                project::prepare(&self.state, &self.options, &log, archive)?;
                 Ok(Some(aside))
             }
             prepared => prepared.map(|()| None),

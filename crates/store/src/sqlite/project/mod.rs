@@ -24,6 +24,7 @@ use super::log::Log;
 use super::names::Names;
 use super::options::SqliteOptions;
 use super::schema;
+use crate::archive::Archive;
 use crate::record::Hash;
 use crate::{Projection, Projector, StoreError};
 
@@ -218,12 +219,13 @@ pub(in crate::sqlite) fn prepare(
     path: &Path,
     options: &SqliteOptions,
     log: &Log<'_>,
+    archive: Option<&Path>,
 ) -> Result<(), StoreError> {
     let mut state = make(path, options, Use::Project)?;
     let found = schema::version(&state, path)?;
     let known = schema::newest(schema::STATE);
     if found != 0 && found != known {
-        may_begin_anew(path, log, "has the tables of another release")?;
+        may_begin_anew(path, log, archive, "has the tables of another release")?;
         drop_all(&state, path)?;
     }
     schema::migrate(&mut state, path, schema::STATE)?;
@@ -231,8 +233,12 @@ pub(in crate::sqlite) fn prepare(
         if log.end()?.seq == 0 {
             return Err(StoreError::Damaged { path: log.path.to_path_buf(), what: gone(&state, path)? });
         }
-        may_begin_anew(path, log, "belongs to another journal")?;
+        may_begin_anew(path, log, archive, "belongs to another journal")?;
         clear(&mut state, path)?;
+    }
+    let position = position(&state).map_err(failed(path, "read the position"))?;
+    if position < log.base()?.seq {
+        may_begin_anew(path, log, archive, "was not there, or was not finished")?;
     }
     Ok(())
 }
@@ -262,15 +268,25 @@ pub(in crate::sqlite) fn belongs(state: &Connection, path: &Path, log: &Log<'_>)
     }
 }
 
-/// Projections are made anew from the journal, which must then be here from its beginning.
-pub(in crate::sqlite) fn may_begin_anew(path: &Path, log: &Log<'_>, what: &str) -> Result<(), StoreError> {
-    match log.base()?.seq {
-        0 => Ok(()),
-        base => Err(StoreError::Damaged {
-            path: path.to_path_buf(),
-            what: format!("it {what}, and the entries up to {base} that it would be made from are archived"),
-        }),
-    }
+/// Projections are made anew from archive and journal, which must then be here from the beginning.
+pub(in crate::sqlite) fn may_begin_anew(
+    path: &Path,
+    log: &Log<'_>,
+    archive: Option<&Path>,
+    what: &str,
+) -> Result<(), StoreError> {
+    let base = log.base()?;
+    let held = match archive {
+        _ if base.seq == 0 => Ok(()),
+        Some(folder) => Archive::open(folder).and_then(|it| it.must_hold(base)),
+        None => {
+            Err(StoreError::NotArchived { folder: Path::new("archive").to_owned(), first: 1, last: base.seq })
+        }
+    };
+    held.map_err(|why| StoreError::Damaged {
+        path: path.to_path_buf(),
+        what: format!("it {what}, and cannot be made anew yet: {why}"),
+    })
 }
 
 /// Every table and view of a file.

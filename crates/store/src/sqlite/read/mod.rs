@@ -75,7 +75,10 @@ impl Looker {
     ) -> Result<Self, StoreError> {
         let open = |path: &Path, steps: &[&str]| -> Result<Connection, StoreError> {
             if options.vfs.is_none() && !path.is_file() {
-                let why = "there is no such file. Name the folder of a project with --data";
+                let why = match path == state_path && journal_path.is_file() {
+                    true => "there is no such file. It is made anew by: trackside doctor --rebuild",
+                    false => "there is no such file. Name the folder of a project with --data",
+                };
                 return Err(StoreError::io(format!("read {}", path.display()), why));
             }
             let usual = connect(path, options, Use::Read).and_then(|it| {
