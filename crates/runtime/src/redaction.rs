@@ -31,7 +31,6 @@ impl Runtime {
     }
 
     /// The same for whoever knows all records of the entity, the oldest first: part of them may be archived.
-    /// What is in the archive is theirs to drop, once this is accepted.
     pub fn redact_knowing(
         &self,
         actor: Actor,

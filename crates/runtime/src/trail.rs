@@ -24,9 +24,22 @@ pub(crate) fn after(reader: &mut dyn Reader, from: u64, after: u64) -> Result<Ve
     Ok(all)
 }
 
-/// The numbers of those before `seq` that still have a payload.
-pub(crate) fn before(reader: &mut dyn Reader, seq: u64) -> Result<Vec<u64>, StoreError> {
-    let Some(record) = reader.record(seq)? else { return Ok(Vec::new()) };
+/// What came before an entry of an entity.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    /// Those of the journal that still have a payload.
+    pub seqs: Vec<u64>,
+    /// There are more of them in the archive.
+    pub archived: bool,
+}
+
+/// The entries of an entity before `seq`.
+pub(crate) fn before(reader: &mut dyn Reader, seq: u64) -> Result<Earlier, StoreError> {
+    let Some(record) = reader.record(seq)? else {
+        return Ok(Earlier { archived: true, ..Earlier::default() });
+    };
     let earlier = upto(reader, record.prev)?;
-    Ok(earlier.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect())
+    let archived = earlier.first().map_or(record.prev, |it| it.prev) != 0;
+    let seqs = earlier.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect();
+    Ok(Earlier { seqs, archived })
 }

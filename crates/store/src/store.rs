@@ -12,7 +12,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Unwanted};
 use crate::{Chain, Projection, Record, StoreError};
 
 /// The place where a project is kept. Whoever has it is its only owner.
@@ -29,6 +29,12 @@ pub trait Store: Send + Sync {
     /// Where old journal was moved to; without files where nothing was.
     fn archive(&self) -> Result<Archive, StoreError> {
         Ok(Archive::default())
+    }
+
+    /// Drops payloads from what was archived, so that their bytes are gone; how many there were. What may be in a file
+    /// that is not there now is dropped when it is.
+    fn drop_archived(&self, _: &Unwanted) -> Result<u64, StoreError> {
+        Ok(0)
     }
 }
 

@@ -71,6 +71,8 @@ fn copy_archive(from: &Path, to: &Path) -> Result<usize, Stopped> {
             .and_then(|()| fs::rename(&part, &whole))
             .map_err(|it| StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it))?;
     }
+    // What waits for files that are not here waits in the copy, too.
+    Archive::open(&to)?.note(archive.noted()?)?;
     Ok(archive.files().len())
 }
 

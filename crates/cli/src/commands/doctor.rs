@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use trackside_store::archive::Archive;
+use trackside_store::archive::{Archive, Unwanted};
 use trackside_store::record::hex;
 use trackside_store::sqlite::FileHealth;
 use trackside_store::{Chain, Definition, Head, Sqlite, Store};
@@ -52,6 +52,8 @@ struct Found {
     files: [FileHealth; 2],
     archive: Archive,
     archive_bytes: u64,
+    /// What waits for archive files that are not there.
+    unwanted: Unwanted,
     head: Head,
     base: Chain,
     position: u64,
@@ -68,6 +70,7 @@ fn look(args: &DoctorArgs) -> Result<Found, Stopped> {
         owner: Sqlite::owner(data)?,
         files: Sqlite::health(data)?,
         archive_bytes: sizes.map(|it| it.len()).sum(),
+        unwanted: archive.noted()?,
         archive,
         // The position first: the journal is never behind it.
         position: reader.position()?,
@@ -79,7 +82,9 @@ fn look(args: &DoctorArgs) -> Result<Found, Stopped> {
 
 impl Found {
     fn is_well(&self) -> bool {
-        self.files.iter().all(|it| it.problems.is_empty()) && self.missing().is_none()
+        self.files.iter().all(|it| it.problems.is_empty())
+            && self.missing().is_none()
+            && self.unwanted.is_empty()
     }
 
     fn lag(&self) -> u64 {
@@ -113,6 +118,9 @@ impl Found {
             );
             // What is made anew needs them.
             next.insert(0, missing);
+        }
+        if !self.unwanted.is_empty() {
+            next.push("what was erased or redacted may still be in archive files that are not here: put them back, and it is dropped when the project is started".to_owned());
         }
         if self.lag() > 0 && self.owner.is_none() {
             let entries = counted(self.lag(), "entry", "entries");

@@ -85,7 +85,6 @@ fn redact(args: &RedactArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
         dropped.entries.clone_from(entries);
         dropped.fields.clone_from(&changes.fields);
     }
-    archive.drop_payloads(&dropped.entries)?;
     runtime.wait_until_written()?;
     runtime.stop();
     Ok(Ok(dropped))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::project::ProjectionBuilder;
@@ -16,8 +17,8 @@ const EXPIRE: usize = 2_000;
 /// Payloads that are to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dropping {
-    /// Those of the entity's entries before this one, which erased it.
-    AllBefore(u64),
+    /// Those of an entity's entries before the one that erased it.
+    AllBefore(EntityKey, u64),
     These(Vec<u64>),
 }
 
@@ -78,7 +79,9 @@ impl Flusher {
             self.next.add(entry, before.was.as_ref());
             self.at = self.at.max(entry.at);
             match &entry.event {
-                Event::Erased { .. } => self.to_drop.push(Dropping::AllBefore(entry.seq)),
+                Event::Erased { .. } => {
+                    self.to_drop.push(Dropping::AllBefore(entry.entity.clone(), entry.seq))
+                }
                 Event::Redacted { entries, .. } => self.to_drop.push(Dropping::These(entries.clone())),
                 _ => {}
             }
@@ -135,13 +138,13 @@ impl Flusher {
     }
 
     /// Payloads that must be gone before the entry that says so counts as written.
-    pub fn to_drop(&self) -> Option<&Dropping> {
-        self.to_drop.last()
+    pub fn to_drop(&self) -> &[Dropping] {
+        &self.to_drop
     }
 
     /// They are.
     pub fn dropped(&mut self) {
-        self.to_drop.pop();
+        self.to_drop.clear();
         self.to_scrub = true;
     }
 }

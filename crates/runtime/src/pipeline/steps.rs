@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use trackside_lifecycle::model::Pack;
 use trackside_store::StoreError;
+use trackside_store::archive::Unwanted;
 
 use super::committer::Committer;
 use super::decider::Decider;
@@ -86,13 +87,9 @@ pub(crate) fn write_behind(
     flusher: &mut Flusher,
     drop_payloads: &mut dyn FnMut(Vec<u64>) -> Result<u64, StoreError>,
 ) -> Result<(), StoreError> {
-    while let Some(dropping) = flusher.to_drop() {
-        let seqs = match dropping {
-            Dropping::AllBefore(erased) => shared.read(|it| crate::trail::before(it, *erased))?,
-            Dropping::These(seqs) => seqs.clone(),
-        };
+    if !flusher.to_drop().is_empty() {
         if !is_planted(Bug::ErasedKept) {
-            drop_payloads(seqs)?;
+            drop_everywhere(shared, flusher.to_drop(), drop_payloads)?;
         }
         flusher.dropped();
     }
@@ -102,6 +99,31 @@ pub(crate) fn write_behind(
         shared.set_trouble(None);
     }
     Figures::add(&shared.figures.flushes, 1);
+    Ok(())
+}
+
+/// Drops payloads from the journal and from what was archived of it.
+fn drop_everywhere(
+    shared: &Shared,
+    dropping: &[Dropping],
+    drop_payloads: &mut dyn FnMut(Vec<u64>) -> Result<u64, StoreError>,
+) -> Result<(), StoreError> {
+    let mut unwanted = Unwanted::default();
+    for one in dropping {
+        match one {
+            Dropping::AllBefore(entity, erased) => {
+                let before = shared.read(|it| crate::trail::before(it, *erased))?;
+                unwanted.seqs.extend(before.seqs);
+                if before.archived {
+                    unwanted.entities.insert(entity.clone(), *erased);
+                }
+            }
+            Dropping::These(seqs) => unwanted.seqs.extend(seqs),
+        }
+    }
+    // Where archiving was broken off, an entry is in both.
+    drop_payloads(unwanted.seqs.iter().copied().collect())?;
+    shared.store().drop_archived(&unwanted)?;
     Ok(())
 }
 

@@ -9,10 +9,12 @@ mod past;
 mod shelf;
 #[cfg(test)]
 mod tests;
+mod unwanted;
 mod write;
 
 pub use file::{About, Lines};
 pub use moving::{movable, move_out};
 pub use past::{Past, folder_of};
 pub use shelf::Archive;
+pub use unwanted::Unwanted;
 pub use write::write;

@@ -85,12 +85,12 @@ pub(super) fn whole(path: &Path) -> Result<(), StoreError> {
 
 /// A new name is there for good once its folder is written.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let synced = File::open(folder).and_then(|it| it.sync_all());
     synced.map_err(|it| failed(folder, "writing the folder", &it))
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_folder(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }

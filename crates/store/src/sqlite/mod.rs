@@ -32,7 +32,7 @@ pub use options::{Durability, SqliteOptions};
 use project::Writer;
 use read::Looker;
 
-use crate::archive::{Archive, folder_of};
+use crate::archive::{Archive, Unwanted, folder_of};
 use crate::{Chain, Journal, Projector, Reader, Store, StoreError};
 
 /// Records at the end of the journal that are checked when it is opened.
@@ -92,7 +92,19 @@ impl Sqlite {
             keeper = Some(Keeper::start(journal, state, &files, logs.clone(), options)?);
             shared.files = Some(files);
         }
-        Ok(Self { _keeper: keeper, shared: Arc::new(shared), aside })
+        let opened = Self { _keeper: keeper, shared: Arc::new(shared), aside };
+        // What cannot be dropped now stays noted.
+        let _ = opened.drop_noted();
+        Ok(opened)
+    }
+
+    /// Drops what should have been dropped from archive files that were not here.
+    fn drop_noted(&self) -> Result<u64, StoreError> {
+        let archive = self.archive()?;
+        if archive.noted()?.is_empty() {
+            return Ok(0);
+        }
+        archive.drop_noted(self.reader()?.base()?.seq)
     }
 
     /// Where a `state.db` lies now that was damaged when the folder was opened. All that it held is made anew from the
@@ -125,6 +137,13 @@ impl Store for Sqlite {
         match &self.shared.archive {
             Some(folder) => Archive::open(folder),
             None => Ok(Archive::default()),
+        }
+    }
+
+    fn drop_archived(&self, unwanted: &Unwanted) -> Result<u64, StoreError> {
+        match &self.shared.archive {
+            Some(folder) => Archive::open(folder)?.drop_unwanted(unwanted, self.reader()?.base()?.seq),
+            None => Ok(0),
         }
     }
 }
