@@ -4,6 +4,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
+/// A whole number, also where it is written as `3.0`, within what every language can hold.
+fn whole<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let wrong = |it: &dyn std::fmt::Display| {
+        serde::de::Error::custom(format!("{it} is not a whole number from 0 to {}", i64::MAX))
+    };
+    match Json::deserialize(from)? {
+        Json::Null => Ok(None),
+        Json::Number(it) => {
+            let float = it.as_f64().filter(|it| it.fract() == 0.0 && (0.0..9.0e15).contains(it));
+            let found = it.as_i64().or(float.map(|it| it as i64)).and_then(|it| u64::try_from(it).ok());
+            found.map(Some).ok_or_else(|| wrong(&it))
+        }
+        other => Err(wrong(&other)),
+    }
+}
+
 /// A new entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +48,7 @@ pub struct Transition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The number of the lease under which the caller works.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub fence: Option<u64>,
 }
 
@@ -61,7 +77,7 @@ pub struct Heartbeat {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
     /// The number of the lease, as it was granted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub fence: Option<u64>,
 }
 
@@ -104,7 +120,7 @@ pub struct BatchCommand {
     pub fields: Map<String, Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     pub fence: Option<u64>,
 }
 
@@ -114,8 +130,10 @@ pub struct BatchCommand {
 pub struct Advance {
     /// `90s`, `15m`, `24h`, `7d`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9]{1,6}[smhd]$")]
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
     pub to: Option<String>,
 }
 

@@ -1,12 +1,13 @@
 //! What a caller is told, after the commit.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::oneshot;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
+use trackside_store::record::Hash;
 
 /// What became of a command. Whoever reads this can rely on it: it is on disk.
 #[derive(Clone, Debug)]
@@ -31,6 +32,25 @@ pub struct Accepted {
     pub ignored: Vec<Name>,
     /// The entity of that entry, as it was right after.
     pub entity: Option<Arc<Entity>>,
+    /// The hashes under which the commit sealed it and what it was committed with.
+    pub seals: Arc<Seals>,
+}
+
+/// Hashes of the entries of a commit; known once it is on disk.
+#[derive(Debug, Default)]
+pub struct Seals(OnceLock<(u64, Vec<Hash>)>);
+
+impl Seals {
+    /// Hashes of entries in order, the first of which has this number.
+    pub(crate) fn set(&self, first: u64, hashes: Vec<Hash>) {
+        self.0.set((first, hashes)).ok();
+    }
+
+    /// The hash of an entry.
+    pub fn of(&self, seq: u64) -> Option<&Hash> {
+        let (first, hashes) = self.0.get()?;
+        hashes.get(usize::try_from(seq.checked_sub(*first)?).ok()?)
+    }
 }
 
 impl Accepted {

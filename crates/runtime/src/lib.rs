@@ -21,7 +21,7 @@ mod tally;
 mod trail;
 mod work;
 
-pub use answer::{Accepted, Answer, Batch, Failure, Pending, Verdict};
+pub use answer::{Accepted, Answer, Batch, Failure, Pending, Seals, Verdict};
 pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
 pub use feed::Follower;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use tokio::sync::watch;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_runtime::{Gateway, Reads, Runtime};
 
@@ -45,6 +46,8 @@ pub(crate) struct Inner {
     pub options: ServerOptions,
     /// Streams of events that are open.
     pub streams: Arc<AtomicUsize>,
+    /// Whether it is being stopped: streams end then.
+    pub stopping: watch::Sender<bool>,
 }
 
 impl std::ops::Deref for App {
@@ -59,8 +62,8 @@ impl App {
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, trackside_runtime::Failure> {
         let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
         let access = Access::new(runtime.clone());
-        let streams = Arc::default();
-        Ok(Self(Arc::new(Inner { runtime, reads, gateway, access, options, streams })))
+        let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
+        Ok(Self(Arc::new(Inner { runtime, reads, gateway, access, options, streams, stopping })))
     }
 
     /// A question that reads the store, beside those that wait for nothing.

@@ -66,7 +66,8 @@ pub(crate) struct Which {
     /// `user`: what people follow; `all`: every entry of the journal.
     audience: Option<String>,
     /// Entries after this one; `Last-Event-ID` goes before it. Without either: from now on.
-    after: Option<u64>,
+    #[param(minimum = 0)]
+    after: Option<i64>,
     /// Renewals of leases too; `audience=all` has them anyway.
     #[serde(default)]
     all: bool,
@@ -99,7 +100,7 @@ pub(crate) async fn events(
         })?),
         None => None,
     };
-    let after = last.or(which.after).unwrap_or_else(|| app.reads.seq());
+    let after = last.or(crate::rest::number("after", which.after)?).unwrap_or_else(|| app.reads.seq());
     let place = Place::take(&app)?;
     let choice = Choice { sight: Sight::of(&app, &caller), which, everything };
     let feed = app.runtime.follow(after);
@@ -182,8 +183,12 @@ impl Stream for Frames {
             }
             if self.next.is_none() {
                 let Some(mut feed) = self.feed.take() else { return Poll::Ready(None) };
+                let mut stopping = self.choice.sight.app.stopping.subscribe();
                 self.next = Some(Box::pin(async move {
-                    let found = feed.next().await;
+                    let found = tokio::select! {
+                        found = feed.next() => found,
+                        _ = stopping.wait_for(|it| *it) => Err(Failure::Stopped),
+                    };
                     (feed, found)
                 }));
             }

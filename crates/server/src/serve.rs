@@ -84,10 +84,11 @@ impl Bound {
         stop: impl Future<Output = ()> + Send + 'static,
         patience: Duration,
     ) -> Result<(), ServeError> {
-        let (told, mut heard) = tokio::sync::watch::channel(false);
+        let told = self.app.clone();
+        let mut heard = self.app.stopping.subscribe();
         let stopping = async move {
             stop.await;
-            told.send(true).ok();
+            told.stopping.send(true).ok();
         };
         let router = router(self.app);
         let served = axum::serve(self.listener, router).with_graceful_shutdown(stopping);

@@ -329,7 +329,13 @@ impl Model {
                 let root = accepted.entries.get(accepted.root);
                 let entity = root.and_then(|it| self.world.view.image(&it.entity));
                 let (entries, root) = (Arc::new(accepted.entries), accepted.root);
-                Some(Answer::Accepted(Accepted { entries, root, ignored: accepted.ignored, entity }))
+                Some(Answer::Accepted(Accepted {
+                    entries,
+                    root,
+                    ignored: accepted.ignored,
+                    entity,
+                    seals: Default::default(),
+                }))
             }
             Decision::Refused(refusal) => {
                 if let Some(kept) = &refusal.kept {

@@ -10,6 +10,7 @@ use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Journal, Record, StoreError};
 
 use super::turn::{Before, Turn};
+use crate::answer::Seals;
 use crate::tally::Refused;
 use crate::work::Saying;
 
@@ -76,8 +77,9 @@ impl Committer {
 
     /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
     pub fn commit(&mut self, turn: Turn) -> (Result<Committed, StoreError>, Vec<Saying>) {
-        let Turn { entries, befores, touched, project, sayings, definitions, commands, law, refused } = turn;
-        let done = self.append(&entries, &befores, definitions);
+        let Turn { entries, befores, touched, project, sayings, definitions, commands, law, refused, seals } =
+            turn;
+        let done = self.append(&entries, &befores, definitions, &seals);
         let upto = self.chain.seq;
         let committed = done.map(|written| Committed {
             entries,
@@ -98,6 +100,7 @@ impl Committer {
         entries: &[Arc<Vec<Entry>>],
         befores: &[Before],
         definitions: Vec<trackside_store::Definition>,
+        seals: &Seals,
     ) -> Result<Written, StoreError> {
         let mut chain = self.chain;
         let all = entries.iter().flat_map(|it| it.iter());
@@ -109,7 +112,10 @@ impl Committer {
             return Ok(Written::default());
         }
         let written = Written::of(&records);
+        let first = self.chain.seq.saturating_add(1);
+        let hashes = records.iter().map(|it| it.hash).collect();
         self.journal.append(&Batch { records, definitions })?;
+        seals.set(first, hashes);
         self.chain = chain;
         Ok(written)
     }

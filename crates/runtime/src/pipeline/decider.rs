@@ -328,7 +328,7 @@ impl Decider {
         let trackside_engine::Accepted { entries, root, ignored } = decided;
         let entries = self.record(entries);
         let entity = entries.get(root).and_then(|it| self.view.image(&it.entity));
-        Answer::Accepted(Accepted { entries, root, ignored, entity })
+        Answer::Accepted(Accepted { entries, root, ignored, entity, seals: self.turn.seals.clone() })
     }
 
     fn ask_until_answered(&mut self, question: &mut crate::work::Question) -> Result<(), Failure> {

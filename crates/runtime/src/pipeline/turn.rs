@@ -9,6 +9,7 @@ use trackside_store::Definition;
 use trackside_store::project::Was;
 
 use super::committer::{Committed, Touched, Written};
+use crate::answer::Seals;
 use crate::tally::Refused;
 use crate::work::Saying;
 
@@ -26,6 +27,8 @@ pub(crate) struct Turn {
     pub definitions: Vec<Definition>,
     pub law: Option<Arc<Law>>,
     pub commands: usize,
+    /// For whoever was answered: the hashes it is committed under.
+    pub seals: Arc<Seals>,
     /// What was refused.
     pub refused: Vec<Refused>,
 }
@@ -44,8 +47,18 @@ impl Turn {
     /// As if it had just been committed.
     pub(crate) fn published(self) -> (Committed, Vec<Saying>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self { entries, befores, touched, project, sayings, commands, law, refused, definitions: _ } =
-            self;
+        let Self {
+            entries,
+            befores,
+            touched,
+            project,
+            sayings,
+            commands,
+            law,
+            refused,
+            definitions: _,
+            seals: _,
+        } = self;
         let written = Written::default();
         (Committed { entries, touched, befores, upto, written, commands, law, project, refused }, sayings)
     }

@@ -1,13 +1,13 @@
 //! What happened to an entity, and how long it was where.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
+use trackside_store::record::{Hash, hex};
 use trackside_store::{Record, StoreError};
 
 use super::{ReadError, Reads, page};
@@ -107,20 +107,25 @@ fn is_renewal(record: &Record) -> Result<bool, StoreError> {
 
 /// The outward form of a record: its entry, its hash, and whether something was dropped from it.
 pub fn entry_json(record: &Record) -> Result<Json, StoreError> {
-    let entry = record.entry()?;
+    let mut json = sealed_json(&record.entry()?, Some(&record.hash));
+    if let Json::Object(map) = &mut json
+        && record.is_redacted()
+    {
+        map.insert("redacted".to_owned(), json!(true));
+    }
+    Ok(json)
+}
+
+/// The same of an entry that was just committed.
+pub fn sealed_json(entry: &Entry, hash: Option<&Hash>) -> Json {
     let mut json = entry.to_json();
     if let Json::Object(map) = &mut json {
-        let mut hash = String::with_capacity(64);
-        for byte in record.hash {
-            write!(hash, "{byte:02x}").ok();
+        if let Some(hash) = hash {
+            map.insert("hash".to_owned(), json!(hex(hash)));
         }
-        map.insert("hash".to_owned(), json!(hash));
         if let Some(key) = &entry.key {
             map.insert("requestId".to_owned(), json!(key.key));
         }
-        if record.is_redacted() {
-            map.insert("redacted".to_owned(), json!(true));
-        }
     }
-    Ok(json)
+    json
 }

@@ -38,7 +38,7 @@ use crate::shared::Shared;
 pub use error::ReadError;
 pub use explain::{Explanation, Trial};
 use glance::Glance;
-pub use history::{History, TimeIn, entry_json};
+pub use history::{History, TimeIn, entry_json, sealed_json};
 pub use list::{ListQuery, Listed};
 pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};

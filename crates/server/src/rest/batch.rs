@@ -9,12 +9,12 @@ use trackside_engine::command::{Ask, Command, Fire};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Batch, BatchCommand, Problem};
-use trackside_runtime::Answer;
+use trackside_runtime::{Batch as Outcome, Verdict};
 
 use super::body::fields;
-use super::carry::{accepted_told, command};
+use super::carry::{answer_told, command};
 use super::transitions::what;
-use super::{Body, Wanted, carry_out};
+use super::{Body, Wanted};
 use crate::app::App;
 use crate::auth::{Caller, Secret};
 use crate::problem::Refused;
@@ -22,7 +22,7 @@ use crate::problem::Refused;
 /// Carries out many commands; each has its own outcome unless `atomic`.
 #[utoipa::path(
     post, path = "/v1/batch", tag = "entities", operation_id = "batch",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
+    params(super::Keyed),
     request_body = Batch,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -47,16 +47,10 @@ pub(crate) async fn batch(
         let (app, caller) = (app.clone(), caller.clone());
         tasks.push(match command {
             Ok(command) => {
-                let pending = app.gateway.submit(command.clone());
+                let pending = app.gateway.submit(command);
                 Ok(tokio::spawn(async move {
-                    match pending?.await? {
-                        Answer::Accepted(accepted) => {
-                            app.access.heard(&accepted.entries);
-                            accepted_told(&app, &caller, accepted).await
-                        }
-                        Answer::Refused(refusal) => Err((&*refusal).into()),
-                        Answer::Replayed { .. } => carry_out(&app, &caller, command).await,
-                    }
+                    let answer = pending?.await?;
+                    answer_told(&app, &caller, answer).await
                 }))
             }
             Err(refused) => Err(refused),
@@ -77,27 +71,19 @@ pub(crate) async fn batch(
 }
 
 async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Result<Response, Refused> {
-    let answers = app.gateway.submit_atomic(commands)?.await?;
-    let mut results = Vec::new();
-    let mut refused = false;
-    for answer in answers {
-        results.push(match answer {
-            Answer::Accepted(accepted) => {
-                app.access.heard(&accepted.entries);
-                told(&accepted_told(app, caller, accepted).await?.moved)
+    let results: Vec<Value> = match app.gateway.submit_atomic(commands)?.await? {
+        Outcome::Done(answers) => {
+            let mut results = Vec::new();
+            for answer in answers {
+                results.push(match answer_told(app, caller, answer).await {
+                    Ok(done) => told(&done.moved),
+                    Err(refused) => problem(&refused),
+                });
             }
-            Answer::Refused(refusal) => {
-                refused = true;
-                problem(&(&*refusal).into())
-            }
-            Answer::Replayed { first, .. } => {
-                json!({ "status": 200, "success": true, "replayed": true, "seq": first })
-            }
-        });
-    }
-    if !refused {
-        return Ok(Json(json!({ "results": results })).into_response());
-    }
+            return Ok(Json(json!({ "results": results })).into_response());
+        }
+        Outcome::Refused(verdicts) => verdicts.iter().map(verdict).collect(),
+    };
     let detail = "One of the commands was refused, so none was carried out";
     let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY.as_u16(), "batch-refused", detail);
     let mut body = serde_json::to_value(problem).unwrap_or_default();
@@ -115,6 +101,14 @@ fn told(moved: &trackside_protocol::Moved) -> Value {
         map.insert("status".to_owned(), json!(if created { 201 } else { 200 }));
     }
     json
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    match verdict {
+        Verdict::Refused(refusal) => problem(&(&**refusal).into()),
+        Verdict::Passed => json!({ "status": 424, "success": false, "code": "not-done",
+            "detail": "It would have been accepted; nothing was changed because another was refused" }),
+    }
 }
 
 fn problem(refused: &Refused) -> Value {

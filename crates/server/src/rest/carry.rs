@@ -9,7 +9,7 @@ use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
-use trackside_runtime::read::entry_json;
+use trackside_runtime::read::{entry_json, sealed_json};
 use trackside_runtime::{Accepted, Answer, ReadError, Reads};
 
 use super::Wanted;
@@ -54,8 +54,17 @@ pub(crate) fn command(caller: &Caller, wanted: &Wanted, ask: Ask, reason: Option
 
 /// Hands a command in and waits until it is on disk.
 pub(crate) async fn carry_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
-    match submit(app, command).await? {
-        Answer::Accepted(accepted) => accepted_told(app, caller, accepted).await,
+    let answer = submit(app, command).await?;
+    answer_told(app, caller, answer).await
+}
+
+/// An answer of the engine, as it goes out.
+pub(crate) async fn answer_told(app: &App, caller: &Caller, answer: Answer) -> Result<Done, Refused> {
+    match answer {
+        Answer::Accepted(accepted) => {
+            app.access.heard(&accepted.entries);
+            accepted_told(app, caller, accepted).await
+        }
         Answer::Refused(refusal) => Err((&*refusal).into()),
         Answer::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
     }
@@ -100,7 +109,7 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
     }
 }
 
-pub(crate) async fn accepted_told(app: &App, caller: &Caller, accepted: Accepted) -> Result<Done, Refused> {
+async fn accepted_told(app: &App, caller: &Caller, accepted: Accepted) -> Result<Done, Refused> {
     let actor = caller.actor().clone();
     app.read(move |reads| {
         let Some(entry) = accepted.entry() else { return Err(ReadError::UnknownEntry(0)) };
@@ -112,7 +121,7 @@ pub(crate) async fn accepted_told(app: &App, caller: &Caller, accepted: Accepted
         let moved = Moved {
             success: true,
             entity,
-            transition: told(reads, entry)?,
+            transition: sealed_json(entry, accepted.seals.of(entry.seq)),
             replayed: false,
             ignored: accepted.ignored.iter().map(Name::to_string).collect(),
             dry_run: false,

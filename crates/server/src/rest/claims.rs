@@ -12,8 +12,8 @@ use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem};
 use trackside_runtime::{Answer, ReadError};
 
 use super::body::fields;
-use super::carry::{accepted_told, command, submit};
-use super::{Body, Wanted, carry_out};
+use super::carry::{answer_told, command, submit};
+use super::{Body, Wanted};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -21,8 +21,8 @@ use crate::problem::Refused;
 /// Claims the next claimable one for the caller.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/claim", tag = "entities", operation_id = "claim",
-    params(("lifecycle" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
-    request_body = Claim,
+    params(("lifecycle" = String, Path), super::Keyed),
+    request_body = Option<Claim>,
     responses((status = 200, body = Moved), (status = 204, description = "There is none."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn claim(
@@ -43,17 +43,11 @@ pub(crate) async fn claim(
     let event = body.event.as_deref().map(Name::new);
     let ask = Ask::Claim(Claiming { lifecycle, event, only, fields: fields(&body.fields) });
     let command = command(&caller, &wanted, ask, body.reason.as_deref());
-    match submit(&app, command.clone()).await? {
-        Answer::Accepted(accepted) => {
-            Ok(accepted_told(&app, &caller, accepted).await?.into_response_with(StatusCode::OK))
-        }
+    match submit(&app, command).await? {
         Answer::Refused(refusal) if refusal.code == "nothing-claimable" => {
             Ok(StatusCode::NO_CONTENT.into_response())
         }
-        Answer::Refused(refusal) => Err((&*refusal).into()),
-        Answer::Replayed { .. } => {
-            Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
-        }
+        answer => Ok(answer_told(&app, &caller, answer).await?.into_response_with(StatusCode::OK)),
     }
 }
 
@@ -61,7 +55,7 @@ pub(crate) async fn claim(
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/heartbeat", tag = "entities", operation_id = "heartbeat",
     params(("lifecycle" = String, Path), ("id" = String, Path)),
-    request_body = Heartbeat,
+    request_body = Option<Heartbeat>,
     responses((status = 200, body = HeartbeatTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn heartbeat(

@@ -19,7 +19,7 @@ use crate::problem::Refused;
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/correct", tag = "entities", operation_id = "correct",
     params(("lifecycle" = String, Path), ("id" = String, Path)),
-    request_body = Correct,
+    request_body = Option<Correct>,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn correct(

@@ -25,8 +25,8 @@ use crate::problem::Refused;
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}", tag = "entities", operation_id = "createEntity",
     params(("lifecycle" = String, Path, description = "As in `mission.task`."), super::DryRun,
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
-    request_body = Create,
+        super::Keyed),
+    request_body = Option<Create>,
     responses((status = 201, body = Moved), (status = 200, body = Moved, description = "It was there already, and its lifecycle allows that."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
@@ -79,13 +79,14 @@ pub(crate) struct Which {
     /// Only those that are overdue.
     #[serde(default)]
     overdue: bool,
-    /// How many: 50 if nothing is said, 200 at most.
-    #[param(minimum = 1, maximum = 200)]
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
     limit: Option<usize>,
     /// The `nextCursor` of the page before.
     cursor: Option<String>,
     /// At least as new as this entry of the journal.
-    seq: Option<u64>,
+    #[param(minimum = 0)]
+    seq: Option<i64>,
 }
 
 /// Lists entities of a lifecycle.
@@ -100,7 +101,7 @@ pub(crate) async fn list(
     Path(lifecycle): Path<String>,
     Parameters(which): Parameters<Which>,
 ) -> Result<Json<Page<Value>>, Refused> {
-    let limit = super::limit(which.limit)?;
+    let (limit, seq) = (super::limit(which.limit)?, super::number("seq", which.seq)?);
     let actor = caller.actor().clone();
     let page = app.read(move |reads| {
         let lifecycle = Name::new(&lifecycle);
@@ -109,7 +110,7 @@ pub(crate) async fn list(
         query.states = states.filter(|it| !it.is_empty()).map(Name::new).collect();
         query.filter = which.r#where.as_ref().map(|it| reads.condition(&lifecycle, it)).transpose()?;
         (query.overdue, query.limit) = (which.overdue, limit);
-        (query.cursor, query.after_seq) = (which.cursor, which.seq);
+        (query.cursor, query.after_seq) = (which.cursor, seq);
         let listed = reads.list(&query)?;
         Ok(Page { items: reads.present_all(&listed.items, &actor)?, next_cursor: listed.next_cursor })
     });
@@ -122,7 +123,8 @@ pub(crate) async fn list(
 #[serde(deny_unknown_fields)]
 pub(crate) struct When {
     /// As it was right after this entry of the journal.
-    at: Option<u64>,
+    #[param(minimum = 0)]
+    at: Option<i64>,
 }
 
 /// Shows one entity.
@@ -138,10 +140,11 @@ pub(crate) async fn show(
     Parameters(when): Parameters<When>,
 ) -> Result<Response, Refused> {
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let at = super::number("at", when.at)?;
     let found = app.read(move |reads| {
         // Whoever may not see it now may not see it as it was.
         let now = reads.readable(&key, &actor)?;
-        let entity = match when.at {
+        let entity = match at {
             Some(seq) => reads.entity_at(&key, seq)?.entity,
             None => now,
         };

@@ -19,8 +19,8 @@ use crate::problem::Refused;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Which {
-    /// How many: 50 if nothing is said, 200 at most.
-    #[param(minimum = 1, maximum = 200)]
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
     limit: Option<usize>,
     /// The `nextCursor` of the page before.
     cursor: Option<String>,

@@ -236,7 +236,7 @@ pub(crate) async fn revoke(
 
 /// Makes a way in for a person, once.
 #[utoipa::path(
-    post, path = "/v1/sign-in-links", tag = "identity", operation_id = "createSignInLink", request_body = NewLink,
+    post, path = "/v1/sign-in-links", tag = "identity", operation_id = "createSignInLink", request_body = Option<NewLink>,
     responses((status = 201, body = SignInLink), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn link(

@@ -19,9 +19,10 @@ use crate::problem::Refused;
 #[serde(deny_unknown_fields)]
 pub(crate) struct After {
     /// Entries after this one.
-    after: Option<u64>,
-    /// How many: 50 if nothing is said, 200 at most.
-    #[param(minimum = 1, maximum = 200)]
+    #[param(minimum = 0)]
+    after: Option<i64>,
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
     limit: Option<usize>,
     /// The `nextCursor` of the page before; the same as `after`.
     cursor: Option<String>,
@@ -40,7 +41,7 @@ pub(crate) async fn journal(
 ) -> Result<Json<Page<Value>>, Refused> {
     let limit = super::limit(which.limit)?;
     let paging = super::Paging { limit: which.limit, cursor: which.cursor };
-    let after = paging.after()?.max(which.after.unwrap_or(0));
+    let after = paging.after()?.max(super::number("after", which.after)?.unwrap_or(0));
     let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
         let records = reads.journal(after, limit)?;

@@ -39,6 +39,23 @@ pub(crate) struct DryRun {
     pub dry_run: bool,
 }
 
+/// The number of a journal entry, as a parameter.
+pub(crate) fn number(name: &str, asked: Option<i64>) -> Result<Option<u64>, Refused> {
+    let number =
+        |it| u64::try_from(it).map_err(|_| Refused::parameter(name, format!("{name} must not be negative")));
+    asked.map(number).transpose()
+}
+
+/// How a command that counts once says so.
+#[derive(Clone, Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "it describes what `Wanted` reads")]
+pub(crate) struct Keyed {
+    /// The same key counts once. `X-Idempotency-Key` is the same header.
+    #[param(rename = "Idempotency-Key", min_length = 1, max_length = 255, pattern = "^[!-~]+$")]
+    key: Option<String>,
+}
+
 /// How many items a page is to have; 0 says nothing.
 pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
     match asked {
@@ -52,8 +69,8 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
-    /// How many: 50 if nothing is said, 200 at most.
-    #[param(minimum = 1, maximum = 200)]
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
     pub limit: Option<usize>,
     /// The `nextCursor` of the page before.
     pub cursor: Option<String>,

@@ -61,5 +61,12 @@ fn of(reads: &Reads, lifecycle: &Name) -> Result<Value, ReadError> {
             Some((state.to_string(), told))
         })
         .collect();
-    Ok(json!({ "lifecycle": lifecycle, "states": stats.states, "timeInState": stays }))
+    let throughput = json!({
+        "lastMinute": stats.throughput.last_minute, "lastHour": stats.throughput.last_hour,
+        "sinceStart": stats.throughput.since_start,
+    });
+    Ok(json!({
+        "lifecycle": lifecycle, "states": stats.states, "timeInState": stays, "throughput": throughput,
+        "refusals": stats.refusals,
+    }))
 }

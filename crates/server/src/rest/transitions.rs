@@ -20,7 +20,7 @@ use crate::problem::Refused;
     post, path = "/v1/entities/{lifecycle}/{id}/transitions", tag = "entities", operation_id = "fire",
     params(("lifecycle" = String, Path), ("id" = String, Path), DryRun,
         ("If-Match" = Option<String>, Header, description = "Only if the entity is still at this version."),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key counts once.")),
+        super::Keyed),
     request_body = Transition,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
