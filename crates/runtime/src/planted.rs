@@ -20,6 +20,8 @@ pub enum Bug {
     UnwrittenEvicted,
     /// Keys of commands are let go before they are written.
     KeyLetGo,
+    /// Values that no two may share are let go before they are written.
+    ValueForgotten,
     /// Clocks of what is not written yet are not heard.
     TimerUnheard,
     /// Clocks are heard in the order of their entities.

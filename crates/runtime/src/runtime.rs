@@ -36,6 +36,10 @@ pub struct Options {
     pub cached_groups: usize,
     /// Most timers in memory, those due next.
     pub cached_timers: usize,
+    /// Most values that no two may share in memory, those that are not written yet aside.
+    pub cached_values: usize,
+    /// The same for idempotency keys.
+    pub cached_keys: usize,
     /// The longest that projections are behind while commits follow each other; in a pause they are written at once.
     pub behind: Duration,
     /// Entries that are written behind at once, without waiting.
@@ -57,6 +61,8 @@ impl Default for Options {
             cached_entities: 200_000,
             cached_groups: 50_000,
             cached_timers: 100_000,
+            cached_values: 50_000,
+            cached_keys: 50_000,
             behind: Duration::from_millis(400),
             behind_entries: 15_000,
             most_behind: 600_000,
@@ -236,6 +242,8 @@ impl Options {
                 entities: self.cached_entities,
                 groups: self.cached_groups,
                 timers: self.cached_timers,
+                sames: self.cached_values,
+                keys: self.cached_keys,
             },
             batch: self.batch.max(1),
             behind: self.behind,

@@ -62,7 +62,12 @@ pub struct Figures {
     pub payloads: AtomicU64,
     pub largest_commit: AtomicU64,
     pub flushes: AtomicU64,
+    /// Entities in memory.
     pub cached: AtomicU64,
+    /// Values that no two may share in memory.
+    pub cached_values: AtomicU64,
+    /// Idempotency keys in memory.
+    pub cached_keys: AtomicU64,
     pub overloaded: AtomicU64,
     pub failed_commits: AtomicU64,
 }

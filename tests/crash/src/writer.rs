@@ -27,6 +27,8 @@ pub fn options(store: &dyn Store) -> Options {
         cached_entities: 40,
         cached_groups: 10,
         cached_timers: 20,
+        cached_values: 5,
+        cached_keys: 5,
         behind: Duration::from_millis(15),
         behind_entries: 60,
         sweep_every: None,

@@ -18,6 +18,7 @@ const BUGS: &[Bug] = &[
     Bug::RankingAsWritten,
     Bug::UnwrittenEvicted,
     Bug::KeyLetGo,
+    Bug::ValueForgotten,
     Bug::TimerUnheard,
     Bug::TimersUnordered,
     Bug::TimeGoesBack,
@@ -43,6 +44,10 @@ fn found(what: &str, plant: impl Fn(&mut Scene)) -> bool {
     let mut scenes = [("coding", STEPS), ("turns", STEPS), ("research", 4 * STEPS)];
     if ["ErasedKept", "GroupsOlder"].contains(&what) {
         scenes.reverse();
+    }
+    // Only there is something that no two may share.
+    if what == "ValueForgotten" {
+        scenes = [("mission", 2 * STEPS), ("research", 2 * STEPS), ("mission", 8 * STEPS)];
     }
     for (pack, steps) in scenes {
         let mut scene = Scene::of(pack, steps);

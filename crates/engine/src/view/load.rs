@@ -125,9 +125,24 @@ impl View {
         self.keys.remove(&(actor.clone(), key.clone()));
     }
 
-    /// Lets go of a value that no two open entities share; who has it can be loaded again.
-    pub fn forget_same(&mut self, lifecycle: &Name, value: &Name) {
-        self.sames.remove(&(lifecycle.clone(), value.clone()));
+    /// Lets go of values that no two open entities share, where there are more than `most`: who has them can be loaded
+    /// again. What is not written must stay: `stays` says so of a lifecycle and its value.
+    pub fn evict_sames(&mut self, most: usize, stays: impl Fn(&Name, &Name) -> bool) {
+        if self.sames.len() > most {
+            self.sames.retain(|(lifecycle, value), _| stays(lifecycle, value));
+        }
+    }
+
+    /// Lets go of idempotency keys of entries up to `written`, where there are more than `most`: they can be loaded again.
+    pub fn evict_keys(&mut self, most: usize, written: u64) {
+        if self.keys.len() > most {
+            self.keys.retain(|_, (seq, _)| *seq > written);
+        }
+    }
+
+    /// How many values that no two may share are held, and how many keys.
+    pub fn remembered(&self) -> (usize, usize) {
+        (self.sames.len(), self.keys.len())
     }
 
     /// Lets go of entities that nobody used since the last time and that have not moved since the entry `written`,

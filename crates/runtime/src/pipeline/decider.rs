@@ -42,6 +42,10 @@ pub(crate) struct Limits {
     pub groups: usize,
     /// Most timers.
     pub timers: usize,
+    /// Most values that no two may share.
+    pub sames: usize,
+    /// Most idempotency keys.
+    pub keys: usize,
 }
 
 /// A move of the manual clock that is under way.
@@ -133,6 +137,11 @@ impl Decider {
 
     pub fn cached(&self) -> usize {
         self.view.len()
+    }
+
+    /// How many values that no two may share are in memory, and how many keys.
+    pub fn remembered(&self) -> (usize, usize) {
+        self.view.remembered()
     }
 
     /// Whether it is moving the manual clock and must be turned again.
@@ -445,6 +454,12 @@ impl Decider {
             prev: if is_planted(Bug::NoTrail) { 0 } else { before.map_or(0, |it| it.seq) },
             was,
         });
+        if let Some(same) = entry.event.changes().and_then(|it| it.same.as_ref()) {
+            let freed = before.and_then(|it| it.same.as_ref());
+            for value in freed.into_iter().chain(same.value()) {
+                self.tail.same(entry.seq, &entry.entity.lifecycle, value);
+            }
+        }
         let born = before.is_none();
         self.timers.before(before, entry);
         apply(&mut self.view, entry);

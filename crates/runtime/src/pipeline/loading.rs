@@ -133,6 +133,11 @@ impl Decider {
         let clean = if is_planted(Bug::UnwrittenEvicted) { u64::MAX } else { upto };
         self.view.evict(self.limits.entities, clean);
         self.view.evict_members(self.limits.groups);
+        let unwritten = self.tail.sames();
+        let forgotten = is_planted(Bug::ValueForgotten);
+        let stays = |lifecycle: &Name, value: &Name| !forgotten && unwritten.contains(&(lifecycle, value));
+        self.view.evict_sames(self.limits.sames, stays);
+        self.view.evict_keys(self.limits.keys, upto);
     }
 
     /// A new entity has empty groups, unless others referred to it before it was there.

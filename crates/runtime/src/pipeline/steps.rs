@@ -57,6 +57,9 @@ pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iter
     decider.written(shared.written());
     let turn = decider.turn(work, &|| shared.is_idle());
     shared.figures.cached.store(decider.cached() as u64, Ordering::Relaxed);
+    let (values, keys) = decider.remembered();
+    shared.figures.cached_values.store(values as u64, Ordering::Relaxed);
+    shared.figures.cached_keys.store(keys as u64, Ordering::Relaxed);
     turn
 }
 

@@ -1,6 +1,6 @@
 //! Entries that are decided and not yet in the projections.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -8,6 +8,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::{Ranking, RankingKey};
 use trackside_engine::view::{Group, View};
+use trackside_lifecycle::name::Name;
 
 use crate::planted::{Bug, is_planted};
 
@@ -17,6 +18,8 @@ pub(super) struct Tail {
     entries: VecDeque<Arc<Vec<Entry>>>,
     /// How often each group is moved by them.
     groups: HashMap<GroupKey, u32, FixedState>,
+    /// Values that no two may share and that an entry took or gave free, by its number.
+    sames: VecDeque<(u64, Name, Name)>,
 }
 
 impl Tail {
@@ -52,6 +55,19 @@ impl Tail {
             }
             self.entries.pop_front();
         }
+        while self.sames.front().is_some_and(|(seq, ..)| *seq <= upto) {
+            self.sames.pop_front();
+        }
+    }
+
+    /// An entry takes a value that no two may share, or gives it free.
+    pub fn same(&mut self, seq: u64, lifecycle: &Name, value: &Name) {
+        self.sames.push_back((seq, lifecycle.clone(), value.clone()));
+    }
+
+    /// Those of which the projections do not know it yet.
+    pub fn sames(&self) -> HashSet<(&Name, &Name), FixedState> {
+        self.sames.iter().map(|(_, lifecycle, value)| (lifecycle, value)).collect()
     }
 
     pub fn moves(&self, group: &GroupKey) -> bool {

@@ -7,10 +7,10 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::key::GroupKey;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{Migration, Options, PackSource, Runtime};
+use trackside_runtime::{Answer, Figures, Migration, Options, PackSource, Runtime};
 use trackside_store::Memory;
 
-use crate::ground::{accepted, fields, key, manual};
+use crate::ground::{accepted, assigned, fields, key, keyed, manual, started, team};
 
 const PARENT: &str = "\
 lifecycle: kin.parent
@@ -84,4 +84,36 @@ fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start()
     let mut done = 0;
     runtime.apply_migration(&admin, &mapped, &mut |it| done += usize::from(it.outcome.is_ok())).unwrap();
     assert_eq!(done, 3);
+}
+
+#[test]
+fn values_and_keys_leave_memory_and_still_count() {
+    let options = Options { cached_values: 5, cached_keys: 5, sweep_every: None, ..manual() };
+    let runtime = started(Arc::new(Memory::new()), options);
+    team(&runtime);
+    let ask = |task: usize, id: &str| {
+        let fields = fields(json!({ "taskId": format!("T-{task}"), "justification": "It is needed" }));
+        let ask = Ask::Create { entity: key(&format!("mission.approval/{id}")), fields };
+        Command::new(Actor::new("hank", ActorKind::Human), ask)
+    };
+    let first = |task: usize| keyed(ask(task, &format!("A-{task}")), &format!("k-{task}"));
+    for task in 0..30 {
+        assigned(&runtime, &format!("T-{task}"));
+        accepted(&runtime, first(task));
+    }
+    for round in 0..3 {
+        for task in 0..30 {
+            let again = runtime.gateway().unwrap().ask(first(task)).unwrap();
+            assert!(matches!(again, Answer::Replayed { .. }), "{round} {task}: {again:?}");
+            let other = accepted(&runtime, ask(task, &format!("B-{round}-{task}")));
+            assert_eq!(other.entry().unwrap().entity, key(&format!("mission.approval/A-{task}")));
+        }
+        // Something is written, and then something decided: what may go has gone.
+        assigned(&runtime, &format!("U-{round}"));
+        runtime.wait_until_written().unwrap();
+        runtime.gateway().unwrap().look(|_, _, _| ()).unwrap().wait().unwrap();
+        let figures = runtime.figures();
+        let kept = [&figures.cached_values, &figures.cached_keys].map(Figures::get);
+        assert!(kept.iter().all(|it| *it <= 5), "{kept:?}");
+    }
 }

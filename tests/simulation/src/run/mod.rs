@@ -177,6 +177,8 @@ impl<'a> Run<'a> {
             cached_entities: dice.below(8),
             cached_groups: dice.below(5),
             cached_timers: 2 + dice.below(25),
+            cached_values: (seed % 3) as usize,
+            cached_keys: (seed % 4) as usize,
             behind: Duration::ZERO,
             behind_entries: 1,
             most_behind: 40 + dice.below(400) as u64,
