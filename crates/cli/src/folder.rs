@@ -1,5 +1,6 @@
 //! The folder of a project, as commands find it while no server runs.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,6 +85,10 @@ pub(crate) fn look(data: &DataArgs) -> Result<Box<dyn Reader>, Stopped> {
 
 fn must_be_there(folder: &Path) -> Result<(), Stopped> {
     if folder.join("journal.db").is_file() {
+        return Ok(());
+    }
+    // What cannot be seen is told by whoever opens it.
+    if std::fs::metadata(folder.join("journal.db")).is_err_and(|it| it.kind() != ErrorKind::NotFound) {
         return Ok(());
     }
     let shown = folder.display();

@@ -12,6 +12,9 @@ pub enum StoreError {
     Full { path: PathBuf },
     #[error("{path} cannot be written: {why}", path = .path.display())]
     ReadOnly { path: PathBuf, why: String },
+    /// Somebody who may not, or a place where nothing can be.
+    #[error("{path} cannot be opened: {why}", path = .path.display())]
+    Closed { path: PathBuf, why: String },
     /// Bytes that cannot be what was written.
     #[error("{path} is damaged: {what}. See docs/operating/recovery.md", path = .path.display())]
     Damaged { path: PathBuf, what: String },

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::failure::failed;
+use super::failure::{failed, read_only};
 use super::options::{Durability, SqliteOptions};
 use crate::StoreError;
 
@@ -54,6 +54,12 @@ fn open(
         None => Connection::open_with_flags(path, flags),
     }
     .map_err(&failed)?;
+    // SQLite opens what may not be written all the same, and says so when it is too late.
+    if flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE)
+        && connection.is_readonly(rusqlite::MAIN_DB).map_err(&failed)?
+    {
+        return Err(read_only(path));
+    }
     settle(&connection, options, purpose).map_err(&failed)?;
     Ok(connection)
 }

@@ -18,10 +18,7 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
     match error {
         Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DiskFull => StoreError::Full { path: path_buf },
-            ErrorCode::ReadOnly => StoreError::ReadOnly {
-                path: path_buf,
-                why: "the file or its folder is read-only. Make both writable for this user".to_owned(),
-            },
+            ErrorCode::ReadOnly => read_only(path),
             ErrorCode::PermissionDenied => StoreError::ReadOnly {
                 path: path_buf,
                 why: "permission denied. Make the file and its folder writable for this user".to_owned(),
@@ -49,6 +46,13 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
     }
 }
 
+pub(super) fn read_only(path: &Path) -> StoreError {
+    StoreError::ReadOnly {
+        path: path.to_path_buf(),
+        why: "the file or its folder is read-only. Make both writable for this user".to_owned(),
+    }
+}
+
 /// Projections can be made anew, the journal cannot.
 fn what_to_do(path: &Path, what: &str) -> String {
     match path.file_name().and_then(|it| it.to_str()) {
@@ -68,17 +72,30 @@ pub(super) fn journal_damaged(what: &str) -> String {
 fn cannot_open(path: &Path, doing: &str) -> StoreError {
     let why = match std::fs::metadata(path) {
         Ok(it) if it.is_dir() => "it is a folder".to_owned(),
-        Ok(_) => "this user may not open it, or may not write to its folder. Make both readable and writable"
-            .to_owned(),
+        Ok(_) => {
+            "this user may not open it, or may not write to its folder. Make both readable and writable for this user"
+                .to_owned()
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => match path.parent() {
             Some(dir) if dir.is_dir() => {
                 "it is not there and cannot be made. Make its folder writable for this user".to_owned()
             }
             _ => "its folder is not there".to_owned(),
         },
-        Err(error) => error.to_string(),
+        Err(error) => not_seen(&error),
     };
-    StoreError::ReadOnly { path: path.to_path_buf(), why: format!("{why} (to {doing})") }
+    StoreError::Closed { path: path.to_path_buf(), why: format!("{why} (to {doing})") }
+}
+
+/// Why it is not known whether a file is there.
+pub(super) fn not_seen(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => {
+            "this user may not look into its folder. Make the folder and what is in it readable and writable for this user"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// A number as SQLite has it. Sequence numbers stay far below its limit.

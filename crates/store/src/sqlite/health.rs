@@ -42,7 +42,9 @@ fn look(path: PathBuf, steps: &[&str]) -> Result<FileHealth, StoreError> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     let connection = match connect(&path, &SqliteOptions::default(), Use::Read) {
-        Err(StoreError::ReadOnly { .. }) if path.is_file() && !has_log(&path) => connect_to_still(&path)?,
+        Err(StoreError::ReadOnly { .. } | StoreError::Closed { .. }) if path.is_file() && !has_log(&path) => {
+            connect_to_still(&path)?
+        }
         usual => usual?,
     };
     let (schema, known) = (schema::version(&connection, &path)?, schema::newest(steps));

@@ -18,7 +18,7 @@ use trackside_lifecycle::name::Name;
 
 use super::Shared;
 use super::connect::{Use, connect, connect_to_still, has_log};
-use super::failure::failed;
+use super::failure::{failed, not_seen};
 use super::log::Log;
 use super::names::Names;
 use super::options::SqliteOptions;
@@ -74,6 +74,12 @@ impl Looker {
         options: &SqliteOptions,
     ) -> Result<Self, StoreError> {
         let open = |path: &Path, steps: &[&str]| -> Result<Connection, StoreError> {
+            if options.vfs.is_none()
+                && let Err(error) = std::fs::metadata(path)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                return Err(StoreError::Closed { path: path.to_path_buf(), why: not_seen(&error) });
+            }
             if options.vfs.is_none() && !path.is_file() {
                 let why = match path == state_path && journal_path.is_file() {
                     true => "there is no such file. It is made anew by: trackside doctor --rebuild",
@@ -86,7 +92,7 @@ impl Looker {
                 Ok(it)
             });
             match usual {
-                Err(StoreError::ReadOnly { .. }) if !has_log(path) => {
+                Err(StoreError::ReadOnly { .. } | StoreError::Closed { .. }) if !has_log(path) => {
                     let connection = connect_to_still(path)?;
                     schema::known(&connection, path, steps)?;
                     Ok(connection)

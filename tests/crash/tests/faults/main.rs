@@ -9,6 +9,8 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod denied;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
