@@ -11,6 +11,7 @@ use trackside_runtime::{Gateway, Reads, Runtime};
 use crate::auth::Access;
 use crate::limits::Limits;
 use crate::problem::Refused;
+use crate::tls::Tls;
 
 /// The one who acts when the server does.
 pub(crate) const OWN: &str = "trackside";
@@ -25,11 +26,26 @@ pub struct ServerOptions {
     pub limits: Limits,
     /// Whether `/metrics` needs no token.
     pub open_metrics: bool,
+    /// The certificate it shows; none: it speaks in the clear.
+    pub tls: Option<Tls>,
 }
 
 impl ServerOptions {
     pub fn new(data: impl Into<PathBuf>) -> Self {
-        Self { data: data.into(), hosts: Vec::new(), limits: Limits::default(), open_metrics: false }
+        Self {
+            data: data.into(),
+            hosts: Vec::new(),
+            limits: Limits::default(),
+            open_metrics: false,
+            tls: None,
+        }
+    }
+}
+
+impl ServerOptions {
+    /// How it is spoken to.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 }
 

@@ -6,13 +6,16 @@ mod app;
 mod auth;
 mod events;
 mod limits;
+mod notify;
 mod problem;
 mod rest;
 mod routes;
 mod serve;
+mod tls;
 
 pub use app::ServerOptions;
 pub use auth::AccessError;
 pub use limits::Limits;
 pub use routes::openapi;
 pub use serve::{Bound, ServeError, Server};
+pub use tls::Tls;

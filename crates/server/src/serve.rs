@@ -16,6 +16,7 @@ use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, Minting};
+use crate::notify;
 use crate::problem::Refused;
 use crate::routes::router;
 
@@ -51,6 +52,8 @@ pub struct Bound {
     app: App,
     listener: TcpListener,
     pub address: SocketAddr,
+    /// Where it is reached.
+    pub url: String,
     /// A way in for the owner, once.
     pub sign_in: String,
 }
@@ -72,8 +75,9 @@ impl Server {
         write(&data.join("address"), &address.to_string(), false)?;
         let (link, _) =
             self.app.access.link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER)).await?;
-        let sign_in = format!("http://{address}/sign-in?link={}", link.text);
-        Ok(Bound { app: self.app, listener, address, sign_in })
+        let url = format!("{}://{address}", self.app.options.scheme());
+        let sign_in = format!("{url}/sign-in?link={}", link.text);
+        Ok(Bound { app: self.app, listener, address, url, sign_in })
     }
 }
 
@@ -90,8 +94,26 @@ impl Bound {
             stop.await;
             told.stopping.send(true).ok();
         };
-        let router = router(self.app);
-        let served = axum::serve(self.listener, router).with_graceful_shutdown(stopping);
+        let well = self.app.clone();
+        tokio::spawn(notify::keep_alive(
+            move || well.runtime.trouble().is_none(),
+            self.app.stopping.subscribe(),
+        ));
+        notify::tell("READY=1");
+        let stopping = async move {
+            stopping.await;
+            notify::tell("STOPPING=1");
+        };
+        let (tls, router) = (self.app.options.tls.clone(), router(self.app));
+        let served = async move {
+            match tls {
+                Some(tls) => {
+                    let listener = tls.over(self.listener)?;
+                    axum::serve(listener, router).with_graceful_shutdown(stopping).await
+                }
+                None => axum::serve(self.listener, router).with_graceful_shutdown(stopping).await,
+            }
+        };
         let late = async move {
             heard.wait_for(|it| *it).await.ok();
             tokio::time::sleep(patience).await;

@@ -1,5 +1,7 @@
 //! What can be typed to start a server and to speak to one.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::DataArgs;
@@ -20,6 +22,15 @@ pub(crate) struct UpArgs {
     /// Another name under which it is reached; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
+    /// A certificate in PEM: it speaks TLS then
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Seconds that requests under way may take once it is told to stop
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) stop_within: u64,
     /// Where it is kept: `sqlite` inside the data folder
     #[arg(long, value_name = "URL", default_value = "sqlite")]
     pub(crate) store: String,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{Clock, Options, PackSource, Runtime};
-use trackside_server::{ServeError, Server, ServerOptions};
+use trackside_server::{ServeError, Server, ServerOptions, Tls};
 use trackside_store::{Sqlite, Store as _};
 
 use crate::args::{ClockKind, UpArgs};
@@ -16,8 +16,6 @@ use crate::{builtin, exit};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
-/// How long requests that are under way may take once it is told to stop.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &UpArgs) -> u8 {
     match up(args) {
@@ -58,16 +56,19 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
     let mut options = ServerOptions::new(args.data.data.clone());
     options.hosts.clone_from(&args.host);
     options.open_metrics = args.open_metrics;
+    if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        options.tls = Some(Tls::read(certificate, key).map_err(Stopped::usage)?);
+    }
     Ok(Server::new(runtime, options)?)
 }
 
 async fn serve(args: &UpArgs, server: Server) -> Result<(), Stopped> {
     let bound = server.bind(&args.listen).await?;
-    print::message(&format!("Trackside is up at http://{}", bound.address));
+    print::message(&format!("Trackside is up at {}", bound.url));
     print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in));
     print::message(&format!("  token      {}", args.data.data.join("token").display()));
     print::message("  stop       Ctrl-C");
-    bound.run(stop(), PATIENCE).await?;
+    bound.run(stop(), Duration::from_secs(args.stop_within)).await?;
     Ok(())
 }
 

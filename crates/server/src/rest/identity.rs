@@ -265,7 +265,7 @@ pub(crate) async fn link(
         app.access.link(Name::new(&holder), &roles, own.id.clone()).await.map_err(refused)?;
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
     let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());
-    let url = format!("http://{host}/sign-in?link={}", secret.text);
+    let url = format!("{}://{host}/sign-in?link={}", app.options.scheme(), secret.text);
     let mut response = (StatusCode::CREATED, Json(SignInLink { url, expires_at })).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
@@ -299,8 +299,10 @@ pub(crate) async fn sign_in(
     };
     let (secret, _) = app.access.mint(minting).await.map_err(refused)?;
     known_as_person(&app, holder).await?;
+    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
+    let lasts = SESSION.0 / 1_000;
     let cookie =
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", secret.text, SESSION.0 / 1_000);
+        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", secret.text);
     let mut response = Redirect::to("/").into_response();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
