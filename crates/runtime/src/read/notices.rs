@@ -67,10 +67,12 @@ impl Reads {
         // What was written meanwhile is in both.
         let seqs: BTreeSet<u64> = stored.into_iter().chain(late).collect();
         let more = seqs.len() > limit;
-        let wanted = seqs.into_iter().take(limit);
-        let records = self.store(|it| wanted.map(|seq| it.record(seq)).collect::<Result<Vec<_>, _>>())?;
+        let wanted: Vec<u64> = seqs.into_iter().take(limit).collect();
+        // By what was looked for: those that are archived are not here, and others may come after them.
+        let next_cursor = wanted.last().filter(|_| more).copied();
+        let records =
+            self.store(|it| wanted.iter().map(|seq| it.record(*seq)).collect::<Result<Vec<_>, _>>())?;
         let records: Vec<Record> = records.into_iter().flatten().collect();
-        let next_cursor = records.last().filter(|_| more).map(|it| it.seq);
         Ok(Noticed { records, next_cursor })
     }
 

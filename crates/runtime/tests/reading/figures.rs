@@ -1,7 +1,6 @@
 //! Figures are those that a recount of the journal gives.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -9,11 +8,18 @@ use trackside_engine::{View, apply};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{Clock, Figures, Options, Reads, Runtime, Throughput};
-use trackside_store::memory::Memory;
 use trackside_store::project::{ProjectionBuilder, Was};
 use trackside_store::store::Stays;
 
 use crate::ground::*;
+use crate::stores::{Stores, on_every_store};
+
+on_every_store! {
+    figures_equal_a_recount_whatever_is_written
+    throughput_is_what_a_recount_of_the_journal_gives
+    refusals_are_counted_by_lifecycle_and_code
+    notices_come_once_and_in_order_before_and_after_they_are_written
+}
 
 type Recount = (BTreeMap<Name, u64>, BTreeMap<Name, Stays>);
 
@@ -46,11 +52,11 @@ fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
     (states, stays)
 }
 
-#[test]
-fn figures_equal_a_recount_whatever_is_written() {
+fn figures_equal_a_recount_whatever_is_written(stores: Stores) {
     for (behind, entries) in [(1, 1), (3_600_000, usize::MAX), (3_600_000, 25)] {
         let options = Options { behind: Duration::from_millis(behind), behind_entries: entries, ..manual() };
-        let runtime = started(Arc::new(Memory::new()), options);
+        let place = stores.place();
+        let runtime = started(place.open(), options);
         let reads = runtime.reads().unwrap();
         team(&runtime);
         let lifecycle = Name::new("mission.task");
@@ -98,15 +104,14 @@ fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
     }
 }
 
-#[test]
-fn throughput_is_what_a_recount_of_the_journal_gives() {
-    let store = Arc::new(Memory::new());
+fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
+    let place = stores.place();
     let mut clock = manual();
     let lifecycle = Name::new("mission.task");
     let mut some = Throughput::default();
     // The second run does not count what the first one did.
     for run in 0..2 {
-        let runtime = started(store.clone(), clock.clone());
+        let runtime = started(place.open(), clock.clone());
         let (reads, began) = (runtime.reads().unwrap(), runtime.seq());
         if run == 0 {
             team(&runtime);
@@ -134,9 +139,9 @@ fn throughput_is_what_a_recount_of_the_journal_gives() {
     }
 }
 
-#[test]
-fn refusals_are_counted_by_lifecycle_and_code() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
     team(&runtime);
     assigned(&runtime, "T-1");
@@ -168,9 +173,9 @@ fn written(runtime: &Runtime) {
     }
 }
 
-#[test]
-fn notices_come_once_and_in_order_before_and_after_they_are_written() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+fn notices_come_once_and_in_order_before_and_after_they_are_written(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
     team(&runtime);
     assigned(&runtime, "T-1");

@@ -1,6 +1,5 @@
 //! Lists say what a plain recount says.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -10,9 +9,19 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::read::{ListQuery, Listed};
 use trackside_runtime::{Options, Reads, Runtime};
-use trackside_store::memory::Memory;
 
 use crate::ground::*;
+use crate::stores::{Place, Stores, on_every_store};
+
+on_every_store! {
+    a_list_is_what_a_recount_finds_whether_it_is_written_or_not
+    what_is_overdue_is_listed_when_it_is
+    a_reader_may_demand_what_it_was_told_of
+    pages_are_50_unless_asked_and_200_at_most
+    what_would_cost_too_much_says_what_to_ask_instead
+    mistakes_are_told_with_what_was_meant
+    nobody_sees_what_they_may_not_read
+}
 
 pub(crate) fn owner() -> Actor {
     Actor::new("owner", ActorKind::Human).with_roles(["admin"])
@@ -43,8 +52,8 @@ pub(crate) fn all(reads: &Reads, query: &ListQuery) -> Vec<String> {
     }
 }
 
-fn busy(options: Options) -> Runtime {
-    let runtime = started(Arc::new(Memory::new()), options);
+fn busy(place: &Place, options: Options) -> Runtime {
+    let runtime = started(place.open(), options);
     team(&runtime);
     for n in 0..120 {
         let state = ["INBOX", "ASSIGNED", "BLOCKED"][n % 3];
@@ -73,11 +82,11 @@ const CONDITIONS: &[&str] = &[
     "id == 'T-007'",
 ];
 
-#[test]
-fn a_list_is_what_a_recount_finds_whether_it_is_written_or_not() {
+fn a_list_is_what_a_recount_finds_whether_it_is_written_or_not(stores: Stores) {
     // Never written, written at once, and half of it.
     for behind in [3_600_000, 1, 40] {
-        let runtime = busy(Options { behind: Duration::from_millis(behind), ..manual() });
+        let place = stores.place();
+        let runtime = busy(&place, Options { behind: Duration::from_millis(behind), ..manual() });
         let reads = runtime.reads().unwrap();
         for n in (0..120).step_by(5) {
             let state = ["ASSIGNED", "BLOCKED", "INBOX"][n % 3];
@@ -106,9 +115,9 @@ fn a_list_is_what_a_recount_finds_whether_it_is_written_or_not() {
     }
 }
 
-#[test]
-fn what_is_overdue_is_listed_when_it_is() {
-    let runtime = Runtime::start(Arc::new(Memory::new()), &[pack("build")], manual()).unwrap();
+fn what_is_overdue_is_listed_when_it_is(stores: Stores) {
+    let place = stores.place();
+    let runtime = Runtime::start(place.open(), &[pack("build")], manual()).unwrap();
     let reads = runtime.reads().unwrap();
     for n in 0..6 {
         let state = if n % 2 == 0 { "planning" } else { "pending" };
@@ -137,9 +146,9 @@ fn what_is_overdue_is_listed_when_it_is() {
     assert!(seen > 0, "something became late");
 }
 
-#[test]
-fn a_reader_may_demand_what_it_was_told_of() {
-    let runtime = busy(Options { behind: Duration::from_secs(3_600), ..manual() });
+fn a_reader_may_demand_what_it_was_told_of(stores: Stores) {
+    let place = stores.place();
+    let runtime = busy(&place, Options { behind: Duration::from_secs(3_600), ..manual() });
     let reads = runtime.reads().unwrap();
     let done = accepted(&runtime, fire(ada(), "mission.task/T-001", "start", plan()));
     let seq = done.entry().unwrap().seq;
@@ -150,9 +159,9 @@ fn a_reader_may_demand_what_it_was_told_of() {
     assert_eq!(error.code(), "not-yet");
 }
 
-#[test]
-fn pages_are_50_unless_asked_and_200_at_most() {
-    let runtime = busy(manual());
+fn pages_are_50_unless_asked_and_200_at_most(stores: Stores) {
+    let place = stores.place();
+    let runtime = busy(&place, manual());
     let reads = runtime.reads().unwrap();
     let first = reads.list(&of(&[], None, &reads)).unwrap();
     assert_eq!((first.items.len(), first.next_cursor.as_deref()), (50, Some("T-049")));
@@ -163,9 +172,9 @@ fn pages_are_50_unless_asked_and_200_at_most() {
     assert_eq!(reads.list(&wrong).unwrap_err().code(), "invalid-cursor");
 }
 
-#[test]
-fn what_would_cost_too_much_says_what_to_ask_instead() {
-    let runtime = busy(manual());
+fn what_would_cost_too_much_says_what_to_ask_instead(stores: Stores) {
+    let place = stores.place();
+    let runtime = busy(&place, manual());
     while runtime.lag() > 0 {
         std::thread::yield_now();
     }
@@ -179,9 +188,9 @@ fn what_would_cost_too_much_says_what_to_ask_instead() {
     assert_eq!(all(&reads, &full).len(), 120, "a full page is an answer however much there is");
 }
 
-#[test]
-fn mistakes_are_told_with_what_was_meant() {
-    let runtime = busy(manual());
+fn mistakes_are_told_with_what_was_meant(stores: Stores) {
+    let place = stores.place();
+    let runtime = busy(&place, manual());
     let reads = runtime.reads().unwrap();
     let told = |query: ListQuery| reads.list(&query).unwrap_err().to_string();
     assert!(told(ListQuery::of("mission.tusk", owner())).contains("mission.task"));
@@ -192,15 +201,12 @@ fn mistakes_are_told_with_what_was_meant() {
     assert!(wrong("assigneeIds.exists(it, it == 'ada')").to_string().contains("go through lists"));
 }
 
-#[test]
-fn nobody_sees_what_they_may_not_read() {
+fn nobody_sees_what_they_may_not_read(stores: Stores) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/constructs");
-    let runtime = Runtime::start(
-        Arc::new(Memory::new()),
-        &[trackside_runtime::PackSource::read(&folder).unwrap()],
-        manual(),
-    )
-    .unwrap();
+    let place = stores.place();
+    let runtime =
+        Runtime::start(place.open(), &[trackside_runtime::PackSource::read(&folder).unwrap()], manual())
+            .unwrap();
     let reads = runtime.reads().unwrap();
     for n in 0..40 {
         plant(&runtime, &format!("constructs.ticket/K-{n:02}"), "open", json!({ "secret": n % 4 != 0 }));

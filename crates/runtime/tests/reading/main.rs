@@ -18,3 +18,5 @@ mod pages;
 mod past;
 mod queries;
 mod reasons;
+mod stores;
+mod violations;

@@ -1,6 +1,5 @@
 //! Effects are handed to one taker at a time, until they are answered.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -9,9 +8,14 @@ use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{Answer, Options, OutboxCourier, OutboxError, Runtime};
-use trackside_store::memory::Memory;
 
 use crate::ground::*;
+use crate::stores::{Stores, on_every_store};
+
+on_every_store! {
+    an_effect_is_handed_out_once_until_its_taker_falls_silent
+    what_was_not_answered_is_handed_out_again_after_a_restart
+}
 
 const MINUTE: Span = Span(60_000);
 
@@ -39,11 +43,11 @@ fn wait(runtime: &Runtime, by: Span) {
     runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
 }
 
-#[test]
-fn an_effect_is_handed_out_once_until_its_taker_falls_silent() {
+fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
     for behind in [1, 3_600_000] {
         let options = Options { behind: Duration::from_millis(behind), ..manual() };
-        let runtime = started(Arc::new(Memory::new()), options);
+        let place = stores.place();
+        let runtime = started(place.open(), options);
         let outbox = runtime.outbox().unwrap();
         claimed(&runtime, 1);
         let kind = Name::new("worktree.create");
@@ -74,10 +78,9 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent() {
     }
 }
 
-#[test]
-fn what_was_not_answered_is_handed_out_again_after_a_restart() {
-    let store = Memory::new();
-    let runtime = started(Arc::new(store.reopen()), manual());
+fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     for n in 0..3 {
         claimed(&runtime, n);
     }
@@ -86,8 +89,9 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart() {
     assert_eq!(found.len(), 3);
     let system = Actor::new("git", ActorKind::System);
     outbox.settle(system.clone(), found[1].id, found[1].fence, true, Fields::default()).unwrap();
+    drop(outbox);
     runtime.stop();
-    let runtime = started(Arc::new(store.reopen()), manual());
+    let runtime = started(place.open(), manual());
     let outbox = runtime.outbox().unwrap();
     // Whoever had one before may still answer it, as long as nobody else has it.
     let done = outbox.settle(system, found[0].id, found[0].fence, true, Fields::default()).unwrap();

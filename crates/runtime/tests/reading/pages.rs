@@ -9,18 +9,22 @@ use serde_json::json;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::Options;
 use trackside_runtime::read::ListQuery;
-use trackside_store::memory::Memory;
 
 use crate::ground::*;
 use crate::lists::owner;
+use crate::stores::{Stores, on_every_store};
+
+on_every_store! {
+    what_does_not_move_is_on_one_page_and_what_was_told_is_seen
+}
 
 const STILL: usize = 150;
 const MOVING: usize = 30;
 
-#[test]
-fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen() {
+fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
     let options = Options { behind: Duration::from_millis(3), behind_entries: 40, ..manual() };
-    let runtime = Arc::new(started(Arc::new(Memory::new()), options));
+    let place = stores.place();
+    let runtime = Arc::new(started(place.open(), options));
     team(&runtime);
     // Some that stay lie beside each one that moves.
     for n in 0..STILL {

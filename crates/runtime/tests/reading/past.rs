@@ -1,6 +1,5 @@
 //! What happened, and how it was.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -9,11 +8,20 @@ use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::read::{ReadError, entry_json};
-use trackside_runtime::{Accepted, Options, Runtime};
-use trackside_store::memory::Memory;
+use trackside_runtime::{Accepted, Clock, Options, Runtime};
+use trackside_store::archive::move_out;
 
 use crate::ground::*;
 use crate::lists::owner;
+use crate::stores::{Stores, on_every_store};
+
+on_every_store! {
+    an_entity_is_shown_as_it_was_after_each_entry
+    history_is_oldest_first_and_comes_in_pages
+    renewals_of_leases_are_shown_to_those_who_ask
+    what_was_dropped_is_told_as_dropped
+    a_history_whose_beginning_was_archived_says_where_it_begins
+}
 
 fn wait(runtime: &Runtime, seconds: i64) {
     let to = runtime.reads().unwrap().now().plus(Span(seconds * 1_000));
@@ -24,11 +32,11 @@ fn on(runtime: &Runtime, event: &str, fields: serde_json::Value) -> Accepted {
     accepted(runtime, fire(ada(), "mission.task/T-1", event, fields).because("so that it goes on"))
 }
 
-#[test]
-fn an_entity_is_shown_as_it_was_after_each_entry() {
+fn an_entity_is_shown_as_it_was_after_each_entry(stores: Stores) {
     for behind in [1, 3_600_000] {
         let options = Options { behind: Duration::from_millis(behind), ..manual() };
-        let runtime = started(Arc::new(Memory::new()), options);
+        let place = stores.place();
+        let runtime = started(place.open(), options);
         let reads = runtime.reads().unwrap();
         team(&runtime);
         assigned(&runtime, "T-1");
@@ -65,9 +73,9 @@ fn an_entity_is_shown_as_it_was_after_each_entry() {
     }
 }
 
-#[test]
-fn history_is_oldest_first_and_comes_in_pages() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+fn history_is_oldest_first_and_comes_in_pages(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
     team(&runtime);
     assigned(&runtime, "T-1");
@@ -96,9 +104,9 @@ fn history_is_oldest_first_and_comes_in_pages() {
     assert!(entry.get("redacted").is_none());
 }
 
-#[test]
-fn renewals_of_leases_are_shown_to_those_who_ask() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
     let bo = Actor::new("bo", ActorKind::Agent).with_roles(["coder"]);
     plant(&runtime, "coding.agent/bo", "STARTING", json!({ "role": "coder", "registered": true }));
@@ -125,9 +133,9 @@ fn renewals_of_leases_are_shown_to_those_who_ask() {
     assert_eq!(kinds(true).len(), kinds(false).len() + 5);
 }
 
-#[test]
-fn what_was_dropped_is_told_as_dropped() {
-    let runtime = Runtime::start(Arc::new(Memory::new()), &[pack("research")], manual()).unwrap();
+fn what_was_dropped_is_told_as_dropped(stores: Stores) {
+    let place = stores.place();
+    let runtime = Runtime::start(place.open(), &[pack("research")], manual()).unwrap();
     let reads = runtime.reads().unwrap();
     plant(&runtime, "research.hypothesis/H-1", "DISCARDED", json!({ "summary": "Secret", "session": "S-1" }));
     let hypothesis = key("research.hypothesis/H-1");
@@ -143,4 +151,59 @@ fn what_was_dropped_is_told_as_dropped() {
     assert!(!first.to_string().contains("Secret"), "{first}");
     let past = reads.entity_at(&hypothesis, planted).unwrap();
     assert!(past.redacted && past.entity.fields.get("summary").is_none());
+}
+
+fn a_history_whose_beginning_was_archived_says_where_it_begins(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    assigned(&runtime, "T-2");
+    for round in 0..5 {
+        on(&runtime, "comment", json!({ "text": format!("No. {round}") }));
+    }
+    wait(&runtime, 60);
+    let (task, silent) = (key("mission.task/T-1"), key("mission.task/T-2"));
+    let early = runtime.reads().unwrap().history(&task, 0, 200, true).unwrap();
+    assert_eq!(early.archived_before, None);
+    let at = runtime.reads().unwrap().now();
+    runtime.stop();
+    let archive = std::env::temp_dir().join(format!("trackside-history-{stores:?}-{}", std::process::id()));
+    {
+        let store = place.open();
+        let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
+        move_out(reader.as_mut(), journal.as_mut(), &archive, at).unwrap().unwrap();
+    }
+    let later = Options { clock: Clock::manual(at), ..manual() };
+    let runtime = started(place.open(), later);
+    let reads = runtime.reads().unwrap();
+    let mut late: Vec<u64> = Vec::new();
+    for round in 5..8 {
+        let done = on(&runtime, "comment", json!({ "text": format!("No. {round}") }));
+        late.extend(done.entries.iter().filter(|it| it.entity == task).map(|it| it.seq));
+    }
+    let base = reads.journal(0, 1).unwrap()[0].seq - 1;
+    let mut expected: Vec<u64> = early.records.iter().map(|it| it.seq).filter(|it| *it > base).collect();
+    expected.extend(&late);
+    let seqs = |after: u64, limit: usize| {
+        let history = reads.history(&task, after, limit, true).unwrap();
+        let seqs: Vec<u64> = history.records.iter().map(|it| it.seq).collect();
+        (seqs, history.next_cursor, history.archived_before)
+    };
+    let first = Some(expected[0]);
+    assert_eq!(seqs(0, 200), (expected.clone(), None, first));
+    assert_eq!(seqs(0, 2), (expected[..2].to_vec(), Some(expected[1]), first));
+    // Whoever asks only for what is here is not told of what is not.
+    assert_eq!(seqs(expected[0], 200), (expected[1..].to_vec(), None, None));
+    // One that has not moved since: there is nothing to show, but that it was archived.
+    let quiet = reads.history(&silent, 0, 200, true).unwrap();
+    assert_eq!(
+        (quiet.records.len(), quiet.archived_before),
+        (0, Some(entity(&runtime, "mission.task/T-2").seq))
+    );
+    assert!(
+        matches!(reads.entity_at(&task, late[0]), Err(ReadError::Archived { before, .. }) if Some(before) == first)
+    );
+    assert_eq!(reads.entity(&task).unwrap().unwrap().seq, *late.last().unwrap(), "what it is now is known");
+    std::fs::remove_dir_all(&archive).ok();
 }

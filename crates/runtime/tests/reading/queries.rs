@@ -18,37 +18,40 @@ use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::NamedAnswer;
 use trackside_runtime::{Clock, Options, PackSource, Runtime};
-use trackside_store::memory::Memory;
 use trackside_store::{Batch, Chain, Definition, Store};
 
 use crate::ground::*;
+use crate::stores::{Stores, on_every_store};
+
+on_every_store! {
+    mission_answers_the_same
+    build_answers_the_same
+    coding_answers_the_same
+    turns_answers_the_same
+    research_answers_the_same
+}
 
 /// How many scenarios are taken, those with the longest journals; all with `TRACKSIDE_ALL_SCENARIOS`.
 const TAKEN: usize = 4;
 
-#[test]
-fn mission_answers_the_same() {
-    compare("../../packs/mission");
+fn mission_answers_the_same(stores: Stores) {
+    compare(stores, "../../packs/mission");
 }
 
-#[test]
-fn build_answers_the_same() {
-    compare("../../packs/build");
+fn build_answers_the_same(stores: Stores) {
+    compare(stores, "../../packs/build");
 }
 
-#[test]
-fn coding_answers_the_same() {
-    compare("../../packs/coding");
+fn coding_answers_the_same(stores: Stores) {
+    compare(stores, "../../packs/coding");
 }
 
-#[test]
-fn turns_answers_the_same() {
-    compare("../../packs/turns");
+fn turns_answers_the_same(stores: Stores) {
+    compare(stores, "../../packs/turns");
 }
 
-#[test]
-fn research_answers_the_same() {
-    compare("../../packs/research");
+fn research_answers_the_same(stores: Stores) {
+    compare(stores, "../../packs/research");
 }
 
 fn yaml_in(folder: &Path) -> Vec<PathBuf> {
@@ -57,7 +60,7 @@ fn yaml_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn compare(folder: &str) {
+fn compare(stores: Stores, folder: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut sources = Sources::default();
     let add = |sources: &mut Sources, path: &Path| -> FileId {
@@ -82,17 +85,17 @@ fn compare(folder: &str) {
         worlds.truncate(TAKEN);
     }
     let source = PackSource::read(&folder).unwrap();
-    let installed = Memory::new();
-    Runtime::start(Arc::new(installed.clone()), std::slice::from_ref(&source), manual()).unwrap().stop();
-    let definitions = installed.reader().unwrap().definitions().unwrap();
+    let installed = stores.place();
+    Runtime::start(installed.open(), std::slice::from_ref(&source), manual()).unwrap().stop();
+    let definitions = installed.open().reader().unwrap().definitions().unwrap();
     let (mut answers, mut rows) = (0, 0);
     for (n, (name, world)) in worlds.iter().enumerate() {
-        let store = Memory::new();
-        write(&store, world, &definitions);
+        let place = stores.place();
+        write(&*place.open(), world, &definitions);
         // What the journal holds is in the projections, or in memory only.
         let behind = std::time::Duration::from_millis(if n % 2 == 0 { 1 } else { 3_600_000 });
         let options = Options { clock: Clock::manual(world.now), behind, ..Options::default() };
-        let runtime = Runtime::start(Arc::new(store), std::slice::from_ref(&source), options).unwrap();
+        let runtime = Runtime::start(place.open(), std::slice::from_ref(&source), options).unwrap();
         if n % 2 == 0 {
             while runtime.lag() > 0 {
                 std::thread::yield_now();
@@ -107,7 +110,7 @@ fn compare(folder: &str) {
 }
 
 /// Puts a journal into a store as it is, and the project after it.
-fn write(store: &Memory, world: &World, definitions: &[Definition]) {
+fn write(store: &dyn Store, world: &World, definitions: &[Definition]) {
     let project = &world.view.project;
     let settings = project.settings.iter().flat_map(|(pack, all)| {
         let change = move |(setting, value): (&Name, &Value)| SettingChange {

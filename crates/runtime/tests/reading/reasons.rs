@@ -1,22 +1,25 @@
 //! Why something is not moving, and what would come of asking.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use trackside_engine::Decision;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_lifecycle::name::Name;
 use trackside_runtime::Options;
 use trackside_runtime::read::Trial;
-use trackside_store::memory::Memory;
 
 use crate::ground::*;
+use crate::stores::{Stores, on_every_store};
 
-#[test]
-fn every_way_out_is_told_with_what_each_condition_saw() {
+on_every_store! {
+    every_way_out_is_told_with_what_each_condition_saw
+    what_could_be_done_at_once_is_told_with_where_it_leads
+    a_dry_run_decides_and_changes_nothing
+}
+
+fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
     // Nothing stays in memory: everything that is asked about must be loaded.
-    let runtime =
-        started(Arc::new(Memory::new()), Options { cached_entities: 1, cached_groups: 1, ..manual() });
+    let place = stores.place();
+    let runtime = started(place.open(), Options { cached_entities: 1, cached_groups: 1, ..manual() });
     let reads = runtime.reads().unwrap();
     team(&runtime);
     assigned(&runtime, "T-1");
@@ -42,9 +45,9 @@ fn every_way_out_is_told_with_what_each_condition_saw() {
     assert!(allowed.iter().any(|it| it == "IN_PROGRESS"), "{shown:#}");
 }
 
-#[test]
-fn what_could_be_done_at_once_is_told_with_where_it_leads() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+fn what_could_be_done_at_once_is_told_with_where_it_leads(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
     let bo = Actor::new("bo", ActorKind::Agent).with_roles(["coder"]);
     plant(&runtime, "coding.agent/bo", "IDLE", json!({ "role": "coder", "registered": true }));
@@ -59,9 +62,9 @@ fn what_could_be_done_at_once_is_told_with_where_it_leads() {
     assert!(matches!(claim(&cy), Trial::Refused(_)), "cy is no coder");
 }
 
-#[test]
-fn a_dry_run_decides_and_changes_nothing() {
-    let runtime = started(Arc::new(Memory::new()), manual());
+fn a_dry_run_decides_and_changes_nothing(stores: Stores) {
+    let place = stores.place();
+    let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
     team(&runtime);
     assigned(&runtime, "T-1");

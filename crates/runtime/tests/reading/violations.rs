@@ -1,0 +1,133 @@
+//! What the sweep found broken, and what became of it.
+
+use serde_json::json;
+use trackside_engine::command::{Ask, Command};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_runtime::{Options, PackSource, Runtime};
+use trackside_store::archive::move_out;
+
+use crate::ground::*;
+use crate::lists::owner;
+use crate::stores::{Place, Stores, on_every_store};
+
+on_every_store! {
+    a_violation_is_told_until_it_is_cleared_and_then_by_what
+    pages_of_violations_go_on_after_those_that_were_archived
+}
+
+const LIGHT: &str = "\
+lifecycle: small.light
+fields: { watts: { type: integer, default: 40 } }
+create: { by: human, takes: [watts] }
+states: { OFF: { initial: true } }
+transitions: { change: { from: OFF, to: OFF, by: human, takes: [watts] } }
+invariants:
+  modest: { holds: watts <= 100, says: '{watts} watts are too many' }
+  some:   { holds: watts > 0, severity: warning, says: 'It is dark' }
+";
+
+fn lights(place: &Place) -> Runtime {
+    let files = [("pack.yaml", "pack: small\nversion: 1\n"), ("lifecycles/light.yaml", LIGHT)];
+    let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
+    Runtime::start(place.open(), &[pack], Options { sweep_every: None, ..manual() }).unwrap()
+}
+
+fn sweep(runtime: &Runtime) {
+    runtime.gateway().unwrap().sweep().unwrap().wait().unwrap();
+}
+
+fn set(runtime: &Runtime, id: &str, watts: i64) {
+    let ask = Ask::Correct {
+        entity: key(&format!("small.light/{id}")),
+        to: None,
+        fields: fields(json!({ "watts": watts })),
+    };
+    accepted(runtime, Command::new(owner(), ask).because("It was too bright"));
+}
+
+/// Entity, rule, and the entry that cleared it.
+fn told(runtime: &Runtime) -> Vec<(String, String, Option<u64>)> {
+    let (found, next) = runtime.reads().unwrap().violations(0, 50).unwrap();
+    assert_eq!(next, None);
+    found.iter().map(|it| (it.entity.id.to_string(), it.rule.to_string(), it.cleared_by)).collect()
+}
+
+/// Entries that say that a rule holds again.
+fn cleared(runtime: &Runtime) -> Vec<u64> {
+    let journal = runtime.reads().unwrap().journal(0, 200).unwrap();
+    let kind = |it: &trackside_store::Record| it.entry().unwrap().event.kind() == "VIOLATION_CLEARED";
+    journal.iter().filter(|it| kind(it)).map(|it| it.seq).collect()
+}
+
+fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
+    let place = stores.place();
+    let runtime = lights(&place);
+    plant(&runtime, "small.light/A", "OFF", json!({ "watts": 200 }));
+    plant(&runtime, "small.light/B", "OFF", json!({ "watts": 0 }));
+    plant(&runtime, "small.light/C", "OFF", json!({ "watts": 60 }));
+    assert_eq!(told(&runtime), []);
+    sweep(&runtime);
+    let open = |it: &[(&str, &str)]| -> Vec<_> {
+        it.iter().map(|(id, rule)| ((*id).to_owned(), (*rule).to_owned(), None)).collect()
+    };
+    assert_eq!(told(&runtime), open(&[("A", "modest"), ("B", "some")]));
+    let (found, _) = runtime.reads().unwrap().violations(0, 1).unwrap();
+    assert!(found[0].record.entry().unwrap().to_json().to_string().contains("200"), "the evidence is kept");
+    // Known already: it is not told again.
+    sweep(&runtime);
+    assert_eq!(told(&runtime).len(), 2);
+    set(&runtime, "A", 80);
+    sweep(&runtime);
+    let by = cleared(&runtime);
+    assert_eq!(by.len(), 1);
+    let expected = vec![("A".into(), "modest".into(), Some(by[0])), ("B".into(), "some".into(), None)];
+    assert_eq!(told(&runtime), expected);
+    runtime.wait_until_written().unwrap();
+    assert_eq!(told(&runtime), expected, "written or not");
+    // Broken again: a violation of its own, and the first one stays cleared by what cleared it.
+    plant(&runtime, "small.light/A", "OFF", json!({ "watts": 300 }));
+    sweep(&runtime);
+    let mut expected = expected;
+    expected.push(("A".into(), "modest".into(), None));
+    assert_eq!(told(&runtime), expected);
+    runtime.stop();
+    assert_eq!(told(&lights(&place)), expected, "after a restart");
+}
+
+fn pages_of_violations_go_on_after_those_that_were_archived(stores: Stores) {
+    let place = stores.place();
+    let runtime = lights(&place);
+    let plant_some = |runtime: &Runtime, from: usize| {
+        for n in from..from + 5 {
+            plant(runtime, &format!("small.light/L-{n:02}"), "OFF", json!({ "watts": 200 + n }));
+        }
+        sweep(runtime);
+    };
+    plant_some(&runtime, 0);
+    let later = runtime.reads().unwrap().now().plus(Span(60_000));
+    runtime.gateway().unwrap().advance(later).unwrap().wait().unwrap();
+    runtime.stop();
+    let archive =
+        std::env::temp_dir().join(format!("trackside-violations-{stores:?}-{}", std::process::id()));
+    {
+        let store = place.open();
+        let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
+        move_out(reader.as_mut(), journal.as_mut(), &archive, later).unwrap().unwrap();
+    }
+    let runtime = lights(&place);
+    plant_some(&runtime, 5);
+    let reads = runtime.reads().unwrap();
+    let (mut found, mut after) = (Vec::new(), 0);
+    loop {
+        let (page, next) = reads.violations(after, 2).unwrap();
+        found.extend(page.into_iter().map(|it| it.entity.id));
+        match next {
+            Some(next) => after = next,
+            None => break,
+        }
+    }
+    let expected: Vec<Name> = (5..10).map(|it| Name::new(&format!("L-{it:02}"))).collect();
+    assert_eq!(found, expected, "those that are archived are passed over, and all after them is told");
+    std::fs::remove_dir_all(&archive).ok();
+}
