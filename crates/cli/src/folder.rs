@@ -69,7 +69,14 @@ impl From<packs::NoPack> for Stopped {
 /// Takes a folder that is there, as its only owner. `doing` is what another process is told.
 pub(crate) fn open(data: &DataArgs, doing: &str) -> Result<Sqlite, Stopped> {
     must_be_there(&data.data)?;
-    Ok(Sqlite::open(&data.data, owned_by(doing))?)
+    let store = Sqlite::open(&data.data, owned_by(doing))?;
+    if let Some(aside) = store.set_aside() {
+        print::message(&format!(
+            "state.db was damaged and is made anew from the journal; the damaged one is kept as {}. Nothing is lost, but look after the disk: see docs/operating/recovery.md",
+            aside.display()
+        ));
+    }
+    Ok(store)
 }
 
 /// Settings of a folder that is taken for this command.

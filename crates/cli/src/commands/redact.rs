@@ -30,6 +30,11 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
                 print::line(&format!("{:#}", refusal.to_json()));
             }
             print::message(&refusal.to_string());
+            if refusal.code == "cannot-redact" {
+                print::message(
+                    "Say with --set NAME=VALUE what a field becomes, or with --entry N (as often as needed) which entries go.",
+                );
+            }
             exit::REFUSED
         }
         Err(stopped) => stopped.told(),

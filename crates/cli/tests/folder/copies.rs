@@ -101,9 +101,12 @@ fn projections_are_made_anew_from_archive_and_journal() {
 
     // Damaged: put aside, and made anew.
     std::fs::write(ground.data().join("state.db"), "no database".repeat(1_000)).unwrap();
-    ground.ask(&["validate"]).says(0, &["3 entities looked at"]);
+    let aside = ["state.db was damaged", "kept as", "state.db.damaged-1", "look after the disk"];
+    ground.ask(&["validate"]).says(0, &["3 entities looked at"]).says(0, &aside);
     assert_eq!(ground.rows("state.db"), rows);
     assert!(ground.data().join("state.db.damaged-1").is_file());
+    let told = ground.ask(&["validate"]);
+    assert!(!told.messages.contains("damaged"), "once: {told:?}");
     ground.ask(&["audit", "verify"]).says(0, &["intact", "2 files of the archive"]);
 }
 

@@ -72,3 +72,23 @@ fn what_is_not_there_or_typed_wrongly_is_told() {
     ground.ask(&["redact", "small.light/A", "--set", "note", "--reason", "x"]).says(2, &["name=text"]);
     assert_eq!(ground.number("journal.db", "SELECT count(*) FROM journal"), 8, "nothing was written");
 }
+
+#[test]
+fn a_rule_that_needs_what_would_be_cleared_is_told_with_the_field_and_its_entry() {
+    let ground = Ground::filled("redact-rule", "Lights go on");
+    let redact = ["redact", "small.light/A", "--reason", "it was said in confidence"];
+    let told = ground.ask(&redact);
+    let words = [
+        "refused: cannot-redact",
+        "- watts: A rule of small.light needs watts, which came with entry 1",
+        "say what it becomes, or leave entry 1 out",
+        "--set NAME=VALUE",
+        "--entry N",
+    ];
+    told.says(1, &words);
+    assert!(!told.messages.contains("- note"), "only what a rule needs is named: {told:?}");
+    assert!(holds(&ground.data(), "secret place"), "nothing was changed");
+    let set = [redact.as_slice(), &["--set", "watts:=60"]].concat();
+    ground.ask(&set).says(0, &["note is cleared"]);
+    assert!(!holds(&ground.data(), "secret place"));
+}

@@ -133,6 +133,11 @@ fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: O
         outcome = again.pass_over(entity, timer, refusal).and_then(|()| again.rerank());
         decider = again;
     }
+    if let (Ask::Redact(redact), Err(Stop::Refused(refusal))) = (&command.ask, &mut outcome)
+        && redact::is_of_a_rule(refusal)
+    {
+        **refusal = redact::needed(law, view, command, redact, now, refusal);
+    }
     if let Some(trace) = trace {
         // A rule counts as exercised by what became of the command: a move that was made, a refusal that was given.
         match &outcome {

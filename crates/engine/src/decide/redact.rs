@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use trackside_lifecycle::model::{Lifecycle, Tally};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use super::carry::shifts;
@@ -13,13 +14,15 @@ use super::request::Request;
 use super::scope::Scope;
 use super::{Decider, Stop};
 use crate::apply::evolve;
-use crate::command::Redact;
+use crate::command::{Ask, Command, Redact};
 use crate::entity::Entity;
-use crate::event::{Changes, Event, Same};
+use crate::event::{Changes, Entry, Event, Same};
 use crate::key::EntityKey;
+use crate::law::Law;
 use crate::ranking::Reranked;
 use crate::redact::{cleared, recounted, replayed};
 use crate::refusal::{Refusal, Stage, Unmet};
+use crate::view::View;
 
 impl Decider<'_> {
     /// Only people with role admin, and always with a reason.
@@ -100,6 +103,69 @@ impl Decider<'_> {
         }
         Ok(places)
     }
+}
+
+/// Whether a redaction was refused by a rule of the definition, which cannot do without what would be cleared.
+pub(super) fn is_of_a_rule(refusal: &Refusal) -> bool {
+    refusal.stage >= Stage::Follow || refusal.code == "evaluation-failed"
+}
+
+/// The same in words that help: which fields a rule needs, where each came from, and what the rule said.
+pub(super) fn needed(
+    law: &Law,
+    view: &View,
+    command: &Command,
+    redact: &Redact,
+    now: Timestamp,
+    refusal: &Refusal,
+) -> Refusal {
+    let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
+    let (Some(before), Some(left)) = (view.get(&redact.entity), replayed(&redact.history, &dropped)) else {
+        return refusal.clone();
+    };
+    let gone: Vec<Name> = cleared(before, &left)
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|it| redact.becomes.get(it).is_none() && before.fields.get(it).is_some())
+        .collect();
+    // One alone, the others as they are: does the rule still object?
+    let is_needed = |name: &&Name| {
+        let mut becomes = redact.becomes.clone();
+        for other in gone.iter().filter(|it| it != name) {
+            becomes.put(other, before.fields.value(other).clone());
+        }
+        let redact = Redact { becomes, ..redact.clone() };
+        let again = Command { ask: Ask::Redact(redact), ..command.clone() };
+        let mut decider = Decider::new(law, view, now, false);
+        matches!(decider.run(&again).and_then(|()| decider.rerank()), Err(Stop::Refused(_)))
+    };
+    let mut needed: Vec<&Name> = gone.iter().filter(is_needed).collect();
+    if needed.is_empty() {
+        // None alone: it needs one of several.
+        needed = gone.iter().collect();
+    }
+    let sets = |entry: &Entry, name: &Name| {
+        entry.event.changes().is_some_and(|it| it.fields.iter().any(|(it, _)| it == name))
+    };
+    let unmet = |name: &Name| {
+        let from = redact.history.iter().rev().find(|it| dropped.contains(&it.seq) && sets(it, name));
+        let (from, other) = match from {
+            Some(entry) => {
+                (format!(", which came with entry {}", entry.seq), format!("leave entry {} out", entry.seq))
+            }
+            None => (String::new(), "leave the entry out that it came with".to_owned()),
+        };
+        let message = format!(
+            "A rule of {} needs {name}{from}, and this would clear it ({}): say what it becomes, or {other}",
+            redact.entity.lifecycle, refusal.detail
+        );
+        Unmet::new("needed", message).of(name)
+    };
+    let errors: Vec<Unmet> = needed.into_iter().map(unmet).collect();
+    let Some(first) = errors.first() else { return refusal.clone() };
+    let mut told = Refusal::new(Stage::Requirements, "cannot-redact", first.message.clone());
+    told.errors = errors;
+    told
 }
 
 /// What takes the place of cleared fields: what the request says, and what a lease shows of itself.
