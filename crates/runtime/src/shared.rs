@@ -206,13 +206,16 @@ impl Shared {
     pub fn caught_up(&self, upto: u64) {
         for shelf in &self.fresh {
             let mut shelf = shelf.write().unwrap_or_else(PoisonError::into_inner);
-            shelf.retain(|_, it| it.seq > upto);
+            let gone: Vec<_> = shelf.extract_if(|_, it| it.seq <= upto).collect();
+            // Freeing them takes long: nobody should wait for that.
+            drop(shelf);
+            drop(gone);
         }
         let mut unwritten = self.unwritten.write().unwrap_or_else(PoisonError::into_inner);
-        while unwritten.front().is_some_and(|it| it.upto <= upto) {
-            unwritten.pop_front();
-        }
+        let known = unwritten.iter().take_while(|it| it.upto <= upto).count();
+        let gone: Vec<_> = unwritten.drain(..known).collect();
         drop(unwritten);
+        drop(gone);
         self.written.store(upto, Ordering::Release);
     }
 

@@ -146,12 +146,13 @@ impl View {
     }
 
     /// Lets go of entities that nobody used since the last time and that have not moved since the entry `written`,
-    /// until at most `most` are left, and of their groups. What is not written must stay.
+    /// where there are more than `most`, and of their groups. What is not written must stay. It looks at all of them,
+    /// so it lets go of some more, not to be called again soon.
     pub fn evict(&mut self, most: usize, written: u64) {
-        let mut over = self.entities.len().saturating_sub(most);
-        if over == 0 {
+        if self.entities.len() <= most {
             return;
         }
+        let mut over = self.entities.len().saturating_sub(most - most / 8);
         self.entities.retain(|_, it| {
             let stays = over == 0 || it.seq > written || it.was_used();
             over -= usize::from(!stays);

@@ -125,11 +125,11 @@ impl Decider {
 
     /// Projections are written up to an entry: what is only there for them may go.
     pub fn written(&mut self, upto: u64) {
+        self.tail.written(upto, &mut self.view);
         if upto <= self.written {
             return;
         }
         self.written = upto;
-        self.tail.written(upto, &mut self.view);
         let clean = if is_planted(Bug::UnwrittenEvicted) { u64::MAX } else { upto };
         self.view.evict(self.limits.entities, clean);
         self.view.evict_members(self.limits.groups);

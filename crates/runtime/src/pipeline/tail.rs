@@ -12,6 +12,9 @@ use trackside_lifecycle::name::Name;
 
 use crate::planted::{Bug, is_planted};
 
+/// Decisions that are let go of in one turn, at least.
+const AT_ONCE: usize = 256;
+
 /// What a reader of the projections does not see yet.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
@@ -35,11 +38,15 @@ impl Tail {
         self.entries.push_back(entries);
     }
 
-    /// Lets go of what is written up to an entry, and of what the view need not remember any more.
+    /// Lets go of what is written up to an entry, and of what the view need not remember any more: some of it each
+    /// time, for callers wait meanwhile.
     pub fn written(&mut self, upto: u64, view: &mut View) {
-        while let Some(first) = self.entries.front()
-            && first.last().is_none_or(|it| it.seq <= upto)
-        {
+        // The more there is the more at once, or it would grow under load.
+        for _ in 0..AT_ONCE + self.entries.len() / 8 {
+            let Some(first) = self.entries.front().filter(|it| it.last().is_none_or(|it| it.seq <= upto))
+            else {
+                break;
+            };
             for group in moved(first) {
                 if let Some(count) = self.groups.get_mut(group) {
                     *count -= 1;
