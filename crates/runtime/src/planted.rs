@@ -36,6 +36,14 @@ pub enum Bug {
     FeedGap,
     /// What is held of an erased entity stays in the journal.
     ErasedKept,
+    /// A second version of a pack is installed and not in force.
+    OldVersionStays,
+    /// What was migrated is in memory as it was before.
+    MigrationUnseen,
+    /// What was redacted stays in the journal.
+    RedactedKept,
+    /// The sweep passes somebody over.
+    SweepSkips,
     /// Some of several commands stay when one of them is refused.
     HalfOfAll,
 }

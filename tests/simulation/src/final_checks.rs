@@ -31,6 +31,7 @@ pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<
     let mut view = View::default();
     let mut keys: BTreeMap<(Name, Name), Timestamp> = BTreeMap::new();
     let mut erased: BTreeMap<EntityKey, u64> = BTreeMap::new();
+    let mut redacted: BTreeSet<u64> = BTreeSet::new();
     let mut last = Timestamp(i64::MIN);
     for record in &records {
         if let Err(why) = chain.follow(record) {
@@ -50,10 +51,16 @@ pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<
         if let Event::Erased { .. } = entry.event {
             erased.insert(entry.entity.clone(), entry.seq);
         }
+        if let Event::Redacted { entries, .. } = &entry.event {
+            redacted.extend(entries);
+        }
         apply(&mut view, &entry);
     }
     for record in records.iter().filter(|it| it.payload.is_some()) {
         let entry = record.entry().unwrap();
+        if redacted.contains(&entry.seq) {
+            return broken("nothing is left of what was redacted", format!("{entry:?}"));
+        }
         if erased.get(&entry.entity).is_some_and(|it| entry.seq < *it) {
             return broken("nothing is left of what was erased", format!("{entry:?}"));
         }

@@ -56,6 +56,8 @@ pub(crate) struct Model {
     pub timers: usize,
     /// The answer to the present wish may be one or another.
     unsure: bool,
+    /// The sweep comes by itself.
+    sweeps: bool,
 }
 
 /// The entries of a turn, those that are not explained yet.
@@ -79,7 +81,7 @@ impl Written<'_> {
 }
 
 impl Model {
-    pub fn new(now: Timestamp, keys_last: Span) -> Self {
+    pub fn new(now: Timestamp, keys_last: Span, sweeps: bool) -> Self {
         // A world without definitions founds nothing.
         let world = World::new(Arc::default(), Project::default(), now);
         Self {
@@ -92,6 +94,7 @@ impl Model {
             effects: Effects::default(),
             timers: 0,
             unsure: false,
+            sweeps,
         }
     }
 
@@ -135,6 +138,7 @@ impl Model {
                 self.fire_due(&mut written)?;
             }
         }
+        while self.sweeps && !written.left.is_empty() && self.swept(&mut written) {}
         if let Some(entry) = written.left.first() {
             return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
         }
@@ -149,6 +153,25 @@ impl Model {
             return Err(Broken::new("time never goes back", what));
         }
         Ok(said)
+    }
+
+    /// Whether what comes next is what the sweep finds when it looks at somebody.
+    fn swept(&mut self, written: &mut Written<'_>) -> bool {
+        // Mostly the first entry is about whom it looks at.
+        let first = written.left.first().map(|it| it.entity.clone());
+        let all = self.world.view.entities().into_iter().map(|it| it.key.clone()).collect::<Vec<_>>();
+        for entity in first.into_iter().chain(all) {
+            let command = Command::new(Actor::new("trackside", ActorKind::System), Ask::Inspect { entity });
+            if let Decision::Accepted(found) =
+                decide(&self.world.law, &self.world.view, &command, self.world.now)
+                && !found.entries.is_empty()
+                && written.takes(&found.entries)
+            {
+                self.take(&found.entries);
+                return true;
+            }
+        }
+        false
     }
 
     /// The records of a turn follow from those before.
@@ -303,6 +326,8 @@ impl Model {
             let mut without = self.world.view.clone();
             without.forget_key(&command.actor.id, key);
             match decide(&self.world.law, &without, command, self.world.now) {
+                // Nothing tells whether nothing was done again.
+                Decision::Accepted(it) if it.entries.is_empty() => self.unsure = true,
                 Decision::Accepted(it) if written.left.starts_with(&it.entries) => {
                     self.world.view.forget_key(&command.actor.id, key);
                 }

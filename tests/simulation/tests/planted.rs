@@ -29,6 +29,9 @@ const BUGS: &[Bug] = &[
     Bug::HalfOfAll,
 ];
 
+/// Those of what people do to a project that runs.
+const UPKEEP_BUGS: &[Bug] = &[Bug::OldVersionStays, Bug::MigrationUnseen, Bug::RedactedKept, Bug::SweepSkips];
+
 const DISK_BUGS: &[DiskBug] = &[
     DiskBug::CommitLost,
     DiskBug::CommitHalved,
@@ -51,6 +54,7 @@ fn found(what: &str, plant: impl Fn(&mut Scene)) -> bool {
     }
     for (pack, steps) in scenes {
         let mut scene = Scene::of(pack, steps);
+        scene.upkeep = false;
         plant(&mut scene);
         for seed in 1..=SEEDS {
             if let Err(failed) = simulate(&scene, seed) {
@@ -67,6 +71,13 @@ fn found(what: &str, plant: impl Fn(&mut Scene)) -> bool {
 fn mistakes_of_the_workers_are_found() {
     let missed: Vec<_> =
         BUGS.iter().filter(|bug| !found(&format!("{bug:?}"), |it| it.bug = Some(**bug))).collect();
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
+
+#[test]
+fn mistakes_of_upkeep_are_found() {
+    let plant = |bug: Bug| move |it: &mut Scene| (it.bug, it.upkeep) = (Some(bug), true);
+    let missed: Vec<_> = UPKEEP_BUGS.iter().filter(|bug| !found(&format!("{bug:?}"), plant(**bug))).collect();
     assert!(missed.is_empty(), "not found: {missed:?}");
 }
 

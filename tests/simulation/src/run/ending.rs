@@ -62,6 +62,7 @@ impl Run<'_> {
             );
             return Err(Broken::new("it goes on once the store works again", what));
         }
+        self.swept()?;
         self.last_look()?;
         // And once more, as a new process finds it.
         self.crash()?;

@@ -2,6 +2,7 @@
 
 mod ending;
 mod requests;
+mod upkeep;
 mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -49,6 +50,10 @@ const ATTEMPTS: usize = 6;
 pub struct Scene {
     ground: Arc<Ground>,
     packs: Packs,
+    /// The same in a second version beside the first.
+    both: Packs,
+    /// Whether versions change, words are taken out and the sweep comes by itself.
+    pub upkeep: bool,
     pub steps: usize,
     pub bug: Option<Bug>,
     pub disk_bug: Option<DiskBug>,
@@ -64,8 +69,14 @@ impl Scene {
             files.push((format!("lifecycles/{name}"), path));
         }
         let files = files.into_iter().map(|(name, path)| (name, std::fs::read_to_string(path).unwrap()));
-        let packs = Packs::compile(&[PackSource { files: files.collect() }]).unwrap();
-        Self { ground: Arc::new(Ground::load(pack)), packs, steps, bug: None, disk_bug: None }
+        let first = PackSource { files: files.collect() };
+        let mut second = first.clone();
+        second.files[0].1 = second.files[0].1.replace("\nversion: 1\n", "\nversion: 2\n");
+        assert_ne!(first.files[0], second.files[0], "the version is found");
+        let packs = Packs::compile(std::slice::from_ref(&first)).unwrap();
+        let both = Packs::compile(&[first, second]).unwrap();
+        let ground = Arc::new(Ground::load(pack));
+        Self { ground, packs, both, upkeep: true, steps, bug: None, disk_bug: None }
     }
 }
 
@@ -158,6 +169,8 @@ struct Run<'a> {
     again: Option<Command>,
     corrected: bool,
     installed: bool,
+    /// The second version was asked for.
+    renewed: bool,
     step: usize,
     story: Story,
     figures: Figures,
@@ -182,8 +195,8 @@ impl<'a> Run<'a> {
             behind: Duration::ZERO,
             behind_entries: 1,
             most_behind: 40 + dice.below(400) as u64,
-            // Here the sweep is somebody who asks.
-            sweep_every: None,
+            // Where the clock is moved by hand, the sweep is somebody who asks.
+            sweep_every: (scene.upkeep && !by_hand).then_some(upkeep::SWEEP),
             keys_last: Span(25 * 60 * 60 * 1_000),
         };
         let often = [0, 3, 15][dice.below(3)];
@@ -193,7 +206,7 @@ impl<'a> Run<'a> {
             scene,
             meddler: Meddler::new(seed ^ 0x7777, often, scene.disk_bug),
             store,
-            model: Model::new(start, options.keys_last),
+            model: Model::new(start, options.keys_last, options.sweep_every.is_some()),
             options,
             clock,
             stepper: None,
@@ -213,6 +226,7 @@ impl<'a> Run<'a> {
             again: None,
             corrected: false,
             installed: false,
+            renewed: false,
             step: 0,
             story: Story::default(),
             figures: Figures::default(),
@@ -237,17 +251,18 @@ impl<'a> Run<'a> {
         self.deliver();
         let is_broken = self.stepper.as_ref().is_none_or(Stepper::is_broken);
         let weights = [
-            30,                             // somebody asks
-            34,                             // a turn
-            34,                             // a commit
-            8,                              // write behind
-            if is_broken { 60 } else { 0 }, // recover
-            2,                              // a crash
-            6,                              // time
-            10,                             // somebody reads
-            8,                              // somebody listens
-            3,                              // the weather changes
-            3,                              // tidying
+            30,                                    // somebody asks
+            34,                                    // a turn
+            34,                                    // a commit
+            8,                                     // write behind
+            if is_broken { 60 } else { 0 },        // recover
+            2,                                     // a crash
+            6,                                     // time
+            10,                                    // somebody reads
+            8,                                     // somebody listens
+            3,                                     // the weather changes
+            3,                                     // tidying
+            if self.scene.upkeep { 5 } else { 0 }, // upkeep
         ];
         match self.dice.weighed(&weights) {
             0 => self.ask(),
@@ -264,6 +279,7 @@ impl<'a> Run<'a> {
                 self.story.tell(format!("{weather:?}"));
                 self.disk.set(weather);
             }
+            11 => self.upkeep(),
             _ => {
                 if let Some(stepper) = &self.stepper {
                     stepper.behind().tidy().ok();
@@ -278,7 +294,7 @@ impl<'a> Run<'a> {
         let store = Meddled { store: self.store.clone(), meddler: self.meddler.clone() };
         let store: Arc<dyn Store> = Arc::new(store);
         self.meddler.move_now(None);
-        match Stepper::open(store, &self.scene.packs, &self.options) {
+        match Stepper::open(store, &self.scene.both, &self.options) {
             Ok(stepper) => {
                 self.meddler.move_now(Some(stepper.behind()));
                 self.story.tell(format!("it starts at {}", stepper.committed()));

@@ -1,0 +1,127 @@
+//! What people do to a project that runs: a new version of its pack, moves to it and back, words taken out; and the sweep,
+//! which comes by itself.
+
+use trackside_engine::Decision;
+use trackside_engine::command::{Migrate, Redact};
+use trackside_engine::decide;
+use trackside_engine::event::Entry;
+use trackside_engine::fields::Fields;
+
+use super::*;
+
+/// How often the sweep comes.
+pub(super) const SWEEP: Span = Span(5 * 60_000);
+
+fn admin() -> Actor {
+    Actor::new("olga", ActorKind::Human).with_roles(["admin"])
+}
+
+impl Run<'_> {
+    /// Somebody who looks after it does something.
+    pub(super) fn upkeep(&mut self) {
+        let open = self.requests.iter().filter(|it| !it.over).count();
+        if open >= OPEN || !self.installed {
+            return;
+        }
+        let wish = match self.dice.below(5) {
+            0 => self.next_version(),
+            1..=2 => self.migration(),
+            _ => self.redaction(),
+        };
+        if let Some(wish) = wish {
+            self.request(wish);
+        }
+    }
+
+    /// The second version, once, and not before the first is there for good.
+    fn next_version(&mut self) -> Option<Wish> {
+        let installs = |it: usize| matches!(*self.requests[it].wish, Wish::Install(_));
+        let on_its_way = self.mail.iter().any(|(_, it)| installs(*it))
+            || self.waiting.iter().any(|it| installs(it.request))
+            || self.decided.iter().flat_map(|it| &it.attempts).any(|it| installs(it.request));
+        if self.renewed || on_its_way || self.step < self.scene.steps / 4 {
+            return None;
+        }
+        self.renewed = true;
+        Some(Wish::Install(self.scene.both.clone()))
+    }
+
+    /// Somebody moves to the other version, or back.
+    fn migration(&mut self) -> Option<Wish> {
+        let entities = self.model.world.view.entities();
+        let entity = *self.dice.pick(&entities)?;
+        let (key, from) = (entity.key.clone(), entity.definition);
+        let is_migration = |it: &&Entry| it.entity == key && matches!(it.event, Event::Migrated { .. });
+        let last = self.model.world.journal.iter().rev().find(is_migration).cloned();
+        let ask = match last {
+            Some(migration) if self.dice.percent(50) => {
+                Ask::UndoMigration { entity: key, migration: Box::new(migration) }
+            }
+            _ => Ask::Migrate(Migrate::new(key, if from == 1 { 2 } else { 1 })),
+        };
+        Some(Wish::Command(self.named(Command::new(admin(), ask))))
+    }
+
+    /// An entry of somebody is dropped, as the journal has them.
+    fn redaction(&mut self) -> Option<Wish> {
+        let entities = self.model.world.view.entities();
+        let entity = *self.dice.pick(&entities)?;
+        let records = self.disk.quietly(|| final_checks::records(&self.store));
+        let mut history = Vec::new();
+        let mut full = Vec::new();
+        for record in records.iter().filter(|it| it.header.contains(entity.key.id.as_str())) {
+            let entry = record.entry().unwrap();
+            if entry.entity == entity.key {
+                full.extend(record.payload.is_some().then_some(entry.seq));
+                history.push(entry);
+            }
+        }
+        let seq = *self.dice.pick(&full)?;
+        let mut becomes = Fields::default();
+        if self.dice.percent(60) {
+            // What comes from it stays, but as the word of whoever redacts.
+            let entry = history.iter().find(|it| it.seq == seq)?;
+            for (name, value) in entry.event.changes().into_iter().flat_map(|it| &it.fields) {
+                if entity.fields.get(name) == Some(value) {
+                    becomes.put(name, value.clone());
+                }
+            }
+        }
+        let redact = Redact { entity: entity.key.clone(), entries: vec![seq], becomes, history };
+        let command = Command::new(admin(), Ask::Redact(redact)).because("It was a secret");
+        Some(Wish::Command(self.named(command)))
+    }
+
+    /// The sweep comes until it finds nothing more; then there is nothing.
+    pub(super) fn swept(&mut self) -> Result<(), Broken> {
+        if self.options.sweep_every.is_none() {
+            return Ok(());
+        }
+        for _ in 0..8 {
+            let before = self.model.seq();
+            self.clock.fetch_add(SWEEP.0 + 1, Ordering::AcqRel);
+            for _ in 0..12 {
+                self.turn()?;
+                self.commit()?;
+                self.flush()?;
+            }
+            if self.model.seq() == before {
+                break;
+            }
+        }
+        let world = &self.model.world;
+        for entity in world.view.entities() {
+            let inspect = Command::new(
+                Actor::new("trackside", ActorKind::System),
+                Ask::Inspect { entity: entity.key.clone() },
+            );
+            if let Decision::Accepted(found) = decide(&world.law, &world.view, &inspect, world.now)
+                && !found.entries.is_empty()
+            {
+                let what = format!("{}: {:?}", entity.key, found.entries);
+                return Err(Broken::new("the sweep looks at everything", what));
+            }
+        }
+        Ok(())
+    }
+}
