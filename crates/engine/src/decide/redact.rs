@@ -48,7 +48,7 @@ impl Decider<'_> {
         }
         let whole = redact.history.iter().all(|it| it.entity == *key)
             && replayed(&redact.history, &BTreeSet::new()).as_ref() == Some(&before);
-        let left = replayed(&redact.history, &dropped);
+        let left = replayed(&redact.history, &left_out(redact));
         let (Some(left), true) = (left, whole) else {
             let message = format!("The entries given are not the whole history of {key}: load it again");
             return Err(Refusal::one(Stage::Version, "version-mismatch", message).into());
@@ -105,6 +105,22 @@ impl Decider<'_> {
     }
 }
 
+/// Entries that a replay will find without their contents: those that go now, and those that were dropped before, whose
+/// bytes may still be there for a moment.
+fn left_out(redact: &Redact) -> BTreeSet<u64> {
+    let mut without: BTreeSet<u64> = redact.entries.iter().copied().collect();
+    for entry in &redact.history {
+        match &entry.event {
+            Event::Redacted { entries, .. } => without.extend(entries),
+            Event::Erased { .. } => {
+                without.extend(redact.history.iter().map(|it| it.seq).filter(|it| *it < entry.seq));
+            }
+            _ => {}
+        }
+    }
+    without
+}
+
 /// Whether a redaction was refused by a rule of the definition, which cannot do without what would be cleared.
 pub(super) fn is_of_a_rule(refusal: &Refusal) -> bool {
     refusal.stage >= Stage::Follow || refusal.code == "evaluation-failed"
@@ -120,7 +136,8 @@ pub(super) fn needed(
     refusal: &Refusal,
 ) -> Refusal {
     let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
-    let (Some(before), Some(left)) = (view.get(&redact.entity), replayed(&redact.history, &dropped)) else {
+    let left = replayed(&redact.history, &left_out(redact));
+    let (Some(before), Some(left)) = (view.get(&redact.entity), left) else {
         return refusal.clone();
     };
     let gone: Vec<Name> = cleared(before, &left)

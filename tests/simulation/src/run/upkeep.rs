@@ -99,7 +99,9 @@ impl Run<'_> {
         }
         for _ in 0..8 {
             let before = self.model.seq();
-            self.clock.fetch_add(SWEEP.0 + 1, Ordering::AcqRel);
+            // The clock may have gone back behind the time that it is.
+            let now = self.model.world.now.0.max(self.clock_now().0);
+            self.clock.store(now + SWEEP.0 + 1, Ordering::Release);
             for _ in 0..12 {
                 self.turn()?;
                 self.commit()?;
