@@ -4,21 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
-/// A whole number, also where it is written as `3.0`, within what every language can hold.
-fn whole<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    let wrong = |it: &dyn std::fmt::Display| {
-        serde::de::Error::custom(format!("{it} is not a whole number from 0 to {}", i64::MAX))
-    };
-    match Json::deserialize(from)? {
-        Json::Null => Ok(None),
-        Json::Number(it) => {
-            let float = it.as_f64().filter(|it| it.fract() == 0.0 && (0.0..9.0e15).contains(it));
-            let found = it.as_i64().or(float.map(|it| it as i64)).and_then(|it| u64::try_from(it).ok());
-            found.map(Some).ok_or_else(|| wrong(&it))
-        }
-        other => Err(wrong(&other)),
-    }
-}
+use crate::number::{needed, whole};
 
 /// A new entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -137,6 +123,55 @@ pub struct Advance {
     pub to: Option<String>,
 }
 
+/// Work for the outside that somebody wants to do.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakeEffects {
+    /// Only of this kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// How long until it is handed to somebody else, if there is no result by then: `5m` if nothing is said, `24h` at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9]{1,6}[smhd]$")]
+    pub lease: Option<String>,
+    /// How many at most: 1 if nothing is said; of more than 200, 200.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schema(minimum = 1)]
+    pub limit: Option<u64>,
+}
+
+/// What somebody decides on a request to people.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// `approve` or `deny`.
+    #[schema(pattern = "^(approve|deny)$")]
+    pub decision: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Where it is to lead, where the request lets people choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The lifecycle, where several have a request with this id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<String>,
+}
+
+/// An action of which somebody wants to know how risky it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluate {
+    pub action: String,
+    #[serde(default)]
+    pub arguments: Json,
+    /// For whom; the caller's own roles if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Whose policy; needed where several packs have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+}
+
 /// What became of work for the outside.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -146,5 +181,6 @@ pub struct EffectResult {
     #[schema(value_type = Object)]
     pub detail: Map<String, Json>,
     /// The number under which it was taken.
+    #[serde(deserialize_with = "needed")]
     pub fence: u64,
 }

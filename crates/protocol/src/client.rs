@@ -47,7 +47,7 @@ impl Told {
 }
 
 impl Client {
-    /// A server, by its address as in `http://127.0.0.1:7420`.
+    /// A server, by its address as in `http://127.0.0.1:7420`; without a token it shows none.
     pub fn new(url: &str, token: &str) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -90,6 +90,22 @@ impl Client {
         self.send(Method::PUT, path, serde_json::to_vec(body).ok(), &[])
     }
 
+    /// Keeps content as it is.
+    pub fn put_bytes(&self, path: &str, content: &[u8]) -> Result<Told, ClientError> {
+        let kind = [("content-type", "application/octet-stream")];
+        self.send(Method::PUT, path, Some(content.to_vec()), &kind)
+    }
+
+    /// Content as it is.
+    pub fn get_bytes(&self, path: &str) -> Result<Vec<u8>, ClientError> {
+        let mut response = self.request(Method::GET, path, None, &[])?;
+        if response.status().as_u16() >= 300 {
+            return Err(self.refused(response));
+        }
+        let all = response.body_mut().with_config().limit(64 * 1024 * 1024).read_to_vec();
+        all.map_err(|error| ClientError::Unreachable { url: self.url.clone(), why: error.to_string() })
+    }
+
     pub fn delete(&self, path: &str) -> Result<Told, ClientError> {
         self.send(Method::DELETE, path, None, &[])
     }
@@ -112,10 +128,10 @@ impl Client {
         headers: &[(&str, &str)],
     ) -> Result<ureq::http::Response<ureq::Body>, ClientError> {
         let unreachable = |why: String| ClientError::Unreachable { url: self.url.clone(), why };
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url))
-            .header("authorization", format!("Bearer {}", self.token));
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        if !self.token.is_empty() {
+            request = request.header("authorization", format!("Bearer {}", self.token));
+        }
         if let Some(id) = &self.on_behalf {
             request = request.header("trackside-for", id);
         }
@@ -124,7 +140,10 @@ impl Client {
         }
         let sent = match body {
             Some(body) => {
-                let request = request.header("content-type", "application/json").body(body);
+                let has_kind = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+                let kind = (!has_kind).then_some(("content-type", "application/json"));
+                let request =
+                    kind.into_iter().fold(request, |it, (name, value)| it.header(name, value)).body(body);
                 self.agent.run(request.map_err(|it| unreachable(it.to_string()))?)
             }
             None => self.agent.run(request.body(()).map_err(|it| unreachable(it.to_string()))?),

@@ -4,12 +4,24 @@ mod ask;
 #[cfg(feature = "client")]
 mod client;
 mod identity;
+mod number;
 mod problem;
 mod tell;
+mod upkeep;
 
-pub use ask::{Advance, Batch, BatchCommand, Claim, Correct, Create, EffectResult, Heartbeat, Transition};
+pub use ask::{
+    Advance, Batch, BatchCommand, Claim, Correct, Create, Decide, EffectResult, Evaluate, Heartbeat,
+    TakeEffects, Transition,
+};
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Told};
 pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
 pub use problem::{Problem, Unmet};
-pub use tell::{Clock, Entity, HeartbeatTold, LeaseTold, Moved, Page, TimerTold};
+pub use tell::{
+    ArtifactKept, Clock, EffectTaken, EffectTold, Entity, HeartbeatTold, Judged, LeaseTold, Message, Moved,
+    Page, TimerTold,
+};
+pub use upkeep::{
+    Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut, ProjectTold,
+    Redact, SettingTold, SettingsTold,
+};

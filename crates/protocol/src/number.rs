@@ -1,0 +1,36 @@
+//! Whole numbers as others write them.
+
+use serde::{Deserialize as _, Deserializer};
+use serde_json::Value as Json;
+
+/// A whole number, also where it is written as `3.0`, within what every language can hold.
+fn read<E: serde::de::Error>(json: &Json) -> Result<Option<u64>, E> {
+    let wrong =
+        |it: &dyn std::fmt::Display| E::custom(format!("{it} is not a whole number from 0 to {}", i64::MAX));
+    match json {
+        Json::Null => Ok(None),
+        Json::Number(it) => {
+            let float = it.as_f64().filter(|it| it.fract() == 0.0 && (0.0..9.0e15).contains(it));
+            let found = it.as_i64().or(float.map(|it| it as i64)).and_then(|it| u64::try_from(it).ok());
+            found.map(Some).ok_or_else(|| wrong(&it))
+        }
+        other => Err(wrong(other)),
+    }
+}
+
+/// One that may be missing.
+pub(crate) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(&Json::deserialize(from)?)
+}
+
+/// One that must be there.
+pub(crate) fn needed<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
+    let found = whole(from)?.ok_or_else(|| serde::de::Error::custom("a whole number is needed"))?;
+    T::try_from(found).map_err(|_| serde::de::Error::custom(format!("{found} is too large")))
+}
+
+/// Several.
+pub(crate) fn all<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+    let each = |it: &Json| read(it)?.ok_or_else(|| serde::de::Error::custom("a whole number is needed"));
+    Vec::<Json>::deserialize(from)?.iter().map(each).collect()
+}
