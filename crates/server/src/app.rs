@@ -91,6 +91,15 @@ impl App {
         let read = tokio::task::spawn_blocking(move || question(&app.reads));
         Ok(read.await.map_err(|_| Refused::broken())??)
     }
+
+    /// Other work that waits, beside what waits for nothing.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let app = self.clone();
+        tokio::task::spawn_blocking(move || work(&app)).await.map_err(|_| Refused::broken())?
+    }
 }
 
 /// The server itself, where it acts.

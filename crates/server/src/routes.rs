@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::problem::Refused;
 use crate::rest::{
     batch, claims, clock, corrections, entities, explain, health, history, identity, journal, lifecycles,
-    notices, queries, stats, transitions,
+    notices, packs, queries, stats, transitions,
 };
 use crate::{events, serve};
 
@@ -41,6 +41,8 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(lifecycles::list))
         .routes(routes!(lifecycles::show))
         .routes(routes!(lifecycles::diagram))
+        .routes(routes!(packs::list))
+        .routes(routes!(packs::put))
         .routes(routes!(queries::list))
         .routes(routes!(queries::named))
         // what happened, and what people should look at

@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "trackside-server",
         &[
+            "trackside-check",
             "trackside-draw",
             "trackside-engine",
             "trackside-lifecycle",

@@ -20,6 +20,8 @@ use trackside_runtime::{Answer, Failure, PackSource, Runtime};
 use super::secret::{Secret, hash_of};
 use crate::app::own;
 
+/// The pack of both.
+pub(crate) const PACK: &str = "access";
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
 /// The lifecycle of sign-in links.
@@ -167,8 +169,13 @@ impl Access {
     /// Something happened: what was known of tokens may not be true any more.
     pub fn heard(&self, entries: &[Entry]) {
         if entries.iter().any(|it| *it.entity.lifecycle == *TOKEN) {
-            self.known.write().unwrap_or_else(PoisonError::into_inner).clear();
+            self.forget();
         }
+    }
+
+    /// Nothing is known of tokens until they are looked up again.
+    pub fn forget(&self) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Makes a token; its text is not kept anywhere.

@@ -5,6 +5,6 @@ mod caller;
 mod secret;
 
 pub use access::AccessError;
-pub(crate) use access::{Access, Identity, Minting, TOKEN, pack};
+pub(crate) use access::{Access, Identity, Minting, PACK, TOKEN, pack};
 pub(crate) use caller::{COOKIE, Caller};
 pub(crate) use secret::Secret;

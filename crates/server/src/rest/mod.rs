@@ -14,6 +14,7 @@ pub(crate) mod identity;
 pub(crate) mod journal;
 pub(crate) mod lifecycles;
 pub(crate) mod notices;
+pub(crate) mod packs;
 pub(crate) mod queries;
 pub(crate) mod stats;
 pub(crate) mod transitions;

@@ -1,0 +1,149 @@
+//! Packs: what is in force, and new versions that come beside it.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use trackside_check::{check, locate};
+use trackside_lifecycle::compile::{PackFiles as Parts, compile};
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{FileId, Problems, Severity, Sources};
+use trackside_protocol::{PackFiles, PackInstalled, PackTold, Page, Problem, Unmet};
+use trackside_runtime::{CatalogError, PackSource, StartError};
+
+use super::Body;
+use crate::app::{App, OWN};
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Most errors that are told at once.
+const MOST: usize = 100;
+
+/// Lists the packs in force.
+#[utoipa::path(
+    get, path = "/v1/packs", tag = "definitions", operation_id = "listPacks",
+    responses((status = 200, body = Page<PackTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn list(State(app): State<App>, _: Caller) -> Json<Page<PackTold>> {
+    let law = app.runtime.law();
+    let items = law.packs().map(|it| PackTold {
+        pack: it.name.to_string(),
+        version: it.version,
+        about: it.about.clone(),
+        roles: it.roles.keys().map(Name::to_string).collect(),
+        lifecycles: lifecycles(it),
+    });
+    Json(Page { items: items.collect(), next_cursor: None })
+}
+
+fn lifecycles(pack: &Pack) -> Vec<String> {
+    pack.lifecycles.iter().map(|it| it.name.to_string()).collect()
+}
+
+/// Checks a pack and takes it into force, beside the versions that running entities live by.
+#[utoipa::path(
+    put, path = "/v1/packs/{pack}", tag = "definitions", operation_id = "putPack", params(("pack" = String, Path)),
+    request_body = PackFiles,
+    responses((status = 200, body = PackInstalled), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pack): Path<String>,
+    Body(body): Body<PackFiles>,
+) -> Result<Json<PackInstalled>, Refused> {
+    caller.must_be_admin("install packs")?;
+    app.blocking(move |app| install(app, &pack, body.files)).await.map(Json)
+}
+
+fn install(app: &App, named: &str, files: BTreeMap<String, String>) -> Result<PackInstalled, Refused> {
+    let pack = checked(named, &files)?;
+    let source = PackSource { files: files.into_iter().collect() };
+    let new = app.runtime.install(&[source]).map_err(|error| match error {
+        StartError::Catalog(CatalogError::Broken(why)) => invalid(why),
+        StartError::Catalog(error @ CatalogError::SameVersion { .. }) => {
+            Refused::new(StatusCode::CONFLICT, "version-in-use", error.to_string())
+        }
+        StartError::Catalog(error @ CatalogError::Older { .. }) => {
+            let detail = format!("{error}. Give it a higher `version:` in pack.yaml");
+            Refused::new(StatusCode::CONFLICT, "older-version", detail)
+        }
+        StartError::Failure(failure) => failure.into(),
+        StartError::Store(error) => trackside_runtime::Failure::Unavailable(error.to_string()).into(),
+    })?;
+    let (pack, version, lifecycles) = (pack.name.to_string(), pack.version, lifecycles(&pack));
+    Ok(PackInstalled { pack, version, lifecycles, installed: !new.is_empty() })
+}
+
+fn invalid(detail: impl Into<String>) -> Refused {
+    Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-pack", detail)
+}
+
+/// The pack, or everything that is wrong with it.
+fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refused> {
+    if [OWN, crate::auth::PACK].contains(&named) {
+        let detail = format!("{named} is a pack of the server itself: give yours another name");
+        return Err(Refused::new(StatusCode::CONFLICT, "reserved-pack", detail));
+    }
+    let mut sources = Sources::default();
+    let (mut pack, mut lifecycles) = (None, Vec::new());
+    for (path, text) in files {
+        let is_lifecycle = path.strip_prefix("lifecycles/").is_some_and(|it| {
+            let name = it.strip_suffix(".yaml").or_else(|| it.strip_suffix(".yml"));
+            name.is_some_and(|it| !it.is_empty() && !it.contains(['/', '\\']))
+        });
+        match path.as_str() {
+            "pack.yaml" => pack = Some(sources.add(path.clone(), text.clone())),
+            _ if is_lifecycle => lifecycles.push(sources.add(path.clone(), text.clone())),
+            _ => {
+                let detail =
+                    format!("{path} is no file of a pack: send `pack.yaml` and `lifecycles/NAME.yaml` only");
+                return Err(invalid(detail));
+            }
+        }
+    }
+    let Some(pack) = pack else { return Err(invalid("There is no pack.yaml among the files")) };
+    let all: Vec<FileId> = std::iter::once(pack).chain(lifecycles.iter().copied()).collect();
+    let compiled = compile(&sources, &Parts { pack, lifecycles });
+    let (compiled, _) = compiled.map_err(|problems| told(&problems, &sources))?;
+    let mut findings = check(&compiled);
+    findings.retain(|it| it.severity == Severity::Error);
+    if !findings.is_empty() {
+        return Err(told(&locate(&findings, &sources, &all), &sources));
+    }
+    if *compiled.name != *named {
+        let detail =
+            format!("The pack calls itself {}: put it to /v1/packs/{}", compiled.name, compiled.name);
+        return Err(invalid(detail));
+    }
+    Ok(compiled)
+}
+
+/// Each error with its place and what to do about it.
+fn told(problems: &Problems, sources: &Sources) -> Refused {
+    let errors = problems.sorted().into_iter().filter(|it| it.severity == Severity::Error);
+    let errors: Vec<Unmet> = errors
+        .map(|it| {
+            let hint = it.hint.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+            let example = it.example.as_ref().map(|it| format!("; {it}")).unwrap_or_default();
+            Unmet {
+                field: Some(it.path.clone()).filter(|it| !it.is_empty()),
+                message: format!("{}: {}{hint}{example}", sources.show(it.at), it.message),
+                code: it.code.to_owned(),
+                rule: None,
+                saw: BTreeMap::new(),
+            }
+        })
+        .collect();
+    let first = errors.first().map(|it| it.message.clone()).unwrap_or_default();
+    let detail = match errors.len() {
+        1 => format!("The pack has an error and was not installed: {first}"),
+        n => format!("The pack has {n} errors and was not installed; the first is {first}"),
+    };
+    let mut refused = invalid(detail);
+    refused.0.errors = errors;
+    refused.0.errors.truncate(MOST);
+    refused
+}

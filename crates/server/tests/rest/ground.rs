@@ -1,0 +1,196 @@
+//! What the tests stand on: a server that runs, people and agents with tokens, and short ways to ask.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use trackside_lifecycle::time::Timestamp;
+use trackside_protocol::{Client, ClientError, Problem, Told};
+use trackside_runtime::{Clock, Options, PackSource, Runtime};
+use trackside_server::{Limits, Server, ServerOptions};
+use trackside_store::{Sqlite, SqliteOptions};
+
+/// A server that runs until this is dropped.
+pub(crate) struct Ground {
+    pub data: PathBuf,
+    pub address: SocketAddr,
+    /// The link that it printed.
+    pub sign_in: String,
+    pub owner: Client,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    /// Whether the folder goes with it.
+    keeps: bool,
+}
+
+impl Ground {
+    pub fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    pub fn with(limits: Limits) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let data = std::env::temp_dir().join(format!("trackside-rest-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&data);
+        std::fs::create_dir_all(&data).unwrap();
+        Self::on(data, limits)
+    }
+
+    fn on(data: PathBuf, limits: Limits) -> Self {
+        let mut options = ServerOptions::new(data.clone());
+        options.limits = limits;
+        let (told, heard) = std::sync::mpsc::channel();
+        let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
+        let folder = data.clone();
+        let thread = std::thread::spawn(move || {
+            let store = Arc::new(Sqlite::open(&folder, SqliteOptions::default()).unwrap());
+            let start = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+            let how = Options { clock: Clock::manual(start), ..Options::default() };
+            let packs = ["mission", "coding"].map(|it| PackSource::read(&packs().join(it)).unwrap());
+            let runtime = Arc::new(Runtime::start(store, &packs, how).unwrap());
+            let server = Server::new(runtime.clone(), options).unwrap();
+            let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+            tokio.block_on(async {
+                let bound = server.bind("127.0.0.1:0").await.unwrap();
+                told.send((bound.address, bound.sign_in.clone())).unwrap();
+                let stopped = async {
+                    stopping.await.ok();
+                };
+                bound.run(stopped, Duration::from_secs(1)).await.unwrap();
+            });
+            tokio.shutdown_timeout(Duration::from_secs(5));
+        });
+        let (address, sign_in) = heard.recv().unwrap();
+        let token = std::fs::read_to_string(data.join("token")).unwrap();
+        let owner = Client::new(&format!("http://{address}"), token.trim());
+        Self { data, address, sign_in, owner, stop: Some(stop), thread: Some(thread), keeps: false }
+    }
+
+    /// The same folder, after an orderly end.
+    pub fn restarted(mut self) -> Self {
+        self.keeps = true;
+        let data = self.data.clone();
+        drop(self);
+        Self::on(data, Limits::default())
+    }
+
+    /// Somebody with a token of their own.
+    pub fn actor(&self, token: Json) -> Client {
+        self.client(&self.minted(token))
+    }
+
+    /// The text of a new token.
+    pub fn minted(&self, token: Json) -> String {
+        let made = self.owner.post("/v1/tokens", &token).unwrap();
+        made.body["token"].as_str().unwrap().to_owned()
+    }
+
+    pub fn client(&self, token: &str) -> Client {
+        Client::new(&format!("http://{}", self.address), token)
+    }
+
+    pub fn person(&self, id: &str) -> Client {
+        self.actor(json!({ "actor": id, "kind": "human" }))
+    }
+
+    pub fn agent(&self, id: &str, role: &str) -> Client {
+        self.actor(json!({ "actor": id, "kind": "agent", "roles": [role] }))
+    }
+
+    /// A request as it goes over the wire, and the whole answer.
+    pub fn raw(&self, head: &str, body: &[u8]) -> Answered {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let head = format!(
+            "{head}\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        // A server that has heard enough may close before all is said.
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+        let mut all = Vec::new();
+        let _ = stream.read_to_end(&mut all);
+        Answered::of(&all)
+    }
+
+    /// The same, of an answer that does not end: what comes until nothing more does for a while.
+    pub fn raw_begin(&self, head: &str) -> Answered {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        write!(stream, "{head}\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let (mut all, mut piece) = (Vec::new(), [0; 65_536]);
+        while let Ok(read @ 1..) = stream.read(&mut piece) {
+            all.extend_from_slice(&piece[..read]);
+            if all.windows(4).any(|it| it == b"\r\n\r\n") {
+                stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            }
+        }
+        Answered::of(&all)
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            stop.send(()).ok();
+        }
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+        if !self.keeps {
+            let _ = std::fs::remove_dir_all(&self.data);
+        }
+    }
+}
+
+/// An answer with its headers.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Answered {
+    fn of(all: &[u8]) -> Self {
+        let end = all.windows(4).position(|it| it == b"\r\n\r\n").expect("an answer");
+        let head = String::from_utf8_lossy(&all[..end]).into_owned();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Self { status, head, body: all[end + 4..].to_vec() }
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().skip(1).filter_map(|it| it.split_once(": "));
+        lines.filter(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+}
+
+/// Where the packs are.
+pub(crate) fn packs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs")
+}
+
+/// Why not, if it was refused.
+pub(crate) fn refused(outcome: Result<Told, ClientError>) -> Problem {
+    match outcome {
+        Err(ClientError::Refused(problem)) => *problem,
+        other => panic!("this should have been refused: {other:?}"),
+    }
+}
+
+/// A status and a code.
+pub(crate) fn why(outcome: Result<Told, ClientError>) -> (u16, String) {
+    let problem = refused(outcome);
+    (problem.status, problem.code)
+}
+
+/// The values of one member of a list's items.
+pub(crate) fn each<'a>(list: &'a Json, member: &str) -> Vec<&'a str> {
+    let items = list["items"].as_array().unwrap_or_else(|| panic!("no items in {list}"));
+    items.iter().filter_map(|it| it[member].as_str()).collect()
+}

@@ -1,0 +1,12 @@
+//! A real server on a free port, a real folder, a manual clock, and a client that speaks to it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so"
+)]
+
+mod ground;
+mod packs;
