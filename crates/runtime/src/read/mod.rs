@@ -26,6 +26,7 @@ use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_engine::present;
 use trackside_engine::query::Asking;
+use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -117,6 +118,11 @@ impl Reads {
     /// The people whom the project knows.
     pub fn people(&self) -> Vec<Name> {
         self.shared.project().people.clone()
+    }
+
+    /// What is the same for the whole project, as it is on disk.
+    pub fn project(&self) -> Arc<Project> {
+        self.shared.project()
     }
 
     /// An entry of the journal.

@@ -16,6 +16,7 @@ pub(crate) mod lifecycles;
 pub(crate) mod notices;
 pub(crate) mod packs;
 pub(crate) mod queries;
+pub(crate) mod settings;
 pub(crate) mod stats;
 pub(crate) mod transitions;
 mod wanted;

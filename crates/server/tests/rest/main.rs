@@ -10,3 +10,4 @@
 
 mod ground;
 mod packs;
+mod settings;

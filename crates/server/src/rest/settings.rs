@@ -1,0 +1,143 @@
+//! Settings of packs with their origin, and what is the same for the whole project.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Map, Value};
+use trackside_engine::command::Ask;
+use trackside_engine::project::{ProjectChange, SettingChange};
+use trackside_engine::settings::effective;
+use trackside_engine::view::Project;
+use trackside_lifecycle::guard::{Type, nearest};
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value as Sent;
+use trackside_protocol::{Problem, ProjectPut, ProjectTold, SettingTold, SettingsTold};
+use trackside_runtime::Answer;
+
+use super::carry::{command, submit};
+use super::{Body, Wanted};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Shows the zone, and the settings of every pack.
+#[utoipa::path(
+    get, path = "/v1/settings", tag = "definitions", operation_id = "projectSettings",
+    responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn project(State(app): State<App>, _: Caller) -> Json<ProjectTold> {
+    Json(whole(&app))
+}
+
+fn whole(app: &App) -> ProjectTold {
+    let (law, project) = (app.runtime.law(), app.reads.project());
+    let packs = law.packs().map(|it| told(it, &project)).collect();
+    ProjectTold { zone: project.zone.clone(), packs }
+}
+
+/// Changes the zone of the project.
+#[utoipa::path(
+    put, path = "/v1/settings", tag = "definitions", operation_id = "putProjectSettings", request_body = ProjectPut,
+    responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn put_project(
+    State(app): State<App>,
+    caller: Caller,
+    wanted: Wanted,
+    Body(body): Body<ProjectPut>,
+) -> Result<Json<ProjectTold>, Refused> {
+    let change = ProjectChange { zone: Some(body.zone), ..ProjectChange::default() };
+    configure(&app, &caller, &wanted, change).await?;
+    Ok(Json(whole(&app)))
+}
+
+/// Shows the settings of a pack: what holds, what the pack says, and whose word it is.
+#[utoipa::path(
+    get, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "settings", params(("pack" = String, Path)),
+    responses((status = 200, body = SettingsTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn show(
+    State(app): State<App>,
+    _: Caller,
+    Path(pack): Path<String>,
+) -> Result<Json<SettingsTold>, Refused> {
+    of(&app, &pack).map(Json)
+}
+
+/// Changes settings of a pack: each name with its value, or null to go back to what the pack says.
+#[utoipa::path(
+    put, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "putSettings", params(("pack" = String, Path)),
+    request_body = Object,
+    responses((status = 200, body = SettingsTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    Path(pack): Path<String>,
+    wanted: Wanted,
+    Body(body): Body<Map<String, Value>>,
+) -> Result<Json<SettingsTold>, Refused> {
+    caller.must_be_admin("change the settings of the project")?;
+    of(&app, &pack)?;
+    let settings = body.iter().map(|(name, value)| SettingChange {
+        pack: Name::new(&pack),
+        setting: Name::new(name),
+        value: Sent::from_json(value),
+    });
+    let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
+    configure(&app, &caller, &wanted, change).await?;
+    of(&app, &pack).map(Json)
+}
+
+async fn configure(
+    app: &App,
+    caller: &Caller,
+    wanted: &Wanted,
+    change: ProjectChange,
+) -> Result<(), Refused> {
+    match submit(app, command(caller, wanted, Ask::Configure(change), None)).await? {
+        Answer::Refused(refusal) => Err((&*refusal).into()),
+        Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
+    }
+}
+
+fn of(app: &App, name: &str) -> Result<SettingsTold, Refused> {
+    let law = app.runtime.law();
+    let Some(pack) = law.pack(name) else {
+        let near = nearest(name, law.packs().map(|it| it.name.as_str()));
+        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        return Err(Refused::unknown("unknown-pack", format!("There is no pack {name}{hint}")));
+    };
+    Ok(told(pack, &app.reads.project()))
+}
+
+fn told(pack: &Pack, project: &Project) -> SettingsTold {
+    let own = project.settings.get(&pack.name);
+    let items = pack.settings.iter().map(|it| SettingTold {
+        name: it.name.to_string(),
+        value: effective(it, &pack.name, project, None).to_json(),
+        default: it.default.to_json(),
+        origin: if own.is_some_and(|own| own.contains_key(&it.name)) { "project" } else { "default" }
+            .to_owned(),
+        kind: kind(&it.ty).to_owned(),
+        about: it.about.clone(),
+        min: it.min,
+        max: it.max,
+    });
+    SettingsTold { pack: pack.name.to_string(), items: items.collect() }
+}
+
+/// A type in the words of the language.
+fn kind(ty: &Type) -> &'static str {
+    match ty {
+        Type::Bool => "boolean",
+        Type::Int => "integer",
+        Type::Float => "number",
+        Type::Text | Type::Choice(_) => "string",
+        Type::Time => "time",
+        Type::Span => "span",
+        Type::List(_) => "list",
+        Type::Map(_) | Type::Record(_) => "map",
+        Type::Any | Type::Null => "any",
+    }
+}
