@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::problem::Refused;
 use crate::rest::{
     batch, claims, clock, corrections, entities, explain, health, history, identity, journal, lifecycles,
-    notices, packs, queries, settings, stats, transitions,
+    migrations, notices, packs, queries, settings, stats, transitions,
 };
 use crate::{events, serve};
 
@@ -45,6 +45,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(packs::put))
         .routes(routes!(settings::project, settings::put_project))
         .routes(routes!(settings::show, settings::put))
+        .routes(routes!(migrations::migrate))
         .routes(routes!(queries::list))
         .routes(routes!(queries::named))
         // what happened, and what people should look at

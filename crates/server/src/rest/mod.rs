@@ -13,6 +13,7 @@ pub(crate) mod history;
 pub(crate) mod identity;
 pub(crate) mod journal;
 pub(crate) mod lifecycles;
+pub(crate) mod migrations;
 pub(crate) mod notices;
 pub(crate) mod packs;
 pub(crate) mod queries;

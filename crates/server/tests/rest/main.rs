@@ -9,5 +9,6 @@
 )]
 
 mod ground;
+mod migrations;
 mod packs;
 mod settings;

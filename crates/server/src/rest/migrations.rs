@@ -1,0 +1,104 @@
+//! Running entities move to another version of their definition, or back.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use trackside_engine::Law;
+use trackside_engine::actor::Actor;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
+use trackside_runtime::{Migration, Moved};
+
+use super::body::fields;
+use super::{Body, DryRun, Parameters};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Most entities that are named of each sort; all are counted.
+const NAMED: usize = 1_000;
+
+/// Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal; with
+/// `dryRun` tells what would become of them.
+#[utoipa::path(
+    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun), request_body = Migrate,
+    responses((status = 200, body = Migrated), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn migrate(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(how): Parameters<DryRun>,
+    Body(body): Body<Migrate>,
+) -> Result<Json<Migrated>, Refused> {
+    caller.must_be_admin("migrate entities")?;
+    if body.undo && (how.dry_run || !body.states.is_empty() || !body.fields.is_empty()) {
+        return Err(Refused::shape("`undo` goes with `lifecycle` and `to` only, and not with `dryRun`"));
+    }
+    let actor = caller.actor().clone();
+    app.blocking(move |app| carry_out(app, &actor, &body, how.dry_run)).await.map(Json)
+}
+
+fn carry_out(app: &App, actor: &Actor, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {
+    let lifecycle = Name::new(&body.lifecycle);
+    known(&app.runtime.law(), &lifecycle, body.to)?;
+    let mut told = Migrated {
+        lifecycle: body.lifecycle.clone(),
+        to: body.to,
+        dry_run,
+        moved: 0,
+        stuck: 0,
+        items: Vec::new(),
+        cannot: Vec::new(),
+    };
+    let mut note = |it: &Moved| noted(&mut told, it);
+    if body.undo {
+        app.runtime.undo_migration(actor, &lifecycle, body.to, &mut note)?;
+    } else {
+        let states = body.states.iter().map(|(old, new)| (Name::new(old), Name::new(new))).collect();
+        let migration = Migration { lifecycle, to: body.to, states, fields: fields(&body.fields) };
+        match dry_run {
+            true => app.runtime.plan_migration(actor, &migration, &mut note)?,
+            false => app.runtime.apply_migration(actor, &migration, &mut note)?,
+        }
+    }
+    app.access.forget();
+    Ok(told)
+}
+
+/// Whether there is such a version of such a lifecycle.
+fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
+    let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
+    if versions.is_empty() {
+        let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
+        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        return Err(Refused::unknown(
+            "unknown-lifecycle",
+            format!("There is no lifecycle {lifecycle}{hint}"),
+        ));
+    }
+    if law.version(lifecycle, version).is_none() {
+        let detail = format!(
+            "{lifecycle} has no version {version} here, only {}. Put a newer pack to /v1/packs first",
+            versions.join(", ")
+        );
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-version", detail));
+    }
+    Ok(())
+}
+
+fn noted(told: &mut Migrated, it: &Moved) {
+    let (count, named) = match it.outcome {
+        Ok(_) => (&mut told.moved, &mut told.items),
+        Err(_) => (&mut told.stuck, &mut told.cannot),
+    };
+    *count += 1;
+    if named.len() < NAMED {
+        named.push(MigratedOne {
+            id: it.entity.id.to_string(),
+            from: it.from,
+            state: it.outcome.as_ref().ok().map(Name::to_string),
+            refusal: it.outcome.as_ref().err().map(|it| it.to_json()),
+        });
+    }
+}
