@@ -101,11 +101,24 @@ impl OutboxCourier {
         lasts: Span,
         most: usize,
     ) -> Result<Vec<TakenEffect>, ReadError> {
+        self.take_of(kind, taker, lasts, most, &|_| true)
+    }
+
+    /// The same, only of entities that the taker may have to do with.
+    pub fn take_of(
+        &self,
+        kind: Option<&Name>,
+        taker: &Name,
+        lasts: Span,
+        most: usize,
+        may: &dyn Fn(&EntityKey) -> bool,
+    ) -> Result<Vec<TakenEffect>, ReadError> {
         let now = self.reads.now();
         let until = now.plus(lasts);
         // Held until they are given away, or two takers would find the same.
         let mut taken = self.holds();
-        let found = self.find(kind, 0, most, |id| !taken.by_effect.contains_key(&id))?;
+        let found =
+            self.find(kind, 0, most, |it| !taken.by_effect.contains_key(&it.id) && may(&it.entity))?;
         let mut handed = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
             let Some(Event::EffectRequested { with, .. }) = self.reads.entry(id)?.map(|it| it.event) else {
@@ -132,7 +145,9 @@ impl OutboxCourier {
         let Some(Entry { entity, event: Event::EffectRequested { .. }, .. }) = self.reads.entry(id)? else {
             return Err(OutboxError::Unknown(id));
         };
-        if let Some(hold) = self.holds().by_effect.get(&id).filter(|it| it.fence != fence) {
+        if let Some(hold) =
+            self.holds().by_effect.get(&id).filter(|it| it.fence != fence || it.taker != actor.id)
+        {
             return Err(OutboxError::Stale { id, taker: hold.taker.clone(), until: hold.until });
         }
         let command = Command::new(actor, Ask::Settle { entity, effect: id, ok, fields });
@@ -155,11 +170,11 @@ impl OutboxCourier {
         kind: Option<&Name>,
         mut after: u64,
         most: usize,
-        wanted: impl Fn(u64) -> bool,
+        wanted: impl Fn(&OpenEffectRow) -> bool,
     ) -> Result<Vec<OpenEffectRow>, ReadError> {
         let late = Late::of(&self.reads);
         let fits = |it: &OpenEffectRow| {
-            kind.is_none_or(|kind| it.effect == *kind) && wanted(it.id) && !late.is_closed(it)
+            kind.is_none_or(|kind| it.effect == *kind) && !late.is_closed(it) && wanted(it)
         };
         let mut opened: Vec<OpenEffectRow> =
             late.opened.iter().filter(|it| it.id > after && fits(it)).cloned().collect();

@@ -15,6 +15,7 @@ use futures_core::Stream;
 use serde::Deserialize;
 use trackside_engine::actor::Actor;
 use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
 use trackside_protocol::Problem;
 use trackside_runtime::{Failure, Follower, ReadError, Reads};
 use utoipa::IntoParams;
@@ -32,21 +33,35 @@ const BREATH: Duration = Duration::from_secs(15);
 pub(crate) struct Sight {
     app: App,
     actor: Actor,
+    is_admin: bool,
 }
 
 impl Sight {
     pub fn of(app: &App, caller: &Caller) -> Self {
-        Self { app: app.clone(), actor: caller.actor().clone() }
+        let is_admin = caller.identity.is_admin();
+        Self { app: app.clone(), actor: caller.actor().clone(), is_admin }
     }
 
     /// Whether an entry may be shown: whoever may not see an entity may not see what happens to it.
     pub fn sees(&self, reads: &Reads, entry: &Entry) -> Result<bool, ReadError> {
+        Ok(self.is_told(entry) && self.sees_entity(reads, &entry.entity)?)
+    }
+
+    /// Whether words are meant for them: those to some actors are for these, for who said them, and for admins.
+    pub fn is_told(&self, entry: &Entry) -> bool {
+        let Event::MessagePosted { to: Some(to), from, .. } = &entry.event else { return true };
+        let own = &self.actor.id;
+        self.is_admin || to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own
+    }
+
+    /// Whether an entity may be shown.
+    pub fn sees_entity(&self, reads: &Reads, key: &EntityKey) -> Result<bool, ReadError> {
         let law = self.app.runtime.law();
-        let Some(life) = law.newest(&entry.entity.lifecycle) else { return Ok(true) };
+        let Some(life) = law.newest(&key.lifecycle) else { return Ok(true) };
         if life.read.is_none() {
             return Ok(true);
         }
-        match reads.readable(&entry.entity, &self.actor) {
+        match reads.readable(key, &self.actor) {
             Ok(_) => Ok(true),
             Err(ReadError::UnknownEntity(_)) => Ok(false),
             Err(error) => Err(error),

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::problem::Refused;
 use crate::rest::{
-    batch, claims, clock, corrections, entities, explain, health, history, identity, journal, lifecycles,
-    migrations, notices, packs, queries, settings, stats, transitions,
+    batch, claims, clock, corrections, effects, entities, explain, health, history, identity, journal,
+    lifecycles, migrations, notices, packs, queries, settings, stats, transitions,
 };
 use crate::{events, serve};
 
@@ -56,6 +56,10 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(notices::notifications))
         .routes(routes!(notices::violations))
         .routes(routes!(notices::sweep))
+        // what people decide, and what the outside does
+        .routes(routes!(effects::list))
+        .routes(routes!(effects::take))
+        .routes(routes!(effects::settle))
         // identity
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))

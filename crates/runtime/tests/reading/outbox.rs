@@ -62,7 +62,7 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
         let second = outbox.take(Some(&kind), &Name::new("w-2"), MINUTE, 10).unwrap();
         assert_eq!(second[0].id, first[0].id);
         assert!(second[0].fence > first[0].fence);
-        let system = || Actor::new("git", ActorKind::System);
+        let system = || Actor::new("w-2", ActorKind::System);
         let late = outbox.settle(system(), first[0].id, first[0].fence, true, Fields::default());
         assert!(matches!(late, Err(OutboxError::Stale { .. })), "{late:?}");
         let done = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
@@ -87,7 +87,7 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
     let outbox = runtime.outbox().unwrap();
     let found = outbox.take(None, &Name::new("w-1"), MINUTE, 10).unwrap();
     assert_eq!(found.len(), 3);
-    let system = Actor::new("git", ActorKind::System);
+    let system = Actor::new("w-1", ActorKind::System);
     outbox.settle(system.clone(), found[1].id, found[1].fence, true, Fields::default()).unwrap();
     drop(outbox);
     runtime.stop();

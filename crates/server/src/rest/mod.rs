@@ -6,6 +6,7 @@ mod carry;
 pub(crate) mod claims;
 pub(crate) mod clock;
 pub(crate) mod corrections;
+pub(crate) mod effects;
 pub(crate) mod entities;
 pub(crate) mod explain;
 pub(crate) mod health;

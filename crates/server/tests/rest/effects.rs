@@ -1,0 +1,120 @@
+//! Work for the outside is taken with a lease and answered once.
+
+use serde_json::{Value as Json, json};
+use trackside_protocol::Client;
+
+use crate::ground::{Ground, each, why};
+
+/// A pack whose entities ask for something outside, one kind of them in secret.
+fn errands() -> Json {
+    let life = |name: &str, read: &str| {
+        format!(
+            "lifecycle: errands.{name}\nabout: An errand.\n{read}fields: {{ what: {{ type: string }}, got: {{ type: string }} }}\n\
+             create: {{ by: human, takes: [what] }}\n\
+             states: {{ OPEN: {{ initial: true }}, DONE: {{ final: true, outcome: success }}, FAILED: {{ final: true, outcome: failure }} }}\n\
+             transitions:\n  send: {{ from: OPEN, by: human, effects: [ {{ effect: fetch }} ] }}\n  \
+             brought: {{ from: OPEN, to: DONE, by: engine, takes: [got] }}\n  missed: {{ from: OPEN, to: FAILED, by: engine }}\n\
+             effects: {{ fetch: {{ with: {{ what: what }}, ok: brought, failed: missed }} }}\n"
+        )
+    };
+    json!({ "files": {
+        "pack.yaml": "pack: errands\nversion: 1\nabout: Errands.\n",
+        "lifecycles/open.yaml": life("open", ""),
+        "lifecycles/secret.yaml": life("secret", "read: human\n"),
+    } })
+}
+
+fn ground() -> Ground {
+    let ground = Ground::new();
+    ground.owner.put("/v1/packs/errands", &errands()).unwrap_or_else(|it| panic!("{it:#?}"));
+    ground
+}
+
+fn sent(owner: &Client, lifecycle: &str, id: &str) {
+    owner
+        .post(&format!("/v1/entities/{lifecycle}"), &json!({ "id": id, "fields": { "what": "tea" } }))
+        .unwrap();
+    owner.post(&format!("/v1/entities/{lifecycle}/{id}/transitions"), &json!({ "event": "send" })).unwrap();
+}
+
+fn take(client: &Client, body: Json) -> Vec<Json> {
+    client.post("/v1/effects/take", &body).unwrap().body["items"].as_array().unwrap().clone()
+}
+
+#[test]
+fn an_effect_is_taken_by_one_and_answered_once() {
+    let ground = ground();
+    let owner = &ground.owner;
+    let cart = |id: &str| ground.actor(json!({ "actor": id, "kind": "system" }));
+    let (first, second) = (cart("cart-1"), cart("cart-2"));
+    sent(owner, "errands.open", "E-1");
+    let listed = first.get("/v1/effects?kind=fetch").unwrap().body;
+    assert_eq!((each(&listed, "kind"), each(&listed, "entity")), (vec!["fetch"], vec!["E-1"]));
+    assert!(each(&first.get("/v1/effects?kind=merge").unwrap().body, "kind").is_empty());
+
+    let held = take(&first, json!({ "kind": "fetch", "lease": "1m" })).remove(0);
+    assert_eq!(held["with"], json!({ "what": "tea" }));
+    assert!(take(&second, json!({})).is_empty(), "cart-1 is at it");
+    assert_eq!(each(&owner.get("/v1/effects").unwrap().body, "takenBy"), ["cart-1"]);
+
+    // Who takes too long loses it, and what it then says counts for nothing.
+    owner.post("/v1/clock/advance", &json!({ "by": "2m" })).unwrap();
+    let again = take(&second, json!({})).remove(0);
+    assert_eq!(again["id"], held["id"]);
+    let path = format!("/v1/effects/{}/result", held["id"]);
+    let result = |fence: &Json| json!({ "ok": true, "detail": { "got": "green tea" }, "fence": fence });
+    assert_eq!(why(first.post(&path, &result(&held["fence"]))), (409, "stale-fence".to_owned()));
+    second.post(&path, &result(&again["fence"])).unwrap();
+    let entity = owner.get("/v1/entities/errands.open/E-1").unwrap().body;
+    assert_eq!((&entity["state"], &entity["fields"]["got"]), (&json!("DONE"), &json!("green tea")));
+    assert_eq!(why(second.post(&path, &result(&again["fence"]))), (409, "effect-settled".to_owned()));
+    assert_eq!(
+        why(second.post("/v1/effects/1/result", &result(&json!(1)))),
+        (404, "unknown-effect".to_owned())
+    );
+    assert_eq!(
+        why(second.post("/v1/effects/x/result", &result(&json!(1)))),
+        (404, "unknown-effect".to_owned())
+    );
+    assert!(each(&owner.get("/v1/effects").unwrap().body, "kind").is_empty());
+}
+
+#[test]
+fn a_failure_is_an_answer_too() {
+    let ground = ground();
+    sent(&ground.owner, "errands.open", "E-1");
+    let held = take(&ground.owner, json!({ "limit": 5 })).remove(0);
+    let result = json!({ "ok": false, "detail": { "why": "closed" }, "fence": held["fence"] });
+    ground.owner.post(&format!("/v1/effects/{}/result", held["id"]), &result).unwrap();
+    assert_eq!(ground.owner.get("/v1/entities/errands.open/E-1").unwrap().body["state"], json!("FAILED"));
+}
+
+#[test]
+fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
+    let ground = ground();
+    sent(&ground.owner, "errands.secret", "S-1");
+    sent(&ground.owner, "errands.open", "E-1");
+    let system = ground.actor(json!({ "actor": "cart", "kind": "system" }));
+    let supervisor = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["coder-*"] }));
+    let agent = ground.agent("ada", "mission:specialist");
+    for client in [&agent, &ground.person("pia")] {
+        assert_eq!(why(client.post("/v1/effects/take", &json!({}))), (403, "not-permitted".to_owned()));
+        let result = json!({ "ok": true, "fence": 1 });
+        assert_eq!(why(client.post("/v1/effects/1/result", &result)), (403, "not-permitted".to_owned()));
+    }
+    assert_eq!(each(&agent.get("/v1/effects").unwrap().body, "entity"), ["E-1"]);
+    let held = take(&supervisor, json!({ "limit": 10 }));
+    assert_eq!(held.len(), 1);
+    assert_eq!(held[0]["entity"], json!("E-1"));
+    assert!(take(&system, json!({ "limit": 10 })).is_empty(), "the other one is secret");
+    let hidden = take(&ground.owner, json!({ "limit": 10 })).remove(0);
+    assert_eq!(hidden["entity"], json!("S-1"));
+    let result = json!({ "ok": true, "fence": hidden["fence"] });
+    let path = format!("/v1/effects/{}/result", hidden["id"]);
+    assert_eq!(why(system.post(&path, &result)), (404, "unknown-effect".to_owned()));
+    // Whoever guesses a fence has not taken it.
+    let path = format!("/v1/effects/{}/result", held[0]["id"]);
+    let result = json!({ "ok": true, "fence": held[0]["fence"] });
+    assert_eq!(why(system.post(&path, &result)), (409, "stale-fence".to_owned()));
+    supervisor.post(&path, &result).unwrap();
+}
