@@ -3,6 +3,7 @@
 #![allow(unused_qualifications, reason = "what describes a route writes them")]
 
 mod app;
+mod artifacts;
 mod auth;
 mod events;
 mod limits;

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::problem::Refused;
 use crate::rest::{
-    batch, claims, clock, corrections, effects, entities, explain, health, history, identity, journal,
-    lifecycles, migrations, notices, packs, queries, settings, stats, transitions,
+    artifacts, batch, claims, clock, corrections, effects, entities, explain, health, history, identity,
+    journal, lifecycles, migrations, notices, packs, queries, settings, stats, transitions,
 };
 use crate::{events, serve};
 
@@ -60,6 +60,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(effects::list))
         .routes(routes!(effects::take))
         .routes(routes!(effects::settle))
+        .routes(routes!(artifacts::put, artifacts::get))
         // identity
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))

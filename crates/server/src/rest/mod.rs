@@ -1,5 +1,6 @@
 //! One file per noun.
 
+pub(crate) mod artifacts;
 pub(crate) mod batch;
 mod body;
 mod carry;

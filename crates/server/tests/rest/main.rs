@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says so"
 )]
 
+mod artifacts;
 mod effects;
 mod ground;
 mod migrations;

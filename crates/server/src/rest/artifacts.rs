@@ -1,0 +1,105 @@
+//! Artifacts: content that fields refer to by its hash.
+
+use std::pin::Pin;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_core::Stream as _;
+use trackside_protocol::{ArtifactKept, Problem};
+use trackside_runtime::Failure;
+
+use super::body::too_large;
+use crate::app::App;
+use crate::artifacts::Artifacts;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Keeps content under its hash. The same again changes nothing.
+#[utoipa::path(
+    put, path = "/v1/artifacts/{sha256}", tag = "artifacts", operation_id = "putArtifact",
+    params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "Of the content: 64 lower-case hexadecimal digits.")),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 201, body = ArtifactKept), (status = 200, body = ArtifactKept, description = "It was there already."),
+        (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn put(
+    State(app): State<App>,
+    _: Caller,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, Refused> {
+    must_be_id(&id)?;
+    let content = whole(request.into_body(), app.options.limits.artifact).await?;
+    let (asked, size) = (id.clone(), content.len() as u64);
+    let stored = app.blocking(move |app| {
+        let found = Artifacts::id_of(&content);
+        if found != asked {
+            let detail =
+                format!("The hash of the content is {found}, not {asked}: put it there, or send it again");
+            return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "hash-mismatch", detail));
+        }
+        Artifacts::of(&app.options.data).put(&asked, &content).map_err(|error| unavailable(&error))
+    });
+    let stored = stored.await?;
+    let status = if stored { StatusCode::CREATED } else { StatusCode::OK };
+    let location = HeaderValue::from_str(&format!("/v1/artifacts/{id}")).map_err(|_| Refused::broken())?;
+    let kept = Json(ArtifactKept { sha256: id, size, stored });
+    Ok((status, [(header::LOCATION, location)], kept).into_response())
+}
+
+/// Gives content back.
+#[utoipa::path(
+    get, path = "/v1/artifacts/{sha256}", tag = "artifacts", operation_id = "getArtifact",
+    params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$")),
+    responses((status = 200, description = "The content.", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn get(
+    State(app): State<App>,
+    _: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Refused> {
+    must_be_id(&id)?;
+    let wanted = id.clone();
+    let found = app.blocking(move |app| {
+        Artifacts::of(&app.options.data).get(&wanted).map_err(|error| unavailable(&error))
+    });
+    let Some(content) = found.await? else {
+        return Err(Refused::unknown("unknown-artifact", format!("There is no artifact {id}")));
+    };
+    // Never shown as a page of ours, whatever it is.
+    let headers =
+        [(header::CONTENT_TYPE, "application/octet-stream"), (header::CONTENT_DISPOSITION, "attachment")];
+    Ok((headers, content).into_response())
+}
+
+fn must_be_id(id: &str) -> Result<(), Refused> {
+    match Artifacts::is_id(id) {
+        true => Ok(()),
+        false => Err(Refused::parameter(
+            "sha256",
+            "An artifact is named by the SHA-256 of its content: 64 lower-case hexadecimal digits",
+        )),
+    }
+}
+
+/// All of a body, within a limit.
+async fn whole(body: Body, most: usize) -> Result<Vec<u8>, Refused> {
+    let mut stream = body.into_data_stream();
+    let mut all = Vec::new();
+    while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await {
+        let piece = piece.map_err(|_| Refused::shape("The body could not be read: send it again"))?;
+        if all.len().saturating_add(piece.len()) > most {
+            return Err(too_large(most));
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(all)
+}
+
+fn unavailable(error: &std::io::Error) -> Refused {
+    Failure::Unavailable(format!("an artifact cannot be read or written: {error}")).into()
+}

@@ -1,0 +1,69 @@
+//! Artifacts are kept under their hash, whole or not at all.
+
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use trackside_server::Limits;
+
+use crate::ground::{Ground, why};
+
+fn id(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|it| format!("{it:02x}")).collect()
+}
+
+#[test]
+fn content_comes_back_as_it_was_also_after_a_restart() {
+    let ground = Ground::new();
+    let agent = ground.agent("ada", "mission:specialist");
+    let content: Vec<u8> = (0..100_000_u32).map(|it| (it * 7 % 251) as u8).collect();
+    let path = format!("/v1/artifacts/{}", id(&content));
+    assert_eq!(why(agent.get(&path)), (404, "unknown-artifact".to_owned()));
+    let kept = agent.put_bytes(&path, &content).unwrap();
+    assert_eq!((kept.status, &kept.body["stored"], &kept.body["size"]), (201, &json!(true), &json!(100_000)));
+    let again = agent.put_bytes(&path, &content).unwrap();
+    assert_eq!((again.status, &again.body["stored"]), (200, &json!(false)));
+
+    let file = ground.data.join("artifacts").join(&id(&content)[..2]).join(id(&content));
+    assert_eq!(std::fs::read(file).unwrap(), content);
+    let parts = std::fs::read_dir(ground.data.join("artifacts")).unwrap();
+    assert_eq!(parts.count(), 1, "nothing but the folder is left");
+
+    let ground = ground.restarted();
+    assert_eq!(ground.owner.get_bytes(&path).unwrap(), content);
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let raw = ground.raw(&format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {}", token.trim()), b"");
+    assert_eq!(raw.header("content-type"), Some("application/octet-stream"));
+    assert_eq!(raw.header("content-disposition"), Some("attachment"));
+    assert_eq!(raw.header("x-content-type-options"), Some("nosniff"));
+}
+
+#[test]
+fn what_is_not_what_it_says_is_not_kept() {
+    let limits = Limits { artifact: 1_000, ..Limits::default() };
+    let ground = Ground::with(limits);
+    let owner = &ground.owner;
+    let path = format!("/v1/artifacts/{}", id(b"one"));
+    assert_eq!(why(owner.put_bytes(&path, b"two")), (422, "hash-mismatch".to_owned()));
+    assert_eq!(why(owner.get(&path)), (404, "unknown-artifact".to_owned()));
+    let large = vec![7_u8; 1_001];
+    assert_eq!(
+        why(owner.put_bytes(&format!("/v1/artifacts/{}", id(&large)), &large)),
+        (413, "too-large".to_owned())
+    );
+    let most = vec![7_u8; 1_000];
+    assert_eq!(owner.put_bytes(&format!("/v1/artifacts/{}", id(&most)), &most).unwrap().status, 201);
+    let upper = id(b"one").to_uppercase();
+    for wrong in ["..%2F..%2Ftoken", "abc", upper.as_str(), &"g".repeat(64)] {
+        let path = format!("/v1/artifacts/{wrong}");
+        assert_eq!(why(owner.put_bytes(&path, b"one")), (400, "invalid-parameter".to_owned()), "{wrong}");
+        assert_eq!(why(owner.get(&path)), (400, "invalid-parameter".to_owned()), "{wrong}");
+    }
+}
+
+#[test]
+fn an_artifact_may_be_larger_than_other_bodies() {
+    let ground = Ground::new();
+    let content = vec![1_u8; 3 * 1024 * 1024];
+    let path = format!("/v1/artifacts/{}", id(&content));
+    assert_eq!(ground.owner.put_bytes(&path, &content).unwrap().status, 201);
+    assert_eq!(ground.owner.get_bytes(&path).unwrap().len(), content.len());
+}
