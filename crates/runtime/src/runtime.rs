@@ -191,6 +191,11 @@ impl Runtime {
         self.shared.entity(key)
     }
 
+    /// Where it is kept: for long looks at all of it, and for copies. It shows what nobody was told of yet.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        self.shared.store()
+    }
+
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }

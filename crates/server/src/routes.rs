@@ -12,8 +12,9 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::problem::Refused;
 use crate::rest::{
-    artifacts, batch, claims, clock, corrections, effects, entities, explain, health, history, identity,
-    journal, lifecycles, migrations, notices, packs, queries, settings, stats, transitions,
+    artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, explain, export, health,
+    history, identity, journal, lifecycles, migrations, notices, packs, queries, redactions, settings, stats,
+    transitions,
 };
 use crate::{events, serve};
 
@@ -56,6 +57,10 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(notices::notifications))
         .routes(routes!(notices::violations))
         .routes(routes!(notices::sweep))
+        .routes(routes!(audit::verify))
+        .routes(routes!(export::export))
+        .routes(routes!(backups::backup))
+        .routes(routes!(redactions::redact))
         // what people decide, and what the outside does
         .routes(routes!(effects::list))
         .routes(routes!(effects::take))

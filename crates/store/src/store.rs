@@ -1,6 +1,7 @@
 //! What a store is: one who appends, one who projects, any number who read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::entity::Entity;
@@ -29,6 +30,11 @@ pub trait Store: Send + Sync {
     /// Where old journal was moved to; without files where nothing was.
     fn archive(&self) -> Result<Archive, StoreError> {
         Ok(Archive::default())
+    }
+
+    /// Copies the project to a folder that is empty or not there, while others go on; where the copy's journal ends.
+    fn backup(&self, to: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
+        Err(StoreError::io(format!("copy to {}", to.display()), "this store is not kept in files"))
     }
 
     /// Drops payloads from what was archived, so that their bytes are gone; how many there were. What may be in a file

@@ -1,6 +1,8 @@
 //! One file per noun.
 
 pub(crate) mod artifacts;
+pub(crate) mod audit;
+pub(crate) mod backups;
 pub(crate) mod batch;
 mod body;
 mod carry;
@@ -10,6 +12,7 @@ pub(crate) mod corrections;
 pub(crate) mod effects;
 pub(crate) mod entities;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod identity;
@@ -19,6 +22,7 @@ pub(crate) mod migrations;
 pub(crate) mod notices;
 pub(crate) mod packs;
 pub(crate) mod queries;
+pub(crate) mod redactions;
 pub(crate) mod settings;
 pub(crate) mod stats;
 pub(crate) mod transitions;

@@ -14,3 +14,4 @@ mod ground;
 mod migrations;
 mod packs;
 mod settings;
+mod upkeep;

@@ -140,6 +140,10 @@ impl Store for Sqlite {
         }
     }
 
+    fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
+        Self::backup(self, to, progress)
+    }
+
     fn drop_archived(&self, unwanted: &Unwanted) -> Result<u64, StoreError> {
         match &self.shared.archive {
             Some(folder) => Archive::open(folder)?.drop_unwanted(unwanted, self.reader()?.base()?.seq),

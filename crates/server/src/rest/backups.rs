@@ -1,0 +1,93 @@
+//! Copies of the project, made while it is worked on.
+
+use std::fs::{self, File};
+use std::path::{Component, Path, PathBuf};
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use trackside_protocol::{Backup, Problem};
+use trackside_runtime::Failure;
+use trackside_store::StoreError;
+use trackside_store::archive::{Archive, folder_of};
+use trackside_store::record::hex;
+
+use super::Body;
+use crate::app::App;
+use crate::artifacts::Artifacts;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
+#[utoipa::path(
+    post, path = "/v1/backup", tag = "journal", operation_id = "backup", request_body = Option<Backup>,
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn backup(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<Backup>,
+) -> Result<Json<Value>, Refused> {
+    caller.must_be_admin("make backups")?;
+    let to = target(&app, body.to.as_deref())?;
+    app.blocking(move |app| copy(app, &to)).await.map(Json)
+}
+
+/// Where it goes: never out of the folder by a name, only by a whole path.
+fn target(app: &App, asked: Option<&str>) -> Result<PathBuf, Refused> {
+    let folder = app.options.data.join("backups");
+    let Some(asked) = asked else {
+        let now: String =
+            app.reads.now().to_string().chars().filter(|it| it.is_ascii_alphanumeric()).collect();
+        return Ok(folder.join(format!("{now}-{}", app.reads.seq())));
+    };
+    let path = Path::new(asked);
+    if path.is_absolute() {
+        return Ok(path.to_path_buf());
+    }
+    let plain = path.components().all(|it| matches!(it, Component::Normal(_)));
+    if !plain || asked.is_empty() || asked.contains('\0') {
+        let detail = "`to` is a name within the folder `backups` of the project, or a whole path";
+        return Err(Refused::shape(detail));
+    }
+    Ok(folder.join(path))
+}
+
+fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
+    let store = app.runtime.store();
+    if fs::read_dir(to).is_ok_and(|mut it| it.next().is_some()) {
+        let detail = format!("There is something in {} already: choose another name", to.display());
+        return Err(Refused::new(StatusCode::CONFLICT, "already-exists", detail));
+    }
+    let end = store.backup(to, &mut |_, _| {}).map_err(unavailable)?;
+    let archive = store.archive().map_err(unavailable)?;
+    let files = copy_archive(&archive, to).map_err(unavailable)?;
+    let artifacts = Artifacts::of(&app.options.data).copy(to);
+    let artifacts = artifacts.map_err(|it| unavailable(StoreError::io("copying artifacts", it)))?;
+    Ok(json!({
+        "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex(&end.hash) },
+        "archiveFiles": files, "artifacts": artifacts,
+    }))
+}
+
+/// Archive files, each under another name until it is there as a whole.
+fn copy_archive(archive: &Archive, to: &Path) -> Result<usize, StoreError> {
+    let to = folder_of(to);
+    for file in archive.files() {
+        let Some(name) = file.path.file_name() else { continue };
+        let (part, whole) = (to.join(name).with_extension("partial"), to.join(name));
+        fs::create_dir_all(&to)
+            .and_then(|()| fs::copy(&file.path, &part))
+            .and_then(|_| File::open(&part)?.sync_all())
+            .and_then(|()| fs::rename(&part, &whole))
+            .map_err(|it| StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it))?;
+    }
+    // What waits for files that are not here waits in the copy, too.
+    Archive::open(&to)?.note(archive.noted()?)?;
+    Ok(archive.files().len())
+}
+
+fn unavailable(error: StoreError) -> Refused {
+    Failure::Unavailable(error.to_string()).into()
+}

@@ -1,0 +1,84 @@
+//! Values and words leave the journal, and the chain still verifies.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use trackside_engine::actor::Actor;
+use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
+use trackside_protocol::{Problem, Redact};
+use trackside_runtime::{Answer, Failure, ReadError, Redaction};
+use trackside_store::{Record, StoreError};
+
+use super::Body;
+use super::body::fields;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Drops what entries of an entity said, and what it still has from them.
+#[utoipa::path(
+    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", request_body = Redact,
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn redact(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<Redact>,
+) -> Result<Json<Value>, Refused> {
+    caller.must_be_admin("redact")?;
+    if body.entries.is_empty() != body.all {
+        return Err(Refused::shape("Say either `entries` (their numbers) or `all: true`"));
+    }
+    if body.reason.trim().is_empty() {
+        return Err(Refused::shape("Say in `reason` why it is dropped: that stays in the journal"));
+    }
+    let actor = caller.actor().clone();
+    app.blocking(move |app| drop_payloads(app, actor, body)).await.map(Json)
+}
+
+fn drop_payloads(app: &App, actor: Actor, body: Redact) -> Result<Value, Refused> {
+    let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
+    let records = records(app, &entity)?;
+    let (entries, becomes, reason) = (body.entries, fields(&body.becomes), body.reason);
+    let redaction = Redaction { entity: entity.clone(), entries, becomes, reason };
+    let accepted = match app.runtime.redact_knowing(actor, redaction, &records)? {
+        Answer::Accepted(accepted) => accepted,
+        Answer::Refused(refusal) => return Err((&*refusal).into()),
+        Answer::Replayed { .. } => return Err(Refused::broken()),
+    };
+    app.access.heard(&accepted.entries);
+    let mut told = json!({ "success": true, "lifecycle": entity.lifecycle, "id": entity.id });
+    if let (Some(entry), Value::Object(told)) = (accepted.entry(), &mut told)
+        && let Event::Redacted { entries, changes } = &entry.event
+    {
+        let fields = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
+        told.insert("seq".to_owned(), json!(entry.seq));
+        told.insert("entries".to_owned(), json!(entries));
+        told.insert("fields".to_owned(), fields.collect());
+    }
+    // Gone means gone from every file.
+    app.runtime.wait_until_written()?;
+    Ok(told)
+}
+
+/// All records of an entity, the oldest first, archived ones among them.
+fn records(app: &App, entity: &EntityKey) -> Result<Vec<Record>, Refused> {
+    let unavailable = |it: StoreError| Refused::from(Failure::Unavailable(it.to_string()));
+    let Some(last) = app.reads.entity(entity)?.map(|it| it.seq) else {
+        return Err(ReadError::UnknownEntity(entity.clone()).into());
+    };
+    let store = app.runtime.store();
+    let mut reader = store.reader().map_err(unavailable)?;
+    let archive = store.archive().map_err(unavailable)?;
+    let mut records = archive.trail(reader.as_mut(), last, usize::MAX).map_err(unavailable)?;
+    records.reverse();
+    let missing = records.first().map_or(last, |it| it.prev);
+    if missing > 0 {
+        let detail =
+            format!("Entry {missing} of {entity} was archived and its file is not here: put it back first");
+        return Err(Refused::new(StatusCode::CONFLICT, "archive-missing", detail));
+    }
+    Ok(records)
+}

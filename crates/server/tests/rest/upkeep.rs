@@ -1,0 +1,135 @@
+//! Looking after the whole: the audit, the export, copies, and what leaves the journal.
+
+use serde_json::{Value as Json, json};
+use trackside_protocol::Client;
+use trackside_store::{Sqlite, SqliteOptions};
+
+use crate::ground::{Ground, each, refused, why};
+
+fn journal(client: &Client) -> Vec<Json> {
+    client.get("/v1/journal?limit=200").unwrap().body["items"].as_array().unwrap().clone()
+}
+
+fn exported(client: &Client) -> Vec<Json> {
+    let bytes = client.get_bytes("/v1/export").unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
+}
+
+fn task(ground: &Ground, id: &str, title: &str) {
+    let fields = json!({ "id": id, "fields": { "title": title } });
+    ground.owner.post("/v1/entities/mission.task", &fields).unwrap_or_else(|it| panic!("{it:#?}"));
+}
+
+#[test]
+fn the_audit_goes_through_everything_and_is_for_people() {
+    let ground = Ground::new();
+    task(&ground, "T-1", "Find the way");
+    let told = ground.person("pia").get("/v1/audit/verify").unwrap().body;
+    let last = journal(&ground.owner).last().unwrap()["seq"].clone();
+    assert_eq!((&told["intact"], &told["to"]["seq"], &told["entries"]), (&json!(true), &last, &last));
+    let agent = ground.agent("ada", "mission:specialist");
+    assert_eq!(why(agent.get("/v1/audit/verify")), (403, "not-permitted".to_owned()));
+}
+
+#[test]
+fn the_audit_tells_what_was_tampered_with() {
+    let ground = Ground::new();
+    task(&ground, "T-1", "Find the way");
+    let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
+    let sql = "UPDATE journal SET payload = replace(payload, 'Find the way', 'Lose the way') WHERE payload LIKE '%Find the way%'";
+    assert_eq!(file.execute(sql, []).unwrap(), 1);
+    let told = ground.owner.get("/v1/audit/verify").unwrap().body;
+    assert_eq!(told["intact"], json!(false), "{told:#}");
+    assert_eq!(told["problems"].as_array().unwrap().len(), 1, "{told:#}");
+}
+
+#[test]
+fn an_export_holds_everything_for_an_admin_and_what_they_may_see_for_others() {
+    let ground = Ground::new();
+    task(&ground, "T-1", "Find the way");
+    let agent = ground.agent("ada", "mission:specialist");
+    let all = exported(&ground.owner);
+    let last = journal(&ground.owner).len();
+    assert_eq!(all[0]["export"]["last"], json!(last));
+    let packs: Vec<&Json> =
+        all.iter().filter_map(|it| it["definition"]["pack"].as_str().map(|_| it)).collect();
+    assert_eq!(packs.len(), 3);
+    assert!(packs.iter().any(|it| it["definition"]["files"]["pack.yaml"].is_string()));
+    let records: Vec<u64> = all.iter().filter_map(|it| it["record"]["seq"].as_u64()).collect();
+    assert_eq!(records, (1..=last as u64).collect::<Vec<_>>());
+    assert!(
+        all.iter().any(|it| it["record"]["payload"].as_str().is_some_and(|it| it.contains("Find the way")))
+    );
+
+    let seen = exported(&agent);
+    assert!(seen.iter().all(|it| it.get("record").is_none()));
+    let entries: Vec<&Json> = seen.iter().filter_map(|it| it.get("entry")).collect();
+    let own = journal(&agent);
+    assert_eq!(entries, own.iter().collect::<Vec<_>>(), "what the journal shows, neither more nor less");
+    assert!(entries.iter().any(|it| it["id"] == "T-1"));
+    let tokens = entries.iter().filter(|it| it["lifecycle"] == "access.token").count();
+    assert_eq!(tokens, 1, "its own");
+}
+
+#[test]
+fn a_backup_is_made_while_it_runs_and_can_be_opened() {
+    let ground = Ground::new();
+    task(&ground, "T-1", "Find the way");
+    let content = b"a report";
+    let id = "de2bb1ddcdd9b1d7ff9ab0d25a7d5bb55ab25a8ee7ce4b55e3c2cf0dfd7bb2d0";
+    let problem = refused(ground.owner.put_bytes(&format!("/v1/artifacts/{id}"), content));
+    let id = problem.detail.split(' ').nth(6).unwrap().trim_end_matches(',').to_owned();
+    ground.owner.put_bytes(&format!("/v1/artifacts/{id}"), content).unwrap();
+
+    let made = ground.owner.post("/v1/backup", &json!({})).unwrap().body;
+    let to = std::path::PathBuf::from(made["to"].as_str().unwrap());
+    assert!(to.starts_with(ground.data.join("backups")), "{made:#}");
+    assert_eq!(made["artifacts"], json!(1));
+    assert_eq!(std::fs::read(to.join("artifacts").join(&id[..2]).join(&id)).unwrap(), content);
+    let mut reader = Sqlite::open_to_read(&to, SqliteOptions::default()).unwrap();
+    assert_eq!(json!(reader.head().unwrap().chain.seq), made["end"]["seq"]);
+
+    let named = ground.owner.post("/v1/backup", &json!({ "to": "before-the-move" })).unwrap().body;
+    assert!(named["to"].as_str().unwrap().ends_with("backups/before-the-move"));
+    let again = ground.owner.post("/v1/backup", &json!({ "to": "before-the-move" }));
+    assert_eq!(why(again), (409, "already-exists".to_owned()));
+    for out in ["../elsewhere", "a/../../b", ""] {
+        let refused = ground.owner.post("/v1/backup", &json!({ "to": out }));
+        assert_eq!(why(refused), (400, "invalid-body".to_owned()), "{out}");
+    }
+    assert_eq!(why(ground.person("pia").post("/v1/backup", &json!({}))), (403, "not-permitted".to_owned()));
+}
+
+#[test]
+fn what_is_redacted_is_gone_from_every_file() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    task(&ground, "T-1", "sekrit-4711 in the title");
+    task(&ground, "T-2", "Something else");
+    assert!(bytes_hold(&ground, "sekrit-4711"));
+    let asked = json!({ "lifecycle": "mission.task", "id": "T-1", "all": true, "becomes": { "title": "gone" }, "reason": "a secret" });
+    assert_eq!(why(ground.person("pia").post("/v1/redactions", &asked)), (403, "not-permitted".to_owned()));
+    let told = owner.post("/v1/redactions", &asked).unwrap().body;
+    assert_eq!(told["fields"]["title"], json!("gone"), "{told:#}");
+    assert!(told["seq"].is_u64() && !told["entries"].as_array().unwrap().is_empty());
+    assert_eq!(owner.get("/v1/entities/mission.task/T-1").unwrap().body["fields"]["title"], json!("gone"));
+    assert!(!bytes_hold(&ground, "sekrit-4711"));
+    assert_eq!(owner.get("/v1/audit/verify").unwrap().body["intact"], json!(true));
+    assert!(exported(owner).iter().all(|it| !it.to_string().contains("sekrit-4711")));
+
+    let neither = json!({ "lifecycle": "mission.task", "id": "T-2", "reason": "r" });
+    assert_eq!(why(owner.post("/v1/redactions", &neither)), (400, "invalid-body".to_owned()));
+    let unknown = json!({ "lifecycle": "mission.task", "id": "T-9", "all": true, "reason": "r" });
+    assert_eq!(why(owner.post("/v1/redactions", &unknown)), (404, "unknown-entity".to_owned()));
+    let nameless = json!({ "lifecycle": "mission.task", "id": "T-2", "all": true, "reason": " " });
+    assert_eq!(why(owner.post("/v1/redactions", &nameless)), (400, "invalid-body".to_owned()));
+    assert_eq!(each(&owner.get("/v1/entities/mission.task").unwrap().body, "id").len(), 2);
+}
+
+/// Whether some file of the store holds these bytes.
+fn bytes_hold(ground: &Ground, text: &str) -> bool {
+    let files = std::fs::read_dir(&ground.data).unwrap().map(|it| it.unwrap().path());
+    let mut files = files.filter(|it| it.file_name().unwrap().to_string_lossy().contains(".db"));
+    files.any(|it| std::fs::read(it).unwrap().windows(text.len()).any(|it| it == text.as_bytes()))
+}
