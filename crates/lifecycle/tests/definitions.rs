@@ -955,3 +955,46 @@ fn supervision_says_what_becomes_of_every_end() {
         }
     }
 }
+
+/// A face names the transitions and fields it goes by; without a word they are found.
+#[test]
+fn a_face_knows_how_it_is_decided() {
+    let request = "\
+lifecycle: demo.task
+FACE
+fields: { why: { type: string }, note: { type: string }, soon: { type: boolean } }
+create: { by: agent }
+states:
+  ASKED: { initial: true }
+  GIVEN: { final: true, outcome: success }
+  KEPT:  { final: true, outcome: failure }
+transitions:
+  give:   { from: ASKED, to: GIVEN, by: human }
+  keep:   { from: ASKED, to: KEPT, by: human }
+  expire: { from: ASKED, to: KEPT, by: engine }
+";
+    let face = |words: &str| {
+        let pack = compiled(PACK, &request.replace("FACE", words)).unwrap_or_else(|it| panic!("{it}"));
+        let face = pack.lifecycles.first().unwrap().face.clone().unwrap();
+        [face.approve, face.deny, face.note, face.urgent]
+            .map(|it| it.map(|it| it.to_string()).unwrap_or_default())
+    };
+    assert_eq!(face("face: approval"), ["give", "keep", "note", ""], "by how they end");
+    assert_eq!(
+        face("face: { is: approval, approve: keep, deny: give, note: why, urgent: soon }"),
+        ["keep", "give", "why", "soon"]
+    );
+    assert_eq!(face("face: work"), ["", "", "", ""]);
+    let told = |words: &str| compiled(PACK, &request.replace("FACE", words)).err().unwrap();
+    assert!(told("face: aproval").contains("did you mean `approval`?"));
+    assert!(told("face: { is: approval, approve: giv }").contains("no transition of demo.task called `giv`"));
+    assert!(told("face: { is: approval, urgent: son }").contains("did you mean `soon`?"));
+    assert!(told("face: { is: work, approve: give }").contains("is for `is: approval`"));
+
+    let usual = request.replace("  give:", "  approve:").replace("FACE", "face: approval");
+    let more = usual.replace("  expire:", "  give: { from: ASKED, to: GIVEN, by: human }\n  expire:");
+    let approve =
+        |text: &str| compiled(PACK, text).unwrap().lifecycles.first().unwrap().face.clone().unwrap().approve;
+    assert_eq!(approve(&more).as_deref(), Some("approve"), "by its name");
+    assert_eq!(approve(&more.replace("  approve:", "  allow:")), None, "two could be meant");
+}

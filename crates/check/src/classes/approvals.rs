@@ -29,7 +29,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
 /// Whether a state is what an approval is about.
 fn is_verdict(life: &Lifecycle, state: &Name) -> bool {
     let outcome = life.state(state).and_then(|it| it.outcome.as_ref());
-    let asked = life.face.as_ref().is_some_and(|it| *it == *ASKS_PEOPLE);
+    let asked = life.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE);
     outcome.is_some_and(|it| asked || *it == *GOOD)
 }
 

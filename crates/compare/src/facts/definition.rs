@@ -11,7 +11,13 @@ impl Facts<'_> {
     pub fn whole(&self, life: &Lifecycle) -> Thing {
         let mut thing = Thing::new("lifecycle", life.name.as_str(), "the lifecycle");
         thing.flag("has a single entity", Sense::Plain, life.one);
-        thing.name("face", Sense::Plain, life.face.as_ref());
+        if let Some(face) = &life.face {
+            thing.name("face", Sense::Plain, Some(&face.is));
+            thing.name("approved by", Sense::Plain, face.approve.as_ref());
+            thing.name("denied by", Sense::Plain, face.deny.as_ref());
+            thing.name("the words of who decides go to", Sense::Plain, face.note.as_ref());
+            thing.name("cannot wait while", Sense::Plain, face.urgent.as_ref());
+        }
         thing.name("assignee", Sense::Plain, life.assignee.as_ref());
         thing.name("record of the caller", Sense::Plain, life.me.as_ref());
         let read = life.read.as_ref().map(|it| self.expression(it));

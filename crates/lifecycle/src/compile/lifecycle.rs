@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::face::face;
 use super::names::{Table, computed_key, relation_key};
 use super::rules::clash;
 use super::settings::Draft;
@@ -253,11 +254,7 @@ pub(super) fn compile(
     if *own_pack != *pack.pack {
         bench.error("wrong-pack", file.lifecycle.at, format!("its name must start with `{}.`", pack.pack));
     }
-    if let Some(face) = &file.face
-        && !FACES.contains(&face.it.as_str())
-    {
-        bench.unknown("unknown-face", "face", face, FACES);
-    }
+    let face = face(&mut bench, file, &transitions, &states);
     let initial = initial(&mut bench, file)?;
     bench.unreached(&file.states, &initial, &transitions, &states);
     let lifecycle = Lifecycle {
@@ -267,7 +264,7 @@ pub(super) fn compile(
         version,
         about: file.about.clone().unwrap_or_default(),
         one: shape.one,
-        face: file.face.as_ref().map(|it| it.it.clone()),
+        face,
         assignee: file.assignee.as_ref().map(|it| assignee(&mut bench, it)),
         me: me(&mut bench, file),
         read: file.read.as_ref().and_then(|it| bench.guard(it, &Type::Bool)),
@@ -315,9 +312,6 @@ fn assignee(bench: &mut Workbench<'_>, name: &At<Name>) -> Name {
     let hint = "give it `type: string`, or `items: { type: string }` for several";
     bench.field_of(name, |ty| is_id(ty) || is_ids(ty), "who works on it", hint)
 }
-
-/// What general screens and routes know how to speak to.
-const FACES: &[&str] = &["approval", "agent", "channel", "work"];
 
 /// Values that the requests counting it bring.
 fn counted_values(

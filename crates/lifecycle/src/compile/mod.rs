@@ -3,6 +3,7 @@
 mod arms;
 mod consequences;
 mod depends;
+mod face;
 mod filter;
 mod lifecycle;
 mod names;

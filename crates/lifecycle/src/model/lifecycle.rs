@@ -24,7 +24,7 @@ pub struct Lifecycle {
     pub about: String,
     /// There is a single entity of it, whose id is `kind`.
     pub one: bool,
-    pub face: Option<Name>,
+    pub face: Option<Face>,
     pub fields: BTreeMap<Name, Field>,
     pub assignee: Option<Name>,
     pub relations: Vec<Relation>,
@@ -62,6 +62,20 @@ pub struct Lifecycle {
     pub settings: Vec<Setting>,
     /// The pack's risk policy, for `policy(…)` in expressions.
     pub policy: Option<Arc<Policy>>,
+}
+
+/// What general screens and routes see in a lifecycle, and by which of its names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Face {
+    /// As which they know it.
+    pub is: Name,
+    /// The transitions by which a request to people is decided.
+    pub approve: Option<Name>,
+    pub deny: Option<Name>,
+    /// The field that takes the words of who decides.
+    pub note: Option<Name>,
+    /// The field that says that it cannot wait.
+    pub urgent: Option<Name>,
 }
 
 impl Lifecycle {

@@ -15,7 +15,9 @@ pub use consequence::{
     Tell, With,
 };
 pub use fit::{FieldType, Fit, Misfit};
-pub use lifecycle::{Closing, Field, Gate, Inverse, Lifecycle, Ref, Relation, State, StateSet, Watcher};
+pub use lifecycle::{
+    Closing, Face, Field, Gate, Inverse, Lifecycle, Ref, Relation, State, StateSet, Watcher,
+};
 pub use pack::{
     AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Wait,
 };

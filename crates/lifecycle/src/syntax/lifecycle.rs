@@ -71,9 +71,34 @@ keys! {
         /// What it promises, whatever anybody does.
         pub prove: Option<Vec<PropertyDecl>>,
         /// Lets general screens and routes speak to it.
-        pub face: Option<At<Name>>,
+        pub face: Option<FaceDecl>,
         /// Fields the store indexes.
         pub indexes: Option<Vec<At<Name>>>,
+    }
+}
+
+shapes! {
+    /// What general screens and routes see in it.
+    pub enum FaceDecl {
+        /// Its name alone: what it needs is found under its usual names.
+        Plain(At<Name>) if scalar,
+        Full(FaceMap) if map,
+    }
+}
+
+keys! {
+    /// What general screens and routes see in it, and by which names of its own.
+    pub struct FaceMap {
+        /// `approval`, `agent`, `channel` or `work`.
+        pub is: At<Name>,
+        /// The transition by which somebody says yes.
+        pub approve: Option<At<Name>>,
+        /// The transition by which somebody says no.
+        pub deny: Option<At<Name>>,
+        /// The field that takes the words of who decides.
+        pub note: Option<At<Name>>,
+        /// The field that says that it cannot wait.
+        pub urgent: Option<At<Name>>,
     }
 }
 

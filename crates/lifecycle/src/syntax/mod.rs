@@ -19,7 +19,8 @@ pub use consequence::{
 };
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
-    CheckRule, Checks, Create, Deadline, Enter, Gate, LifecycleFile, Ref, Retain, StateDecl,
+    CheckRule, Checks, Create, Deadline, Enter, FaceDecl, FaceMap, Gate, LifecycleFile, Ref, Retain,
+    StateDecl,
 };
 pub use pack::{
     ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RestartDecl, RoleDecl,

@@ -38,7 +38,7 @@ fn short(law: &Law, life: &Lifecycle) -> Value {
     let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
     json!({
         "lifecycle": life.name, "pack": life.pack, "version": life.version, "about": life.about,
-        "face": life.face, "one": life.one, "initial": life.initial, "states": states,
+        "face": life.face.as_ref().map(|it| &it.is), "one": life.one, "initial": life.initial, "states": states,
         "versions": law.versions(&life.name).collect::<Vec<_>>(),
     })
 }
