@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::problem::Refused;
 use crate::rest::{
-    artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, explain, export, health,
-    history, identity, journal, lifecycles, migrations, notices, packs, queries, redactions, settings, stats,
-    transitions,
+    approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, explain,
+    export, health, history, identity, journal, lifecycles, messages, migrations, notices, packs, policy,
+    queries, redactions, settings, stats, transitions,
 };
 use crate::{events, serve};
 
@@ -33,6 +33,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(entities::show))
         .routes(routes!(transitions::fire))
         .routes(routes!(history::history))
+        .routes(routes!(messages::messages))
         .routes(routes!(explain::explain))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::heartbeat))
@@ -62,6 +63,9 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(backups::backup))
         .routes(routes!(redactions::redact))
         // what people decide, and what the outside does
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::decide))
+        .routes(routes!(policy::evaluate))
         .routes(routes!(effects::list))
         .routes(routes!(effects::take))
         .routes(routes!(effects::settle))

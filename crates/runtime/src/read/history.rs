@@ -44,6 +44,34 @@ impl Reads {
         limit: usize,
         all: bool,
     ) -> Result<History, ReadError> {
+        self.history_of(key, after, limit, &|it| Ok(all || !is_renewal(it)?))
+    }
+
+    /// Words posted on an entity after an entry, the oldest first: those that `meant` says yes to.
+    pub fn messages_of(
+        &self,
+        key: &EntityKey,
+        after: u64,
+        limit: usize,
+        meant: &dyn Fn(&Entry) -> bool,
+    ) -> Result<History, ReadError> {
+        self.history_of(key, after, limit, &|it| {
+            // Most are none, and need not be read as a whole to see it.
+            if !it.header.contains("MessagePosted") {
+                return Ok(false);
+            }
+            let entry = it.entry()?;
+            Ok(matches!(entry.event, Event::MessagePosted { .. }) && meant(&entry))
+        })
+    }
+
+    fn history_of(
+        &self,
+        key: &EntityKey,
+        after: u64,
+        limit: usize,
+        wanted: &dyn Fn(&Record) -> Result<bool, StoreError>,
+    ) -> Result<History, ReadError> {
         let head = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?.seq;
         let limit = page(limit);
         self.store(|reader| {
@@ -59,7 +87,7 @@ impl Reads {
                 }
                 for record in found {
                     (earliest, next) = (record.seq, record.prev);
-                    if record.seq > after && (all || !is_renewal(&record)?) {
+                    if record.seq > after && wanted(&record)? {
                         kept.push_front(record);
                         kept.truncate(limit + 1);
                     }

@@ -12,6 +12,7 @@ use utoipa::IntoParams;
 use super::{Paging, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::events::Sight;
 use crate::problem::Refused;
 
 /// Which entries.
@@ -44,10 +45,16 @@ pub(crate) async fn history(
     let limit = super::limit(which.limit)?;
     let after = Paging { limit: which.limit, cursor: which.cursor.clone() }.after()?;
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let sight = Sight::of(&app, &caller);
     let found = app.read(move |reads| {
         reads.readable(&key, &actor)?;
         let history = reads.history(&key, after, limit, which.all)?;
-        let items = history.records.iter().map(entry_json).collect::<Result<Vec<_>, _>>()?;
+        let mut items = Vec::new();
+        for record in &history.records {
+            if sight.is_told(&record.entry()?) {
+                items.push(entry_json(record)?);
+            }
+        }
         let stays = reads.stays(&key)?;
         let seconds: Map<String, Value> =
             stays.iter().map(|it| (it.state.to_string(), json!(it.spent.0 as f64 / 1_000.0))).collect();

@@ -1,5 +1,6 @@
 //! One file per noun.
 
+pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod backups;
@@ -18,9 +19,11 @@ pub(crate) mod history;
 pub(crate) mod identity;
 pub(crate) mod journal;
 pub(crate) mod lifecycles;
+pub(crate) mod messages;
 pub(crate) mod migrations;
 pub(crate) mod notices;
 pub(crate) mod packs;
+pub(crate) mod policy;
 pub(crate) mod queries;
 pub(crate) mod redactions;
 pub(crate) mod settings;

@@ -13,5 +13,6 @@ mod effects;
 mod ground;
 mod migrations;
 mod packs;
+mod people;
 mod settings;
 mod upkeep;

@@ -1,0 +1,193 @@
+//! The approvals inbox: requests to people, of every lifecycle whose face says that it is one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Value, json};
+use trackside_engine::actor::Actor;
+use trackside_engine::command::{Ask, Fire, What};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::model::{Face, Lifecycle};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value as Sent;
+use trackside_protocol::{Decide, Moved, Page, Problem};
+use trackside_runtime::read::{ListQuery, MOST, USUAL};
+use trackside_runtime::{ReadError, Reads};
+
+use super::carry::command;
+use super::{Body, Paging, Parameters, Wanted, carry_out};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// The face of requests to people.
+const ASKS_PEOPLE: &str = "approval";
+/// Most open requests that are looked at for one page.
+const BUDGET: usize = 5_000;
+
+/// Lifecycles that are requests to people, each with what it goes by.
+fn inboxes(app: &App) -> Vec<Arc<Lifecycle>> {
+    let law = app.runtime.law();
+    let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
+    newest.filter(|it| it.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE)).cloned().collect()
+}
+
+/// Lists open requests that the caller may see: the urgent ones first, then the oldest.
+#[utoipa::path(
+    get, path = "/v1/approvals", tag = "approvals", operation_id = "listApprovals", params(Paging),
+    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(page): Parameters<Paging>,
+) -> Result<Json<Page<Value>>, Refused> {
+    let most = match super::limit(page.limit)? {
+        0 => USUAL,
+        asked => asked.min(MOST),
+    };
+    let (inboxes, actor) = (inboxes(&app), caller.actor().clone());
+    let page = app.read(move |reads| {
+        let mut all = Vec::new();
+        for life in inboxes {
+            open(reads, &life, &actor, &mut all)?;
+        }
+        all.sort_by(|a, b| a.place.cmp(&b.place));
+        if let Some(cursor) = &page.cursor {
+            all.retain(|it| it.place > *cursor);
+        }
+        let next_cursor =
+            all.get(most.saturating_sub(1)).filter(|_| all.len() > most).map(|it| it.place.clone());
+        all.truncate(most);
+        Ok(Page { items: all.into_iter().map(|it| it.entity).collect(), next_cursor })
+    });
+    Ok(Json(page.await?))
+}
+
+/// A request, and where it stands in the list.
+struct Request {
+    place: String,
+    entity: Value,
+}
+
+/// Requests of one lifecycle that nobody has decided.
+fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) -> Result<(), ReadError> {
+    let mut query = ListQuery::of(life.name.clone(), actor.clone());
+    query.states = life.states.iter().filter(|it| !it.last).map(|it| it.name.clone()).collect();
+    query.limit = MOST;
+    loop {
+        let listed = reads.list(&query)?;
+        for mut entity in reads.present_all(&listed.items, actor)? {
+            let urgent = life.face.as_ref().and_then(|it| it.urgent.as_ref());
+            let urgent = urgent.and_then(|it| entity.pointer(&format!("/fields/{it}")));
+            let urgent = urgent.is_some_and(|it| *it == json!(true));
+            let text = |name: &str| entity.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (created, id) = (text("createdAt"), text("id"));
+            let place = format!("{}~{created}~{}/{id}", u8::from(!urgent), life.name);
+            if let Value::Object(map) = &mut entity {
+                map.insert("urgent".to_owned(), json!(urgent));
+            }
+            all.push(Request { place, entity });
+        }
+        if listed.next_cursor.is_none() {
+            return Ok(());
+        }
+        if all.len() >= BUDGET {
+            let hint = "Decide some, or list one lifecycle at a time at /v1/entities".to_owned();
+            return Err(ReadError::TooExpensive { looked: all.len(), hint });
+        }
+        query.cursor = listed.next_cursor;
+    }
+}
+
+/// Decides on a request: the transition that its lifecycle's face names for it.
+#[utoipa::path(
+    post, path = "/v1/approvals/{id}/decision", tag = "approvals", operation_id = "decideApproval",
+    params(("id" = String, Path), super::Keyed),
+    request_body = Decide,
+    responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn decide(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    wanted: Wanted,
+    Body(body): Body<Decide>,
+) -> Result<Response, Refused> {
+    let approves = match body.decision.as_str() {
+        "approve" => true,
+        "deny" => false,
+        other => return Err(Refused::shape(format!("decision is `approve` or `deny`, not `{other}`"))),
+    };
+    let (life, entity) = find(&app, &caller, &id, body.lifecycle.as_deref()).await?;
+    let face = life.face.as_ref().ok_or_else(Refused::broken)?;
+    let Some(event) = (if approves { &face.approve } else { &face.deny }).clone() else {
+        let detail = format!(
+            "{} does not say by which transition one would {}: its `face` can name it",
+            life.name, body.decision
+        );
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "no-such-decision", detail));
+    };
+    let fields = sent(&life, face, &event, &body);
+    let fire = Fire { entity, what: What::Event(event), fields, fence: None, if_version: wanted.if_version };
+    let command = command(&caller, &wanted, Ask::Fire(fire), body.note.as_deref());
+    Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
+}
+
+/// What the transition is sent: the note where it takes one, and the target in any case, so that one that cannot
+/// be chosen is refused.
+fn sent(life: &Lifecycle, face: &Face, event: &Name, body: &Decide) -> Fields {
+    let arms = life.transition(event).map(|it| it.arms.as_slice()).unwrap_or_default();
+    let takes = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
+    let mut fields = Fields::default();
+    if let (Some(name), Some(note)) = (face.note.as_ref().filter(|it| takes(it)), &body.note) {
+        fields.put(name, Sent::text(note));
+    }
+    if let Some(to) = &body.to {
+        fields.put(&Name::new("to"), Sent::text(to));
+    }
+    fields
+}
+
+/// The request with this id that the caller may see.
+async fn find(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    lifecycle: Option<&str>,
+) -> Result<(Arc<Lifecycle>, EntityKey), Refused> {
+    let mut inboxes = inboxes(app);
+    inboxes.retain(|it| lifecycle.is_none_or(|name| *it.name == *name));
+    let (wanted, actor) = (Name::new(id), caller.actor().clone());
+    let law = app.runtime.law();
+    let found = app.read(move |reads| {
+        let mut found = Vec::new();
+        for life in inboxes {
+            let key = EntityKey { lifecycle: life.name.clone(), id: wanted.clone() };
+            match reads.readable(&key, &actor) {
+                // It lives by the version it was made under.
+                Ok(entity) => {
+                    found.push((law.definition(&life.name, entity.definition).cloned().unwrap_or(life), key));
+                }
+                Err(ReadError::UnknownEntity(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    });
+    let mut found = found.await?;
+    let last = found.pop();
+    match (last, found.first()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(Refused::unknown("unknown-approval", format!("There is no request {id}"))),
+        (Some((life, _)), Some((other, _))) => {
+            let detail =
+                format!("{} and {} both have a request {id}: name the `lifecycle`", other.name, life.name);
+            Err(Refused::new(StatusCode::CONFLICT, "ambiguous-approval", detail))
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Words posted on an entity.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Message, Page, Problem};
+use trackside_runtime::ReadError;
+use trackside_store::Record;
+
+use super::{Paging, Parameters};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::events::Sight;
+use crate::problem::Refused;
+
+/// Messages of an entity, the oldest first: those that are meant for the caller.
+#[utoipa::path(
+    get, path = "/v1/entities/{lifecycle}/{id}/messages", tag = "entities", operation_id = "messages",
+    params(("lifecycle" = String, Path), ("id" = String, Path), Paging),
+    responses((status = 200, body = Page<Message>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn messages(
+    State(app): State<App>,
+    caller: Caller,
+    Path((lifecycle, id)): Path<(String, String)>,
+    Parameters(page): Parameters<Paging>,
+) -> Result<Json<Page<Message>>, Refused> {
+    let (limit, after) = (super::limit(page.limit)?, page.after()?);
+    let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let sight = Sight::of(&app, &caller);
+    let page = app.read(move |reads| {
+        reads.readable(&key, &actor)?;
+        let found = reads.messages_of(&key, after, limit, &|it| sight.is_told(it))?;
+        let items = found.records.iter().map(told).collect::<Result<Vec<_>, _>>()?;
+        let items = items.into_iter().flatten().collect();
+        Ok(Page { items, next_cursor: found.next_cursor.map(|it| it.to_string()) })
+    });
+    Ok(Json(page.await?))
+}
+
+fn told(record: &Record) -> Result<Option<Message>, ReadError> {
+    let entry = record.entry()?;
+    let Event::MessagePosted { kind, text, to, from } = &entry.event else { return Ok(None) };
+    Ok(Some(Message {
+        seq: entry.seq,
+        kind: kind.to_string(),
+        text: text.to_string(),
+        from: from.as_ref().unwrap_or(&entry.actor).to_string(),
+        to: to.as_ref().map(|it| it.iter().map(Name::to_string).collect()),
+        at: entry.at.to_string(),
+        redacted: record.is_redacted(),
+    }))
+}

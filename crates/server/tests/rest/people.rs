@@ -1,0 +1,173 @@
+//! Words for somebody, requests to people, and how risky an action is.
+
+use serde_json::{Value as Json, json};
+use trackside_protocol::Client;
+
+use crate::ground::{Ground, each, refused, why};
+
+const LETTERS: &str = "\
+lifecycle: post.box
+about: A box.
+fields: { text: { type: string }, readers: { items: { type: string }, default: [] } }
+create: { by: human }
+states: { OPEN: { initial: true }, SHUT: { final: true } }
+transitions:
+  write:
+    from: OPEN
+    by: human
+    takes: { text: { type: string }, readers: { items: { type: string } } }
+    post: { kind: LETTER, text: '{text}', to: readers }
+  shout: { from: OPEN, by: human, takes: { text: { type: string } }, post: { kind: SHOUT, text: '{text}' } }
+  shut: { from: OPEN, to: SHUT, by: human }
+";
+
+/// A request to people with names of its own.
+const LEAVE: &str = "\
+lifecycle: post.leave
+about: Somebody wants a day off.
+face: { is: approval, approve: grant, deny: turn_down, note: words, urgent: soon }
+read: human
+fields:
+  words: { type: string }
+  soon: { type: boolean, default: false }
+  asker: { type: string, by: engine }
+create: { by: human, takes: [soon], set: { asker: actor.id } }
+states:
+  ASKED: { initial: true }
+  GIVEN: { final: true, outcome: success }
+  REFUSED: { final: true, outcome: failure }
+transitions:
+  grant: { from: ASKED, to: GIVEN, by: human && actor.id != asker, takes: [words] }
+  turn_down: { from: ASKED, to: REFUSED, by: human && actor.id != asker, takes: { words: Say why not } }
+";
+
+fn ground() -> Ground {
+    let ground = Ground::new();
+    let pack = json!({ "files": {
+        "pack.yaml": "pack: post\nversion: 1\nabout: Post.\n",
+        "lifecycles/box.yaml": LETTERS,
+        "lifecycles/leave.yaml": LEAVE,
+    } });
+    ground.owner.put("/v1/packs/post", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    ground
+}
+
+fn texts(client: &Client, query: &str) -> Vec<String> {
+    let told = client.get(&format!("/v1/entities/post.box/B/messages{query}")).unwrap().body;
+    each(&told, "text").into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn words_reach_those_they_are_meant_for_on_every_surface() {
+    let ground = ground();
+    let [mia, pia, kim] = ["mia", "pia", "kim"].map(|it| ground.person(it));
+    mia.post("/v1/entities/post.box", &json!({ "id": "B" })).unwrap();
+    let write = |fields: Json, event: &str| {
+        let asked = json!({ "event": event, "fields": fields });
+        mia.post("/v1/entities/post.box/B/transitions", &asked).unwrap_or_else(|it| panic!("{it:#?}"));
+    };
+    write(json!({ "text": "for pia", "readers": ["pia"] }), "write");
+    write(json!({ "text": "for all" }), "shout");
+    write(json!({ "text": "for both", "readers": ["pia", "kim"] }), "write");
+    assert_eq!(texts(&pia, ""), ["for pia", "for all", "for both"]);
+    assert_eq!(texts(&kim, ""), ["for all", "for both"]);
+    assert_eq!(texts(&mia, ""), ["for pia", "for all", "for both"], "who wrote it");
+    assert_eq!(texts(&ground.owner, "").len(), 3);
+    let first = pia.get("/v1/entities/post.box/B/messages?limit=2").unwrap().body;
+    assert_eq!(each(&first, "text"), ["for pia", "for all"]);
+    assert_eq!(texts(&pia, &format!("?cursor={}", first["nextCursor"].as_str().unwrap())), ["for both"]);
+    assert_eq!(each(&first, "from"), ["mia", "mia"]);
+
+    let surfaces = ["/v1/journal?limit=200", "/v1/entities/post.box/B/history", "/v1/export"];
+    for surface in surfaces {
+        let shown = |client: &Client| String::from_utf8(client.get_bytes(surface).unwrap()).unwrap();
+        assert!(!shown(&kim).contains("for pia\\\"") && !shown(&kim).contains("\"for pia\""), "{surface}");
+        assert!(shown(&kim).contains("for both"), "{surface}");
+        assert!(shown(&pia).contains("for pia"), "{surface}");
+    }
+    assert_eq!(why(pia.get("/v1/entities/post.box/C/messages")), (404, "unknown-entity".to_owned()));
+}
+
+#[test]
+fn requests_of_every_lifecycle_come_to_one_inbox_the_urgent_first() {
+    let ground = ground();
+    let (owner, pia) = (&ground.owner, ground.person("pia"));
+    let ask = |id: &str, soon: bool| {
+        let asked = json!({ "id": id, "fields": { "soon": soon } });
+        pia.post("/v1/entities/post.leave", &asked).unwrap();
+        owner.post("/v1/clock/advance", &json!({ "by": "1s" })).unwrap();
+    };
+    ask("L-1", false);
+    let asked = json!({ "id": "A-1", "fields": { "justification": "to move on", "summary": "Delete it", "action": "shell" } });
+    pia.post("/v1/entities/mission.approval", &asked).unwrap_or_else(|it| panic!("{it:#?}"));
+    ask("L-2", true);
+    let inbox = |client: &Client, query: &str| {
+        let told = client.get(&format!("/v1/approvals{query}")).unwrap().body;
+        each(&told, "id").into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(inbox(owner, ""), ["L-2", "L-1", "A-1"]);
+    assert_eq!(inbox(&ground.agent("ada", "mission:lead"), ""), ["A-1"], "the others are for people");
+    let first = owner.get("/v1/approvals?limit=2").unwrap().body;
+    assert_eq!(each(&first, "id"), ["L-2", "L-1"]);
+    assert_eq!(inbox(owner, &format!("?limit=2&cursor={}", first["nextCursor"].as_str().unwrap())), ["A-1"]);
+
+    let decide =
+        |client: &Client, id: &str, body: Json| client.post(&format!("/v1/approvals/{id}/decision"), &body);
+    let approve = json!({ "decision": "approve", "note": "go" });
+    assert_eq!(why(decide(&pia, "L-1", approve.clone())), (403, "not-permitted".to_owned()), "it is her own");
+    let done = decide(owner, "L-1", approve.clone()).unwrap().body;
+    assert_eq!(
+        (&done["entity"]["state"], &done["entity"]["fields"]["words"]),
+        (&json!("GIVEN"), &json!("go"))
+    );
+    assert_eq!(done["transition"]["reason"], json!("go"));
+    let silent = refused(decide(owner, "L-2", json!({ "decision": "deny" })));
+    assert_eq!((silent.status, silent.errors[0].message.as_str()), (422, "Say why not"));
+    let denied = decide(owner, "L-2", json!({ "decision": "deny", "note": "too soon" })).unwrap().body;
+    assert_eq!(denied["entity"]["state"], json!("REFUSED"));
+    // A shell command is RED: one person is not enough, and nobody counts twice.
+    decide(owner, "A-1", approve.clone()).unwrap_or_else(|it| panic!("{it:#?}"));
+    assert_eq!(inbox(owner, ""), ["A-1"]);
+    assert_eq!(why(decide(owner, "A-1", approve.clone())), (403, "not-permitted".to_owned()));
+    decide(&ground.person("mia"), "A-1", approve.clone()).unwrap_or_else(|it| panic!("{it:#?}"));
+    assert!(inbox(owner, "").is_empty());
+
+    assert_eq!(why(decide(owner, "L-1", approve.clone())).0, 422, "it is decided");
+    assert_eq!(why(decide(owner, "L-9", approve.clone())), (404, "unknown-approval".to_owned()));
+    assert_eq!(why(decide(owner, "L-1", json!({ "decision": "maybe" }))), (400, "invalid-body".to_owned()));
+    let to = json!({ "decision": "approve", "to": "GIVEN" });
+    ask("L-3", false);
+    assert_eq!(why(decide(owner, "L-3", to)), (422, "unexpected-field".to_owned()));
+    let hidden = ground.agent("bob", "mission:lead");
+    assert_eq!(why(decide(&hidden, "L-3", approve.clone())), (404, "unknown-approval".to_owned()));
+
+    let both = json!({ "id": "A-2", "fields": { "justification": "to move on" } });
+    pia.post("/v1/entities/mission.approval", &both).unwrap();
+    ask("A-2", false);
+    assert_eq!(why(decide(owner, "A-2", approve)), (409, "ambiguous-approval".to_owned()));
+    let named = json!({ "decision": "approve", "lifecycle": "post.leave" });
+    assert_eq!(decide(owner, "A-2", named).unwrap().body["entity"]["lifecycle"], json!("post.leave"));
+}
+
+#[test]
+fn an_action_is_judged_for_a_role() {
+    let ground = ground();
+    let judge = |client: &Client, body: Json| client.post("/v1/policy/evaluate", &body);
+    let agent = ground.agent("ada", "mission:intern");
+    let red = judge(&agent, json!({ "action": "never_heard_of" })).unwrap().body;
+    assert_eq!((&red["pack"], &red["role"]), (&json!("mission"), &json!("intern")));
+    assert_eq!(red["outcome"], json!("approve"));
+    assert!(red["why"].as_str().unwrap().contains("never_heard_of"));
+    let named =
+        judge(&agent, json!({ "action": "never_heard_of", "role": "mission:lead", "pack": "mission" }));
+    assert_eq!(named.unwrap().body["role"], json!("lead"));
+    assert_eq!(
+        why(judge(&agent, json!({ "action": "x", "role": "boss" }))),
+        (422, "unknown-role".to_owned())
+    );
+    assert_eq!(why(judge(&agent, json!({ "action": "x", "pack": "post" }))), (422, "no-policy".to_owned()));
+    assert_eq!(
+        why(judge(&agent, json!({ "action": "x", "pack": "pots" }))),
+        (404, "unknown-pack".to_owned())
+    );
+}
