@@ -9,6 +9,7 @@ mod events;
 mod limits;
 mod notify;
 mod problem;
+mod request_id;
 mod rest;
 mod routes;
 mod serve;

@@ -13,6 +13,8 @@ pub struct Limits {
     pub batch: usize,
     /// Streams of events at a time.
     pub streams: usize,
+    /// Requests of a token in a second; 0 means no bound.
+    pub rate: u32,
     /// Seconds that a request may take; streams aside.
     pub seconds: u64,
 }
@@ -25,6 +27,7 @@ impl Default for Limits {
             artifact: 16 * 1024 * 1024,
             batch: 1_000,
             streams: 4_096,
+            rate: 2_000,
             seconds: 30,
         }
     }

@@ -18,6 +18,7 @@ use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, Minting};
 use crate::notify;
 use crate::problem::Refused;
+use crate::request_id;
 use crate::routes::router;
 
 /// The person who is there from the start.
@@ -167,15 +168,23 @@ fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
 
 /// What holds for every request: it is meant for us, it ends in time, and its answer is not misused.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    if !is_ours(&app, &request) {
+    let id = request_id::of(&request);
+    let mut answer = finished(guarded(&app, request, next).await);
+    request_id::echo(&mut answer, id);
+    answer
+}
+
+/// What takes as long as there is something to tell or to do.
+const LONG: &[&str] =
+    &["/v1/events", "/v1/clock/advance", "/v1/audit/verify", "/v1/backup", "/v1/migrations"];
+
+async fn guarded(app: &App, request: Request, next: Next) -> Response {
+    if !is_ours(app, &request) {
         let detail = "This server answers to loopback names and to those given with --host";
-        return finished(
-            Refused::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail).into_response(),
-        );
+        return Refused::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail).into_response();
     }
-    let streams = request.uri().path() == "/v1/events" || request.uri().path() == "/v1/clock/advance";
     let limit = Duration::from_secs(app.options.limits.seconds);
-    let answer = match streams {
+    match LONG.contains(&request.uri().path()) {
         true => next.run(request).await,
         false => match tokio::time::timeout(limit, next.run(request)).await {
             Ok(answer) => answer,
@@ -184,8 +193,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
                 Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
             }
         },
-    };
-    finished(answer)
+    }
 }
 
 /// Headers of every answer.

@@ -17,6 +17,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 use trackside_runtime::{Answer, Failure, PackSource, Runtime};
 
+use super::rate::Bucket;
 use super::secret::{Secret, hash_of};
 use crate::app::own;
 
@@ -52,13 +53,15 @@ pub enum AccessError {
 }
 
 /// Whom a token speaks for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Identity {
     pub token: Name,
     pub actor: Actor,
     /// Whom it may act for: ids, with `*` for any end.
     pub on_behalf: Vec<Name>,
     pub expires: Option<Timestamp>,
+    /// How often it may be used.
+    pub bucket: Bucket,
 }
 
 impl Identity {
@@ -79,6 +82,7 @@ impl Identity {
             actor: Actor::new(text("holder")?, kind).with_roles(list("roles")),
             on_behalf: list("for"),
             expires: entity.fields.get("expires").and_then(Value::as_time),
+            bucket: Bucket::default(),
         })
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use trackside_engine::actor::Actor;
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
@@ -52,6 +52,12 @@ impl FromRequestParts<App> for Caller {
                 "The token is not known here: it was revoked, has expired, or is of another server. Ask an admin for a new one (`trackside token create`)",
             ));
         };
+        let rate = app.options.limits.rate;
+        if !identity.bucket.take(rate) {
+            let detail =
+                format!("A token may be used {rate} times a second here: wait a little, or send batches");
+            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", detail));
+        }
         let on_behalf_of = match parts.headers.get("trackside-for") {
             None => None,
             Some(id) => {

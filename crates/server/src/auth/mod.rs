@@ -2,6 +2,7 @@
 
 mod access;
 mod caller;
+mod rate;
 mod secret;
 
 pub use access::AccessError;

@@ -9,6 +9,7 @@
 )]
 
 mod artifacts;
+mod bounds;
 mod effects;
 mod ground;
 mod migrations;

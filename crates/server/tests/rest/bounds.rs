@@ -1,0 +1,39 @@
+//! How often, and under which name.
+
+use trackside_server::Limits;
+
+use crate::ground::{Ground, why};
+
+#[test]
+fn a_token_has_a_rate_of_its_own() {
+    let ground = Ground::with(Limits { rate: 5, ..Limits::default() });
+    let pia = ground.person("pia");
+    let refused = (0..40).filter(|_| pia.get("/v1/whoami").is_err()).count();
+    assert!((20..40).contains(&refused), "{refused} of 40 were refused");
+    assert_eq!(why(pia.get("/v1/whoami")), (429, "rate-limited".to_owned()));
+    // Nobody else is hurt.
+    assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
+
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let asked = format!("GET /v1/whoami HTTP/1.1\r\nAuthorization: Bearer {}", token.trim());
+    let answers: Vec<_> = (0..10).map(|_| ground.raw(&asked, b"")).collect();
+    let last = answers.iter().find(|it| it.status == 429).expect("too many");
+    assert_eq!(last.header("retry-after"), Some("1"));
+}
+
+#[test]
+fn every_answer_says_the_name_of_its_request() {
+    let ground = Ground::new();
+    let named = ground.raw("GET /healthz HTTP/1.1\r\nX-Request-Id: run-7.step_3", b"");
+    assert_eq!((named.status, named.header("x-request-id")), (200, Some("run-7.step_3")));
+    let mut seen = Vec::new();
+    let long = format!("GET /nowhere HTTP/1.1\r\nX-Request-Id: {}", "a".repeat(129));
+    for head in ["GET /v1/whoami HTTP/1.1", "GET /healthz HTTP/1.1\r\nX-Request-Id: <b>", &long] {
+        let answer = ground.raw(head, b"");
+        let id = answer.header("x-request-id").expect("a name").to_owned();
+        assert_eq!(id.len(), 16, "{id}");
+        seen.push(id);
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 3);
+}
