@@ -6,7 +6,7 @@ use trackside_lifecycle::value::Value;
 
 use super::lease::{lost_timer, not_holding};
 use super::request::Request;
-use super::{Decider, Stop};
+use super::{Decider, Stop, unknown_entity};
 use crate::entity::Lease;
 use crate::event::{Changes, Event};
 use crate::key::EntityKey;
@@ -15,6 +15,10 @@ use crate::refusal::{Refusal, Stage, Unmet};
 impl Decider<'_> {
     pub fn heartbeat(&mut self, key: &EntityKey, slot: &Name, request: &Request) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
+        // Whoever may not see it does not learn that it is there, but for its holder.
+        if not_holding(entity, slot, request).is_some() && !self.may_read(&life, entity, request)? {
+            return Err(unknown_entity(key).into());
+        }
         let Some(decl) = life.slot(slot) else {
             let known: Vec<&str> = life.slots.iter().map(|it| it.name.as_str()).collect();
             let message = format!("{} has no slot {slot}; it has {}", life.name, known.join(", "));

@@ -10,10 +10,12 @@
 
 mod artifacts;
 mod bounds;
+mod doors;
 mod effects;
 mod ground;
 mod migrations;
 mod packs;
 mod people;
 mod settings;
+mod table;
 mod upkeep;

@@ -1,0 +1,253 @@
+//! Every route, times every kind of caller, times other people's entities, against one table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::{Answered, Ground};
+use crate::table::{CALLERS, Cell, ROWS, Row, Subject};
+
+/// Answers that hold the values of entities.
+const TELLING: &[(&str, &str)] = &[
+    ("GET", "/v1/entities/{lifecycle}"),
+    ("GET", "/v1/entities/{lifecycle}/{id}/history"),
+    ("GET", "/v1/journal"),
+    ("GET", "/v1/events"),
+    ("GET", "/v1/export"),
+    ("GET", "/v1/approvals"),
+    ("POST", "/v1/effects/take"),
+    ("POST", "/v1/entities/{lifecycle}/{id}/transitions"),
+];
+
+/// What a caller shows.
+struct Shown {
+    name: &'static str,
+    actor: String,
+    headers: String,
+    /// The id of its token.
+    token: String,
+}
+
+/// Two lifecycles that differ in who may see them.
+fn vault() -> Json {
+    let life = |name: &str, read: &str| {
+        format!(
+            "lifecycle: vault.{name}\nabout: A thing of somebody.\n{read}\
+             fields: {{ holder: {{ type: string }}, secret: {{ type: string }} }}\n\
+             create: {{ by: human || agent || system, takes: [holder, secret] }}\n\
+             states: {{ LAID: {{ initial: true }}, TAKEN: {{ final: true, outcome: success }} }}\n\
+             transitions:\n  take: {{ from: LAID, to: TAKEN, by: actor.id == holder || subject.id == holder || (human && admin) }}\n  \
+             fetch: {{ from: LAID, by: human && admin, effects: [ {{ effect: carry }} ] }}\n  \
+             hold: {{ from: LAID, by: human && admin, lease: work }}\n\
+             slots: {{ work: {{ for: 30m }} }}\n\
+             effects: {{ carry: {{ with: {{ what: secret }} }} }}\n"
+        )
+    };
+    let request = "lifecycle: vault.request\nabout: A request.\nface: approval\nread: actor.id == holder || (human && admin)\n\
+         fields: { holder: { type: string }, note: { type: string }, secret: { type: string } }\n\
+         create: { by: human, takes: [holder, secret] }\n\
+         states: { ASKED: { initial: true }, GIVEN: { final: true, outcome: success }, KEPT: { final: true, outcome: failure } }\n\
+         transitions:\n  approve: { from: ASKED, to: GIVEN, by: human && admin, takes: [note] }\n  deny: { from: ASKED, to: KEPT, by: human && admin, takes: [note] }\n";
+    json!({ "files": {
+        "pack.yaml": "pack: vault\nversion: 1\nabout: Things of somebody.\nroles: { keeper: {} }\n",
+        "lifecycles/open.yaml": life("open", ""),
+        "lifecycles/closed.yaml": life("closed", "read: actor.id == holder || (human && admin)\n"),
+        "lifecycles/request.yaml": request,
+    } })
+}
+
+/// One of every kind of caller, in the order of the table.
+fn callers(ground: &Ground) -> Vec<Shown> {
+    let made = |body: Json| {
+        let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
+        let id = made["details"]["id"].as_str().unwrap().to_owned();
+        (made["token"].as_str().unwrap().to_owned(), id)
+    };
+    let shown =
+        |name: &'static str, actor: &str, (text, token): (String, String), on_behalf: Option<&str>| {
+            let mut headers = format!("\r\nAuthorization: Bearer {text}");
+            if let Some(id) = on_behalf {
+                headers.push_str(&format!("\r\nTrackside-For: {id}"));
+            }
+            Shown { name, actor: actor.to_owned(), headers, token }
+        };
+    let revoked = made(json!({ "actor": "gone", "kind": "human", "roles": ["admin"] }));
+    ground.owner.delete(&format!("/v1/tokens/{}", revoked.1)).unwrap();
+    let expired = made(json!({ "actor": "late", "kind": "human", "roles": ["admin"], "lifetime": "1s" }));
+    ground.owner.post("/v1/clock/advance", &json!({ "by": "2s" })).unwrap();
+    let boss = json!({ "actor": "boss", "kind": "agent", "roles": ["mission:specialist"], "for": ["ada"] });
+    let bad = format!("ts_{}_{}", "0".repeat(12), "0".repeat(64));
+    let admin = made(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
+    let all = vec![
+        Shown { name: "none", actor: String::new(), headers: String::new(), token: "none".to_owned() },
+        shown("bad", "nobody", (bad, "none".to_owned()), None),
+        shown("revoked", "gone", revoked, None),
+        shown("expired", "late", expired, None),
+        shown(
+            "agent",
+            "ada",
+            made(json!({ "actor": "ada", "kind": "agent", "roles": ["mission:specialist"] })),
+            None,
+        ),
+        shown(
+            "foreign",
+            "cody",
+            made(json!({ "actor": "cody", "kind": "agent", "roles": ["coding:coder"] })),
+            None,
+        ),
+        shown("acting-for", "boss", made(boss.clone()), Some("ada")),
+        shown("not-for", "boss", made(boss), Some("cody")),
+        shown("system", "cron", made(json!({ "actor": "cron", "kind": "system" })), None),
+        shown("person", "pia", made(json!({ "actor": "pia", "kind": "human" })), None),
+        shown("admin", "root", admin, None),
+    ];
+    assert_eq!(all.iter().map(|it| it.name).collect::<Vec<_>>(), CALLERS);
+    all
+}
+
+/// What stands in for the words in braces.
+fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<&'static str, String> {
+    let owner = &ground.owner;
+    let id = format!("V-{number}");
+    let (lifecycle, holder) = match row.subject {
+        Subject::None => ("vault.open", "somebody"),
+        Subject::Own => ("vault.closed", caller.actor.as_str()),
+        Subject::Other => ("vault.open", "somebody"),
+        Subject::Hidden => ("vault.closed", "somebody"),
+    };
+    let seq = owner.get("/readyz").unwrap().body["seq"].to_string();
+    let mut words = BTreeMap::from([
+        ("seq", seq),
+        ("lifecycle", lifecycle.to_owned()),
+        ("id", id.clone()),
+        ("pack", "coding".to_owned()),
+        ("name", "reviewable".to_owned()),
+        ("sha256", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881".to_owned()),
+    ]);
+    if row.subject == Subject::None {
+        return words;
+    }
+    let secret = if row.subject == Subject::Hidden { "the-combination" } else { "a word" };
+    let secret = json!({ "id": id, "fields": { "holder": holder, "secret": secret } });
+    if row.path.contains("/tokens/") {
+        let whose = if row.subject == Subject::Own { holder } else { "somebody" };
+        // A token of nobody in particular cannot be made.
+        let actor = if whose.is_empty() { "somebody" } else { whose };
+        let made = owner.post("/v1/tokens", &json!({ "actor": actor, "kind": "human" })).unwrap().body;
+        words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
+    } else if row.path.contains("/approvals") {
+        owner.post("/v1/entities/vault.request", &secret).unwrap();
+    } else {
+        owner.post(&format!("/v1/entities/{lifecycle}"), &secret).unwrap();
+    }
+    if row.path.contains("/effects") {
+        let fetched = json!({ "event": "fetch" });
+        owner.post(&format!("/v1/entities/{lifecycle}/{id}/transitions"), &fetched).unwrap();
+        let open = owner.get("/v1/effects?limit=200").unwrap().body;
+        let open =
+            open["items"].as_array().unwrap().iter().find(|it| it["entity"] == id.as_str()).cloned().unwrap();
+        words.insert("id", open["id"].to_string());
+    }
+    words
+}
+
+fn asked(ground: &Ground, row: &Row, caller: &Shown, words: &BTreeMap<&'static str, String>) -> Answered {
+    let filled = |text: &str| {
+        words.iter().fold(text.to_owned(), |it, (word, with)| it.replace(&format!("{{{word}}}"), with))
+    };
+    let (path, body) = (filled(row.path), filled(row.body));
+    let path = format!("{path}{}", filled(row.query));
+    let kind = if body.is_empty() { "" } else { "\r\nContent-Type: application/json" };
+    let head = format!("{} {path} HTTP/1.1{}{kind}", row.method, caller.headers);
+    match row.path {
+        // It does not end.
+        "/v1/events" => ground.raw_begin(&head),
+        _ => ground.raw(&head, body.as_bytes()),
+    }
+}
+
+/// Whether an answer is what the table says, and of the right form.
+fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), String> {
+    let text = String::from_utf8_lossy(&answer.body);
+    let fits = match cell {
+        Cell::Done => (200..300).contains(&answer.status),
+        Cell::Unknown => answer.status == 401,
+        Cell::Forbidden => answer.status == 403,
+        Cell::Hidden => answer.status == 404,
+        // Let in, and turned down by what it asked for.
+        Cell::Refused => [400, 409, 412, 422].contains(&answer.status),
+    };
+    if !fits {
+        return Err(format!("expected {cell:?}, was {}: {}", answer.status, text.trim()));
+    }
+    if answer.status == 401 && answer.header("www-authenticate") != Some("Bearer") {
+        return Err("a 401 without WWW-Authenticate".to_owned());
+    }
+    if answer.status >= 400 && answer.header("content-type") != Some("application/problem+json") {
+        return Err(format!("a refusal that is no problem: {}", answer.head));
+    }
+    // Whatever is asked, what is hidden is told to admins alone; and to them, or the look is blind.
+    match (caller, text.contains("the-combination")) {
+        ("admin", false) if row.subject == Subject::Hidden && TELLING.contains(&(row.method, row.path)) => {
+            Err(format!("an admin is not told what is hidden: {text}"))
+        }
+        ("admin", _) | (_, false) => Ok(()),
+        (_, true) => Err(format!("it tells what is hidden: {text}")),
+    }
+}
+
+#[test]
+fn every_route_lets_in_whom_it_should() {
+    let ground = Ground::new();
+    ground.owner.put("/v1/packs/vault", &vault()).unwrap_or_else(|it| panic!("{it:#?}"));
+    let standing = callers(&ground);
+    let (mut cells, mut wrong) = (0, Vec::new());
+    for row in ROWS {
+        let own = row.ends_its_caller.then(|| callers(&ground));
+        for (place, caller) in own.as_ref().unwrap_or(&standing).iter().enumerate() {
+            let cell = row.cell(place);
+            let mut words = scene(&ground, row, caller, cells);
+            words.insert("token", caller.token.clone());
+            let answer = asked(&ground, row, caller, &words);
+            if let Err(why) = judged(row, caller.name, cell, &answer) {
+                wrong.push(format!(
+                    "{} {} ({:?}) by {}: {why}",
+                    row.method, row.path, row.subject, caller.name
+                ));
+            }
+            cells += 1;
+        }
+    }
+    let routes: BTreeSet<(&str, &str)> = ROWS.iter().map(|it| (it.method, it.path)).collect();
+    assert!(wrong.is_empty(), "{} of {cells} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let (routes, callers, rows) = (routes.len(), CALLERS.len(), ROWS.len());
+    #[allow(clippy::print_stdout, reason = "how large it is, for whoever looks")]
+    {
+        println!("authorisation matrix: {routes} routes, {callers} callers, {rows} rows, {cells} cells");
+    }
+}
+
+#[test]
+fn every_route_of_the_document_has_a_row() {
+    let document = serde_json::to_value(trackside_server::openapi()).unwrap();
+    let known: BTreeSet<(String, String)> =
+        ROWS.iter().map(|it| (it.method.to_owned(), it.path.to_owned())).collect();
+    let mut described = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in ["get", "put", "post", "delete", "patch", "head"] {
+            if item.get(method).is_some() {
+                described.insert((method.to_uppercase(), path.clone()));
+            }
+        }
+    }
+    let missing: Vec<_> = described.difference(&known).collect();
+    assert!(missing.is_empty(), "routes without a row in table.rs: {missing:#?}");
+    let gone: Vec<_> = known.difference(&described).collect();
+    assert!(gone.is_empty(), "rows of routes that are not there: {gone:#?}");
+    // What names an entity is tried on entities of others, and on those that nobody else may see.
+    for (method, path) in described.iter().filter(|(_, it)| it.contains("/{id}")) {
+        let tried: Vec<Subject> =
+            ROWS.iter().filter(|it| it.method == *method && it.path == *path).map(|it| it.subject).collect();
+        assert!(tried.contains(&Subject::Hidden), "{method} {path} is not tried on what is hidden");
+    }
+}

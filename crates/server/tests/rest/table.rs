@@ -1,0 +1,232 @@
+//! Who may go through which door. A new route needs a row here.
+
+/// Every kind of caller, in the order of the columns.
+pub(crate) const CALLERS: [&str; 11] = [
+    "none",
+    "bad",
+    "revoked",
+    "expired",
+    "agent",
+    "foreign",
+    "acting-for",
+    "not-for",
+    "system",
+    "person",
+    "admin",
+];
+
+/// Whose entity it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// None in particular.
+    None,
+    /// The caller's own, which nobody else may see.
+    Own,
+    /// Somebody else's, which all may see.
+    Other,
+    /// Somebody else's, which only they and admins may see.
+    Hidden,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    Done,
+    /// 401.
+    Unknown,
+    /// 403.
+    Forbidden,
+    /// 404.
+    Hidden,
+    /// Let in, and turned down by what it asked for.
+    Refused,
+}
+
+/// A route, what it is asked, and what becomes of it for each caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub query: &'static str,
+    pub body: &'static str,
+    pub subject: Subject,
+    /// `2` done, `1` unknown, `3` forbidden, `4` hidden, `r` refused; blanks are for the eye.
+    cells: &'static str,
+    /// Whoever asks this is out afterwards.
+    pub ends_its_caller: bool,
+}
+
+impl Row {
+    pub fn cell(&self, place: usize) -> Cell {
+        let cells: Vec<char> = self.cells.chars().filter(|it| *it != ' ').collect();
+        assert_eq!(cells.len(), CALLERS.len(), "{} {}", self.method, self.path);
+        match cells[place] {
+            '2' => Cell::Done,
+            '1' => Cell::Unknown,
+            '3' => Cell::Forbidden,
+            '4' => Cell::Hidden,
+            'r' => Cell::Refused,
+            other => panic!("{other} is no cell"),
+        }
+    }
+}
+
+const fn row(
+    method: &'static str,
+    path: &'static str,
+    subject: Subject,
+    cells: &'static str,
+    body: &'static str,
+) -> Row {
+    Row { method, path, query: "", body, subject, cells, ends_its_caller: false }
+}
+
+const fn with(query: &'static str, row: Row) -> Row {
+    Row { query, ..row }
+}
+
+use Subject::{Hidden, None, Other, Own};
+
+//                       none bad revoked expired | agent foreign | acting-for not-for | system person admin
+const EVERYBODY: &str = "2222 22 22 222";
+const ANYONE: &str = "1111 22 23 222";
+const ADMIN: &str = "1111 33 33 332";
+const PEOPLE: &str = "1111 33 33 322";
+const TAKERS: &str = "1111 33 23 232";
+/// What is somebody else's and hidden is there for admins alone.
+const SECRET: &str = "1111 44 43 442";
+/// The caller's own.
+const MINE: &str = "1111 22 23 222";
+
+/// Who may go through which door.
+pub(crate) const ROWS: &[Row] = &[
+    // Entities.
+    row("POST", "/v1/entities/{lifecycle}", None, ANYONE, r#"{"fields":{"holder":"x"}}"#),
+    row("GET", "/v1/entities/{lifecycle}", None, ANYONE, ""),
+    with("?limit=200", row("GET", "/v1/entities/{lifecycle}", Hidden, ANYONE, "")),
+    with("?where=secret%20!=%20null", row("GET", "/v1/entities/{lifecycle}", Hidden, ANYONE, "")),
+    row("GET", "/v1/entities/{lifecycle}/{id}", Own, MINE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}", Other, ANYONE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}", Hidden, SECRET, ""),
+    with("?at=1", row("GET", "/v1/entities/{lifecycle}/{id}", Hidden, "1111 44 43 444", "")),
+    row("POST", "/v1/entities/{lifecycle}/{id}/transitions", Own, MINE, r#"{"event":"take"}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/transitions", Other, "1111 33 33 332", r#"{"event":"take"}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/transitions", Hidden, SECRET, r#"{"event":"take"}"#),
+    with(
+        "?dryRun=true",
+        row("POST", "/v1/entities/{lifecycle}/{id}/transitions", Hidden, SECRET, r#"{"event":"take"}"#),
+    ),
+    row("GET", "/v1/entities/{lifecycle}/{id}/history", Own, MINE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/history", Other, ANYONE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/history", Hidden, SECRET, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/messages", Own, MINE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/messages", Other, ANYONE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/messages", Hidden, SECRET, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/explain", Own, MINE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/explain", Other, ANYONE, ""),
+    row("GET", "/v1/entities/{lifecycle}/{id}/explain", Hidden, SECRET, ""),
+    row("POST", "/v1/entities/{lifecycle}/claim", None, "1111 rr r3 rrr", "{}"),
+    row("POST", "/v1/entities/{lifecycle}/{id}/heartbeat", Other, "1111 rr r3 rrr", r#"{"fence":1}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/heartbeat", Hidden, "1111 44 43 44r", r#"{"fence":1}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/correct", Own, ADMIN, r#"{"to":"TAKEN","reason":"so"}"#),
+    row("POST", "/v1/entities/{lifecycle}/{id}/correct", Other, ADMIN, r#"{"to":"TAKEN","reason":"so"}"#),
+    row(
+        "POST",
+        "/v1/entities/{lifecycle}/{id}/correct",
+        Hidden,
+        "1111 33 33 332",
+        r#"{"to":"TAKEN","reason":"so"}"#,
+    ),
+    row(
+        "POST",
+        "/v1/batch",
+        Other,
+        ANYONE,
+        r#"{"commands":[{"lifecycle":"{lifecycle}","id":"{id}","event":"take"}]}"#,
+    ),
+    row(
+        "POST",
+        "/v1/batch",
+        Hidden,
+        "1111 rr r3 rr2",
+        r#"{"atomic":true,"commands":[{"lifecycle":"{lifecycle}","id":"{id}","event":"take"}]}"#,
+    ),
+    // Definitions and questions.
+    row("GET", "/v1/lifecycles", None, ANYONE, ""),
+    row("GET", "/v1/lifecycles/{lifecycle}", None, ANYONE, ""),
+    row("GET", "/v1/lifecycles/{lifecycle}/diagram", None, ANYONE, ""),
+    row("GET", "/v1/packs", None, ANYONE, ""),
+    row("PUT", "/v1/packs/{pack}", None, "1111 33 33 33r", r#"{"files":{}}"#),
+    row("GET", "/v1/queries/{pack}", None, ANYONE, ""),
+    row("GET", "/v1/queries/{pack}/{name}", None, ANYONE, ""),
+    row("GET", "/v1/settings", None, ANYONE, ""),
+    row("PUT", "/v1/settings", None, ADMIN, r#"{"zone":"Europe/Berlin"}"#),
+    row("GET", "/v1/settings/{pack}", None, ANYONE, ""),
+    row("PUT", "/v1/settings/{pack}", None, ADMIN, "{}"),
+    row("POST", "/v1/migrations", None, ADMIN, r#"{"lifecycle":"vault.open","to":1}"#),
+    with("?dryRun=true", row("POST", "/v1/migrations", None, ADMIN, r#"{"lifecycle":"vault.open","to":1}"#)),
+    // What happened, and what people should look at.
+    with("?after={seq}", row("GET", "/v1/journal", Hidden, ANYONE, "")),
+    with("?audience=all", row("GET", "/v1/events", None, ANYONE, "")),
+    with("?after={seq}&audience=all", row("GET", "/v1/events", Hidden, ANYONE, "")),
+    row("GET", "/v1/stats", None, ANYONE, ""),
+    row("GET", "/v1/alerts", None, ANYONE, ""),
+    row("GET", "/v1/notifications", None, ANYONE, ""),
+    row("GET", "/v1/violations", None, ANYONE, ""),
+    row("POST", "/v1/sweep", None, ADMIN, ""),
+    row("GET", "/v1/audit/verify", None, PEOPLE, ""),
+    row("GET", "/v1/export", Hidden, ANYONE, ""),
+    row("POST", "/v1/backup", None, ADMIN, "{}"),
+    row(
+        "POST",
+        "/v1/redactions",
+        Own,
+        ADMIN,
+        r#"{"lifecycle":"{lifecycle}","id":"{id}","all":true,"reason":"so"}"#,
+    ),
+    row(
+        "POST",
+        "/v1/redactions",
+        Hidden,
+        ADMIN,
+        r#"{"lifecycle":"{lifecycle}","id":"{id}","all":true,"reason":"so"}"#,
+    ),
+    // What people decide, and what the outside does.
+    row("GET", "/v1/approvals", Hidden, ANYONE, ""),
+    row(
+        "POST",
+        "/v1/approvals/{id}/decision",
+        Own,
+        ADMIN,
+        r#"{"decision":"approve","lifecycle":"vault.request"}"#,
+    ),
+    row(
+        "POST",
+        "/v1/approvals/{id}/decision",
+        Hidden,
+        SECRET,
+        r#"{"decision":"approve","lifecycle":"vault.request"}"#,
+    ),
+    row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
+    row("GET", "/v1/effects", Hidden, ANYONE, ""),
+    row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
+    row("POST", "/v1/effects/{id}/result", Other, TAKERS, r#"{"ok":true,"fence":1}"#),
+    row("POST", "/v1/effects/{id}/result", Hidden, "1111 33 43 432", r#"{"ok":true,"fence":1}"#),
+    row("PUT", "/v1/artifacts/{sha256}", None, ANYONE, "x"),
+    row("GET", "/v1/artifacts/{sha256}", None, ANYONE, ""),
+    // Identity.
+    row("GET", "/v1/whoami", None, ANYONE, ""),
+    row("GET", "/v1/tokens", None, ANYONE, ""),
+    row("POST", "/v1/tokens", None, ADMIN, r#"{"actor":"new","kind":"agent"}"#),
+    row("POST", "/v1/tokens", Other, "1111 33 23 332", r#"{"actor":"ada","kind":"agent"}"#),
+    row("DELETE", "/v1/tokens/{id}", Own, MINE, ""),
+    row("DELETE", "/v1/tokens/{id}", Hidden, SECRET, ""),
+    row("POST", "/v1/sign-in-links", None, PEOPLE, "{}"),
+    row("POST", "/v1/sign-in-links", Other, ADMIN, r#"{"actor":"somebody"}"#),
+    Row { ends_its_caller: true, ..row("POST", "/v1/sign-out", None, ANYONE, "") },
+    // Time and health.
+    row("GET", "/v1/clock", None, ANYONE, ""),
+    row("POST", "/v1/clock/advance", None, ADMIN, r#"{"by":"1s"}"#),
+    row("GET", "/healthz", None, EVERYBODY, ""),
+    row("GET", "/readyz", None, EVERYBODY, ""),
+];
