@@ -16,6 +16,7 @@ mod ground;
 mod migrations;
 mod packs;
 mod people;
+mod secrets;
 mod settings;
 mod table;
 mod upkeep;

@@ -1,0 +1,102 @@
+//! What was shown once is nowhere else.
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::Ground;
+
+#[test]
+fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    let mut secrets: Vec<String> = Vec::new();
+    let text = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    secrets.push(text.trim().to_owned());
+    for kind in ["human", "agent", "system"] {
+        secrets
+            .push(ground.minted(json!({ "actor": format!("a-{kind}"), "kind": kind, "note": "for a test" })));
+    }
+    let boss = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["coder-*"] }));
+    let run = boss.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent" })).unwrap().body;
+    secrets.push(run["token"].as_str().unwrap().to_owned());
+    let links = [ground.sign_in.clone(), {
+        let made = owner.post("/v1/sign-in-links", &json!({ "actor": "pia" })).unwrap().body;
+        made["url"].as_str().unwrap().to_owned()
+    }];
+    for link in &links {
+        let (_, rest) = link.split_once("link=").unwrap();
+        secrets.push(rest.to_owned());
+        // Following it makes a session.
+        let path = link.split_once(&ground.address.to_string()).unwrap().1;
+        let followed = ground.raw(&format!("GET {path} HTTP/1.1"), b"");
+        assert_eq!(followed.status, 303, "{followed:?}");
+        let cookie = followed.header("set-cookie").unwrap();
+        let session = cookie.split_once('=').unwrap().1.split(';').next().unwrap();
+        secrets.push(session.to_owned());
+    }
+    assert_eq!(secrets.len(), 9);
+    assert!(secrets.iter().all(|it| it.starts_with("ts_") && it.len() > 70), "{secrets:?}");
+
+    // Whatever goes wrong, it is not said back.
+    let mut said: Vec<(String, Vec<u8>)> = Vec::new();
+    for secret in &secrets {
+        let bearer = format!("Authorization: Bearer {secret}");
+        let twisted = format!("Authorization: Bearer {secret}x");
+        for head in [
+            format!("GET /v1/nowhere/{secret} HTTP/1.1\r\n{bearer}"),
+            format!("DELETE /v1/whoami HTTP/1.1\r\n{bearer}"),
+            format!("GET /v1/whoami HTTP/1.1\r\n{twisted}"),
+            format!("GET /v1/entities/mission.nothing HTTP/1.1\r\n{bearer}"),
+            format!("GET /v1/entities/mission.task?where=nothing HTTP/1.1\r\n{bearer}"),
+            format!("GET /v1/whoami HTTP/1.1\r\nAuthorization: {secret}"),
+            format!("GET /v1/whoami HTTP/1.1\r\nCookie: trackside_session={secret}x"),
+            format!("POST /v1/tokens HTTP/1.1\r\n{bearer}\r\nContent-Type: application/json"),
+            format!("GET /v1/whoami HTTP/1.1\r\n{bearer}"),
+            format!("GET /v1/tokens HTTP/1.1\r\n{bearer}"),
+            format!("GET /v1/journal?limit=200 HTTP/1.1\r\n{bearer}"),
+            format!("GET /v1/export HTTP/1.1\r\n{bearer}"),
+            format!("GET /sign-in?link={secret}x HTTP/1.1"),
+        ] {
+            let answer = ground.raw(&head, b"");
+            let what = head.lines().next().unwrap_or_default().replace(secret.as_str(), "…");
+            // A path that is not there is said back as it was asked for: that is not ours to know as a secret.
+            if !what.contains("nowhere") {
+                said.push((what, [answer.head.into_bytes(), answer.body].concat()));
+            }
+        }
+    }
+    said.push(("/openapi.json".to_owned(), ground.raw("GET /openapi.json HTTP/1.1", b"").body));
+    let told: Vec<Json> = vec![owner.get("/v1/stats").unwrap().body, owner.get("/v1/alerts").unwrap().body];
+    said.extend(told.into_iter().map(|it| ("told".to_owned(), it.to_string().into_bytes())));
+
+    // Everything that is on disk, but the file that holds the owner's.
+    let ground = ground.restarted();
+    for file in files(&ground.data) {
+        let name = file.display().to_string();
+        if !name.ends_with("/token") {
+            said.push((name, std::fs::read(&file).unwrap()));
+        }
+    }
+    assert!(said.iter().any(|(name, _)| name.ends_with("journal.db")));
+    assert!(said.iter().any(|(name, _)| name.ends_with("state.db")));
+    for (place, secret) in secrets.iter().enumerate() {
+        // The id in it is no secret; what follows is.
+        let hidden = secret.rsplit('_').next().unwrap();
+        for (where_, bytes) in &said {
+            let found = bytes.windows(hidden.len()).any(|it| it == hidden.as_bytes());
+            assert!(!found, "secret {place} is in {where_}");
+        }
+    }
+    // The same look finds what is there: the id of every token.
+    let id = secrets[1].split('_').nth(1).unwrap().as_bytes();
+    let journal = said.iter().find(|(name, _)| name.ends_with("journal.db")).unwrap();
+    assert!(journal.1.windows(id.len()).any(|it| it == id), "the look itself is blind");
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { all.extend(files(&path)) } else { all.push(path) }
+    }
+    all
+}
