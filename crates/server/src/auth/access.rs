@@ -118,7 +118,14 @@ pub(crate) struct Minting {
 /// Who has come in, by the hash of what they showed.
 pub(crate) struct Access {
     runtime: Arc<Runtime>,
-    known: RwLock<HashMap<String, Arc<Identity>, RandomState>>,
+    known: RwLock<Known>,
+}
+
+/// What was looked up, and how often all of it was forgotten.
+#[derive(Default)]
+struct Known {
+    by_hash: HashMap<String, Arc<Identity>, RandomState>,
+    forgotten: u64,
 }
 
 impl std::fmt::Debug for Access {
@@ -136,10 +143,13 @@ impl Access {
     pub fn identity(&self, text: &str, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
         let Some(id) = Secret::id_in(text) else { return Ok(None) };
         let hash = hash_of(text);
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned();
+        let (known, forgotten) = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            (known.by_hash.get(&hash).cloned(), known.forgotten)
+        };
         let identity = match known {
             Some(known) => known,
-            None => match self.look_up(id, &hash)? {
+            None => match self.look_up(id, &hash, forgotten)? {
                 Some(found) => found,
                 None => return Ok(None),
             },
@@ -147,7 +157,7 @@ impl Access {
         Ok(Some(identity).filter(|it| it.expires.is_none_or(|at| now < at)))
     }
 
-    fn look_up(&self, id: &str, hash: &str) -> Result<Option<Arc<Identity>>, Failure> {
+    fn look_up(&self, id: &str, hash: &str, forgotten: u64) -> Result<Option<Arc<Identity>>, Failure> {
         let key = EntityKey::new(TOKEN, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
         let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
@@ -156,10 +166,13 @@ impl Access {
         }
         let Some(identity) = Identity::of(&entity).map(Arc::new) else { return Ok(None) };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
+        // What was read may have been revoked since: it holds for this request and is not remembered.
+        if known.forgotten == forgotten {
+            if known.by_hash.len() >= MOST {
+                known.by_hash.clear();
+            }
+            known.by_hash.insert(hash.to_owned(), identity.clone());
         }
-        known.insert(hash.to_owned(), identity.clone());
         Ok(Some(identity))
     }
 
@@ -179,7 +192,9 @@ impl Access {
 
     /// Nothing is known of tokens until they are looked up again.
     pub fn forget(&self) {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.by_hash.clear();
+        known.forgotten += 1;
     }
 
     /// Makes a token; its text is not kept anywhere.
