@@ -16,6 +16,7 @@ use serde::Deserialize;
 use trackside_engine::actor::Actor;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::{Failure, Follower, ReadError, Reads};
 use utoipa::IntoParams;
@@ -33,13 +34,15 @@ const BREATH: Duration = Duration::from_secs(15);
 pub(crate) struct Sight {
     app: App,
     actor: Actor,
+    /// For whom they ask.
+    on_behalf_of: Option<Name>,
     is_admin: bool,
 }
 
 impl Sight {
     pub fn of(app: &App, caller: &Caller) -> Self {
-        let is_admin = caller.identity.is_admin();
-        Self { app: app.clone(), actor: caller.actor().clone(), is_admin }
+        let (on_behalf_of, is_admin) = (caller.on_behalf_of.clone(), caller.identity.is_admin());
+        Self { app: app.clone(), actor: caller.actor().clone(), on_behalf_of, is_admin }
     }
 
     /// Whether an entry may be shown: whoever may not see an entity may not see what happens to it.
@@ -50,8 +53,8 @@ impl Sight {
     /// Whether words are meant for them: those to some actors are for these, for who said them, and for admins.
     pub fn is_told(&self, entry: &Entry) -> bool {
         let Event::MessagePosted { to: Some(to), from, .. } = &entry.event else { return true };
-        let own = &self.actor.id;
-        self.is_admin || to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own
+        let is_theirs = |own: &Name| to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own;
+        self.is_admin || is_theirs(&self.actor.id) || self.on_behalf_of.as_ref().is_some_and(is_theirs)
     }
 
     /// Whether an entity may be shown.

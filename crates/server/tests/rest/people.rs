@@ -73,6 +73,9 @@ fn words_reach_those_they_are_meant_for_on_every_surface() {
     assert_eq!(texts(&kim, ""), ["for all", "for both"]);
     assert_eq!(texts(&mia, ""), ["for pia", "for all", "for both"], "who wrote it");
     assert_eq!(texts(&ground.owner, "").len(), 3);
+    let boss = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["kim"] }));
+    assert_eq!(texts(&boss, ""), ["for all"]);
+    assert_eq!(texts(&boss.acting_for("kim"), ""), ["for all", "for both"]);
     let first = pia.get("/v1/entities/post.box/B/messages?limit=2").unwrap().body;
     assert_eq!(each(&first, "text"), ["for pia", "for all"]);
     assert_eq!(texts(&pia, &format!("?cursor={}", first["nextCursor"].as_str().unwrap())), ["for both"]);
