@@ -7,6 +7,7 @@ mod artifacts;
 mod auth;
 mod events;
 mod limits;
+mod manners;
 mod notify;
 mod problem;
 mod request_id;

@@ -16,6 +16,7 @@ use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, Minting};
+use crate::manners::{heard_out, in_our_form};
 use crate::notify;
 use crate::problem::Refused;
 use crate::request_id;
@@ -169,7 +170,7 @@ fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
 /// What holds for every request: it is meant for us, it ends in time, and its answer is not misused.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = request_id::of(&request);
-    let mut answer = finished(guarded(&app, request, next).await);
+    let mut answer = finished(in_our_form(guarded(&app, request, next).await));
     request_id::echo(&mut answer, id);
     answer
 }
@@ -184,9 +185,16 @@ async fn guarded(app: &App, request: Request, next: Next) -> Response {
         return Refused::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail).into_response();
     }
     let limit = Duration::from_secs(app.options.limits.seconds);
-    match LONG.contains(&request.uri().path()) {
-        true => next.run(request).await,
-        false => match tokio::time::timeout(limit, next.run(request)).await {
+    let takes_long = LONG.contains(&request.uri().path());
+    let answered = async {
+        match heard_out(request).await {
+            Ok(request) => next.run(request).await,
+            Err(refused) => refused,
+        }
+    };
+    match takes_long {
+        true => answered.await,
+        false => match tokio::time::timeout(limit, answered).await {
             Ok(answer) => answer,
             Err(_) => {
                 let detail = "It took too long. With an idempotency key the same may be asked again safely";

@@ -37,3 +37,35 @@ fn every_answer_says_the_name_of_its_request() {
     seen.dedup();
     assert_eq!(seen.len(), 3);
 }
+
+#[test]
+fn what_is_turned_down_early_is_told_all_the_same() {
+    let ground = Ground::new();
+    let stranger = ground.client("ts_000000000000_0");
+    // A body that nobody wants to read: the connection must still be good for the next request.
+    let body = serde_json::json!({ "fields": { "title": "a".repeat(20_000) } });
+    for _ in 0..200 {
+        assert_eq!(why(stranger.post("/v1/entities/mission.task", &body)), (401, "unauthorized".to_owned()));
+        assert_eq!(why(stranger.put("/v1/nowhere", &body)), (404, "unknown-route".to_owned()));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_in_our_form() {
+    let ground = Ground::new();
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let bearer = format!("Authorization: Bearer {}", token.trim());
+    for (head, status) in [
+        (format!("GET /v1/entities/%FF HTTP/1.1\r\n{bearer}"), 400),
+        (format!("GET /v1/entities/mission.task?limit=x HTTP/1.1\r\n{bearer}"), 400),
+        (format!("DELETE /v1/whoami HTTP/1.1\r\n{bearer}"), 405),
+        (format!("GET /v1/nowhere HTTP/1.1\r\n{bearer}"), 404),
+        ("GET /sign-in?link HTTP/1.1".to_owned(), 401),
+    ] {
+        let answer = ground.raw(&head, b"");
+        assert_eq!(answer.status, status, "{head}");
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{head}");
+        let problem: trackside_protocol::Problem = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(problem.status, status);
+    }
+}
