@@ -1,12 +1,16 @@
 //! What can be typed.
 
+mod client;
 mod folder;
+mod project;
 mod server;
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+pub(crate) use client::*;
 pub(crate) use folder::*;
+pub(crate) use project::*;
 pub(crate) use server::*;
 
 /// The control plane for teams of AI agents: agents drive, Trackside keeps the line clear.
@@ -17,7 +21,7 @@ pub(crate) use server::*;
     about,
     propagate_version = true,
     arg_required_else_help = true,
-    after_help = "Colours are left out where NO_COLOR is set.\nStart with: trackside test packs\nThe language: docs/reference/language.md"
+    after_help = "Colours are left out where NO_COLOR is set.\nStart with: trackside up\nExit codes: 0 done, 1 refused or a check failed, 2 wrong usage, 3 cannot reach the server or store, 4 not permitted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -28,6 +32,52 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Starts the server
     Up(UpArgs),
+    /// Makes a folder with a small pack to start from
+    Init(InitArgs),
+    /// Creates an entity
+    New(NewArgs),
+    /// Asks for a transition or an event of an entity
+    Fire(FireArgs),
+    /// Takes the next entity that can be claimed
+    Claim(ClaimArgs),
+    /// Extends a lease
+    Heartbeat(HeartbeatArgs),
+    /// Sets an entity right outside its edges, loudly
+    Correct(CorrectArgs),
+    /// Shows an entity
+    Show(ShowArgs),
+    /// Lists entities of a lifecycle
+    List(ListArgs),
+    /// Tells what happened to an entity
+    History(HistoryArgs),
+    /// Tells why an entity is not moving, who must act, and what happens next
+    Explain(ExplainArgs),
+    /// Shows a lifecycle live: how many are where, what happened last, what is overdue
+    Watch(WatchArgs),
+    /// Prints the journal in order
+    Journal(JournalArgs),
+    /// Asks a named question of a pack
+    Query(QueryArgs),
+    /// Lists lifecycles, or tells what one is made of
+    Lifecycles(LifecyclesArgs),
+    /// Tells how many are in each state, and for how long
+    Stats(StatsArgs),
+    /// Lists what was raised for people to look at
+    Alerts(NoticesArgs),
+    /// Lists invariants that were found broken
+    Violations(NoticesArgs),
+    /// Tells as whom you ask
+    Whoami(WhoamiArgs),
+    /// Makes, lists and revokes tokens
+    Token(TokenArgs),
+    /// Prints a link that signs a person in, once
+    SignIn(SignInArgs),
+    /// Tells the time of the server, or moves its manual clock
+    Clock(ClockArgs),
+    /// Lists, checks and installs packs
+    Pack(PackArgs),
+    /// Shows and changes the settings of packs
+    Settings(SettingsArgs),
     /// Runs scenario files in virtual time
     Test(TestArgs),
     /// Finds what is wrong with definitions before they run, and holds them to their promises
@@ -62,6 +112,10 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Looks at the folder of a project, and tells what to do next
     Doctor(DoctorArgs),
+    /// Prints completions for a shell
+    Completions(CompletionsArgs),
+    /// Prints the manual page, or writes one for every command
+    Man(ManArgs),
     /// Prints the version
     Version,
 }

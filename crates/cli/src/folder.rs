@@ -11,6 +11,7 @@ use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 
 use crate::args::DataArgs;
 use crate::print::{self, Progress};
+use crate::reach::Server;
 use crate::{exit, packs};
 
 /// Why a command ends early, in words that say what to do next, and with which exit code.
@@ -88,6 +89,28 @@ pub(crate) fn owned_by(doing: &str) -> SqliteOptions {
 pub(crate) fn look(data: &DataArgs) -> Result<Box<dyn Reader>, Stopped> {
     must_be_there(&data.data)?;
     Ok(Sqlite::open_to_read(&data.data, SqliteOptions::default())?)
+}
+
+/// The server that has the folder now, if one has: what needs the folder is asked of it then.
+pub(crate) fn server_of(data: &DataArgs) -> Result<Option<Server>, Stopped> {
+    match Sqlite::owner(&data.data)? {
+        Some(owner) if owner.starts_with(SERVER) => Server::of(data.data.clone()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// How a server calls itself where it takes a folder.
+const SERVER: &str = "trackside up";
+
+/// Why something cannot be asked of the server that has the folder.
+pub(crate) fn needs_the_folder(data: &DataArgs, what: &str) -> Stopped {
+    let folder = data.data.display();
+    Stopped {
+        why: format!(
+            "{what} needs {folder} for itself, and a server has it. Stop the server first, then start it again with: trackside up --data {folder}"
+        ),
+        code: exit::UNREACHABLE,
+    }
 }
 
 fn must_be_there(folder: &Path) -> Result<(), Stopped> {

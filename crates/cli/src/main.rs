@@ -8,21 +8,32 @@ mod args;
 mod builtin;
 mod commands;
 mod difference;
+mod entry;
+mod feed;
 mod folder;
+mod help;
+mod listed;
+mod live;
+mod moment;
+mod moved;
 mod packs;
 mod past;
 mod print;
 mod proofs;
+mod reach;
+mod refused;
+mod route;
 mod stages;
 mod stories;
+mod table;
 mod values;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
-    match args::Args::try_parse() {
+    match help::command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
         Ok(args) => commands::run(&args),
         Err(error) => {
             // Help and version are answers, not mistakes.
@@ -39,4 +50,5 @@ pub(crate) mod exit {
     pub(crate) const REFUSED: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const UNREACHABLE: u8 = 3;
+    pub(crate) const FORBIDDEN: u8 = 4;
 }

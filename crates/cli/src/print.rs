@@ -11,13 +11,22 @@ pub(crate) fn line(text: &str) {
 /// Data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
+/// Nobody reads data any more.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
 fn note(written: std::io::Result<()>) {
-    if let Err(error) = written
-        && error.kind() != std::io::ErrorKind::BrokenPipe
-        && !LOST.swap(true, Ordering::Relaxed)
-    {
-        message(&format!("standard output: {error}"));
+    match written {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => CLOSED.store(true, Ordering::Relaxed),
+        Err(error) if !LOST.swap(true, Ordering::Relaxed) => message(&format!("standard output: {error}")),
+        Err(_) => {}
     }
+}
+
+/// Whether there is still somebody who reads data, as far as is known.
+pub(crate) fn is_read() -> bool {
+    note(std::io::stdout().lock().flush());
+    !CLOSED.load(Ordering::Relaxed) && !LOST.load(Ordering::Relaxed)
 }
 
 /// Whether everything that was to be written is; a reader who went away wanted no more.

@@ -1,5 +1,6 @@
 //! Values of fields as they are typed: `name=text`, `name:=json`, `name=@file`.
 
+use serde_json::{Map, Value as Json};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -8,10 +9,21 @@ use crate::folder::Stopped;
 
 /// All of them; a name that comes twice counts as it came last.
 pub(crate) fn fields(typed: &[String]) -> Result<Fields, Stopped> {
+    let read = |it: &String| field(it).map(|(name, value)| (Name::new(&name), Value::from_json(&value)));
+    typed.iter().map(read).collect()
+}
+
+/// The same, to be sent.
+pub(crate) fn to_send(typed: &[String]) -> Result<Map<String, Json>, Stopped> {
     typed.iter().map(|it| field(it)).collect()
 }
 
-fn field(typed: &str) -> Result<(Name, Value), Stopped> {
+/// Whether this is meant as a value, and not as a word.
+pub(crate) fn is_value(typed: &str) -> bool {
+    typed.contains('=')
+}
+
+fn field(typed: &str) -> Result<(String, Json), Stopped> {
     let wrong = |why: &str| Stopped::usage(format!("{typed}: {why}"));
     let Some((name, text)) = typed.split_once('=').filter(|(name, _)| !name.trim_end_matches(':').is_empty())
     else {
@@ -19,13 +31,13 @@ fn field(typed: &str) -> Result<(Name, Value), Stopped> {
     };
     if let Some(name) = name.strip_suffix(':') {
         let json = serde_json::from_str(text).map_err(|it| wrong(&format!("this is no JSON ({it})")))?;
-        return Ok((Name::new(name), Value::from_json(&json)));
+        return Ok((name.to_owned(), json));
     }
     if let Some(path) = text.strip_prefix('@') {
         let text = std::fs::read_to_string(path).map_err(|it| wrong(&it.to_string()))?;
-        return Ok((Name::new(name), Value::text(&text)));
+        return Ok((name.to_owned(), Json::String(text)));
     }
-    Ok((Name::new(name), Value::text(text)))
+    Ok((name.to_owned(), Json::String(text.to_owned())))
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
 }
 
 /// The timer behind a lease.
-pub(crate) fn lease_timer(slot: &Name) -> Name {
+pub fn lease_timer(slot: &Name) -> Name {
     Name::from(format!("lease.{slot}"))
 }
 

@@ -110,8 +110,8 @@ impl Client {
         self.send(Method::DELETE, path, None, &[])
     }
 
-    /// Reads a stream line by line, as events come; `after` is the last entry that is known.
-    pub fn stream(&self, path: &str) -> Result<impl std::io::BufRead, ClientError> {
+    /// A stream, to be read line by line as events come.
+    pub fn stream(&self, path: &str) -> Result<impl std::io::BufRead + use<>, ClientError> {
         let response = self.request(Method::GET, path, None, &[])?;
         let status = response.status().as_u16();
         if status != 200 {

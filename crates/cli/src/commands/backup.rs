@@ -5,15 +5,23 @@ use std::path::Path;
 
 use serde_json::json;
 use trackside_store::archive::{Archive, folder_of};
-use trackside_store::record::hex;
+use trackside_store::record::{hex, unhex};
 use trackside_store::{Chain, Sqlite, SqliteOptions, StoreError};
 
 use crate::args::{BackupArgs, RestoreArgs};
 use crate::exit;
 use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
 
 pub(crate) fn run(args: &BackupArgs) -> u8 {
+    match folder::server_of(&args.data) {
+        Ok(Some(server)) => return refused::ended(served(args, &server), About::default(), args.json),
+        Ok(None) => {}
+        Err(stopped) => return stopped.told(),
+    }
     let bar = Progress::new("backup");
     let copied = backup(args, &bar);
     bar.done();
@@ -31,6 +39,18 @@ pub(crate) fn run_restore(args: &RestoreArgs) -> u8 {
 struct Copied {
     end: Chain,
     files: usize,
+}
+
+/// The same, by the server that has the folder: it goes on meanwhile.
+fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
+    let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
+    let answer = server.post(&Route::new(&["backup"]), &json!({ "to": to }))?;
+    let hash = answer.pointer("/end/hash").and_then(|it| unhex(it.as_str()?));
+    let seq = answer.pointer("/end/seq").and_then(serde_json::Value::as_u64).unwrap_or_default();
+    let files = answer.get("archiveFiles").and_then(serde_json::Value::as_u64).unwrap_or_default();
+    let end = Chain { seq, hash: hash.unwrap_or_default() };
+    let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX) };
+    Ok(told(Ok(copied), "backup", &args.data.data, &args.to, args.json))
 }
 
 fn backup(args: &BackupArgs, bar: &Progress) -> Result<Copied, Stopped> {

@@ -1,5 +1,7 @@
 //! `trackside migrate`: running entities move to another version of their definition, or back.
 
+mod served;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,27 +17,33 @@ use crate::args::{MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Colour, Progress, painted_data};
+use crate::reach::Unanswered;
+use crate::refused::{self, About};
 use crate::{packs, values};
 
 /// Entities that are named in one line; `--json` names all.
 const NAMED: usize = 10;
 
 pub(crate) fn run(args: &MigrateArgs) -> u8 {
-    let (outcome, json) = match &args.command {
-        MigrateCommand::Plan(args) => (plan(args), args.json),
-        MigrateCommand::Apply(args) => (apply(args), args.json),
-        MigrateCommand::Undo(args) => (undo(args), args.json),
+    let (data, lifecycle, json) = match &args.command {
+        MigrateCommand::Plan(args) | MigrateCommand::Apply(args) => (&args.data, &args.lifecycle, args.json),
+        MigrateCommand::Undo(args) => (&args.data, &args.lifecycle, args.json),
     };
-    match outcome {
-        Ok(moves) => {
-            match json {
-                true => print::line(&format!("{:#}", moves.to_json())),
-                false => moves.show(),
-            }
-            if moves.stuck().next().is_some() { exit::REFUSED } else { exit::DONE }
+    let outcome =
+        folder::server_of(data).map_err(Unanswered::from).and_then(|server| match (&args.command, server) {
+            (command, Some(server)) => served::run(command, &server),
+            (MigrateCommand::Plan(args), None) => Ok(plan(args)?),
+            (MigrateCommand::Apply(args), None) => Ok(apply(args)?),
+            (MigrateCommand::Undo(args), None) => Ok(undo(args)?),
+        });
+    let told = outcome.map(|moves| {
+        match json {
+            true => print::line(&format!("{:#}", moves.to_json())),
+            false => moves.show(),
         }
-        Err(stopped) => stopped.told(),
-    }
+        if moves.stuck().next().is_some() { exit::REFUSED } else { exit::DONE }
+    });
+    refused::ended(told, About::lifecycle(lifecycle), json)
 }
 
 /// What would become, or has become, of all of them.
@@ -44,7 +52,24 @@ struct Moves {
     /// How it is told: `would move`, and what stands for it in JSON.
     verb: &'static str,
     code: &'static str,
-    all: Vec<Moved>,
+    all: Vec<One>,
+}
+
+/// What became of one of them.
+struct One {
+    id: String,
+    /// The version it lived by.
+    from: u32,
+    /// The state it is in now, or why it cannot move: in words, and for machines.
+    outcome: Result<String, (String, Json)>,
+}
+
+impl From<&Moved> for One {
+    fn from(it: &Moved) -> Self {
+        let outcome = it.outcome.as_ref();
+        let outcome = outcome.map(Name::to_string).map_err(|it| (it.to_string(), it.to_json()));
+        Self { id: it.entity.id.to_string(), from: it.from, outcome }
+    }
 }
 
 fn plan(args: &MigrateToArgs) -> Result<Moves, Stopped> {
@@ -68,7 +93,7 @@ fn plan(args: &MigrateToArgs) -> Result<Moves, Stopped> {
     Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
 }
 
-fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<Moved>, Stopped> {
+fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, Stopped> {
     let runtime = folder::start_standing(store, packs)?;
     known(&runtime.law(), &migration.lifecycle, migration.to)?;
     let all = followed("plan", store, migration.lifecycle.clone(), &mut |told| {
@@ -118,15 +143,21 @@ fn undo(args: &MigrateUndoArgs) -> Result<Moves, Stopped> {
     Ok(Moves { lifecycle, verb: "moved back", code: "undone", all })
 }
 
-fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), Stopped> {
+/// States that have another name there.
+fn states(typed: &[String]) -> Result<BTreeMap<Name, Name>, Stopped> {
     let mut states = BTreeMap::new();
-    for typed in &args.state {
+    for typed in typed {
         let Some((old, new)) = typed.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty())
         else {
             return Err(Stopped::usage(format!("--state {typed}: write OLD=NEW")));
         };
         states.insert(Name::new(old), Name::new(new));
     }
+    Ok(states)
+}
+
+fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), Stopped> {
+    let states = states(&args.state)?;
     let packs = packs::sources(args.pack.as_slice())?;
     let (lifecycle, fields) = (Name::new(&args.lifecycle), values::fields(&args.field)?);
     Ok((Migration { lifecycle, to: args.to, states, fields }, packs))
@@ -158,12 +189,12 @@ fn followed(
     store: &Arc<Sqlite>,
     lifecycle: Name,
     work: &mut Work<'_>,
-) -> Result<Vec<Moved>, Stopped> {
+) -> Result<Vec<One>, Stopped> {
     let all: u64 = store.reader()?.states(&lifecycle)?.value.values().sum();
     let bar = Progress::new(title);
     let mut moves = Vec::new();
     let done = work(&mut |moved| {
-        moves.push(moved.clone());
+        moves.push(One::from(moved));
         bar.show(folder::share(moves.len() as u64, all), &format!("{} of {all} entities", moves.len()));
     });
     bar.done();
@@ -194,25 +225,25 @@ impl Drop for Scratch {
 }
 
 impl Moves {
-    fn moved(&self) -> impl Iterator<Item = (&Moved, &Name)> {
-        self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().ok()?)))
+    fn moved(&self) -> impl Iterator<Item = (&One, &str)> {
+        self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().ok()?.as_str())))
     }
 
-    fn stuck(&self) -> impl Iterator<Item = (&Moved, String)> {
-        self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().err()?.to_string())))
+    fn stuck(&self) -> impl Iterator<Item = (&One, &str, &Json)> {
+        self.all.iter().filter_map(|it| it.outcome.as_ref().err().map(|(why, json)| (it, why.as_str(), json)))
     }
 
     fn show(&self) {
         let mut moved: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (it, state) in self.moved() {
-            moved.entry(format!("{state}, from version {}", it.from)).or_default().push(&it.entity.id);
+            moved.entry(format!("{state}, from version {}", it.from)).or_default().push(&it.id);
         }
         for (how, ids) in moved {
             print::line(&format!("{} {how}: {}", painted_data(self.verb, Colour::Green), some_of(&ids)));
         }
-        let mut stuck: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (it, why) in self.stuck() {
-            stuck.entry(why).or_default().push(&it.entity.id);
+        let mut stuck: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (it, why, _) in self.stuck() {
+            stuck.entry(why).or_default().push(&it.id);
         }
         for (why, ids) in &stuck {
             print::line(&format!("{} {}", painted_data("cannot move", Colour::Red), some_of(ids)));
@@ -229,18 +260,10 @@ impl Moves {
     }
 
     fn to_json(&self) -> Json {
-        let moved: Vec<Json> = self
-            .moved()
-            .map(|(it, state)| json!({ "id": it.entity.id, "from": it.from, "state": state }))
-            .collect();
-        let stuck: Vec<Json> = self
-            .all
-            .iter()
-            .filter_map(|it| {
-                let refusal = it.outcome.as_ref().err()?;
-                Some(json!({ "id": it.entity.id, "from": it.from, "refusal": refusal.to_json() }))
-            })
-            .collect();
+        let moved = self.moved().map(|(it, state)| json!({ "id": it.id, "from": it.from, "state": state }));
+        let stuck =
+            self.stuck().map(|(it, _, refusal)| json!({ "id": it.id, "from": it.from, "refusal": refusal }));
+        let (moved, stuck): (Vec<Json>, Vec<Json>) = (moved.collect(), stuck.collect());
         json!({ "lifecycle": self.lifecycle, self.code: moved, "cannot": stuck })
     }
 }

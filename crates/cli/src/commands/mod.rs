@@ -1,22 +1,47 @@
 //! One file per command.
 
+mod alerts;
 mod archive;
 mod audit;
 mod backup;
 mod bench;
 mod check;
+mod claim;
+mod clock;
+mod completions;
+mod correct;
 mod diagram;
 mod diff;
 mod doctor;
+mod explain;
 mod explore;
+mod fire;
 mod fmt;
+mod heartbeat;
+mod history;
 mod import;
+mod init;
+mod journal;
+mod lifecycles;
+mod list;
+mod man;
 mod migrate;
+mod new;
+mod pack;
+mod query;
 mod redact;
 mod schema;
+mod settings;
+mod show;
+mod sign_in;
+mod stats;
 mod test;
+mod token;
 mod up;
 mod validate;
+mod violations;
+mod watch;
+mod whoami;
 
 use std::process::ExitCode;
 
@@ -26,6 +51,31 @@ use crate::print;
 pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
         Command::Up(args) => up::run(args),
+        Command::Init(args) => init::run(args),
+        Command::New(args) => new::run(args),
+        Command::Fire(args) => fire::run(args),
+        Command::Claim(args) => claim::run(args),
+        Command::Heartbeat(args) => heartbeat::run(args),
+        Command::Correct(args) => correct::run(args),
+        Command::Show(args) => show::run(args),
+        Command::List(args) => list::run(args),
+        Command::History(args) => history::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Watch(args) => watch::run(args),
+        Command::Journal(args) => journal::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Lifecycles(args) => lifecycles::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Alerts(args) => alerts::run(args),
+        Command::Violations(args) => violations::run(args),
+        Command::Whoami(args) => whoami::run(args),
+        Command::Token(args) => token::run(args),
+        Command::SignIn(args) => sign_in::run(args),
+        Command::Clock(args) => clock::run(args),
+        Command::Pack(args) => pack::run(args),
+        Command::Settings(args) => settings::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Check(args) => check::run(args),

@@ -14,9 +14,21 @@ use trackside_store::archive::{Archive, folder_of};
 
 use crate::args::RedactArgs;
 use crate::folder::{self, Stopped, counted};
+use crate::moment::list;
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
 use crate::{exit, print, values};
 
 pub(crate) fn run(args: &RedactArgs) -> u8 {
+    match folder::server_of(&args.data) {
+        Ok(Some(server)) => {
+            let (lifecycle, id) = args.entity.split_once('/').unwrap_or((&args.entity, ""));
+            return refused::ended(served(args, &server), About::entity(lifecycle, id), args.json);
+        }
+        Ok(None) => {}
+        Err(stopped) => return stopped.told(),
+    }
     match redact(args) {
         Ok(Ok(dropped)) => {
             match args.json {
@@ -39,6 +51,28 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
         }
         Err(stopped) => stopped.told(),
     }
+}
+
+/// The same, by the server that has the folder.
+fn served(args: &RedactArgs, server: &Server) -> Result<u8, Unanswered> {
+    let (lifecycle, id) = crate::moved::named(&args.entity)?;
+    let body = json!({
+        "lifecycle": lifecycle, "id": id, "entries": args.entry, "all": args.entry.is_empty(),
+        "becomes": values::to_send(&args.set)?, "reason": args.reason,
+    });
+    let told = server.post(&Route::new(&["redactions"]), &body)?;
+    let fields = told.get("fields").and_then(Json::as_object).into_iter().flatten();
+    let dropped = Dropped {
+        entity: EntityKey::new(lifecycle, id),
+        seq: told.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+        entries: list(&told, "entries").iter().filter_map(Json::as_u64).collect(),
+        fields: fields.map(|(name, value)| (Name::new(name), Value::from_json(value))).collect(),
+    };
+    match args.json {
+        true => print::line(&format!("{:#}", dropped.to_json())),
+        false => dropped.show(),
+    }
+    Ok(exit::DONE)
 }
 
 /// What is gone.

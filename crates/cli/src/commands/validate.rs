@@ -15,22 +15,58 @@ use trackside_store::{Reader, Store, StoreError};
 use crate::args::ValidateArgs;
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
+use crate::listed::{Much, listed};
+use crate::moment::text;
 use crate::print::{self, Colour, Progress, painted_data};
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
 
 /// Notices read at a time.
 const PIECE: usize = 1_000;
 
 pub(crate) fn run(args: &ValidateArgs) -> u8 {
-    match validate(args) {
-        Ok(found) => {
-            match args.json {
-                true => print::line(&format!("{:#}", found.to_json())),
-                false => found.show(),
-            }
-            if found.errors() > 0 { exit::REFUSED } else { exit::DONE }
+    let found = match folder::server_of(&args.data) {
+        Ok(Some(server)) => served(args, &server),
+        Ok(None) => validate(args).map_err(Unanswered::from),
+        Err(stopped) => Err(stopped.into()),
+    };
+    let told = found.map(|found| {
+        match args.json {
+            true => print::line(&format!("{:#}", found.to_json())),
+            false => found.show(),
         }
-        Err(stopped) => stopped.told(),
+        if found.errors() > 0 { exit::REFUSED } else { exit::DONE }
+    });
+    refused::ended(told, About::default(), args.json)
+}
+
+/// The same, by the server that has the folder.
+fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
+    if args.deep {
+        return Err(folder::needs_the_folder(&args.data, "--deep").into());
     }
+    let told = server.post(&Route::new(&["sweep"]), &json!({}))?;
+    let number = |name: &str| told.get(name).and_then(Json::as_u64).unwrap_or_default();
+    let sweep = SweepReport {
+        looked_at: number("lookedAt"),
+        found: number("found"),
+        cleared: number("cleared"),
+        repaired: number("repaired"),
+    };
+    let violations = listed(server, &Route::new(&["violations"]), Much::All)?;
+    let broken = violations.items.iter().filter(|it| it.get("cleared") != Some(&Json::Bool(true)));
+    let severity = |it: &Json| serde_json::from_value::<Severity>(it.clone()).ok();
+    let open = broken.map(|it| Open {
+        entity: EntityKey::new(text(it, "lifecycle"), text(it, "id")),
+        rule: Name::new(text(it, "rule")),
+        severity: it.get("severity").and_then(severity).unwrap_or(Severity::Error),
+        message: text(it, "message").to_owned(),
+        since: text(it, "since").to_owned(),
+        seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+        evidence: it.get("evidence").cloned().unwrap_or_default(),
+    });
+    Ok(Found { sweep, records: None, open: open.collect() })
 }
 
 struct Found {

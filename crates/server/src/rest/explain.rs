@@ -3,8 +3,13 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
+use trackside_engine::apply::lease_timer;
 use trackside_engine::decide::{Checked, Way};
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value as Given;
 use trackside_protocol::Problem;
 use trackside_runtime::read::{Explanation, Trial};
 
@@ -24,22 +29,22 @@ pub(crate) async fn explain(
     Path((lifecycle, id)): Path<(String, String)>,
 ) -> Result<Json<Value>, Refused> {
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
+    let law = app.runtime.law();
     let told = app.read(move |reads| {
         let explanation = reads.explain(&key, &actor)?;
         let entity = reads.present_all(std::slice::from_ref(&explanation.entity), &actor)?.pop();
-        Ok(told(&explanation, entity))
+        let life = law.definition(&key.lifecycle, explanation.entity.definition);
+        Ok(told(&explanation, entity, life.map(|it| &**it)))
     });
     Ok(Json(told.await?))
 }
 
-fn told(it: &Explanation, entity: Option<Value>) -> Value {
+fn told(it: &Explanation, entity: Option<Value>, life: Option<&Lifecycle>) -> Value {
     let open = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
     let ready: Vec<&str> =
         it.trials.iter().filter(|(_, trial)| open(trial)).map(|(event, _)| event.as_str()).collect();
-    let timers = it.entity.timers.iter().filter_map(|(name, timer)| {
-        Some(json!({ "name": name, "nextStepAt": timer.due?.to_string(), "dueAt": timer.ends_at()?.to_string() }))
-    });
-    let next = it.entity.timers.iter().filter_map(|(name, timer)| Some((timer.due?, name))).min();
+    let coming = coming(it, life);
+    let next = coming.iter().min_by_key(|it| it.at);
     let effects: Vec<Value> =
         it.entity.effects.iter().map(|it| json!({ "id": it.id, "effect": it.effect })).collect();
     let trials: Vec<Value> = it.trials.iter().map(|(event, trial)| tried(event, trial)).collect();
@@ -47,16 +52,75 @@ fn told(it: &Explanation, entity: Option<Value>) -> Value {
         "entity": entity,
         "now": it.now.to_string(),
         "since": it.entity.state_entered_at.to_string(),
-        "summary": summary(it, &ready, next.map(|(at, name)| format!("{name} at {at}"))),
+        "about": life.and_then(|life| life.state(&it.entity.state)).map(|it| &it.about),
+        "summary": summary(it, &ready, next.map(Coming::in_words)),
+        "assigned": assigned(it, life),
         "ready": ready,
         "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
         "waitingFor": waiting(it),
-        "timers": timers.collect::<Vec<_>>(),
-        "next": next.map(|(at, name)| json!({ "timer": name, "at": at.to_string() })),
+        "timers": coming.iter().map(Coming::to_json).collect::<Vec<_>>(),
+        "next": next.map(Coming::to_json),
         "openEffects": effects,
         "broken": it.entity.broken,
     })
+}
+
+/// Who it is given to, by the field that its lifecycle names for that.
+fn assigned(it: &Explanation, life: Option<&Lifecycle>) -> Vec<String> {
+    let Some(field) = life.and_then(|it| it.assignee.as_ref()) else { return Vec::new() };
+    match it.entity.fields.value(field) {
+        Given::Text(one) if !one.is_empty() => vec![one.to_string()],
+        many => {
+            let many = many.as_list().unwrap_or_default().iter();
+            many.filter_map(Given::as_str).map(str::to_owned).collect()
+        }
+    }
+}
+
+/// A clock of an entity that runs: what comes of it by itself, and when.
+struct Coming<'a> {
+    name: &'a Name,
+    /// Its next step: a warning, or its end.
+    at: Timestamp,
+    ends_at: Timestamp,
+    /// The event at its end, and where that leads.
+    then: Option<&'a Name>,
+    to: Vec<&'a Name>,
+}
+
+fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<Coming<'a>> {
+    let running = it.entity.timers.iter();
+    let told = running.filter_map(|(name, timer)| {
+        let then = life.and_then(|life| match life.timer(name) {
+            Some(declared) => declared.then.as_ref().map(|it| &it.fire),
+            // A lease that runs out is a clock of its slot.
+            None => life.slots.iter().find(|slot| lease_timer(&slot.name) == *name)?.lost.as_ref(),
+        });
+        let led = it.ways.iter().filter(|way| Some(&way.event) == then).flat_map(|it| &it.to);
+        let mut to: Vec<&Name> = led.collect();
+        to.dedup();
+        Some(Coming { name, at: timer.due?, ends_at: timer.ends_at()?, then, to })
+    });
+    told.collect()
+}
+
+impl Coming<'_> {
+    fn to_json(&self) -> Value {
+        json!({
+            "timer": self.name, "name": self.name, "at": self.at.to_string(), "nextStepAt": self.at.to_string(),
+            "step": if self.at < self.ends_at { "warning" } else { "end" }, "dueAt": self.ends_at.to_string(),
+            "then": self.then, "to": self.to,
+        })
+    }
+
+    fn in_words(&self) -> String {
+        match (self.at < self.ends_at, self.then) {
+            (true, _) => format!("{} warns at {}", self.name, self.at),
+            (false, Some(then)) => format!("{then} at {}, when {} ends", self.at, self.name),
+            (false, None) => format!("{} ends at {}", self.name, self.at),
+        }
+    }
 }
 
 fn way(way: &Way) -> Value {

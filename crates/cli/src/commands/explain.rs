@@ -1,0 +1,257 @@
+//! `trackside explain`: why it is not moving, who must act, since when, what happens next and when.
+
+use serde_json::Value as Json;
+
+use crate::args::ExplainArgs;
+use crate::moment::{list, moment, relative, text, texts, value};
+use crate::print::{self, Colour, painted_data};
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
+use crate::table::Table;
+use crate::{exit, moved};
+
+pub(crate) fn run(args: &ExplainArgs) -> u8 {
+    let (lifecycle, id) = match moved::named(&args.entity) {
+        Ok(named) => named,
+        Err(stopped) => return stopped.told(),
+    };
+    refused::ended(explain(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+}
+
+fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
+    let route = Route::new(&["entities", lifecycle, id, "explain"]);
+    let told = Server::find(&args.ask.reach)?.get(&route)?;
+    if args.ask.json {
+        print::line(&format!("{told:#}"));
+        return Ok(exit::DONE);
+    }
+    tell(&args.entity, &Told::read(&told));
+    Ok(exit::DONE)
+}
+
+/// What the server said, sorted for people.
+struct Told<'a> {
+    all: &'a Json,
+    entity: &'a Json,
+    now: &'a str,
+    state: &'a str,
+    moves: Vec<Move<'a>>,
+    /// What can be done here without leaving.
+    stays: Vec<Move<'a>>,
+}
+
+/// A way that somebody can ask for.
+struct Move<'a> {
+    event: &'a str,
+    to: Vec<&'a str>,
+    who: &'a str,
+    /// Whether the one who asks is among them.
+    yours: bool,
+    /// Whether it would be done now, with nothing more.
+    ready: bool,
+    missing: Vec<String>,
+}
+
+const NOTHING: Json = Json::Null;
+
+impl<'a> Told<'a> {
+    fn read(all: &'a Json) -> Self {
+        let entity = all.get("entity").unwrap_or(&NOTHING);
+        let state = text(entity, "state");
+        // What only the engine does is told by its clocks.
+        let asked = list(all, "transitions").iter().filter(|it| text(it, "who") != "engine");
+        let (moves, stays) =
+            asked.map(|it| Move::read(all, it)).partition(|it| it.to.iter().any(|to| *to != state));
+        Self { all, entity, now: text(all, "now"), state, moves, stays }
+    }
+
+    fn ended(&self) -> bool {
+        self.entity.get("final") == Some(&Json::Bool(true))
+    }
+
+    /// What keeps it where it is, in sentences.
+    fn why(&self) -> Vec<String> {
+        if self.ended() {
+            return vec!["It has ended: nothing moves it any more.".to_owned()];
+        }
+        let mut why = Vec::new();
+        if let Some(gate) = self.gate() {
+            why.push(format!("Nothing that you ask of it is heard: {gate}."));
+        }
+        for it in list(self.entity, "leases") {
+            let (slot, holder, until) = (text(it, "slot"), text(it, "holder"), text(it, "expiresAt"));
+            let left = relative(until, self.now).unwrap_or_default();
+            why.push(format!("{holder} holds it ({slot}) until {}, {left}.", moment(until)));
+        }
+        for it in list(self.all, "openEffects") {
+            why.push(format!(
+                "It waits for the outside: {} was asked for and is not answered.",
+                text(it, "effect")
+            ));
+        }
+        for it in texts(self.all, "broken") {
+            why.push(format!("Its rule {it} is broken: see trackside violations."));
+        }
+        let yours = self.moves.iter().any(|it| it.ready);
+        let possible = self.moves.iter().any(|it| it.missing.is_empty());
+        why.push(match (self.moves.is_empty(), yours, possible) {
+            (true, _, _) => "Nobody can ask for a move from here: it goes on by itself.".to_owned(),
+            (_, true, _) => "Nobody has asked for a move yet, and you can.".to_owned(),
+            (_, _, true) => "It waits for somebody else to ask for a move.".to_owned(),
+            _ => "Every move from here still misses something: see below.".to_owned(),
+        });
+        why
+    }
+
+    /// The gate that is closed to the one who asks, if nothing gets through.
+    fn gate(&self) -> Option<&'a str> {
+        let attempts = list(self.all, "attempts");
+        let shut = |it: &&Json| text(it, "code") == "gate-closed";
+        let through = attempts.iter().any(|it| it.get("accepted") == Some(&Json::Bool(true)));
+        attempts.iter().find(shut).filter(|_| !through).map(|it| text(it, "detail").trim_end_matches('.'))
+    }
+
+    /// Who can bring it forward: whoever it is given to or held by, then you, then whoever else the rules name.
+    fn who(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        let holders = list(self.entity, "leases").iter().map(|it| (text(it, "holder"), "holds it"));
+        let assigned = texts(self.all, "assigned").into_iter().map(|it| (it, "it is given to them"));
+        for (name, why) in holders.chain(assigned) {
+            if !all.iter().any(|it| it.starts_with(&format!("{name}: "))) {
+                all.push(format!("{name}: {why}"));
+            }
+        }
+        let events = |moves: &mut dyn Iterator<Item = &Move<'_>>| {
+            let mut names: Vec<&str> = moves.map(|it| it.event).collect();
+            names.dedup();
+            names.join(", ")
+        };
+        let yours = events(&mut self.moves.iter().filter(|it| it.yours));
+        if !yours.is_empty() {
+            all.push(format!("you: {yours}"));
+        }
+        let mut others: Vec<&str> = self.moves.iter().filter(|it| !it.yours).map(|it| it.who).collect();
+        others.sort_unstable();
+        others.dedup();
+        for who in others {
+            let theirs = events(&mut self.moves.iter().filter(|it| !it.yours && it.who == who));
+            all.push(format!("{who}: {theirs}"));
+        }
+        all
+    }
+
+    /// What happens by itself, the soonest first.
+    fn next(&self) -> Vec<String> {
+        let mut coming: Vec<&Json> = list(self.all, "timers").iter().collect();
+        coming.sort_by_key(|it| text(it, "at").to_owned());
+        coming.iter().map(|it| self.step(it)).collect()
+    }
+
+    fn step(&self, it: &Json) -> String {
+        let (name, at, ends) = (text(it, "name"), text(it, "at"), text(it, "dueAt"));
+        let when = |at: &str| format!("{}, {}", relative(at, self.now).unwrap_or_default(), moment(at));
+        let clock = match name.strip_prefix("lease.") {
+            Some(slot) => format!("the lease of {slot} runs out"),
+            None => format!("{name} is over"),
+        };
+        let to = texts(it, "to").join(" or ");
+        let end = match (text(it, "then"), to.as_str()) {
+            ("", _) => clock,
+            (then, "") => format!("{clock}, then {then}"),
+            (then, to) => format!("{clock}, then {then} → {to}"),
+        };
+        match text(it, "step") {
+            "warning" => format!("{}: a warning of {name}; {}: {end}", when(at), when(ends)),
+            _ => format!("{}: {end}", when(at)),
+        }
+    }
+}
+
+impl<'a> Move<'a> {
+    fn read(all: &'a Json, way: &'a Json) -> Self {
+        let event = text(way, "event");
+        let yours = way.get("permitted") == Some(&Json::Bool(true));
+        let arms = list(all, "transitions").iter();
+        let alone = arms.filter(|it| text(it, "event") == event).count() == 1;
+        let attempt = list(all, "attempts").iter().find(|it| text(it, "event") == event);
+        let accepted = attempt.is_some_and(|it| it.get("accepted") == Some(&Json::Bool(true)));
+        let mut missing = match attempt {
+            Some(_) if accepted && yours => Vec::new(),
+            // What a request would be told, to the last condition.
+            Some(attempt) if yours && alone => told_missing(attempt),
+            _ => unmet(way),
+        };
+        missing.dedup();
+        Self { event, to: texts(way, "to"), who: text(way, "who"), yours, ready: accepted && yours, missing }
+    }
+
+    fn needs(&self) -> String {
+        match (self.missing.is_empty(), self.ready) {
+            (true, true) => "nothing: ask for it".to_owned(),
+            (true, false) if self.yours => "nothing".to_owned(),
+            (true, false) => "nothing but somebody who may".to_owned(),
+            (false, _) => self.missing.join("; "),
+        }
+    }
+}
+
+fn told_missing(attempt: &Json) -> Vec<String> {
+    let errors = list(attempt, "errors");
+    let told = errors.iter().map(|it| match text(it, "field") {
+        "" => text(it, "message").to_owned(),
+        field => format!("{field}: {}", text(it, "message")),
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { vec![text(attempt, "detail").to_owned()] } else { told }
+}
+
+/// Conditions that do not hold, and what must be brought.
+fn unmet(way: &Json) -> Vec<String> {
+    let failed = list(way, "checks").iter().filter(|it| it.get("passed") == Some(&Json::Bool(false)));
+    let mut missing: Vec<String> = failed
+        .map(|it| match text(it, "message") {
+            "" => value(it.get("rule").unwrap_or(&NOTHING)),
+            message => message.to_owned(),
+        })
+        .collect();
+    let takes = list(way, "takes").iter().filter(|it| it.get("required") == Some(&Json::Bool(true)));
+    missing.extend(takes.map(|it| format!("{} must be given", text(it, "field"))));
+    if way.get("needsReason") == Some(&Json::Bool(true)) {
+        missing.push("a reason must be given".to_owned());
+    }
+    missing
+}
+
+fn tell(key: &str, told: &Told<'_>) {
+    let heading = |title: &str| print::line(&painted_data(title, Colour::Bold));
+    let about = Some(text(told.all, "about")).filter(|it| !it.is_empty());
+    let about = about.map(|it| format!(": {it}")).unwrap_or_default();
+    print::line(&format!("{key} is {}{about}", painted_data(told.state, Colour::Bold)));
+    heading("since when");
+    let since = text(told.all, "since");
+    print::line(&format!("  {}, {}", moment(since), relative(since, told.now).unwrap_or_default()));
+    heading("why it is not moving");
+    told.why().iter().for_each(|it| print::line(&format!("  {it}")));
+    if !told.moves.is_empty() {
+        heading("who must act");
+        told.who().iter().for_each(|it| print::line(&format!("  {it}")));
+        heading("what would move it");
+        let mut table = Table::new(&["  MOVE", "TO", "WHO MAY", "WHAT IS MISSING"]);
+        for it in &told.moves {
+            let who = if it.yours { format!("{} (you)", it.who) } else { it.who.to_owned() };
+            table.row([format!("  {}", it.event), it.to.join(" or "), who, it.needs()]);
+        }
+        table.show();
+    }
+    let here: Vec<&str> = told.stays.iter().filter(|it| it.yours).map(|it| it.event).collect();
+    if !here.is_empty() {
+        heading("what you can do without moving it");
+        print::line(&format!("  {}", here.join(", ")));
+    }
+    heading("what happens next by itself");
+    match told.next() {
+        some if some.is_empty() => print::line("  nothing"),
+        some => some.iter().for_each(|it| print::line(&format!("  {it}"))),
+    }
+}

@@ -1,0 +1,24 @@
+//! `trackside new`: an entity is created.
+
+use trackside_protocol::Create;
+
+use crate::args::NewArgs;
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
+use crate::{exit, values};
+
+pub(crate) fn run(args: &NewArgs) -> u8 {
+    let about = About { lifecycle: Some(&args.lifecycle), id: args.id.as_deref() };
+    refused::ended(create(args), about, args.ask.json)
+}
+
+fn create(args: &NewArgs) -> Result<u8, Unanswered> {
+    let body = Create { id: args.id.clone(), fields: values::to_send(&args.fields)? };
+    let server = Server::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
+    let route = Route::new(&["entities", &args.lifecycle]);
+    let route = route.with_some("dryRun", args.dry_run.then_some(true));
+    let told = server.post_with(&route, &body, &super::fire::headers(args.count.key.as_deref(), None))?;
+    super::fire::tell(told.body, args.ask.json)?;
+    Ok(exit::DONE)
+}

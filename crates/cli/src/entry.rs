@@ -1,0 +1,67 @@
+//! Entries of the journal, one line each.
+
+use serde_json::Value as Json;
+
+use crate::moment::{moment, text, value};
+use crate::print::{Colour, painted_data};
+
+/// An entry in a line: when, what, by whom and why. `whose` leaves out the entity where it is known.
+pub(crate) fn line(entry: &Json, whose: bool) -> String {
+    let seq = entry.get("seq").and_then(Json::as_u64).unwrap_or_default();
+    let mut words = vec![format!("{seq:>6}"), moment(text(entry, "timestamp"))];
+    if whose {
+        words.push(format!("{}/{}", text(entry, "lifecycle"), text(entry, "id")));
+    }
+    words.push(happened(entry));
+    words.join("  ")
+}
+
+/// What happened, by whom and why.
+pub(crate) fn happened(entry: &Json) -> String {
+    let some = |name: &str| Some(text(entry, name)).filter(|it| !it.is_empty());
+    let mut line = match (some("from"), some("to")) {
+        (Some(from), Some(to)) if from != to => format!("{from} → {}", painted_data(to, Colour::Bold)),
+        (None, Some(to)) => format!("{} {}", text(entry, "event"), painted_data(to, Colour::Bold)),
+        _ => text(entry, "event").to_owned(),
+    };
+    if let Some(trigger) = some("trigger") {
+        line.push_str(&format!("  {trigger}"));
+    }
+    if let Some(actor) = some("actor") {
+        let kind = some("actorKind").filter(|it| *it != actor);
+        let kind = kind.map(|it| format!(" ({it})")).unwrap_or_default();
+        line.push_str(&format!("  by {actor}{kind}"));
+    }
+    if let Some(subject) = some("onBehalfOf") {
+        line.push_str(&format!(" for {subject}"));
+    }
+    if let Some(pack) = entry.pointer("/metadata/pack").and_then(Json::as_str) {
+        let version = entry.pointer("/metadata/version").and_then(Json::as_u64);
+        line.push_str(&format!(": {pack} {}", version.unwrap_or_default()));
+    }
+    if let Some(message) = entry.pointer("/metadata/message").and_then(Json::as_str) {
+        line.push_str(&format!(": {message}"));
+    }
+    if let Some(reason) = some("reason") {
+        line.push_str(&format!(": {}", value(&Json::String(reason.to_owned()))));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_entry_is_told_in_a_line() {
+        let entry = json!({
+            "seq": 41, "timestamp": "2026-01-01T00:00:00Z", "event": "STATE_TRANSITION", "lifecycle": "x.y", "id": "1",
+            "from": "A", "to": "B", "trigger": "go", "actor": "ada", "actorKind": "agent", "reason": "it\nis time",
+        });
+        assert_eq!(
+            line(&entry, true),
+            "    41  2026-01-01 00:00:00Z  x.y/1  A → B  go  by ada (agent): it is time"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Live events of a server, entry by entry, through every interruption.
+
+use std::io::BufRead;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::reach::{Server, Unanswered};
+use crate::route::Route;
+
+/// Tries in a row, a second apart, before a server that went away is given up.
+const TRIES: u32 = 30;
+
+/// Which entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) lifecycle: Option<String>,
+    /// Entries after this one; else from now on.
+    pub(crate) after: Option<u64>,
+    /// Every entry of the journal, not only what people follow.
+    pub(crate) everything: bool,
+}
+
+/// What is heard of a server.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Entry(Json),
+    /// The stream broke off: it is tried again.
+    Away,
+}
+
+/// Hands on entries as they come, until `each` has enough. A stream that breaks off goes on where it was.
+pub(crate) fn follow(
+    server: &Server,
+    mut wanted: Wanted,
+    each: &mut dyn FnMut(Heard) -> bool,
+) -> Result<(), Unanswered> {
+    let mut left = TRIES;
+    let mut begun = false;
+    loop {
+        let route = Route::new(&["events"])
+            .with_some("lifecycle", wanted.lifecycle.as_ref())
+            .with_some("after", wanted.after)
+            .with("audience", if wanted.everything { "all" } else { "user" });
+        match server.stream(&route) {
+            Ok(stream) => {
+                (begun, left) = (true, TRIES);
+                if !read(stream, &mut wanted.after, each) {
+                    return Ok(());
+                }
+            }
+            Err(Unanswered::Stopped(_)) if begun && left > 0 => left -= 1,
+            Err(error) => return Err(error),
+        }
+        if left == TRIES && !each(Heard::Away) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Whether more is wanted when the stream ends.
+fn read(stream: impl BufRead, last: &mut Option<u64>, each: &mut dyn FnMut(Heard) -> bool) -> bool {
+    for line in stream.lines() {
+        let Ok(line) = line else { return true };
+        let Some(data) = line.strip_prefix("data:") else { continue };
+        let Ok(entry) = serde_json::from_str::<Json>(data) else { continue };
+        if let Some(seq) = entry.get("seq").and_then(Json::as_u64) {
+            *last = Some(seq);
+        }
+        if !each(Heard::Entry(entry)) {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_read_from_a_stream_and_the_last_is_known() {
+        let stream = "event: CREATED\nid: 4\ndata: {\"seq\":4}\n\n: still here\n\nid: 5\ndata: {\"seq\":5}\n\ndata: {\"seq\":6}\n";
+        let (mut last, mut seen) = (None, Vec::new());
+        let more = read(stream.as_bytes(), &mut last, &mut |it| {
+            seen.push(it);
+            seen.len() < 2
+        });
+        assert!(!more);
+        assert_eq!((seen.len(), last), (2, Some(5)));
+        assert!(read(stream.as_bytes(), &mut last, &mut |_| true));
+        assert_eq!(last, Some(6));
+    }
+}

@@ -1,0 +1,68 @@
+//! The command line as a whole: its help tells commands by what they are for.
+
+use clap::CommandFactory;
+
+use crate::args::Args;
+
+/// What commands are for, and which.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Start", &["up", "init", "sign-in"]),
+    ("Move things", &["new", "fire", "claim", "heartbeat", "correct"]),
+    ("See where things are", &["show", "list", "explain", "history", "watch", "query", "stats", "journal"]),
+    ("What people should look at", &["alerts", "violations", "validate"]),
+    ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
+    ("Packs, people and time", &["lifecycles", "pack", "settings", "migrate", "token", "whoami", "clock"]),
+    (
+        "Look after a project",
+        &["doctor", "audit", "backup", "restore", "archive", "import", "redact", "bench"],
+    ),
+    ("The program", &["completions", "man", "version", "help"]),
+];
+
+/// Everything that can be typed.
+pub(crate) fn command() -> clap::Command {
+    let command = Args::command();
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
+        grouped(&command)
+    );
+    command.help_template(template)
+}
+
+fn grouped(command: &clap::Command) -> String {
+    let mut text = String::new();
+    let width = command.get_subcommands().map(|it| it.get_name().len()).max().unwrap_or(0);
+    for (title, names) in GROUPS {
+        text.push_str(&format!("{title}:\n"));
+        for name in *names {
+            let about = match command.find_subcommand(name) {
+                Some(it) => it.get_about().map(ToString::to_string).unwrap_or_default(),
+                None => "Print this message or the help of the given subcommand(s)".to_owned(),
+            };
+            text.push_str(&format!("  {name:<width$}  {about}\n"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_told_once() {
+        let command = Args::command();
+        let mut there: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        there.push("help");
+        there.sort_unstable();
+        let mut told: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        told.sort_unstable();
+        assert_eq!(told, there);
+    }
+
+    #[test]
+    fn the_definition_of_the_command_line_holds() {
+        command().debug_assert();
+    }
+}

@@ -1,0 +1,114 @@
+//! What the live view shows, as data.
+
+use std::collections::VecDeque;
+
+use serde_json::Value as Json;
+
+use crate::entry;
+use crate::moment::{list, text, texts};
+use crate::reach::{Server, Unanswered};
+use crate::route::Route;
+
+/// Most entries that are remembered.
+const KEPT: usize = 200;
+/// Most entities of a lifecycle that are told to be overdue.
+const LATE: usize = 20;
+
+/// How many are where, and which are late, at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    pub(super) now: String,
+    pub(super) counts: Vec<Count>,
+    pub(super) late: Vec<Late>,
+}
+
+/// How many of a lifecycle are in a state.
+#[derive(Debug, PartialEq)]
+pub(super) struct Count {
+    pub(super) lifecycle: String,
+    pub(super) state: String,
+    pub(super) many: u64,
+}
+
+/// An entity that is overdue.
+#[derive(Debug)]
+pub(super) struct Late {
+    pub(super) entity: String,
+    pub(super) state: String,
+    pub(super) seconds: f64,
+}
+
+impl Look {
+    pub(super) fn take(server: &Server, lifecycle: Option<&str>) -> Result<Self, Unanswered> {
+        let now = text(&server.get(&Route::new(&["clock"]))?, "now").to_owned();
+        let defined = server.get(&Route::new(&["lifecycles"]))?;
+        let stats = server.get(&Route::new(&["stats"]).with_some("lifecycle", lifecycle))?;
+        let mut counts = Vec::new();
+        match lifecycle {
+            Some(_) => count(&stats, &defined, true, &mut counts),
+            None => list(&stats, "items").iter().for_each(|it| count(it, &defined, false, &mut counts)),
+        }
+        let mut lived: Vec<&str> = counts.iter().map(|it| it.lifecycle.as_str()).collect();
+        lived.dedup();
+        let mut late = Vec::new();
+        for lifecycle in lived {
+            let route = Route::new(&["entities", lifecycle]).with("overdue", true).with("limit", LATE);
+            late.extend(list(&server.get(&route)?, "items").iter().map(Late::read));
+        }
+        late.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        Ok(Self { now, counts, late })
+    }
+}
+
+/// Counts of one lifecycle, in the order in which its states are declared.
+fn count(stats: &Json, defined: &Json, empty_too: bool, counts: &mut Vec<Count>) {
+    let lifecycle = text(stats, "lifecycle");
+    let known = list(defined, "items").iter().find(|it| text(it, "lifecycle") == lifecycle);
+    let declared = known.map(|it| texts(it, "states")).unwrap_or_default();
+    let many = |state: &str| stats.pointer(&format!("/states/{state}")).and_then(Json::as_u64).unwrap_or(0);
+    for state in declared.iter().filter(|it| empty_too || many(it) > 0) {
+        counts.push(Count { lifecycle: lifecycle.to_owned(), state: (*state).to_owned(), many: many(state) });
+    }
+}
+
+impl Late {
+    fn read(it: &Json) -> Self {
+        Self {
+            entity: format!("{}/{}", text(it, "lifecycle"), text(it, "id")),
+            state: text(it, "state").to_owned(),
+            seconds: it.get("timeInState").and_then(Json::as_f64).unwrap_or_default(),
+        }
+    }
+}
+
+/// All that is shown.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) title: String,
+    pub(super) look: Look,
+    /// What happened, the newest first.
+    pub(super) movers: VecDeque<String>,
+    pub(super) trouble: Option<&'static str>,
+}
+
+impl Scene {
+    pub(super) fn new(lifecycle: Option<&str>) -> Self {
+        let title = lifecycle.unwrap_or("all lifecycles").to_owned();
+        Self { title, look: Look::default(), movers: VecDeque::new(), trouble: None }
+    }
+
+    pub(super) fn heard(&mut self, entry: Json) {
+        self.trouble = None;
+        self.movers.push_front(entry::line(&entry, true));
+        self.movers.truncate(KEPT);
+    }
+
+    pub(super) fn looked(&mut self, look: Look) {
+        self.trouble = None;
+        self.look = look;
+    }
+
+    pub(super) fn away(&mut self) {
+        self.trouble = Some("the server went away: trying again");
+    }
+}

@@ -1,0 +1,112 @@
+//! Times, lengths of time and values, as people read them.
+
+use serde_json::Value as Json;
+use trackside_lifecycle::time::{Span, Timestamp};
+
+/// A moment to the second: `2026-01-01 00:00:00Z`.
+pub(crate) fn moment(text: &str) -> String {
+    let Some(at) = Timestamp::parse(text) else { return text.to_owned() };
+    let whole = Timestamp(at.0 - at.0.rem_euclid(1_000));
+    whole.to_string().replacen('T', " ", 1)
+}
+
+/// A length of time by its two largest units: `3d4h`, `2h5m`, `12s`.
+pub(crate) fn rough(span: Span) -> String {
+    const UNITS: [(i64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let mut rest = span.0.max(0);
+    let mut text = String::new();
+    for (at, (unit, name)) in UNITS.iter().enumerate() {
+        if rest >= *unit {
+            text.push_str(&format!("{}{name}", rest / unit));
+            rest %= unit;
+            if let Some((unit, name)) = UNITS.get(at + 1)
+                && rest >= *unit
+            {
+                text.push_str(&format!("{}{name}", rest / unit));
+            }
+            return text;
+        }
+    }
+    if span.0 > 0 { "under 1s".to_owned() } else { "0s".to_owned() }
+}
+
+/// The same, of seconds as the server tells them.
+pub(crate) fn seconds(count: f64) -> String {
+    rough(Span((count * 1_000.0) as i64))
+}
+
+/// How long from one moment to another: `in 2h`, `2h ago`, `now`.
+pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
+    let (at, now) = (Timestamp::parse(at)?, Timestamp::parse(now)?);
+    Some(match at.cmp(&now) {
+        std::cmp::Ordering::Less => format!("{} ago", rough(now.since(at))),
+        std::cmp::Ordering::Equal => "now".to_owned(),
+        std::cmp::Ordering::Greater => format!("in {}", rough(at.since(now))),
+    })
+}
+
+/// A value in one line.
+pub(crate) fn value(it: &Json) -> String {
+    match it {
+        Json::Null => "nothing".to_owned(),
+        Json::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        Json::Array(some) if some.is_empty() => "none".to_owned(),
+        Json::Array(some) if some.iter().all(|it| !it.is_object() && !it.is_array()) => {
+            some.iter().map(value).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Text at a place of a document, or nothing.
+pub(crate) fn text<'a>(it: &'a Json, name: &str) -> &'a str {
+    it.get(name).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// Texts of a list at a place of a document.
+pub(crate) fn texts<'a>(it: &'a Json, name: &str) -> Vec<&'a str> {
+    it.get(name).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
+}
+
+/// What is in a list at a place of a document.
+pub(crate) fn list<'a>(it: &'a Json, name: &str) -> &'a [Json] {
+    it.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_told_by_their_two_largest_units() {
+        for (ms, told) in [
+            (0, "0s"),
+            (400, "under 1s"),
+            (12_000, "12s"),
+            (125_000, "2m5s"),
+            (7_200_000, "2h"),
+            (7_500_000, "2h5m"),
+            (90_061_000, "1d1h"),
+            (86_400_000 + 59_000, "1d"),
+        ] {
+            assert_eq!(rough(Span(ms)), told);
+        }
+    }
+
+    #[test]
+    fn moments_are_told_to_the_second() {
+        assert_eq!(moment("2026-01-01T00:00:00.123Z"), "2026-01-01 00:00:00Z");
+        assert_eq!(moment("soon"), "soon");
+        let (a, b) = ("2026-01-01T00:00:00Z", "2026-01-01T02:00:00Z");
+        assert_eq!(relative(a, b).as_deref(), Some("2h ago"));
+        assert_eq!(relative(b, a).as_deref(), Some("in 2h"));
+        assert_eq!(relative(a, a).as_deref(), Some("now"));
+    }
+
+    #[test]
+    fn values_fit_in_a_line() {
+        assert_eq!(value(&serde_json::json!("a\n b")), "a b");
+        assert_eq!(value(&serde_json::json!(["a", 1])), "a, 1");
+        assert_eq!(value(&serde_json::json!({ "a": [1] })), "{\"a\":[1]}");
+    }
+}

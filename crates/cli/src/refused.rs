@@ -1,0 +1,183 @@
+//! Refusals as people read them: every unmet condition, what is allowed instead, who may, and what to do next.
+
+use trackside_protocol::{Problem, Unmet};
+
+use crate::print::{self, Colour, painted};
+use crate::reach::Unanswered;
+use crate::{exit, moment};
+
+/// What a command was about, so that the next step can name it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct About<'a> {
+    pub(crate) lifecycle: Option<&'a str>,
+    pub(crate) id: Option<&'a str>,
+}
+
+impl<'a> About<'a> {
+    pub(crate) fn lifecycle(lifecycle: &'a str) -> Self {
+        Self { lifecycle: Some(lifecycle), id: None }
+    }
+
+    pub(crate) fn entity(lifecycle: &'a str, id: &'a str) -> Self {
+        Self { lifecycle: Some(lifecycle), id: Some(id) }
+    }
+}
+
+/// The exit code of a command, and what is told where it was not answered.
+pub(crate) fn ended(outcome: Result<u8, Unanswered>, about: About<'_>, json: bool) -> u8 {
+    match outcome {
+        Ok(code) => code,
+        Err(Unanswered::Stopped(stopped)) => stopped.told(),
+        Err(Unanswered::Refused(problem)) => {
+            if json {
+                print::line(&format!("{:#}", serde_json::to_value(&*problem).unwrap_or_default()));
+            }
+            print::message(&shown(&problem, about));
+            code(&problem)
+        }
+    }
+}
+
+/// What the exit code says of a refusal.
+fn code(problem: &Problem) -> u8 {
+    match problem.status {
+        400 => exit::USAGE,
+        401 | 403 => exit::FORBIDDEN,
+        429 | 503 => exit::UNREACHABLE,
+        _ => exit::REFUSED,
+    }
+}
+
+/// The same content as over HTTP.
+pub(crate) fn shown(problem: &Problem, about: About<'_>) -> String {
+    let mut lines = vec![format!("{}: {}", painted("refused", Colour::Red), problem.code)];
+    let alone = match problem.errors.as_slice() {
+        [] => true,
+        [one] => one.message == problem.detail && one.field.is_none() && one.saw.is_empty(),
+        _ => false,
+    };
+    if alone {
+        lines.push(format!("  {}", problem.detail));
+    } else {
+        lines.extend(problem.errors.iter().map(unmet));
+    }
+    if !problem.allowed_transitions.is_empty() {
+        lines.push(format!("allowed from here: {}", problem.allowed_transitions.join(", ")));
+    }
+    if let Some(who) = &problem.who {
+        lines.push(format!("who may: {who}"));
+    }
+    if problem.kept {
+        lines.push("what was sent is kept in the journal all the same".to_owned());
+    }
+    if let Some(next) = next(problem, about) {
+        lines.push(format!("next: {next}"));
+    }
+    lines.join("\n")
+}
+
+fn unmet(it: &Unmet) -> String {
+    let field = it.field.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
+    let mut line = format!("  - {field}{} ({})", it.message, it.code);
+    if !it.saw.is_empty() {
+        let saw: Vec<String> =
+            it.saw.iter().map(|(name, value)| format!("{name} = {}", moment::value(value))).collect();
+        line.push_str(&format!("\n      it saw {}", saw.join(", ")));
+    }
+    line
+}
+
+/// How a field that is missing is given.
+fn typed(it: &Unmet) -> Option<String> {
+    let name = it.field.as_ref()?;
+    Some(if it.code == "too-few" { format!("{name}:='[…]'") } else { format!("{name}=…") })
+}
+
+/// What to do next, where the refusal does not say it itself.
+fn next(problem: &Problem, about: About<'_>) -> Option<String> {
+    let entity = match (about.lifecycle, about.id) {
+        (Some(lifecycle), Some(id)) => Some(format!("{lifecycle}/{id}")),
+        _ => None,
+    };
+    let of = |command: &str| entity.as_ref().map(|it| format!("trackside {command} {it}"));
+    let fields: Vec<&str> = problem.errors.iter().filter_map(|it| it.field.as_deref()).collect();
+    let has = |code: &str| problem.errors.iter().any(|it| it.code == code);
+    Some(match problem.code.as_str() {
+        "unauthorized" => {
+            "set TRACKSIDE_TOKEN to a token that is good here, or name the folder of the server with --data"
+                .to_owned()
+        }
+        "not-permitted" | "gate-closed" => match of("explain") {
+            Some(explain) => {
+                format!("{explain} tells what you may do; trackside whoami, as whom you ask")
+            }
+            None => "trackside whoami tells as whom you ask".to_owned(),
+        },
+        "unknown-lifecycle" | "unknown-pack" => "trackside lifecycles lists what there is".to_owned(),
+        "unknown-entity" => format!("trackside list {} shows those there are", about.lifecycle?),
+        "unknown-event" | "no-such-edge" | "unknown-state" | "final-state" => {
+            format!("{} tells what can be done now", of("explain")?)
+        }
+        "already-exists" => format!("{} shows the one that is there; choose another --id", of("show")?),
+        "version-mismatch" => format!("look again with {}, then send its version", of("show")?),
+        "stale-fence" | "lease-held" => format!("{} shows who holds it and by which fence", of("show")?),
+        "idempotency-conflict" => "choose another --key: this one stands for another command".to_owned(),
+        "overloaded" | "unavailable" | "stopping" => "try again in a moment".to_owned(),
+        _ if has("type") || has("wrong-type") || has("invalid-type") => {
+            "write numbers, lists and yes or no as json, with := as in count:=3 or names:='[\"ada\"]'"
+                .to_owned()
+        }
+        _ if !fields.is_empty() && (has("missing") || has("too-few")) => {
+            let mut typed: Vec<String> = problem.errors.iter().filter_map(typed).collect();
+            typed.dedup();
+            format!("ask again with {} (name=text, name:=json or name=@file)", typed.join(" "))
+        }
+        _ => format!("{} tells every condition", of("explain")?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_say_whether_it_was_refused_forbidden_or_typed_wrongly() {
+        for (status, expected) in [
+            (400, exit::USAGE),
+            (401, exit::FORBIDDEN),
+            (403, exit::FORBIDDEN),
+            (404, exit::REFUSED),
+            (409, exit::REFUSED),
+            (422, exit::REFUSED),
+            (429, exit::UNREACHABLE),
+        ] {
+            assert_eq!(code(&Problem::new(status, "x", "y")), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn every_unmet_condition_is_told_with_what_it_saw() {
+        let mut problem = Problem::new(422, "requirement-missing", "Two things are missing");
+        let unmet = |field: &str, message: &str| Unmet {
+            field: Some(field.to_owned()),
+            message: message.to_owned(),
+            code: "missing".to_owned(),
+            rule: None,
+            saw: [(field.to_owned(), serde_json::Value::Null)].into(),
+        };
+        problem.errors = vec![unmet("plan", "A plan is required"), unmet("owner", "Say whose it is")];
+        problem.allowed_transitions = vec!["A".to_owned(), "B".to_owned()];
+        problem.who = Some("human".to_owned());
+        let text = shown(&problem, About::entity("x.y", "1"));
+        let expected = "\
+refused: requirement-missing
+  - plan: A plan is required (missing)
+      it saw plan = nothing
+  - owner: Say whose it is (missing)
+      it saw owner = nothing
+allowed from here: A, B
+who may: human
+next: ask again with plan=… owner=… (name=text, name:=json or name=@file)";
+        assert_eq!(text, expected);
+    }
+}

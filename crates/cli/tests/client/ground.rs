@@ -1,0 +1,172 @@
+//! What the tests stand on: servers in scratch folders, and short ways to ask them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+/// A small lifecycle with a deadline, a lease and an invariant.
+pub(crate) const LIGHT: &str = "\
+lifecycle: small.light
+fields:
+  place: { type: string, minLength: 1 }
+  watts: { type: integer, default: 40 }
+  fitter: { type: string, by: engine }
+slots: { work: { lasts: 1h, holder: fitter, lost: drop } }
+create: { by: human, takes: [place, watts] }
+states:
+  OFF: { initial: true, about: It is dark. }
+  ON: { require: { place: Say where it hangs }, deadline: { after: 8h, warn: [50%], then: switch_off } }
+  FIXING: {}
+  BROKEN: { final: true, outcome: failure }
+transitions:
+  switch_on: { from: OFF, to: ON, by: human, takes: [place] }
+  switch_off: { from: ON, to: OFF, by: human || engine }
+  fix: { from: OFF, to: FIXING, by: agent, grants: work }
+  drop: { from: FIXING, to: OFF, by: engine }
+  smash: { from: OFF, to: BROKEN, by: human && admin, reason: Say why }
+invariants:
+  modest: { holds: watts <= 100, says: '{watts} watts are too many' }
+";
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub code: i32,
+    pub data: String,
+    pub messages: String,
+}
+
+impl Told {
+    pub fn json(&self) -> Json {
+        serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
+    }
+
+    /// Checks the exit code, and that these words were said.
+    pub fn says(&self, code: i32, words: &[&str]) -> &Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        let all = format!("{}\n{}", self.data, self.messages);
+        for it in words {
+            assert!(all.contains(it), "expected {it:?} in\n{all}");
+        }
+        self
+    }
+}
+
+/// The binary, away from the environment of whoever runs the tests.
+pub(crate) fn binary(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
+    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");
+    command.env_remove("TRACKSIDE_URL").env_remove("TRACKSIDE_TOKEN").stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn told(mut command: Command) -> Told {
+    let output = command.output().unwrap();
+    Told {
+        code: output.status.code().unwrap(),
+        data: String::from_utf8(output.stdout).unwrap(),
+        messages: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder of its own for a test.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("client").join(name);
+    let _ = std::fs::remove_dir_all(&root);
+    std::fs::create_dir_all(&root).unwrap();
+    root
+}
+
+/// Writes the pack `small` into a folder.
+pub(crate) fn small(root: &Path, version: u32, lifecycle: &str) -> String {
+    let pack = root.join("small");
+    std::fs::create_dir_all(pack.join("lifecycles")).unwrap();
+    std::fs::write(pack.join("pack.yaml"), format!("pack: small\nversion: {version}\n")).unwrap();
+    std::fs::write(pack.join("lifecycles/light.yaml"), lifecycle).unwrap();
+    pack.to_str().unwrap().to_owned()
+}
+
+/// A server that ends with the test, however that ends: it lives as long as this pipe is open.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub root: PathBuf,
+    shell: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Ground {
+    /// A server with the small pack alone.
+    pub fn small(name: &str) -> Self {
+        let root = scratch(name);
+        let pack = small(&root, 1, LIGHT);
+        Self::start(root, &pack)
+    }
+
+    /// A server with these packs.
+    pub fn start(root: PathBuf, packs: &str) -> Self {
+        let data = root.join("data");
+        let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
+        shell.args(["--listen", "127.0.0.1:0", "--clock", "manual", "--packs", packs]);
+        let mut shell = shell.current_dir(&root).stdin(Stdio::piped()).spawn().unwrap();
+        let pipe = shell.stdin.take();
+        let begun = Instant::now();
+        while !data.join("address").is_file() {
+            let log = || std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(120), "the server did not start: {}", log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self { root, shell, pipe }
+    }
+
+    /// The one with every pack that comes with the program, for tests that do not move its clock.
+    pub fn whole() -> &'static Self {
+        static WHOLE: OnceLock<Ground> = OnceLock::new();
+        WHOLE.get_or_init(|| Self::start(scratch("whole"), "build,coding,mission,research,turns"))
+    }
+
+    pub fn data(&self) -> String {
+        self.root.join("data").to_str().unwrap().to_owned()
+    }
+
+    /// Asks as the owner.
+    pub fn ask(&self, args: &[&str]) -> Told {
+        told(self.command(args))
+    }
+
+    /// Asks as somebody else.
+    pub fn ask_as(&self, token: &str, args: &[&str]) -> Told {
+        let mut command = self.command(args);
+        command.env("TRACKSIDE_TOKEN", token);
+        told(command)
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = binary(args);
+        command.arg("--data").arg(self.data()).current_dir(&self.root);
+        command
+    }
+
+    /// A token of somebody.
+    pub fn token(&self, actor: &str, kind: &str, roles: &[&str]) -> String {
+        let mut args = vec!["token", "create", actor, "--kind", kind];
+        roles.iter().for_each(|it| args.extend(["--role", it]));
+        self.ask(&args).says(0, &[]).data.trim().to_owned()
+    }
+
+    /// Ends the server, and waits until it has.
+    pub fn stop(&mut self) {
+        self.pipe = None;
+        let _ = self.shell.wait();
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,66 @@
+//! What every command says of itself.
+
+use crate::ground::{binary, told};
+
+#[test]
+fn help_is_what_we_reviewed() {
+    for command in [
+        "up",
+        "init",
+        "new",
+        "fire",
+        "claim",
+        "heartbeat",
+        "correct",
+        "show",
+        "list",
+        "history",
+        "explain",
+        "watch",
+        "journal",
+        "query",
+        "lifecycles",
+        "stats",
+        "alerts",
+        "violations",
+        "whoami",
+        "sign-in",
+        "clock",
+        "settings",
+        "completions",
+        "man",
+    ] {
+        insta::assert_snapshot!(format!("help-{command}"), told(binary(&[command, "--help"])).data);
+    }
+    for (group, command) in [
+        ("token", "create"),
+        ("token", "list"),
+        ("token", "revoke"),
+        ("clock", "advance"),
+        ("pack", "list"),
+        ("pack", "add"),
+    ] {
+        let help = told(binary(&[group, command, "--help"])).data;
+        insta::assert_snapshot!(format!("help-{group}-{command}"), help);
+    }
+}
+
+#[test]
+fn what_is_typed_wrongly_is_answered_with_the_nearest_word() {
+    told(binary(&["shwo", "a.b/1"])).says(2, &["'show'"]);
+    told(binary(&["list", "a.b", "--stat", "X"])).says(2, &["--state"]);
+    told(binary(&["token", "create", "ada", "--kind", "robot"])).says(2, &["human", "agent", "system"]);
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        told(binary(&["completions", shell])).says(0, &["trackside", "explain"]);
+    }
+    told(binary(&["man"])).says(0, &[".TH trackside 1", "explain"]);
+    let folder = crate::ground::scratch("man");
+    told(binary(&["man", "--output", folder.to_str().unwrap()])).says(0, &["man -l"]);
+    for page in ["trackside.1", "trackside-fire.1", "trackside-token-create.1"] {
+        assert!(folder.join(page).is_file(), "{page}");
+    }
+}

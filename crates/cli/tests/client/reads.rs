@@ -1,0 +1,109 @@
+//! Commands that read: for people, and as JSON.
+
+use serde_json::json;
+
+use crate::ground::Ground;
+
+#[test]
+fn readings_are_as_reviewed() {
+    let ground = Ground::small("reads");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
+    ground.ask(&["new", "small.light", "--id", "B"]).says(0, &[]);
+    ground.ask(&["fire", "small.light/A", "switch_on", "--reason", "it is dark"]).says(0, &[]);
+    ground.ask(&["clock", "advance", "2h5m"]).says(0, &[]);
+    let mut text = String::new();
+    for args in [
+        &["show", "small.light/A"][..],
+        &["show", "small.light/B"],
+        &["show", "small.light/A", "--at", "9"],
+        &["list", "small.light"],
+        &["list", "small.light", "--state", "BROKEN"],
+        &["history", "small.light/A"],
+        &["explain", "small.light/A"],
+        &["explain", "small.light/B"],
+        &["stats", "small.light"],
+        &["lifecycles"],
+        &["lifecycles", "small.light"],
+        &["query", "small"],
+        &["alerts"],
+        &["violations"],
+        &["clock"],
+    ] {
+        let told = ground.ask(args);
+        text.push_str(&format!("$ trackside {}\n{}{}\n", args.join(" "), told.data, told.messages));
+        assert_eq!(told.code, 0, "{told:?}");
+    }
+    insta::assert_snapshot!("readings", text);
+}
+
+#[test]
+fn every_reading_knows_json() {
+    let ground = Ground::small("json");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    for args in [
+        &["show", "small.light/A"][..],
+        &["list", "small.light"],
+        &["history", "small.light/A"],
+        &["explain", "small.light/A"],
+        &["stats"],
+        &["lifecycles"],
+        &["query", "small"],
+        &["alerts"],
+        &["violations"],
+        &["clock"],
+        &["whoami"],
+        &["token", "list"],
+        &["pack", "list"],
+        &["settings", "small"],
+        &["settings"],
+    ] {
+        let mut args = args.to_vec();
+        args.push("--json");
+        let told = ground.ask(&args);
+        assert!(told.says(0, &[]).json().is_object(), "{args:?}");
+    }
+    // Entries are lines.
+    let told = ground.ask(&["journal", "--all", "--json"]);
+    let lines: Vec<serde_json::Value> =
+        told.data.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let numbers: Vec<u64> = lines.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=lines.len() as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn long_lists_are_read_page_by_page() {
+    let ground = Ground::small("pages");
+    for at in 0..12 {
+        ground.ask(&["new", "small.light", "--id", &format!("L-{at:02}")]).says(0, &[]);
+    }
+    let ids = |args: &[&str]| {
+        let json = ground.ask(args).json();
+        json["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let all = ids(&["list", "small.light", "--all", "--json"]);
+    assert_eq!(all.len(), 12);
+    assert_eq!(ids(&["list", "small.light", "--limit", "5", "--json"]), all[..5]);
+    ground.ask(&["list", "small.light", "--limit", "5"]).says(0, &["These are the first 5", "--all"]);
+    let first = ground.ask(&["journal", "--limit", "3", "--json"]);
+    assert_eq!(first.data.lines().count(), 3);
+    first.says(0, &["trackside journal --after 3"]);
+    let next = ground.ask(&["journal", "--after", "3", "--limit", "1", "--json"]).json();
+    assert_eq!(next["seq"], json!(4));
+}
+
+#[test]
+fn what_is_overdue_is_listed() {
+    let ground = Ground::small("overdue");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    ground.ask(&["new", "small.light", "--id", "B", "place=hall"]).says(0, &[]);
+    ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
+    ground.ask(&["list", "small.light", "--overdue"]).says(0, &["there is no such small.light"]);
+    // Its deadline switches it off by itself; nothing is left overdue, and the journal says why.
+    ground.ask(&["clock", "advance", "9h"]).says(0, &[]);
+    ground.ask(&["history", "small.light/A"]).says(0, &["TIMEOUT_WARNING", "ON → OFF  switch_off"]);
+}

@@ -1,0 +1,50 @@
+//! Commands for the folder of a project, while a server has it.
+
+use crate::ground::{Ground, LIGHT, binary, small, told};
+
+#[test]
+fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
+    let ground = Ground::small("upkeep");
+    ground.ask(&["new", "small.light", "--id", "A", "place=the secret place"]).says(0, &[]);
+    ground.ask(&["validate"]).says(0, &["looked at", "0 open, 0 of them errors"]);
+    ground.ask(&["correct", "small.light/A", "watts:=200", "--reason", "a test"]).says(0, &[]);
+    ground
+        .ask(&["validate"])
+        .says(1, &["error small.light/A modest: 200 watts are too many", "1 of them errors"]);
+    let json = ground.ask(&["validate", "--json"]).json();
+    assert_eq!(json["violations"][0]["rule"], "modest", "{json:#}");
+    ground.ask(&["validate", "--deep"]).says(3, &["--deep needs", "Stop the server first"]);
+    ground.ask(&["audit", "verify"]).says(0, &["intact"]);
+    ground.ask(&["doctor"]).says(0, &["trackside up"]);
+    let copy = ground.root.join("copy");
+    ground.ask(&["backup", copy.to_str().unwrap()]).says(0, &["copy"]);
+    told(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
+    ground.ask(&["backup", copy.to_str().unwrap()]).says(1, &["choose another"]);
+    let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--reason", "it was secret"];
+    ground.ask(&redact).says(0, &["dropped the values and words of", "place is now \"[gone]\""]);
+    ground.ask(&["show", "small.light/A"]).says(0, &["[gone]"]);
+    ground.ask(&["audit", "verify"]).says(0, &["intact", "dropped"]);
+    // What no server does for others.
+    ground
+        .ask(&["archive", "--older-than", "1d"])
+        .says(3, &["in use by trackside up", "Stop that one first"]);
+    let rebuild = ground.ask(&["doctor", "--rebuild"]);
+    rebuild.says(3, &["in use by trackside up"]);
+}
+
+#[test]
+fn entities_are_moved_to_another_version_while_the_server_runs() {
+    let ground = Ground::small("migrate");
+    ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
+    let better = small(&ground.root.join("second"), 2, &LIGHT.replace("default: 40", "default: 50"));
+    let plan = ["migrate", "plan", "small.light", "--to", "2"];
+    ground.ask(&plan).says(1, &["has no version 2"]);
+    ground
+        .ask(&["migrate", "plan", "small.light", "--to", "2", "--pack", &better])
+        .says(3, &["Stop the server first"]);
+    let apply = ["migrate", "apply", "small.light", "--to", "2", "--pack", &better];
+    ground.ask(&apply).says(0, &["moved OFF, from version 1: A", "1 entity moved, 0 cannot"]);
+    assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["definition"], 2);
+    ground.ask(&["migrate", "undo", "small.light", "--version", "2"]).says(0, &["moved back"]);
+    assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["definition"], 1);
+}

@@ -1,0 +1,97 @@
+//! Following what happens: as lines, and as a view on a terminal.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use crate::ground::Ground;
+
+/// How long something that must come may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn without_a_terminal_events_are_lines() {
+    let ground = Ground::small("lines");
+    for (args, expected) in [
+        (vec!["watch", "small.light"], "small.light/A1  CREATED OFF  create  by owner (human)"),
+        (vec!["journal", "--follow", "--after", "0"], "PACK_INSTALLED"),
+        (vec!["watch", "--json"], "\"id\":\"A3\""),
+    ] {
+        let mut child = ground.command(&args).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (tell, heard) = channel();
+        std::thread::spawn(move || lines.map_while(Result::ok).all(|it| tell.send(it).is_ok()));
+        // It follows from when it is connected: something happens until it is heard.
+        let begun = Instant::now();
+        let mut at = 0;
+        let found = loop {
+            at += 1;
+            let _ = ground.ask(&["new", "small.light", "--id", &format!("A{at}")]);
+            match heard.recv_timeout(Duration::from_millis(300)) {
+                Ok(line) if line.contains(expected) || at > 3 => break line,
+                _ => assert!(begun.elapsed() < PATIENCE, "{args:?}"),
+            }
+        };
+        assert!(found.contains("small.light") || found.contains(expected), "{found}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    ground.ask(&["watch", "small.lihgt"]).says(1, &["Did you mean small.light?"]);
+}
+
+/// A pseudo-terminal of 100 columns, by the program that every Debian has.
+fn terminal(ground: &Ground, line: &str) -> Command {
+    let mut command = Command::new("script");
+    let line =
+        format!("stty rows 30 cols 100; {} {line} --data {}", env!("CARGO_BIN_EXE_trackside"), ground.data());
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env("TERM", "xterm");
+    command
+        .env_remove("TRACKSIDE_URL")
+        .env_remove("TRACKSIDE_TOKEN")
+        .env_remove("COLUMNS")
+        .env_remove("LINES");
+    command
+}
+
+/// Waits until the screen has shown this.
+fn shown(screen: &Receiver<Vec<u8>>, seen: &mut String, words: &str) {
+    let begun = Instant::now();
+    while !seen.contains(words) {
+        assert!(begun.elapsed() < PATIENCE, "never shown: {words}\n{seen}");
+        if let Ok(bytes) = screen.recv_timeout(Duration::from_millis(100)) {
+            seen.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+#[test]
+fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
+    let ground = Ground::small("view");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    let mut child =
+        terminal(&ground, "watch small.light").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let (tell, screen) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = out.read(&mut bytes) {
+            if tell.send(bytes[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut seen = String::new();
+    for words in ["small.light", "where things are", "overdue", "what happened last", "FIXING", "q quits"] {
+        shown(&screen, &mut seen, words);
+    }
+    ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
+    shown(&screen, &mut seen, "switch_on");
+    child.stdin.take().unwrap().write_all(b"q").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    // The screen is given back.
+    while let Ok(bytes) = screen.recv_timeout(Duration::from_millis(500)) {
+        seen.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    assert!(seen.contains("\u{1b}[?1049l"), "{seen}");
+}
