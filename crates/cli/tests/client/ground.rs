@@ -14,7 +14,8 @@ fields:
   place: { type: string, minLength: 1 }
   watts: { type: integer, default: 40 }
   fitter: { type: string, by: engine }
-slots: { work: { lasts: 1h, holder: fitter, lost: drop } }
+slots: { work: { for: 1h, holder: fitter, lost: drop } }
+rankings: { dark: { in: [OFF], by: [watts], claims: fix } }
 create: { by: human, takes: [place, watts] }
 states:
   OFF: { initial: true, about: It is dark. }
@@ -24,7 +25,7 @@ states:
 transitions:
   switch_on: { from: OFF, to: ON, by: human, takes: [place] }
   switch_off: { from: ON, to: OFF, by: human || engine }
-  fix: { from: OFF, to: FIXING, by: agent, grants: work }
+  fix: { from: OFF, to: FIXING, by: agent, lease: work }
   drop: { from: FIXING, to: OFF, by: engine }
   smash: { from: OFF, to: BROKEN, by: human && admin, reason: Say why }
 invariants:
@@ -116,8 +117,9 @@ impl Ground {
         let pipe = shell.stdin.take();
         let begun = Instant::now();
         while !data.join("address").is_file() {
-            let log = || std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
-            assert!(begun.elapsed() < Duration::from_secs(120), "the server did not start: {}", log());
+            let log = std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
+            let well = log.is_empty() || log.starts_with("Trackside is up");
+            assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }
         Self { root, shell, pipe }

@@ -37,7 +37,7 @@ fn the_starter_pack_is_added_to_a_running_server_and_used() {
         .ask(&["new", "shop.task", "--id", "T-1", "title=Try it"])
         .says(0, &["shop.task/T-1 created, TODO"]);
     ground.ask(&["fire", "shop.task/T-1", "start"]).says(0, &["TODO → DOING"]);
-    ground.ask(&["explain", "shop.task/T-1"]).says(0, &["then give_back → TODO"]);
+    ground.ask(&["explain", "shop.task/T-1"]).says(0, &["then time_out → STUCK"]);
 }
 
 #[test]
