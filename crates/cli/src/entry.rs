@@ -20,7 +20,12 @@ pub(crate) fn line(entry: &Json, whose: bool) -> String {
 pub(crate) fn happened(entry: &Json) -> String {
     let some = |name: &str| Some(text(entry, name)).filter(|it| !it.is_empty());
     let mut line = match (some("from"), some("to")) {
-        (Some(from), Some(to)) if from != to => format!("{from} → {}", painted_data(to, Colour::Bold)),
+        (Some(from), Some(to)) if from != to => {
+            // An ordinary move needs no other name.
+            let event = some("event").filter(|it| *it != "STATE_TRANSITION");
+            let event = event.map(|it| format!("{it} ")).unwrap_or_default();
+            format!("{event}{from} → {}", painted_data(to, Colour::Bold))
+        }
         (None, Some(to)) => format!("{} {}", text(entry, "event"), painted_data(to, Colour::Bold)),
         _ => text(entry, "event").to_owned(),
     };
@@ -42,7 +47,7 @@ pub(crate) fn happened(entry: &Json) -> String {
     if let Some(message) = entry.pointer("/metadata/message").and_then(Json::as_str) {
         line.push_str(&format!(": {message}"));
     }
-    if let Some(reason) = some("reason") {
+    if let Some(reason) = some("reason").filter(|it| !line.contains(*it)) {
         line.push_str(&format!(": {}", value(&Json::String(reason.to_owned()))));
     }
     line

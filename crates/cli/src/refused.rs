@@ -89,8 +89,13 @@ fn unmet(it: &Unmet) -> String {
 
 /// How a field that is missing is given.
 fn typed(it: &Unmet) -> Option<String> {
-    let name = it.field.as_ref()?;
-    Some(if it.code == "too-few" { format!("{name}:='[…]'") } else { format!("{name}=…") })
+    let name = it.field.as_deref()?;
+    match (name, it.code.as_str()) {
+        ("reason", "missing") => Some("--reason …".to_owned()),
+        (name, "missing") => Some(format!("{name}=…")),
+        (name, "too-few") => Some(format!("{name}:='[…]'")),
+        _ => None,
+    }
 }
 
 /// What to do next, where the refusal does not say it itself.
@@ -100,8 +105,10 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
         _ => None,
     };
     let of = |command: &str| entity.as_ref().map(|it| format!("trackside {command} {it}"));
-    let fields: Vec<&str> = problem.errors.iter().filter_map(|it| it.field.as_deref()).collect();
-    let has = |code: &str| problem.errors.iter().any(|it| it.code == code);
+    let mut missing: Vec<String> = problem.errors.iter().filter_map(typed).collect();
+    missing.dedup();
+    let sent_as_text =
+        problem.errors.iter().any(|it| it.code == "wrong-type" && it.message.ends_with("this is text"));
     Some(match problem.code.as_str() {
         "unauthorized" => {
             "set TRACKSIDE_TOKEN to a token that is good here, or name the folder of the server with --data"
@@ -123,15 +130,15 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
         "stale-fence" | "lease-held" => format!("{} shows who holds it and by which fence", of("show")?),
         "idempotency-conflict" => "choose another --key: this one stands for another command".to_owned(),
         "overloaded" | "unavailable" | "stopping" => "try again in a moment".to_owned(),
-        _ if has("type") || has("wrong-type") || has("invalid-type") => {
+        _ if sent_as_text => {
             "write numbers, lists and yes or no as json, with := as in count:=3 or names:='[\"ada\"]'"
                 .to_owned()
         }
-        _ if !fields.is_empty() && (has("missing") || has("too-few")) => {
-            let mut typed: Vec<String> = problem.errors.iter().filter_map(typed).collect();
-            typed.dedup();
-            format!("ask again with {} (name=text, name:=json or name=@file)", typed.join(" "))
+        _ if !missing.is_empty() => {
+            format!("ask again with {} (name=text, name:=json or name=@file)", missing.join(" "))
         }
+        // What is wrong with what was typed is said already.
+        _ if problem.status == 400 => return None,
         _ => format!("{} tells every condition", of("explain")?),
     })
 }

@@ -39,6 +39,8 @@ struct Told<'a> {
     moves: Vec<Move<'a>>,
     /// What can be done here without leaving.
     stays: Vec<Move<'a>>,
+    /// What the engine alone can do, and does when its rules say so.
+    engine: Vec<Move<'a>>,
 }
 
 /// A way that somebody can ask for.
@@ -59,11 +61,10 @@ impl<'a> Told<'a> {
     fn read(all: &'a Json) -> Self {
         let entity = all.get("entity").unwrap_or(&NOTHING);
         let state = text(entity, "state");
-        // What only the engine does is told by its clocks.
-        let asked = list(all, "transitions").iter().filter(|it| text(it, "who") != "engine");
-        let (moves, stays) =
-            asked.map(|it| Move::read(all, it)).partition(|it| it.to.iter().any(|to| *to != state));
-        Self { all, entity, now: text(all, "now"), state, moves, stays }
+        let ways = list(all, "transitions").iter().map(|it| Move::read(all, it));
+        let (moves, stays): (Vec<Move>, Vec<Move>) = ways.partition(|it| it.to.iter().any(|to| *to != state));
+        let (engine, moves) = moves.into_iter().partition(|it| it.who == "engine");
+        Self { all, entity, now: text(all, "now"), state, moves, stays, engine }
     }
 
     fn ended(&self) -> bool {
@@ -95,13 +96,29 @@ impl<'a> Told<'a> {
         }
         let yours = self.moves.iter().any(|it| it.ready);
         let possible = self.moves.iter().any(|it| it.missing.is_empty());
-        why.push(match (self.moves.is_empty(), yours, possible) {
+        let others = !self.moves.iter().any(|it| it.yours);
+        why.push(match (self.moves.is_empty(), yours, possible && others) {
             (true, _, _) => "Nobody can ask for a move from here: it goes on by itself.".to_owned(),
             (_, true, _) => "Nobody has asked for a move yet, and you can.".to_owned(),
             (_, _, true) => "It waits for somebody else to ask for a move.".to_owned(),
-            _ => "Every move from here still misses something: see below.".to_owned(),
+            _ if possible => {
+                format!("You may move it, and others too; of yours is missing: {}.", self.misses())
+            }
+            _ => format!("Every move from here still misses something: {}.", self.misses()),
         });
         why
+    }
+
+    /// What is missing, of what the one who asks may do, else of all; each once.
+    fn misses(&self) -> String {
+        let any = self.moves.iter().any(|it| it.yours);
+        let mut all: Vec<&str> = Vec::new();
+        for it in self.moves.iter().filter(|it| it.yours || !any).flat_map(|it| &it.missing) {
+            if !all.contains(&it.as_str()) {
+                all.push(it.trim_end_matches('.'));
+            }
+        }
+        all.join("; ")
     }
 
     /// The gate that is closed to the one who asks, if nothing gets through.
@@ -145,7 +162,15 @@ impl<'a> Told<'a> {
     fn next(&self) -> Vec<String> {
         let mut coming: Vec<&Json> = list(self.all, "timers").iter().collect();
         coming.sort_by_key(|it| text(it, "at").to_owned());
-        coming.iter().map(|it| self.step(it)).collect()
+        let mut lines: Vec<String> = coming.iter().map(|it| self.step(it)).collect();
+        let timed = |event: &str| coming.iter().any(|it| text(it, "then") == event);
+        for it in self.engine.iter().filter(|it| !timed(it.event)) {
+            let line = format!("when its rules say so: {} → {}", it.event, it.to.join(" or "));
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
     }
 
     fn step(&self, it: &Json) -> String {
@@ -153,6 +178,7 @@ impl<'a> Told<'a> {
         let when = |at: &str| format!("{}, {}", relative(at, self.now).unwrap_or_default(), moment(at));
         let clock = match name.strip_prefix("lease.") {
             Some(slot) => format!("the lease of {slot} runs out"),
+            None if name == self.state => format!("its time in {name} is over"),
             None => format!("{name} is over"),
         };
         let to = texts(it, "to").join(" or ");
@@ -244,7 +270,9 @@ fn tell(key: &str, told: &Told<'_>) {
         }
         table.show();
     }
-    let here: Vec<&str> = told.stays.iter().filter(|it| it.yours).map(|it| it.event).collect();
+    let mut here: Vec<&str> = told.stays.iter().filter(|it| it.yours).map(|it| it.event).collect();
+    here.sort_unstable();
+    here.dedup();
     if !here.is_empty() {
         heading("what you can do without moving it");
         print::line(&format!("  {}", here.join(", ")));

@@ -48,8 +48,18 @@ fn version(it: &Json) -> String {
 
 fn tell_one(it: &Json) {
     let name = painted_data(text(it, "lifecycle"), Colour::Bold);
-    print::line(&format!("{name} {}  {}", version(it), text(it, "about")));
-    print::line(&format!("states: {}", texts(it, "states").join(", ")));
+    print::line(format!("{name} {}  {}", version(it), text(it, "about")).trim_end());
     print::line(&format!("begins: {}", text(it, "initial")));
-    print::line(&format!("draw it with: trackside diagram {}", text(it, "lifecycle")));
+    print::line(&format!("states: {}", texts(it, "states").join(", ")));
+    let mut table = Table::new(&["FROM", "TO", "EVENT", "WHO MAY"]);
+    let edges = it.get("definition").map(|it| list(it, "edges")).unwrap_or_default();
+    let mut rows: Vec<[String; 4]> = Vec::new();
+    for edge in edges.iter().filter(|it| !text(it, "transition").is_empty()) {
+        let row = ["from", "to", "transition", "who"].map(|name| text(edge, name).to_owned());
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    rows.into_iter().for_each(|it| table.row(it));
+    table.show();
 }

@@ -30,6 +30,7 @@ transitions:
   smash: { from: OFF, to: BROKEN, by: human && admin, reason: Say why }
 invariants:
   modest: { holds: watts <= 100, says: '{watts} watts are too many' }
+  dusted: { holds: now - createdAt <= duration(\"30d\"), says: Nobody has dusted it }
 ";
 
 /// What a command did.

@@ -1,1 +1,220 @@
-//! Why it is not moving: situations in which people get stuck, each in a pack that comes with the program.
+//! Why it is not moving: situations in which people get stuck, each in a pack that comes with the program, asked by
+//! somebody who looks at it. Every answer tells since when, why, who must act, and what comes next.
+
+use crate::ground::Ground;
+
+/// Commands that lead there, by whom; then who asks about what, and words that the answer must have.
+struct Case {
+    steps: &'static [(&'static str, &'static [&'static str])],
+    asks: (&'static str, &'static str),
+    told: &'static [&'static str],
+}
+
+const SPEC: [&str; 4] = ["description=a", "spec_ref=s", "done_when=d", "scope=x"];
+
+/// Actors: their kind and roles.
+const ACTORS: [(&str, &str, &[&str]); 8] = [
+    ("ada", "agent", &["mission:specialist"]),
+    ("plan", "agent", &["coding:planner"]),
+    ("coder-1", "agent", &["coding:coder"]),
+    ("coder-2", "agent", &["coding:coder"]),
+    ("nobody", "agent", &[]),
+    ("a1", "agent", &[]),
+    ("a2", "agent", &[]),
+    ("sue", "human", &[]),
+];
+
+const CASES: &[Case] = &[
+    // Nobody was given it (multica#7024).
+    Case {
+        steps: &[("owner", &["new", "mission.task", "--id", "new", "title=t"])],
+        asks: ("nobody", "mission.task/new"),
+        told: &["INBOX: New task", "waits for somebody else", "human or (agent and lead): assign", "nothing"],
+    },
+    // A requirement is missing, and the one who must bring it is named.
+    Case {
+        steps: &[
+            ("owner", &["new", "mission.task", "--id", "given", "title=t"]),
+            ("owner", &["fire", "mission.task/given", "assign", "assigneeIds:=[\"ada\"]"]),
+        ],
+        asks: ("ada", "mission.task/given"),
+        told: &["ASSIGNED", "ada: it is given to them", "workPlan: Work plan required for IN_PROGRESS"],
+    },
+    // Blocked: who can let it go on (paperclip#11117).
+    Case {
+        steps: &[
+            ("owner", &["new", "mission.task", "--id", "blocked", "title=t"]),
+            ("owner", &["fire", "mission.task/blocked", "block", "blockReason=no access"]),
+        ],
+        asks: ("nobody", "mission.task/blocked"),
+        told: &["BLOCKED", "human: assign, cancel, unblock", "Must have at least one assignee"],
+    },
+    // It waits for people to approve, and the request ends by itself (paperclip#2718).
+    Case {
+        steps: &[
+            ("owner", &["new", "mission.task", "--id", "asked", "title=t"]),
+            ("owner", &["fire", "mission.task/asked", "escalate", "justification=costly"]),
+        ],
+        asks: ("ada", "mission.approval/asked.A1"),
+        told: &[
+            "PENDING",
+            "human and not requester",
+            "in 1d, 2026-01-02 00:00:00Z: expiry is over, then expire → EXPIRED",
+        ],
+    },
+    Case {
+        steps: &[],
+        asks: ("owner", "mission.task/asked"),
+        told: &["NEEDS_APPROVAL: Waiting for human approval", "decisionNote: A decision note is required"],
+    },
+    // It waits for another task (vibe-kanban#154).
+    Case {
+        steps: &[
+            ("plan", &["new", "coding.task", "--id", "first", SPEC[0], SPEC[1], SPEC[2], SPEC[3]]),
+            (
+                "plan",
+                &[
+                    "new",
+                    "coding.task",
+                    "--id",
+                    "second",
+                    SPEC[0],
+                    SPEC[1],
+                    SPEC[2],
+                    SPEC[3],
+                    "depends_on:=[\"first\"]",
+                ],
+            ),
+            ("plan", &["fire", "coding.task/first", "finalize"]),
+            ("plan", &["fire", "coding.task/second", "finalize"]),
+        ],
+        asks: ("coder-1", "coding.task/second"),
+        told: &["UNCLAIMED", "depends_on: It waits for others: 0 of 1 are merged", "you: claim"],
+    },
+    // A live worker has it, until when (hatchet#322), and what follows if it falls silent (gascity#4387).
+    Case {
+        steps: &[
+            ("coder-1", &["new", "coding.agent", "--id", "coder-1", "role=coder"]),
+            ("coder-1", &["fire", "coding.task/first", "claim"]),
+        ],
+        asks: ("coder-2", "coding.task/first"),
+        told: &[
+            "coder-1 holds it (work) until 2026-01-01 00:30:00Z, in 30m",
+            "coder-1: holds it",
+            "the lease of work runs out, then lose_work",
+            // And it waits for the outside (vibe-kanban#1571).
+            "It waits for the outside: worktree.create",
+        ],
+    },
+    // Somebody has paused what it belongs to (temporal#3006).
+    Case {
+        steps: &[
+            ("owner", &["new", "coding.sprint", "--id", "S1"]),
+            (
+                "plan",
+                &["new", "coding.task", "--id", "third", SPEC[0], SPEC[1], SPEC[2], SPEC[3], "sprint_id=S1"],
+            ),
+            ("plan", &["fire", "coding.task/third", "finalize"]),
+            ("owner", &["fire", "coding.sprint/S1", "pause"]),
+        ],
+        asks: ("coder-2", "coding.task/third"),
+        told: &["Nothing that you ask of it is heard: Sprint S1 is paused", "you: claim"],
+    },
+    // A draft that the planner has forgotten.
+    Case {
+        steps: &[("plan", &["new", "coding.task", "--id", "draft", SPEC[0]])],
+        asks: ("coder-1", "coding.task/draft"),
+        told: &["DRAFT", "planner: finalize", "in 30m, 2026-01-01 00:30:00Z: its time in DRAFT is over"],
+    },
+    // A role is missing in the team, and the clock runs (kandev#3712).
+    Case {
+        steps: &[
+            ("owner", &["new", "build.task", "--id", "rot", "title=t"]),
+            ("owner", &["correct", "build.task/rot", "--to", "planning", "--reason", "a test"]),
+        ],
+        asks: ("nobody", "build.task/rot"),
+        told: &[
+            "planning",
+            "solution_validator: validate",
+            "in 24m, 2026-01-01 00:24:00Z: a warning of timeout",
+            "in 30m",
+        ],
+    },
+    // Everything was tried: a person must decide (OpenHands#2067).
+    Case {
+        steps: &[
+            ("owner", &["new", "build.task", "--id", "stuck", "title=t"]),
+            ("owner", &["correct", "build.task/stuck", "--to", "human_escalation", "--reason", "a test"]),
+        ],
+        asks: ("nobody", "build.task/stuck"),
+        told: &["human_escalation: A person must decide", "human: complete, resume, abandon"],
+    },
+    Case {
+        steps: &[],
+        asks: ("owner", "build.task/stuck"),
+        told: &["and you can", "to: Say where to: one of planning", "nothing: ask for it"],
+    },
+    // It has ended, and nobody noticed.
+    Case {
+        steps: &[
+            ("owner", &["new", "build.task", "--id", "over", "title=t"]),
+            ("owner", &["correct", "build.task/over", "--to", "abandoned", "--reason", "a test"]),
+        ],
+        asks: ("nobody", "build.task/over"),
+        told: &["abandoned", "It has ended: nothing moves it any more"],
+    },
+    // It is not its turn: the engine gives it (gastown#930).
+    Case {
+        steps: &[
+            ("owner", &["new", "turns.channel", "--id", "c1"]),
+            ("a1", &["new", "turns.agent", "--id", "a1"]),
+            ("a2", &["new", "turns.agent", "--id", "a2"]),
+            ("a1", &["fire", "turns.agent/a1", "connect"]),
+            ("a2", &["fire", "turns.agent/a2", "connect"]),
+            ("a1", &["new", "turns.member", "--id", "c1:a1"]),
+            ("a2", &["new", "turns.member", "--id", "c1:a2"]),
+        ],
+        asks: ("a2", "turns.member/c1:a2"),
+        told: &["QUEUED", "when its rules say so: grant → ACTIVE"],
+    },
+    // A check that a machine makes has not come back, and it fails by itself (temper#384).
+    Case {
+        steps: &[("owner", &["new", "research.session", "--id", "rs", "goal=a cure"])],
+        asks: ("nobody", "research.session/rs"),
+        told: &[
+            "INITIALIZING",
+            "there is no plan",
+            "The safety check has not been passed",
+            "in 1m, 2026-01-01 00:01:00Z",
+            "then fail → FAILED",
+        ],
+    },
+];
+
+#[test]
+fn whoever_is_stuck_is_told_why_who_since_when_and_what_next() {
+    let ground = Ground::whole();
+    let tokens: Vec<(&str, String)> =
+        ACTORS.iter().map(|(name, kind, roles)| (*name, ground.token(name, kind, roles))).collect();
+    let ask = |who: &str, args: &[&str]| match tokens.iter().find(|(name, _)| *name == who) {
+        Some((_, token)) => ground.ask_as(token, args),
+        None => ground.ask(args),
+    };
+    for case in CASES {
+        for (who, args) in case.steps {
+            assert_eq!(ask(who, args).code, 0, "{who}: {args:?}: {:?}", ask(who, args));
+        }
+        let (who, entity) = case.asks;
+        let told = ask(who, &["explain", entity]);
+        told.says(0, case.told);
+        told.says(
+            0,
+            &["since when", "2026-01-01 00:00:00Z", "why it is not moving", "what happens next by itself"],
+        );
+        let json = ask(who, &["explain", entity, "--json"]).json();
+        for member in ["entity", "since", "summary", "transitions", "waitingFor", "timers", "next"] {
+            assert!(json.get(member).is_some(), "{entity}: {member}");
+        }
+    }
+    assert!(CASES.len() >= 12);
+}

@@ -7,12 +7,12 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     let ground = Ground::small("upkeep");
     ground.ask(&["new", "small.light", "--id", "A", "place=the secret place"]).says(0, &[]);
     ground.ask(&["validate"]).says(0, &["looked at", "0 open, 0 of them errors"]);
-    ground.ask(&["correct", "small.light/A", "watts:=200", "--reason", "a test"]).says(0, &[]);
+    ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
     ground
         .ask(&["validate"])
-        .says(1, &["error small.light/A modest: 200 watts are too many", "1 of them errors"]);
+        .says(1, &["error small.light/A dusted: Nobody has dusted it", "1 of them errors"]);
     let json = ground.ask(&["validate", "--json"]).json();
-    assert_eq!(json["violations"][0]["rule"], "modest", "{json:#}");
+    assert_eq!(json["violations"][0]["rule"], "dusted", "{json:#}");
     ground.ask(&["validate", "--deep"]).says(3, &["--deep needs", "Stop the server first"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
     ground.ask(&["doctor"]).says(0, &["trackside up"]);

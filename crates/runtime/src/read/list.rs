@@ -8,7 +8,7 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_engine::query::lets_through;
 use trackside_lifecycle::compile::Filter;
-use trackside_lifecycle::guard::Outline;
+use trackside_lifecycle::guard::{GuardError, Outline};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
@@ -69,8 +69,8 @@ impl Reads {
     /// A condition over the fields of a lifecycle: comparisons, `&&`, `||`, `!` and `in`.
     pub fn condition(&self, lifecycle: &Name, source: &str) -> Result<Filter, ReadError> {
         let life = self.lifecycle(lifecycle)?;
-        let filter = Filter::new(&life, source)
-            .map_err(|all| ReadError::Where(all.into_iter().map(|it| it.to_string()).collect()))?;
+        let filter =
+            Filter::new(&life, source).map_err(|all| ReadError::Where(all.iter().map(in_words).collect()))?;
         let mut loops = false;
         filter.guard().outline().walk(&mut |it| loops |= matches!(it, Outline::Loop(..)));
         if loops {
@@ -177,5 +177,13 @@ pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
             let names: Vec<&str> = indexes.iter().map(Name::as_str).collect();
             format!("{states}, or in `where` for one value of an indexed field: {}.", names.join(", "))
         }
+    }
+}
+
+/// What is wrong with an expression, and what may have been meant.
+fn in_words(it: &GuardError) -> String {
+    match &it.hint {
+        Some(hint) => format!("{it}: {hint}"),
+        None => it.to_string(),
     }
 }

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
 use trackside_engine::fields::Fields;
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
 use trackside_protocol::Problem;
@@ -29,7 +30,9 @@ pub(crate) async fn list(
 ) -> Result<Json<Value>, Refused> {
     let law = app.runtime.law();
     let Some(found) = law.pack(&pack) else {
-        return Err(Refused::unknown("unknown-pack", format!("There is no pack {pack}")));
+        let near = nearest(&pack, law.packs().map(|it| it.name.as_str()));
+        let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+        return Err(Refused::unknown("unknown-pack", format!("There is no pack {pack}{hint}")));
     };
     let items = found.queries.iter().map(|it| {
         let takes: Vec<&Name> = it.takes.iter().map(|(name, _)| name).collect();
