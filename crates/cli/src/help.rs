@@ -62,6 +62,16 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_has_every_command() {
+        let page = include_str!("../../../docs/reference/cli.md");
+        for (_, names) in GROUPS {
+            for name in *names {
+                assert!(page.contains(&format!("`{name}")), "docs/reference/cli.md does not tell of {name}");
+            }
+        }
+    }
+
+    #[test]
     fn the_definition_of_the_command_line_holds() {
         command().debug_assert();
     }

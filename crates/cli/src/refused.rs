@@ -128,6 +128,9 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
         "already-exists" => format!("{} shows the one that is there; choose another --id", of("show")?),
         "version-mismatch" => format!("look again with {}, then send its version", of("show")?),
         "stale-fence" | "lease-held" => format!("{} shows who holds it and by which fence", of("show")?),
+        "cannot-redact" => {
+            "say what a field becomes with --set, or name fewer entries with --entry".to_owned()
+        }
         "idempotency-conflict" => "choose another --key: this one stands for another command".to_owned(),
         "overloaded" | "unavailable" | "stopping" => "try again in a moment".to_owned(),
         _ if sent_as_text => {
@@ -135,7 +138,11 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
                 .to_owned()
         }
         _ if !missing.is_empty() => {
-            format!("ask again with {} (name=text, name:=json or name=@file)", missing.join(" "))
+            let how = match missing.iter().any(|it| it.contains('=')) {
+                true => " (name=text, name:=json or name=@file)",
+                false => "",
+            };
+            format!("ask again with {}{how}", missing.join(" "))
         }
         // What is wrong with what was typed is said already.
         _ if problem.status == 400 => return None,

@@ -51,15 +51,19 @@ fn tell_one(it: &Json) {
     print::line(format!("{name} {}  {}", version(it), text(it, "about")).trim_end());
     print::line(&format!("begins: {}", text(it, "initial")));
     print::line(&format!("states: {}", texts(it, "states").join(", ")));
-    let mut table = Table::new(&["FROM", "TO", "EVENT", "WHO MAY"]);
     let edges = it.get("definition").map(|it| list(it, "edges")).unwrap_or_default();
-    let mut rows: Vec<[String; 4]> = Vec::new();
+    let mut rows: Vec<([&str; 3], Vec<&str>)> = Vec::new();
     for edge in edges.iter().filter(|it| !text(it, "transition").is_empty()) {
-        let row = ["from", "to", "transition", "who"].map(|name| text(edge, name).to_owned());
-        if !rows.contains(&row) {
-            rows.push(row);
+        let (way, from) = (["transition", "to", "who"].map(|name| text(edge, name)), text(edge, "from"));
+        match rows.iter_mut().find(|(it, _)| *it == way) {
+            Some((_, all)) if all.contains(&from) => {}
+            Some((_, all)) => all.push(from),
+            None => rows.push((way, vec![from])),
         }
     }
-    rows.into_iter().for_each(|it| table.row(it));
+    let mut table = Table::new(&["EVENT", "TO", "WHO MAY", "FROM"]);
+    for ([event, to, who], from) in rows {
+        table.row([event.to_owned(), to.to_owned(), who.to_owned(), from.join(", ")]);
+    }
     table.show();
 }

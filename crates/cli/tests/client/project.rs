@@ -48,7 +48,7 @@ fn a_pack_is_refused_with_what_is_wrong_or_installed_beside_the_running_one() {
     let second = ground.root.join("second");
     // Where the text is, so are the findings.
     let broken = small(&second, 2, &LIGHT.replace("from: ON", "form: ON"));
-    ground.ask(&["pack", "add", &broken]).says(1, &["lifecycles/light.yaml:", "did you mean `from`?"]);
+    ground.ask(&["pack", "add", &broken]).says(1, &["lifecycles/light.yaml:", "Did you mean `from`?"]);
     // The same version with another text.
     let same = small(&second, 1, &LIGHT.replace("default: 40", "default: 50"));
     ground.ask(&["pack", "add", &same]).says(1, &["refused: version-in-use"]);
@@ -75,4 +75,6 @@ fn settings_are_told_with_their_origin_and_changed() {
     ground.ask(&["settings", "mission", "maxReviewCycels:=5"]).says(1, &["maxReviewCycles"]);
     ground.ask(&["settings", "misson"]).says(1, &["Did you mean mission?"]);
     ground.ask(&["settings"]).says(0, &["mission", "coding"]);
+    let typo = ["token", "create", "ada", "--kind", "agent", "--role", "mission:specialst"];
+    ground.ask(&typo).says(1, &["unknown-role", "Did you mean mission:specialist?"]);
 }

@@ -20,7 +20,18 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     ground.ask(&["backup", copy.to_str().unwrap()]).says(0, &["copy"]);
     told(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
     ground.ask(&["backup", copy.to_str().unwrap()]).says(1, &["choose another"]);
-    let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--reason", "it was secret"];
+    let bare = ["redact", "small.light/A", "--reason", "it was secret"];
+    ground.ask(&bare).says(1, &["refused: cannot-redact", "next: say what a field becomes with --set"]);
+    let redact = [
+        "redact",
+        "small.light/A",
+        "--set",
+        "place=[gone]",
+        "--set",
+        "watts:=40",
+        "--reason",
+        "it was secret",
+    ];
     ground.ask(&redact).says(0, &["dropped the values and words of", "place is now \"[gone]\""]);
     ground.ask(&["show", "small.light/A"]).says(0, &["[gone]"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "dropped"]);

@@ -11,6 +11,7 @@ use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_engine::project::ProjectChange;
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value as Sent;
@@ -176,8 +177,15 @@ fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
             .collect();
         match (declared.len(), role.contains(':')) {
             (0, _) => {
+                let known = law.packs().flat_map(|pack| {
+                    let names = pack.roles.keys();
+                    names.flat_map(|name| [format!("{}:{name}", pack.name), name.to_string()])
+                });
+                let known: Vec<String> = known.collect();
+                let near = nearest(role, known.iter().map(String::as_str));
+                let hint = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
                 let detail = format!(
-                    "No pack has a role {role}. Write it as pack:role; `trackside pack list` shows them"
+                    "No pack has a role {role}.{hint} Write it as pack:role; `trackside pack list` shows them"
                 );
                 return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-role", detail));
             }
