@@ -59,8 +59,10 @@ pub struct LeaseTold {
 #[serde(rename_all = "camelCase")]
 pub struct Moved {
     pub success: bool,
+    #[schema(value_type = Option<Object>)]
     pub entity: Option<Json>,
     /// The journal entry that answers it.
+    #[schema(value_type = Object)]
     pub transition: Json,
     /// Whether the same command came before and this is its first answer again.
     pub replayed: bool,
@@ -89,6 +91,7 @@ pub struct HeartbeatTold {
     pub fence: Option<u64>,
     /// Why the holder should stop, where it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub stop: Option<Json>,
     /// What the holder should know.
     pub notices: Vec<Json>,

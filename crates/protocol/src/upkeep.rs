@@ -126,6 +126,7 @@ pub struct MigratedOne {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub refusal: Option<Json>,
 }
 

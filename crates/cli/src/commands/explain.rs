@@ -133,7 +133,7 @@ impl<'a> Told<'a> {
     fn who(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         let holders = list(self.entity, "leases").iter().map(|it| (text(it, "holder"), "holds it"));
-        let assigned = texts(self.all, "assigned").into_iter().map(|it| (it, "it is given to them"));
+        let assigned = texts(self.all, "givenTo").into_iter().map(|it| (it, "it is given to them"));
         for (name, why) in holders.chain(assigned) {
             if !all.iter().any(|it| it.starts_with(&format!("{name}: "))) {
                 all.push(format!("{name}: {why}"));

@@ -55,6 +55,11 @@ pub(crate) fn too_large(most: usize) -> Refused {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
+    // A list would be taken for the members in their order.
+    let first = bytes.iter().find(|it| !it.is_ascii_whitespace());
+    if first.is_some_and(|it| *it == b'[') {
+        return Err(Refused::shape("The body has the wrong shape: it must be an object, as in `{}`"));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         let what = if error.is_data() { "has the wrong shape" } else { "is not JSON" };
         Refused::shape(format!("The body {what}: {error}"))

@@ -54,7 +54,7 @@ fn told(it: &Explanation, entity: Option<Value>, life: Option<&Lifecycle>) -> Va
         "since": it.entity.state_entered_at.to_string(),
         "about": life.and_then(|life| life.state(&it.entity.state)).map(|it| &it.about),
         "summary": summary(it, &ready, next.map(Coming::in_words)),
-        "assigned": assigned(it, life),
+        "givenTo": assigned(it, life),
         "ready": ready,
         "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
