@@ -12,6 +12,9 @@ use crate::route::Route;
 use crate::table::Table;
 use crate::{exit, values};
 
+/// The widest that a value is shown.
+const WIDEST: usize = 48;
+
 pub(crate) fn run(args: &SettingsArgs) -> u8 {
     refused::ended(settings(args), About::default(), args.ask.json)
 }
@@ -42,13 +45,21 @@ fn settings(args: &SettingsArgs) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
+/// A value within a column; `--json` has the whole.
+fn short(value: &str) -> String {
+    match value.char_indices().nth(WIDEST) {
+        Some((end, _)) => format!("{}…", value.get(..end).unwrap_or_default()),
+        None => value.to_owned(),
+    }
+}
+
 fn tell(told: &Json) {
     print::line(&painted_data(text(told, "pack"), Colour::Bold));
     let mut table = Table::new(&["  SETTING", "VALUE", "FROM", "ABOUT"]);
     for it in list(told, "items") {
         table.row([
             format!("  {}", text(it, "name")),
-            value(it.get("value").unwrap_or(&Json::Null)),
+            short(&value(it.get("value").unwrap_or(&Json::Null))),
             text(it, "origin").to_owned(),
             text(it, "about").to_owned(),
         ]);
