@@ -5,28 +5,37 @@ use serde_json::Value as Json;
 use crate::moment::{moment, text, value};
 use crate::print::{Colour, painted_data};
 
-/// An entry in a line: when, what, by whom and why. `whose` leaves out the entity where it is known.
+/// An entry in a line: when, what, by whom and why. Without `whose` the entity is left out, where it is known.
 pub(crate) fn line(entry: &Json, whose: bool) -> String {
+    told(entry, whose, &|to| painted_data(to, Colour::Bold))
+}
+
+/// The same without colours, for what draws by itself.
+pub(crate) fn plain(entry: &Json) -> String {
+    told(entry, true, &str::to_owned)
+}
+
+fn told(entry: &Json, whose: bool, paint: &dyn Fn(&str) -> String) -> String {
     let seq = entry.get("seq").and_then(Json::as_u64).unwrap_or_default();
     let mut words = vec![format!("{seq:>6}"), moment(text(entry, "timestamp"))];
     if whose {
         words.push(format!("{}/{}", text(entry, "lifecycle"), text(entry, "id")));
     }
-    words.push(happened(entry));
+    words.push(happened(entry, paint));
     words.join("  ")
 }
 
 /// What happened, by whom and why.
-pub(crate) fn happened(entry: &Json) -> String {
+fn happened(entry: &Json, paint: &dyn Fn(&str) -> String) -> String {
     let some = |name: &str| Some(text(entry, name)).filter(|it| !it.is_empty());
     let mut line = match (some("from"), some("to")) {
         (Some(from), Some(to)) if from != to => {
             // An ordinary move needs no other name.
             let event = some("event").filter(|it| *it != "STATE_TRANSITION");
             let event = event.map(|it| format!("{it} ")).unwrap_or_default();
-            format!("{event}{from} → {}", painted_data(to, Colour::Bold))
+            format!("{event}{from} → {}", paint(to))
         }
-        (None, Some(to)) => format!("{} {}", text(entry, "event"), painted_data(to, Colour::Bold)),
+        (None, Some(to)) => format!("{} {}", text(entry, "event"), paint(to)),
         _ => text(entry, "event").to_owned(),
     };
     if let Some(trigger) = some("trigger") {

@@ -99,7 +99,7 @@ impl Scene {
 
     pub(super) fn heard(&mut self, entry: Json) {
         self.trouble = None;
-        self.movers.push_front(entry::line(&entry, true));
+        self.movers.push_front(entry::plain(&entry));
         self.movers.truncate(KEPT);
     }
 

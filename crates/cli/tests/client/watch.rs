@@ -50,7 +50,8 @@ fn terminal(ground: &Ground, line: &str) -> Command {
         .env_remove("TRACKSIDE_URL")
         .env_remove("TRACKSIDE_TOKEN")
         .env_remove("COLUMNS")
-        .env_remove("LINES");
+        .env_remove("LINES")
+        .env_remove("NO_COLOR");
     command
 }
 
@@ -95,4 +96,8 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
         seen.push_str(&String::from_utf8_lossy(&bytes));
     }
     assert!(seen.contains("\u{1b}[?1049l"), "{seen}");
+    // Colours are told to the terminal, never drawn.
+    let drawn: String =
+        seen.split('\u{1b}').map(|it| it.trim_start_matches(|c: char| "[?;0123456789".contains(c))).collect();
+    assert!(!drawn.contains("[1m") && !drawn.contains("[0m"), "{drawn}");
 }
