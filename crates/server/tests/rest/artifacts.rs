@@ -6,7 +6,7 @@ use trackside_server::Limits;
 
 use crate::ground::{Ground, why};
 
-fn id(content: &[u8]) -> String {
+pub(crate) fn id(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|it| format!("{it:02x}")).collect()
 }
 
