@@ -37,15 +37,20 @@ pub fn cleared(live: &Entity, replayed: &Entity) -> Vec<(Name, Value)> {
     names.into_iter().filter(differs).map(|name| (name.clone(), Value::Null)).collect()
 }
 
-/// Tallies written anew where they would come out otherwise. Numbers stay, since rules count on them; those under
+/// Tallies written anew where they would come out otherwise, and those of the counters that are named. Numbers stay, since rules count on them; those under
 /// a key that came from what is dropped go, since the key itself is made of values.
-pub fn recounted(live: &Entity, replayed: &Entity, keyed: impl Fn(&Name) -> bool) -> Vec<TallyChange> {
-    if live.tallies == replayed.tallies {
+pub fn recounted(
+    live: &Entity,
+    replayed: &Entity,
+    named: &BTreeSet<&Name>,
+    keyed: impl Fn(&Name) -> bool,
+) -> Vec<TallyChange> {
+    if live.tallies == replayed.tallies && named.is_empty() {
         return Vec::new();
     }
     let mut changes = Vec::new();
     let all = live.tallies.iter().chain(&replayed.tallies);
-    for counter in all.map(|it| &it.counter).collect::<BTreeSet<_>>() {
+    for counter in all.map(|it| &it.counter).chain(named.iter().copied()).collect::<BTreeSet<_>>() {
         changes.push(TallyChange { counter: counter.clone(), key: Name::new(""), tally: None });
     }
     for Tallies { counter, by_key } in &live.tallies {

@@ -306,3 +306,19 @@ fn a_redaction_that_is_redacted_does_not_count_on_what_it_dropped() {
     }
     assert_eq!(view.get(&key()), world.view.get(&key()), "a replay of what is left gives what is");
 }
+
+#[test]
+fn a_replay_that_begins_at_an_older_picture_comes_to_the_same() {
+    let mut world = world(&[("text", "hush"), ("tag", "hush")]);
+    let mut whole = vec![world.journal[0].clone()];
+    let first = done(world.submit(&redact(&world, &key(), &[1], &[("text", "other")])));
+    whole.push(world.journal.last().expect("the redaction").clone());
+    done(world.submit(&redact(&world, &key(), &[first], &[("text", "another")])));
+    for begun in 0..=whole.len() {
+        let mut view = View::default();
+        // As projections were written before the bytes were gone, and then what is left of the journal.
+        whole.iter().take(begun).for_each(|it| apply(&mut view, it));
+        world.journal.iter().skip(begun).for_each(|it| apply(&mut view, it));
+        assert_eq!(view.get(&key()), world.view.get(&key()), "from {begun} entries on");
+    }
+}

@@ -55,13 +55,25 @@ impl Decider<'_> {
         };
         let mut fields = cleared(&before, &left);
         replaced(&life, &before, redact, &mut fields, &mut unmet);
+        let gone = Gone::of(redact, &dropped);
+        // A replay may begin anywhere, also at an entity that still has what is dropped here: whatever a dropped entry
+        // spoke of is said anew.
+        for name in gone.fields {
+            if !fields.iter().any(|(it, _)| it == name) {
+                fields.push((name.clone(), before.fields.value(name)));
+            }
+        }
         let keyed = |name: &Name| life.counter(name).is_some_and(|it| matches!(it.tally, Tally::ByKey(_)));
-        let mut changes = Changes { fields, tallies: recounted(&before, &left, keyed), ..Changes::default() };
+        let mut changes = Changes {
+            fields,
+            tallies: recounted(&before, &left, &gone.counters, keyed),
+            ..Changes::default()
+        };
         let make = |changes: Changes| Event::Redacted { entries: dropped.iter().copied().collect(), changes };
         let mut next = before.clone();
         evolve(&mut next, &make(changes.clone()), self.now, before.version + 1);
         for (name, message) in life.state(&before.state).map(|it| it.require.as_slice()).unwrap_or_default() {
-            if changes.fields.iter().any(|(it, _)| it == name) && next.fields.value(name).is_blank() {
+            if !before.fields.value(name).is_blank() && next.fields.value(name).is_blank() {
                 let message = format!(
                     "{} needs {name} ({message}), and this would clear it: say what it becomes, or change it first",
                     before.state
@@ -80,7 +92,7 @@ impl Decider<'_> {
             changes.timers = self.timer_changes(&scope, Some(&before), &Name::new("redact"), false)?;
             changes.shifts = shifts(&life, Some(&before), &next);
             changes.same = self.same_change(&scope, before.same.as_ref())?;
-            if changes.same.is_none() && left.same != before.same {
+            if changes.same.is_none() && (gone.same || left.same != before.same) {
                 changes.same = Some(Same::new(before.same.clone()));
             }
         }
@@ -102,6 +114,27 @@ impl Decider<'_> {
             places.push(Reranked::Placed { ranking: ranking.name.clone(), entity: key.clone(), place });
         }
         Ok(places)
+    }
+}
+
+/// What entries that are dropped speak of.
+struct Gone<'a> {
+    fields: BTreeSet<&'a Name>,
+    counters: BTreeSet<&'a Name>,
+    /// Something that no two may share.
+    same: bool,
+}
+
+impl<'a> Gone<'a> {
+    fn of(redact: &'a Redact, dropped: &BTreeSet<u64>) -> Self {
+        let mut gone = Self { fields: BTreeSet::new(), counters: BTreeSet::new(), same: false };
+        for entry in redact.history.iter().filter(|it| dropped.contains(&it.seq)) {
+            let Some(changes) = entry.event.changes() else { continue };
+            gone.fields.extend(changes.fields.iter().map(|(name, _)| name));
+            gone.counters.extend(changes.tallies.iter().map(|it| &it.counter));
+            gone.same |= changes.same.is_some();
+        }
+        gone
     }
 }
 
