@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -35,10 +35,10 @@ fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
             json!({ "title": "Still", "priority": 1 }),
         );
     }
-    let done = Arc::new(AtomicBool::new(false));
+    let (done, rounds) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let writers: Vec<_> = (0..3)
         .map(|writer| {
-            let (runtime, done) = (runtime.clone(), done.clone());
+            let (runtime, done, rounds) = (runtime.clone(), done.clone(), rounds.clone());
             std::thread::spawn(move || {
                 let reads = runtime.reads().unwrap();
                 let mut round = 0_usize;
@@ -63,14 +63,16 @@ fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
                     };
                     let found = reads.list(&query).unwrap().items;
                     assert_eq!(found.len(), 1, "{text} was told to be {state}");
+                    rounds.fetch_add(1, Ordering::Relaxed);
                 }
-                round
             })
         })
         .collect();
     let reads = runtime.reads().unwrap();
     let mut newest: BTreeMap<String, u64> = BTreeMap::new();
-    for pass in 0..60 {
+    let mut pass = 0;
+    // However slow the machine is, something must be going on meanwhile.
+    while pass < 60 || rounds.load(Ordering::Relaxed) < 60 {
         let narrowed = pass % 2 == 0;
         let lifecycle = Name::new("mission.task");
         let filter = (pass % 3 == 0).then(|| reads.condition(&lifecycle, "priority == 1").unwrap());
@@ -95,8 +97,8 @@ fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
         assert!(seen.windows(2).all(|two| two[0] < two[1]), "in order, each once: {seen:?}");
         let still = seen.iter().filter(|it| !it.ends_with("-m")).count();
         assert_eq!(still, STILL, "pass {pass}");
+        pass += 1;
     }
     done.store(true, Ordering::Relaxed);
-    let rounds: usize = writers.into_iter().map(|it| it.join().unwrap()).sum();
-    assert!(rounds > 60, "there was something going on: {rounds}");
+    writers.into_iter().for_each(|it| it.join().unwrap());
 }
