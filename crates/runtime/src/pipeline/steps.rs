@@ -96,8 +96,11 @@ pub(crate) fn write_behind(
         }
         flusher.dropped();
     }
-    shared.caught_up(flusher.flush()?);
-    flusher.scrub()?;
+    let upto = flusher.flush()?;
+    // Whoever waits for something to be gone is told when it is; what is written counts all the same.
+    let scrubbed = flusher.scrub();
+    shared.caught_up(upto);
+    scrubbed?;
     if !shared.is_broken() {
         shared.set_trouble(None);
     }
