@@ -1,12 +1,11 @@
 //! `trackside backup` and `trackside restore`: a copy of a folder, checked, and put back.
 
-use std::fs::{self, File};
 use std::path::Path;
 
 use serde_json::json;
-use trackside_store::archive::{Archive, folder_of};
+use trackside_store::archive::Archive;
 use trackside_store::record::{hex, unhex};
-use trackside_store::{Chain, Sqlite, SqliteOptions, StoreError};
+use trackside_store::{Chain, Sqlite, SqliteOptions};
 
 use crate::args::{BackupArgs, RestoreArgs};
 use crate::exit;
@@ -59,7 +58,7 @@ fn backup(args: &BackupArgs, bar: &Progress) -> Result<Copied, Stopped> {
     let end = store.backup(&args.to, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} pages, then they are checked"));
     })?;
-    let files = copy_archive(data, &args.to)?;
+    let files = Archive::of(data)?.copy(&args.to)?;
     whole(&args.to, files, bar)?;
     Ok(Copied { end, files })
 }
@@ -73,27 +72,9 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
         whole(&args.from, from, bar)?;
     }
     let end = Sqlite::restore(&args.from, data)?;
-    let files = copy_archive(&args.from, data)?;
+    let files = Archive::of(&args.from)?.copy(data)?;
     whole(data, files, bar)?;
     Ok(Copied { end, files })
-}
-
-/// Copies archive files, each under another name until it is there as a whole.
-fn copy_archive(from: &Path, to: &Path) -> Result<usize, Stopped> {
-    let archive = Archive::of(from)?;
-    let to = folder_of(to);
-    for file in archive.files() {
-        let Some(name) = file.path.file_name() else { continue };
-        let (part, whole) = (to.join(name).with_extension("partial"), to.join(name));
-        fs::create_dir_all(&to)
-            .and_then(|()| fs::copy(&file.path, &part))
-            .and_then(|_| File::open(&part)?.sync_all())
-            .and_then(|()| fs::rename(&part, &whole))
-            .map_err(|it| StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it))?;
-    }
-    // What waits for files that are not here waits in the copy, too.
-    Archive::open(&to)?.note(archive.noted()?)?;
-    Ok(archive.files().len())
 }
 
 /// Goes through the whole chain, where there is an archive; without one it has been followed already.

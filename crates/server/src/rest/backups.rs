@@ -1,6 +1,6 @@
 //! Copies of the project, made while it is worked on.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use axum::Json;
@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use trackside_protocol::{Backup, Problem};
 use trackside_runtime::Failure;
 use trackside_store::StoreError;
-use trackside_store::archive::{Archive, folder_of};
 use trackside_store::record::hex;
 
 use super::Body;
@@ -61,31 +60,13 @@ fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
         return Err(Refused::new(StatusCode::CONFLICT, "already-exists", detail));
     }
     let end = store.backup(to, &mut |_, _| {}).map_err(unavailable)?;
-    let archive = store.archive().map_err(unavailable)?;
-    let files = copy_archive(&archive, to).map_err(unavailable)?;
+    let files = store.archive().and_then(|it| it.copy(to)).map_err(unavailable)?;
     let artifacts = Artifacts::of(&app.options.data).copy(to);
     let artifacts = artifacts.map_err(|it| unavailable(StoreError::io("copying artifacts", it)))?;
     Ok(json!({
         "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex(&end.hash) },
         "archiveFiles": files, "artifacts": artifacts,
     }))
-}
-
-/// Archive files, each under another name until it is there as a whole.
-fn copy_archive(archive: &Archive, to: &Path) -> Result<usize, StoreError> {
-    let to = folder_of(to);
-    for file in archive.files() {
-        let Some(name) = file.path.file_name() else { continue };
-        let (part, whole) = (to.join(name).with_extension("partial"), to.join(name));
-        fs::create_dir_all(&to)
-            .and_then(|()| fs::copy(&file.path, &part))
-            .and_then(|_| File::open(&part)?.sync_all())
-            .and_then(|()| fs::rename(&part, &whole))
-            .map_err(|it| StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it))?;
-    }
-    // What waits for files that are not here waits in the copy, too.
-    Archive::open(&to)?.note(archive.noted()?)?;
-    Ok(archive.files().len())
 }
 
 fn unavailable(error: StoreError) -> Refused {

@@ -3,6 +3,7 @@
 //! A file holds a stretch of the chain as JSON lines, before them a line that tells which. Files and journal
 //! together are the whole chain.
 
+mod copy;
 mod file;
 mod moving;
 mod past;
