@@ -172,6 +172,11 @@ fn only_people_with_role_admin_may() {
         let ask = Ask::Configure(settings([setting("least", Value::Int(3))]));
         assert_eq!(refused(world.submit(&Command::new(actor, ask))).code, "not-permitted");
     }
+    // It learns who the people are, and nothing else.
+    let people = ProjectChange { people: Some(vec![Name::new("ann")]), ..ProjectChange::default() };
+    let own = Actor::new("trackside", ActorKind::System);
+    let outcome = world.submit(&Command::new(own, Ask::Configure(people)));
+    assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
     let install = |actor: Actor, version: u32| {
         Command::new(actor, Ask::Install(Install { pack: Name::new("t"), version, digest: Arc::from("d") }))
     };

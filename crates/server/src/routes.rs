@@ -10,6 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
     approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, explain,
@@ -98,7 +99,7 @@ pub(crate) fn router(app: App) -> Router {
     let most = app.options.limits.body;
     let document = openapi().to_json().unwrap_or_default();
     let (router, _) = described().split_for_parts();
-    let serve_document = move || {
+    let serve_document = move |_: Caller| {
         let document = document.clone();
         async move { ([(axum::http::header::CONTENT_TYPE, "application/json")], document) }
     };

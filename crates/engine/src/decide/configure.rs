@@ -12,10 +12,12 @@ use crate::refusal::{Refusal, Stage, Unmet};
 use crate::settings::fitting;
 
 impl Decider<'_> {
-    /// Changes what is the same for the whole project: only people with role admin. What is so already is left out,
+    /// Changes what is the same for the whole project: people with role admin, and the server where it
+    /// learns of somebody. What is so already is left out,
     /// and where nothing is left nothing is written.
     pub fn configure(&mut self, wanted: &ProjectChange, request: &Request) -> Result<(), Stop> {
-        if !request.is_admin() {
+        let learns = request.is_own() && wanted.settings.is_empty() && wanted.zone.is_none();
+        if !(request.is_admin() || learns) {
             return Err(not_admin("change the settings of the project").into());
         }
         let mut unmet = Vec::new();

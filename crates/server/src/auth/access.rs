@@ -12,6 +12,7 @@ use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
+use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -216,8 +217,27 @@ impl Access {
         if let Some(expires) = minting.expires {
             fields.push(("expires", Value::Time(expires)));
         }
-        let entity = self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by).await?;
+        let entity =
+            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone()).await?;
+        if minting.kind == ActorKind::Human {
+            self.known_as_person(minting.holder).await?;
+        }
         Ok((secret, entity))
+    }
+
+    /// Rules count people: whoever has a token of a person is one.
+    async fn known_as_person(&self, person: Name) -> Result<(), AccessError> {
+        let mut people = self.runtime.reads()?.people();
+        if people.contains(&person) {
+            return Ok(());
+        }
+        people.push(person);
+        people.sort();
+        let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
+        match self.runtime.gateway()?.submit(Command::new(own(), Ask::Configure(change)))?.await? {
+            Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
+            Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
+        }
     }
 
     /// Makes a way in for a person, once.

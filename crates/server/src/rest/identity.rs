@@ -7,10 +7,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
-use trackside_engine::command::{Ask, Command};
+use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
-use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
@@ -21,7 +20,7 @@ use trackside_runtime::read::ListQuery;
 
 use super::carry::{command, submit};
 use super::{Body, Paging, Parameters, Wanted};
-use crate::app::{App, OWN, own};
+use crate::app::{App, OWN};
 use crate::auth::{AccessError, COOKIE, Caller, Minting};
 use crate::problem::Refused;
 
@@ -101,11 +100,7 @@ pub(crate) async fn create(
     Body(body): Body<NewToken>,
 ) -> Result<Response, Refused> {
     let minting = minting(&app, &caller, &body)?;
-    let person = (minting.kind == ActorKind::Human).then(|| minting.holder.clone());
     let (secret, entity) = app.access.mint(minting).await.map_err(refused)?;
-    if let Some(person) = person {
-        known_as_person(&app, person).await?;
-    }
     let made = TokenMade { token: secret.text, details: token(&entity) };
     let mut response = (StatusCode::CREATED, Json(made)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -199,29 +194,6 @@ fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Rules count people: whoever has a token of a person is one.
-async fn known_as_person(app: &App, person: Name) -> Result<(), Refused> {
-    let mut people = app.reads.people();
-    if people.contains(&person) {
-        return Ok(());
-    }
-    people.push(person);
-    people.sort();
-    let admin = own_admin();
-    let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
-    match submit(app, Command::new(admin, Ask::Configure(change))).await? {
-        Answer::Refused(refusal) => Err((&*refusal).into()),
-        Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
-    }
-}
-
-/// The server, where it changes what only people with role admin may.
-fn own_admin() -> trackside_engine::actor::Actor {
-    let mut actor = own().with_roles(["admin"]);
-    actor.kind = ActorKind::Human;
-    actor
-}
-
 /// Takes a token back, from now on.
 #[utoipa::path(
     delete, path = "/v1/tokens/{id}", tag = "identity", operation_id = "revokeToken", params(("id" = String, Path)),
@@ -306,7 +278,6 @@ pub(crate) async fn sign_in(
         by: holder.clone(),
     };
     let (secret, _) = app.access.mint(minting).await.map_err(refused)?;
-    known_as_person(&app, holder).await?;
     let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
     let lasts = SESSION.0 / 1_000;
     let cookie =

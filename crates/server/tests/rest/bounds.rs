@@ -69,3 +69,10 @@ fn what_cannot_be_read_is_refused_in_our_form() {
         assert_eq!(problem.status, status);
     }
 }
+
+#[test]
+fn the_document_is_for_those_with_a_token() {
+    let ground = Ground::new();
+    assert_eq!(ground.raw("GET /openapi.json HTTP/1.1", b"").status, 401);
+    assert_eq!(ground.owner.get("/openapi.json").unwrap().body["openapi"], "3.1.0");
+}

@@ -174,3 +174,17 @@ fn an_action_is_judged_for_a_role() {
         (404, "unknown-pack".to_owned())
     );
 }
+
+#[test]
+fn whoever_has_a_token_of_a_person_counts_as_one_from_the_start() {
+    let ground = Ground::new();
+    let people = || {
+        let journal = ground.owner.get("/v1/journal?limit=200").unwrap().body;
+        let named = |it: &Json| it.pointer("/metadata/people").cloned();
+        journal["items"].as_array().unwrap().iter().filter_map(named).next_back()
+    };
+    assert_eq!(people(), Some(json!(["owner"])));
+    ground.person("pia");
+    ground.agent("ada", "mission:lead");
+    assert_eq!(people(), Some(json!(["owner", "pia"])));
+}
