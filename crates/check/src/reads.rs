@@ -48,7 +48,10 @@ pub fn expressions(life: &Lifecycle) -> Vec<&Guard> {
         let then = counter.then.as_ref().and_then(|it| it.when.as_ref());
         all.extend([&counter.limit, &counter.only_if, &counter.add].into_iter().flatten().chain(then));
     }
-    all.extend(life.slots.iter().flat_map(|it| std::iter::once(&it.lasts).chain(&it.grace)));
+    for slot in &life.slots {
+        all.push(&slot.lasts);
+        all.extend(slot.grace.iter().chain(slot.goes_on.iter().map(|it| &it.guard)));
+    }
     all.extend(life.reactions.iter().map(|it| &it.when));
     all.extend(life.invariants.iter().map(|it| &it.holds));
     all

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::guard::{Fault, Scope, Slot};
-use trackside_lifecycle::model::{Policy, Read};
+use trackside_lifecycle::model::{Policy, Read, Tool};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -59,6 +59,11 @@ pub fn judge(
     arguments: &Value,
     role: Option<&str>,
 ) -> Result<Judgement, Fault> {
+    let asked = PolicyScope { policy, project, action, arguments };
+    let (action, arguments) = match policy.tools.get(action) {
+        Some(tool) => (tool.action.as_str(), &asked.translated(tool)?),
+        None => (action, arguments),
+    };
     let scope = PolicyScope { policy, project, action, arguments };
     let mut why: Vec<String> = Vec::new();
     let mut level = None;
@@ -102,6 +107,20 @@ struct PolicyScope<'a> {
     project: &'a Project,
     action: &'a str,
     arguments: &'a Value,
+}
+
+impl PolicyScope<'_> {
+    /// The arguments of a tool, in the words of the policy.
+    fn translated(&self, tool: &Tool) -> Result<Value, Fault> {
+        let mut arguments = match self.arguments {
+            Value::Map(given) => (**given).clone(),
+            _ => BTreeMap::new(),
+        };
+        for (name, value) in &tool.with {
+            arguments.insert(name.clone(), value.eval(self)?);
+        }
+        Ok(Value::map(arguments))
+    }
 }
 
 impl Scope for PolicyScope<'_> {

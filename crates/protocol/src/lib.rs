@@ -19,7 +19,7 @@ pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
 pub use problem::{Problem, Unmet};
 pub use tell::{
     ArtifactKept, Clock, EffectTaken, EffectTold, Entity, HeartbeatTold, Judged, LeaseTold, Message, Moved,
-    Page, TimerTold,
+    Page, Stop, TimerTold,
 };
 pub use upkeep::{
     Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut, ProjectTold,

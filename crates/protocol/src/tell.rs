@@ -91,10 +91,15 @@ pub struct HeartbeatTold {
     pub fence: Option<u64>,
     /// Why the holder should stop, where it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub stop: Option<Json>,
-    /// What the holder should know.
+    pub stop: Option<Stop>,
+    /// What the holder was told since its last heartbeat.
     pub notices: Vec<Json>,
+}
+
+/// A holder is to stop.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Stop {
+    pub why: String,
 }
 
 /// Work for the outside that nobody has answered.

@@ -66,6 +66,12 @@ impl Facts<'_> {
             part.wording("why", &raise.why);
             whole.parts.push(part);
         }
+        for (name, tool) in &policy.tools {
+            let mut part = Thing::new("tool", name.as_str(), format!("tool {name}"));
+            part.name("action", Sense::Plain, Some(&tool.action));
+            self.with(&mut part, &tool.with);
+            whole.parts.push(part);
+        }
         let shown = |actions: &[Name]| Name::from(Leaf::Names(actions.to_vec()).shown());
         let order: Vec<Name> = policy.rules.iter().map(|it| shown(&it.actions)).collect();
         whole.put("order", "order of rules", Sense::Plain, Leaf::Order(order));

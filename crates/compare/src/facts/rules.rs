@@ -21,6 +21,7 @@ impl Facts<'_> {
             thing.name("field of the holder", Sense::Plain, it.holder.as_ref());
             thing.name("field of the end", Sense::Plain, it.until.as_ref());
             thing.name("consequence of a loss", Sense::Plain, it.lost.as_ref());
+            thing.parts.extend(it.goes_on.iter().map(|it| self.check(it)));
             things.push(thing);
         }
         for it in &life.rankings {

@@ -27,11 +27,13 @@ impl Decider<'_> {
             return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
         };
         let life: Arc<Lifecycle> = life.clone();
-        if !is_valid_id(&key.id) || (life.one && key.id != life.kind) {
+        let fits = is_valid_id(&key.id) && (life.joins_ids() || !key.id.contains(':'));
+        if !fits || (life.one && key.id != life.kind) {
             let message = if life.one {
                 format!("There is only one {}, and its id is {}", life.name, life.kind)
             } else {
-                format!("`{}` is no id: use 1 to 128 of A-Z a-z 0-9 . _ @ - and :", key.id)
+                let joined = if life.joins_ids() { ", two of them joined by :" } else { "" };
+                format!("`{}` is no id of {}: use 1 to 128 of A-Z a-z 0-9 . _ @ -{joined}", key.id, life.name)
             };
             return Err(Refusal::one(Stage::Edge, "invalid-id", message).into());
         }

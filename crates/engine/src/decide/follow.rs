@@ -299,7 +299,8 @@ impl Decider<'_> {
             }
             (self.value(&scope, &birth.id)?, self.fields_from(&scope, &birth.fields)?)
         };
-        let Some(id) = id.as_str().map(clean_id).filter(|it| is_valid_id(it)) else {
+        let joins = self.law.newest(&birth.lifecycle).is_some_and(|it| it.joins_ids());
+        let Some(id) = id.as_str().map(|it| clean_id(it, joins)).filter(|it| is_valid_id(it)) else {
             let message = format!("`{}` gives no id for a new {}", birth.id.source(), birth.lifecycle);
             let refusal = Refusal::one(Stage::Follow, "invalid-id", message);
             if birth.soft {
@@ -471,15 +472,10 @@ impl<'l> Moved<'l> {
 }
 
 /// Ids are made from texts that may hold anything: what an id cannot hold becomes a dash.
-fn clean_id(text: &str) -> String {
-    text.chars()
-        .map(
-            |it| {
-                if it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-' | ':') { it } else { '-' }
-            },
-        )
-        .take(128)
-        .collect()
+fn clean_id(text: &str, joins: bool) -> String {
+    let fits =
+        |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '@' | '-') || (joins && it == ':');
+    text.chars().map(|it| if fits(it) { it } else { '-' }).take(128).collect()
 }
 
 fn because_of(stop: Stop, key: &EntityKey, fire: &Name) -> Stop {

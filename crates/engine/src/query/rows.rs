@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use trackside_lifecycle::guard::Fault;
 use trackside_lifecycle::model::Query;
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
@@ -36,6 +37,18 @@ impl Asking<'_> {
         let Some(read) = life.read.as_ref().filter(|_| self.shown) else { return Ok(true) };
         let Self { law, view, actor, now, .. } = *self;
         sample_scope(law, view, life, entity, actor, now, None, |scope| answered(read.test(scope), false))
+    }
+
+    /// Why the holder of a lease should not go on: what its slot says must hold meanwhile, and does not.
+    pub fn stops(&self, entity: &Entity, slot: &Name) -> Vec<String> {
+        let Self { law, view, actor, now, .. } = *self;
+        let life = law.definition(&entity.key.lifecycle, entity.definition);
+        let Some((life, slot)) = life.and_then(|it| Some((it, it.slot(slot)?))) else { return Vec::new() };
+        sample_scope(law, view, life, entity, actor, now, None, |scope| {
+            let broken = slot.goes_on.iter().filter(|it| matches!(it.guard.test(scope), Ok(false)));
+            let said = broken.map(|it| it.says.render(scope).unwrap_or_else(|_| it.says.source().to_owned()));
+            said.collect()
+        })
     }
 
     /// What an entity is ordered by, if the actor may see it and it is asked for.

@@ -27,7 +27,7 @@ use crate::law::Law;
 use crate::policy;
 use crate::present;
 use crate::project::{ProjectChange, SettingChange, project_key};
-use crate::query;
+use crate::query::{self, Asking};
 use crate::settings;
 use crate::supervise::{Ended, after_exit};
 use crate::trace::Trace;
@@ -391,6 +391,9 @@ impl Play<'_> {
                 if claims {
                     acted.entity = self.world.journal.get(root).map(|it| it.entity.clone());
                 }
+                if let Ask::Heartbeat { entity, slot, .. } = &command.ask {
+                    acted.result = json!({ "stop": self.stops(entity, slot, &command.actor) });
+                }
             }
             Outcome::Refused(refusal) => acted.refusal = Some(*refusal),
             Outcome::Replayed { root, .. } => {
@@ -401,6 +404,13 @@ impl Play<'_> {
             }
         }
         Ok(acted)
+    }
+
+    /// What the answer to a heartbeat would tell its sender.
+    fn stops(&self, key: &EntityKey, slot: &Name, actor: &Actor) -> Vec<String> {
+        let World { view, now, .. } = &self.world;
+        let asking = Asking { law: &self.stage.law, view, actor, shown: true, now: *now };
+        view.get(key).map(|it| asking.stops(it, slot)).unwrap_or_default()
     }
 
     fn ask(&self, step: &StepDecl) -> Result<Option<(EntityKey, Ask)>, String> {

@@ -225,7 +225,7 @@ keys! {
         pub timers: Named<Node>,
         /// Of a query: the ids, in order.
         pub ids: Option<At<Json>>,
-        /// Of a query, a policy or a history.
+        /// Of a query, a policy, a history or a heartbeat (`stop`: why its sender should not go on).
         pub result: Option<At<Json>>,
         /// Further expectations, for other entities.
         pub also: Option<Vec<Then>>,

@@ -1,13 +1,13 @@
 //! What general screens and routes see in a lifecycle.
 
 use super::workbench::Workbench;
-use crate::model::{Aim, Face, State, Transition};
+use crate::model::{Aim, Face, MEMBER, State, Transition};
 use crate::name::Name;
 use crate::source::At;
 use crate::syntax::{FaceDecl, FaceMap, LifecycleFile};
 
 /// What general screens and routes know how to speak to.
-const FACES: &[&str] = &["approval", "agent", "channel", "work"];
+const FACES: &[&str] = &["approval", "agent", "channel", MEMBER, "work"];
 /// The one of requests to people.
 const ASKS_PEOPLE: &str = "approval";
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::values::Values;
 use crate::guard::Type;
-use crate::model::{Policy, PolicyRaise, PolicyRule, Setting};
+use crate::model::{Policy, PolicyRaise, PolicyRule, Setting, Tool};
 use crate::name::Name;
 use crate::source::{At, Problems};
 use crate::syntax::PolicyDecl;
@@ -56,6 +56,15 @@ pub(super) fn compile(
             });
         }
     }
+    let mut tools = BTreeMap::new();
+    for (name, tool) in from.tools.iter() {
+        let mut with = Vec::new();
+        for (argument, source) in tool.with.iter() {
+            let value = names.guard(source, &Type::Any, problems);
+            with.extend(value.map(|it| (argument.it.clone(), it)));
+        }
+        tools.insert(name.it.clone(), Tool { action: tool.action.it.clone(), with });
+    }
     let mut allowed = BTreeMap::new();
     for (role, word) in from.roles.iter() {
         if !roles.contains_key(&role.it) {
@@ -70,6 +79,7 @@ pub(super) fn compile(
         rules,
         raise,
         roles: allowed,
+        tools,
         reads,
         settings: settings.to_vec(),
         pack: pack.clone(),

@@ -251,6 +251,7 @@ impl Workbench<'_> {
                 .as_ref()
                 .map(|it| self.field_of(it, |ty| *ty == Type::Time, "a moment", "give it `type: time`")),
             lost: from.lost.as_ref().map(|it| self.transition(it)),
+            goes_on: self.checks(from.r#while.as_ref()),
         })
     }
 

@@ -78,7 +78,15 @@ pub struct Face {
     pub urgent: Option<Name>,
 }
 
+/// The face of what is one thing in another.
+pub const MEMBER: &str = "member";
+
 impl Lifecycle {
+    /// Its ids may join two ids of others by `:`.
+    pub fn joins_ids(&self) -> bool {
+        self.face.as_ref().is_some_and(|it| *it.is == *MEMBER)
+    }
+
     pub fn state(&self, name: &str) -> Option<&State> {
         self.states.iter().find(|it| it.name == *name)
     }

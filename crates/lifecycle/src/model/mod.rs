@@ -16,10 +16,11 @@ pub use consequence::{
 };
 pub use fit::{FieldType, Fit, Misfit};
 pub use lifecycle::{
-    Closing, Face, Field, Gate, Inverse, Lifecycle, Ref, Relation, State, StateSet, Watcher,
+    Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Ref, Relation, State, StateSet, Watcher,
 };
 pub use pack::{
-    AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Wait,
+    AfterExit, Exit, GiveUp, Order, Pack, Policy, PolicyRaise, PolicyRule, Query, Setting, Supervise, Tool,
+    Wait,
 };
 pub use property::{Property, PropertyKind};
 pub use reach::Reach;

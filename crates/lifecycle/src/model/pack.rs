@@ -48,10 +48,19 @@ pub struct Policy {
     pub rules: Vec<PolicyRule>,
     pub raise: Vec<PolicyRaise>,
     pub roles: BTreeMap<Name, Name>,
+    pub tools: BTreeMap<Name, Tool>,
     /// What each slot of its expressions reads.
     pub reads: Vec<Read>,
     pub settings: Vec<Setting>,
     pub pack: Name,
+}
+
+/// A tool of agents, in the words of the policy.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    pub action: Name,
+    /// Laid over its own arguments.
+    pub with: Vec<(Name, Guard)>,
 }
 
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use super::consequence::{Consequences, Follow, Severity, Tell, With};
 use super::lifecycle::StateSet;
 use super::pack::Order;
+use super::transition::Check;
 use crate::guard::{Guard, Template};
 use crate::name::Name;
 use crate::time::Span;
@@ -83,6 +84,8 @@ pub struct Slot {
     pub holder: Option<Name>,
     pub until: Option<Name>,
     pub lost: Option<Name>,
+    /// What must hold for its holder to go on.
+    pub goes_on: Vec<Check>,
 }
 
 /// An order among the entities of a lifecycle.

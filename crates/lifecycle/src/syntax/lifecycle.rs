@@ -89,7 +89,7 @@ shapes! {
 keys! {
     /// What general screens and routes see in it, and by which names of its own.
     pub struct FaceMap {
-        /// `approval`, `agent`, `channel` or `work`.
+        /// `approval`, `agent`, `channel`, `member` or `work`.
         pub is: At<Name>,
         /// The transition by which somebody says yes.
         pub approve: Option<At<Name>>,

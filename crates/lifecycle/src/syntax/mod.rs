@@ -24,7 +24,7 @@ pub use lifecycle::{
 };
 pub use pack::{
     ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RestartDecl, RoleDecl,
-    SettingDecl, SettingMap, SuperviseDecl, WaitDecl,
+    SettingDecl, SettingMap, SuperviseDecl, ToolDecl, WaitDecl,
 };
 pub use prove::PropertyDecl;
 pub use rule::{

@@ -83,6 +83,18 @@ keys! {
         pub raise: Option<Vec<PolicyRaise>>,
         /// Role to the highest level it may do without asking.
         pub roles: Named<At<Name>>,
+        /// What agents call an action: name of a tool to the action it is.
+        pub tools: Named<ToolDecl>,
+    }
+}
+
+keys! {
+    /// A tool of agents, in the words of the policy.
+    pub struct ToolDecl {
+        /// The action it is.
+        pub action: At<Name>,
+        /// Arguments of the action, from those of the tool; they are laid over them.
+        pub with: Named<Expr>,
     }
 }
 

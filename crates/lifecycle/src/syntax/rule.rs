@@ -5,6 +5,7 @@ use crate::source::{At, Named, OneOrMany, Percent, keys, shapes};
 
 use super::Expr;
 use super::consequence::{Follow, with_consequences};
+use super::lifecycle::Checks;
 
 keys! {
     /// A clock.
@@ -89,6 +90,8 @@ keys! {
         pub until: Option<At<Name>>,
         /// The transition fired when it is lost.
         pub lost: Option<At<Name>>,
+        /// Checks: its holder goes on while they hold, and learns from each heartbeat when one does not.
+        pub r#while: Option<Checks>,
     }
 }
 

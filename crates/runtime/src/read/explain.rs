@@ -52,24 +52,20 @@ impl Reads {
         explained.wait()?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))
     }
 
-    /// Why nothing that the actor could ask of an entity would be heard now: a gate that is closed to it.
-    pub fn closed_to(&self, key: &EntityKey, actor: &Actor) -> Result<Option<String>, ReadError> {
-        let gated = self.shared.law().newest(&key.lifecycle).is_some_and(|it| !it.gates.is_empty());
-        if !gated {
-            return Ok(None);
+    /// Why the holder of a lease should not go on.
+    pub fn stops(&self, key: &EntityKey, slot: &Name, actor: &Actor) -> Result<Vec<String>, ReadError> {
+        let says = |it: &trackside_lifecycle::model::Slot| it.name == *slot && !it.goes_on.is_empty();
+        let asked = self.shared.law().newest(&key.lifecycle).is_some_and(|it| it.slots.iter().any(says));
+        if !asked {
+            return Ok(Vec::new());
         }
-        let trials = self.explain(key, actor)?.trials;
-        let mut closed = None;
-        for (_, trial) in trials {
-            match trial {
-                Trial::Refused(refusal) if refusal.code == "gate-closed" => {
-                    closed = closed.or(Some(refusal.detail));
-                }
-                Trial::Refused(_) => {}
-                Trial::Accepted { .. } => return Ok(None),
-            }
-        }
-        Ok(closed)
+        let (key, slot, actor) = (key.clone(), slot.clone(), actor.clone());
+        let stops = self.gateway.look(move |law, view, now| {
+            let Found::Here(_) = view.entity(&key) else { return Vec::new() };
+            let Some(entity) = view.image(&key) else { return Vec::new() };
+            Asking { law, view, actor: &actor, shown: true, now }.stops(&entity, &slot)
+        })?;
+        Ok(stops.wait()?)
     }
 }
 

@@ -76,6 +76,36 @@ impl Reads {
         Ok(Noticed { records, next_cursor })
     }
 
+    /// What an actor was told between the renewal of a lease at `seq` and the one before it: at most a page.
+    pub fn told_since_renewal(&self, seq: u64, slot: &Name, to: &Name) -> Result<Vec<Entry>, ReadError> {
+        let since = self.renewed_before(seq, slot)?;
+        let found = self.noticed(&["NOTIFIED"], since, super::MOST)?;
+        let mut told = Vec::new();
+        for record in found.records {
+            let entry = record.entry()?;
+            if matches!(&entry.event, Event::Notified { to: those, .. } if those.contains(to)) {
+                told.push(entry);
+            }
+        }
+        Ok(told)
+    }
+
+    /// The entry that granted or renewed a lease, last before `seq`.
+    fn renewed_before(&self, seq: u64, slot: &Name) -> Result<u64, ReadError> {
+        let Some(mut record) = self.store(|it| it.record(seq))? else { return Ok(seq) };
+        while record.prev != 0 {
+            let Some(earlier) = self.store(|it| it.record(record.prev))? else { break };
+            record = earlier;
+            if let Event::LeaseRenewed { slot: it, .. } | Event::LeaseGranted { slot: it, .. } =
+                &record.entry()?.event
+                && it == slot
+            {
+                break;
+            }
+        }
+        Ok(record.seq)
+    }
+
     /// The entry by which a violation that was found at `seq` was cleared.
     fn cleared(&self, key: &EntityKey, rule: &Name, seq: u64) -> Result<Option<u64>, ReadError> {
         let Some(entity) = self.entity(key)? else { return Ok(None) };

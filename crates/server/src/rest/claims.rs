@@ -8,14 +8,16 @@ use trackside_engine::command::{Ask, Claim as Claiming};
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem};
+use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem, Stop};
 use trackside_runtime::{Answer, ReadError};
 
 use super::body::fields;
 use super::carry::{answer_told, command, submit};
+use super::notices::notice;
 use super::{Body, Wanted};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::events::Sight;
 use crate::problem::Refused;
 
 /// Claims the next claimable one for the caller.
@@ -71,21 +73,36 @@ pub(crate) async fn heartbeat(
         None => own_slot(&app, &caller, &entity).await?,
     };
     let ask = Ask::Heartbeat { entity: entity.clone(), slot: slot.clone(), fence: body.fence };
-    let answer = submit(&app, command(&caller, &wanted, ask, None)).await?;
-    let lease = match answer {
-        Answer::Accepted(accepted) => accepted.entry().and_then(|it| renewed(&it.event)),
+    let entry = match submit(&app, command(&caller, &wanted, ask, None)).await? {
+        Answer::Accepted(accepted) => accepted.entry().cloned(),
         Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { first, .. } => {
-            app.read(move |reads| reads.entry(first)).await?.as_ref().and_then(|it| renewed(&it.event))
-        }
+        Answer::Replayed { first, .. } => app.read(move |reads| reads.entry(first)).await?,
     };
+    let lease = entry.as_ref().and_then(|it| renewed(&it.event));
     let actor = caller.actor().clone();
-    let stop = app.read(move |reads| reads.closed_to(&entity, &actor)).await?;
+    let holder = caller.on_behalf_of.clone().unwrap_or_else(|| actor.id.clone());
+    let sight = Sight::of(&app, &caller);
+    let (stops, notices) = app
+        .read(move |reads| {
+            let stops = reads.stops(&entity, &slot, &actor)?;
+            let told = match entry {
+                Some(entry) => reads.told_since_renewal(entry.seq, &slot, &holder)?,
+                None => Vec::new(),
+            };
+            let mut notices = Vec::new();
+            for entry in &told {
+                if sight.sees(reads, entry)? {
+                    notices.push(notice(entry));
+                }
+            }
+            Ok((stops, notices))
+        })
+        .await?;
     Ok(Json(HeartbeatTold {
         expires_at: lease.as_ref().map(|(until, _)| until.clone()),
         fence: lease.map(|(_, fence)| fence),
-        stop: stop.map(|why| serde_json::json!({ "why": why })),
-        notices: Vec::new(),
+        stop: (!stops.is_empty()).then(|| Stop { why: stops.join("; ") }),
+        notices,
     }))
 }
 

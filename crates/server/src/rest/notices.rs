@@ -61,7 +61,8 @@ async fn noticed(
     Ok(Json(page.await?))
 }
 
-fn notice(entry: &Entry) -> Value {
+/// One of them, as people read it.
+pub(crate) fn notice(entry: &Entry) -> Value {
     let mut told = json!({
         "id": entry.entity.id, "lifecycle": entry.entity.lifecycle, "seq": entry.seq, "since": entry.at.to_string(),
         "alertId": entry.seq.to_string(),

@@ -13,6 +13,7 @@ mod bounds;
 mod doors;
 mod effects;
 mod ground;
+mod heartbeats;
 mod migrations;
 mod packs;
 mod people;
