@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Claim(ClaimArgs),
     /// Extends a lease
     Heartbeat(HeartbeatArgs),
+    /// Tells a coding agent whether it may do what it is about to do
+    Hook(HookArgs),
     /// Sets an entity right outside its edges, loudly
     Correct(CorrectArgs),
     /// Shows an entity

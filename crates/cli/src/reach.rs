@@ -50,7 +50,7 @@ impl Server {
                     code: exit::UNREACHABLE,
                 });
             };
-            return Ok(Self { client: Client::new(&with_scheme(&url), &token), folder: None });
+            return Ok(Self { client: client(&with_scheme(&url), &token)?, folder: None });
         }
         Self::of(folder(args)?)
     }
@@ -62,7 +62,7 @@ impl Server {
             Some(token) => token,
             None => line_of(&folder, "token")?,
         };
-        Ok(Self { client: Client::new(&url, &token), folder: Some(folder) })
+        Ok(Self { client: client(&url, &token)?, folder: Some(folder) })
     }
 
     /// Speaks for somebody else.
@@ -130,6 +130,14 @@ impl Server {
 /// What the environment says.
 fn told(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+/// Speaks to a server; `TRACKSIDE_CA` names who signed its certificate, where that is nobody whom everybody trusts.
+fn client(url: &str, token: &str) -> Result<Client, Stopped> {
+    let Some(file) = told("TRACKSIDE_CA") else { return Ok(Client::new(url, token)) };
+    let read = std::fs::read(&file).map_err(|it| it.to_string());
+    read.and_then(|it| Client::trusting(url, token, &it))
+        .map_err(|why| Stopped { why: format!("TRACKSIDE_CA, {file}: {why}"), code: exit::UNREACHABLE })
 }
 
 /// An address as people write it.

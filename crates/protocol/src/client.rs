@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use ureq::http::{Method, Request};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::Problem;
 
@@ -49,10 +50,30 @@ impl Told {
 impl Client {
     /// A server, by its address as in `http://127.0.0.1:7420`; without a token it shows none.
     pub fn new(url: &str, token: &str) -> Self {
+        Self::with(url, token, TlsConfig::default())
+    }
+
+    /// The same for a server whose certificate was signed by somebody of your own: theirs, as PEM.
+    pub fn trusting(url: &str, token: &str, authority: &[u8]) -> Result<Self, String> {
+        let mut trusted = Vec::new();
+        for item in parse_pem(authority) {
+            if let PemItem::Certificate(it) = item.map_err(|it| it.to_string())? {
+                trusted.push(it);
+            }
+        }
+        if trusted.is_empty() {
+            return Err("there is no certificate in it (PEM)".to_owned());
+        }
+        let tls = TlsConfig::builder().root_certs(RootCerts::new_with_certs(&trusted)).build();
+        Ok(Self::with(url, token, tls))
+    }
+
+    fn with(url: &str, token: &str, tls: TlsConfig) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(5)))
-            .max_redirects(0);
+            .max_redirects(0)
+            .tls_config(tls);
         let url = url.trim_end_matches('/').to_owned();
         Self { agent: config.build().into(), url, token: token.to_owned(), on_behalf: None }
     }

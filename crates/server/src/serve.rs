@@ -74,10 +74,12 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let data = self.app.options.data.clone();
         owner(&self.app, &data).await?;
-        write(&data.join("address"), &address.to_string(), false)?;
+        let url = format!("{}://{address}", self.app.options.scheme());
+        // Whoever reads it takes it for plain HTTP, unless it says otherwise.
+        let told = if self.app.options.tls.is_some() { url.clone() } else { address.to_string() };
+        write(&data.join("address"), &told, false)?;
         let (link, _) =
             self.app.access.link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER)).await?;
-        let url = format!("{}://{address}", self.app.options.scheme());
         let sign_in = format!("{url}/sign-in?link={}", link.text);
         Ok(Bound { app: self.app, listener, address, url, sign_in })
     }

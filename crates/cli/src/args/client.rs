@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 /// Where the server is.
 #[derive(Clone, Debug, Default, ClapArgs)]
@@ -137,6 +137,38 @@ pub(crate) struct HeartbeatArgs {
     pub(crate) on_behalf: Option<String>,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
+}
+
+/// What a hook says where it cannot decide.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Otherwise {
+    Deny,
+    Ask,
+    Allow,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example, in .claude/settings.json:\n  { \"hooks\": { \"PreToolUse\": [ { \"matcher\": \"*\", \"hooks\": [ { \"type\": \"command\", \"command\": \"trackside hook\" } ] } ] } }\n\nReads what a coding agent is about to do, as JSON on standard input, and asks the risk policy of the project. What the policy denies is blocked (exit code 2, the reason on standard error). What needs an approval is put to the person at the agent, or blocked where nobody is there. What it allows goes on to the agent's own rules."
+)]
+pub(crate) struct HookArgs {
+    /// The role that acts [default: those of your token]
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// The pack whose policy is asked, where several have one
+    #[arg(long, value_name = "PACK")]
+    pub(crate) pack: Option<String>,
+    /// Also says yes for the agent's own rules to what the policy allows
+    #[arg(long)]
+    pub(crate) allow: bool,
+    /// Nobody sits at the agent: what needs an approval is blocked
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// What is said where the server cannot be asked
+    #[arg(long, value_enum, default_value = "deny", value_name = "ANSWER")]
+    pub(crate) unreachable: Otherwise,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -327,7 +359,7 @@ pub(crate) enum TokenCommand {
     Revoke(TokenRevokeArgs),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ActorKindArg {
     Human,
     Agent,

@@ -19,6 +19,7 @@ mod fire;
 mod fmt;
 mod heartbeat;
 mod history;
+mod hook;
 mod import;
 mod init;
 mod journal;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Fire(args) => fire::run(args),
         Command::Claim(args) => claim::run(args),
         Command::Heartbeat(args) => heartbeat::run(args),
+        Command::Hook(args) => hook::run(args),
         Command::Correct(args) => correct::run(args),
         Command::Show(args) => show::run(args),
         Command::List(args) => list::run(args),

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use serde_json::Value as Json;
+use crate::program::{Told, binary, told};
 
 /// A small lifecycle with a deadline, a lease and an invariant.
 pub(crate) const LIGHT: &str = "\
@@ -32,47 +32,6 @@ invariants:
   modest: { holds: watts <= 100, says: '{watts} watts are too many' }
   dusted: { holds: now - createdAt <= duration(\"30d\"), says: Nobody has dusted it }
 ";
-
-/// What a command did.
-#[derive(Debug)]
-pub(crate) struct Told {
-    pub code: i32,
-    pub data: String,
-    pub messages: String,
-}
-
-impl Told {
-    pub fn json(&self) -> Json {
-        serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
-    }
-
-    /// Checks the exit code, and that these words were said.
-    pub fn says(&self, code: i32, words: &[&str]) -> &Self {
-        assert_eq!(self.code, code, "{self:#?}");
-        let all = format!("{}\n{}", self.data, self.messages);
-        for it in words {
-            assert!(all.contains(it), "expected {it:?} in\n{all}");
-        }
-        self
-    }
-}
-
-/// The binary, away from the environment of whoever runs the tests.
-pub(crate) fn binary(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
-    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");
-    command.env_remove("TRACKSIDE_URL").env_remove("TRACKSIDE_TOKEN").stdin(Stdio::null());
-    command
-}
-
-pub(crate) fn told(mut command: Command) -> Told {
-    let output = command.output().unwrap();
-    Told {
-        code: output.status.code().unwrap(),
-        data: String::from_utf8(output.stdout).unwrap(),
-        messages: String::from_utf8(output.stderr).unwrap(),
-    }
-}
 
 /// A folder of its own for a test.
 pub(crate) fn scratch(name: &str) -> PathBuf {
@@ -109,11 +68,16 @@ impl Ground {
 
     /// A server with these packs.
     pub fn start(root: PathBuf, packs: &str) -> Self {
+        Self::start_with(root, packs, &[])
+    }
+
+    /// The same, told more.
+    pub fn start_with(root: PathBuf, packs: &str, more: &[&str]) -> Self {
         let data = root.join("data");
         let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
-        shell.args(["--listen", "127.0.0.1:0", "--clock", "manual", "--packs", packs]);
+        shell.args(["--listen", "127.0.0.1:0", "--clock", "manual", "--packs", packs]).args(more);
         let mut shell = shell.current_dir(&root).stdin(Stdio::piped()).spawn().unwrap();
         let pipe = shell.stdin.take();
         let begun = Instant::now();

@@ -1,6 +1,6 @@
 //! What every command says of itself.
 
-use crate::ground::{binary, told};
+use crate::program::{binary, told};
 
 #[test]
 fn help_is_what_we_reviewed() {

@@ -8,11 +8,15 @@
 
 mod ground;
 mod help;
+mod hook;
 mod identity;
 mod moves;
+#[path = "../program/mod.rs"]
+mod program;
 mod project;
 mod reaching;
 mod reads;
 mod stuck;
+mod tls;
 mod upkeep;
 mod watch;

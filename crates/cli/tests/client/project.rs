@@ -1,6 +1,7 @@
 //! A project of one's own: a starter pack, packs on a running server, settings.
 
-use crate::ground::{Ground, LIGHT, binary, scratch, small, told};
+use crate::ground::{Ground, LIGHT, scratch, small};
+use crate::program::{binary, told};
 
 #[test]
 fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {

@@ -1,6 +1,7 @@
 //! Finding the server.
 
-use crate::ground::{Ground, binary, scratch, told};
+use crate::ground::{Ground, scratch};
+use crate::program::{binary, told};
 
 #[test]
 fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {

@@ -1,6 +1,7 @@
 //! Commands for the folder of a project, while a server has it.
 
-use crate::ground::{Ground, LIGHT, binary, small, told};
+use crate::ground::{Ground, LIGHT, small};
+use crate::program::{binary, told};
 
 #[test]
 fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {

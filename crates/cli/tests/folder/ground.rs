@@ -2,11 +2,10 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::program::{Told, binary, told};
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use serde_json::Value as Json;
 
 pub(crate) const LIGHT: &str = "\
 lifecycle: small.light
@@ -39,39 +38,8 @@ scenarios:
       - { as: hank, create: small.light/A }
 ";
 
-/// What a command did.
-#[derive(Debug)]
-pub(crate) struct Told {
-    pub code: i32,
-    pub data: String,
-    pub messages: String,
-}
-
-impl Told {
-    pub fn json(&self) -> Json {
-        serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
-    }
-
-    /// Checks the exit code, and that these words were said.
-    pub fn says(&self, code: i32, words: &[&str]) -> &Self {
-        assert_eq!(self.code, code, "{self:#?}");
-        let all = format!("{}\n{}", self.data, self.messages);
-        for it in words {
-            assert!(all.contains(it), "expected {it:?} in {self:#?}");
-        }
-        self
-    }
-}
-
 pub(crate) fn trackside(args: &[&str]) -> Told {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
-    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");
-    let output = command.output().unwrap();
-    Told {
-        code: output.status.code().unwrap(),
-        data: String::from_utf8(output.stdout).unwrap(),
-        messages: String::from_utf8(output.stderr).unwrap(),
-    }
+    told(binary(args))
 }
 
 /// A place for one test.

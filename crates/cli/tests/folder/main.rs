@@ -13,5 +13,7 @@ mod ground;
 mod help;
 mod import;
 mod migrate;
+#[path = "../program/mod.rs"]
+mod program;
 mod redact;
 mod validate;

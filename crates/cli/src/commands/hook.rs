@@ -1,0 +1,194 @@
+//! `trackside hook`: a coding agent asks before it acts.
+
+use std::io::Read;
+
+use serde_json::{Map, Value as Json, json};
+use trackside_protocol::Evaluate;
+
+use crate::args::{HookArgs, Otherwise};
+use crate::moment::text;
+use crate::reach::{Server, Unanswered};
+use crate::route::Route;
+use crate::{exit, print, refused};
+
+/// The most that is read of an action.
+const MOST: u64 = 4 << 20;
+/// The exit code that stops a tool, whoever the agent is.
+const BLOCKED: u8 = 2;
+
+/// How the agent wants to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// Claude Code, Codex and those that took their form over.
+    Claude,
+    Cursor,
+}
+
+/// What an agent is about to do.
+#[derive(Debug, PartialEq)]
+struct Act {
+    dialect: Dialect,
+    /// Its own name for the event.
+    event: String,
+    tool: String,
+    arguments: Json,
+    /// Its mode leaves nobody to ask.
+    unattended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Allow,
+    Ask,
+    Deny,
+}
+
+pub(crate) fn run(args: &HookArgs) -> u8 {
+    let mut given = String::new();
+    let read = std::io::stdin().take(MOST).read_to_string(&mut given);
+    let act = match read.map_err(|it| it.to_string()).and_then(|_| act(&given)) {
+        Ok(act) => act,
+        Err(why) => {
+            print::message(&format!("Blocked, because what the agent sent cannot be read: {why}"));
+            return BLOCKED;
+        }
+    };
+    let (decision, why) = match judged(args, &act) {
+        Ok(told) => {
+            let outcome = match text(&told, "outcome") {
+                "allow" => Decision::Allow,
+                "approve" => Decision::Ask,
+                _ => Decision::Deny,
+            };
+            (outcome, format!("{} is {}: {}", act.tool, text(&told, "level"), text(&told, "why")))
+        }
+        Err(unanswered) => (otherwise(args.unreachable), unanswered),
+    };
+    let nobody = args.unattended || act.unattended;
+    let decision = if decision == Decision::Ask && nobody { Decision::Deny } else { decision };
+    if let Some(answer) = answer(&act, decision, &why, args.allow) {
+        print::line(&answer.to_string());
+    }
+    if decision == Decision::Deny {
+        let next = if nobody { ". Ask for an approval first, or do it another way" } else { "" };
+        print::message(&format!("{why}{next}"));
+        return BLOCKED;
+    }
+    exit::DONE
+}
+
+fn otherwise(wanted: Otherwise) -> Decision {
+    match wanted {
+        Otherwise::Deny => Decision::Deny,
+        Otherwise::Ask => Decision::Ask,
+        Otherwise::Allow => Decision::Allow,
+    }
+}
+
+/// Asks the policy; else why it could not be asked.
+fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
+    let asked = Evaluate {
+        pack: args.pack.clone(),
+        action: act.tool.clone(),
+        arguments: act.arguments.clone(),
+        role: args.role.clone(),
+    };
+    let told = Server::find(&args.reach)
+        .map_err(Unanswered::from)
+        .and_then(|it| it.post(&Route::new(&["policy", "evaluate"]), &asked));
+    told.map_err(|it| match it {
+        Unanswered::Stopped(stopped) => format!("The policy cannot be asked: {}", stopped.why),
+        Unanswered::Refused(problem) => refused::shown(&problem, refused::About::default()),
+    })
+}
+
+/// What an agent sends, in the forms that are known.
+fn act(given: &str) -> Result<Act, String> {
+    let sent: Json = serde_json::from_str(given).map_err(|it| it.to_string())?;
+    let event = text(&sent, "hook_event_name").to_owned();
+    let cursor = event.starts_with("before") || event == "preToolUse";
+    let (tool, arguments) = match (sent.get("tool_name").and_then(Json::as_str), sent.get("tool_input")) {
+        (Some(tool), input) => (tool, input.cloned().unwrap_or_default()),
+        (None, _) => match (sent.get("command"), sent.get("file_path")) {
+            (Some(command), _) => ("Shell", json!({ "command": command })),
+            (None, Some(path)) => ("Read", json!({ "file_path": path })),
+            (None, None) => return Err("it names no tool (`tool_name`), command or file".to_owned()),
+        },
+    };
+    // Some send the arguments as text.
+    let arguments = match arguments.as_str().map(serde_json::from_str) {
+        Some(Ok(inner)) => inner,
+        _ => arguments,
+    };
+    Ok(Act {
+        dialect: if cursor { Dialect::Cursor } else { Dialect::Claude },
+        event: if event.is_empty() { "PreToolUse".to_owned() } else { event },
+        tool: tool.to_owned(),
+        arguments: within(arguments, text(&sent, "cwd")),
+        unattended: matches!(text(&sent, "permission_mode"), "bypassPermissions" | "dontAsk"),
+    })
+}
+
+/// The arguments with every path inside the project told from its root, as policies name paths.
+fn within(arguments: Json, root: &str) -> Json {
+    let Json::Object(given) = arguments else { return arguments };
+    let root = format!("{}/", root.trim_end_matches('/'));
+    let told = given.into_iter().map(|(name, value)| match value.as_str() {
+        Some(text) if root.len() > 1 => {
+            let inside = text.strip_prefix(&root).map(Json::from);
+            (name, inside.unwrap_or(value))
+        }
+        _ => (name, value),
+    });
+    Json::Object(told.collect::<Map<_, _>>())
+}
+
+/// What is said to the agent; nothing where its own rules go on.
+fn answer(act: &Act, decision: Decision, why: &str, allow: bool) -> Option<Json> {
+    let word = match decision {
+        Decision::Allow if !allow => return (act.dialect == Dialect::Cursor).then(|| json!({})),
+        Decision::Allow => "allow",
+        Decision::Ask => "ask",
+        Decision::Deny => "deny",
+    };
+    Some(match act.dialect {
+        Dialect::Claude => json!({ "hookSpecificOutput": {
+            "hookEventName": act.event, "permissionDecision": word, "permissionDecisionReason": why,
+        } }),
+        Dialect::Cursor => json!({ "permission": word, "user_message": why, "agent_message": why }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test says where it fails")]
+
+    use super::*;
+
+    #[test]
+    fn the_forms_of_agents_are_read() {
+        let claude = r#"{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/w/src/a.rs","content":"/w/"},"cwd":"/w","permission_mode":"default"}"#;
+        let read = act(claude).unwrap();
+        assert_eq!((read.dialect, read.tool.as_str(), read.unattended), (Dialect::Claude, "Write", false));
+        assert_eq!(read.arguments, json!({ "file_path": "src/a.rs", "content": "" }));
+        let cursor = r#"{"hook_event_name":"beforeShellExecution","command":"ls","cwd":""}"#;
+        let read = act(cursor).unwrap();
+        assert_eq!((read.dialect, read.tool.as_str()), (Dialect::Cursor, "Shell"));
+        assert_eq!(read.arguments, json!({ "command": "ls" }));
+        let text = r#"{"hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"{\"a\":1}"}"#;
+        assert_eq!(act(text).unwrap().arguments, json!({ "a": 1 }));
+        assert!(act("{}").is_err() && act("").is_err() && act("[1]").is_err());
+    }
+
+    #[test]
+    fn what_is_allowed_is_left_to_the_rules_of_the_agent() {
+        let read =
+            |event: &str| act(&json!({ "hook_event_name": event, "command": "ls" }).to_string()).unwrap();
+        assert_eq!(answer(&read("PreToolUse"), Decision::Allow, "", false), None);
+        assert_eq!(answer(&read("beforeShellExecution"), Decision::Allow, "", false), Some(json!({})));
+        let said = answer(&read("PreToolUse"), Decision::Allow, "w", true).unwrap();
+        assert_eq!(said.pointer("/hookSpecificOutput/permissionDecision"), Some(&json!("allow")));
+        let said = answer(&read("beforeShellExecution"), Decision::Ask, "w", false).unwrap();
+        assert_eq!(said, json!({ "permission": "ask", "user_message": "w", "agent_message": "w" }));
+    }
+}

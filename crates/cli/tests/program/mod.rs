@@ -1,0 +1,46 @@
+//! The binary as people start it, and what it said.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value as Json;
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub code: i32,
+    pub data: String,
+    pub messages: String,
+}
+
+impl Told {
+    pub fn json(&self) -> Json {
+        serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
+    }
+
+    /// Checks the exit code, and that these words were said.
+    pub fn says(&self, code: i32, words: &[&str]) -> &Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        let all = format!("{}\n{}", self.data, self.messages);
+        for it in words {
+            assert!(all.contains(it), "expected {it:?} in\n{all}");
+        }
+        self
+    }
+}
+
+/// The binary, away from the environment of whoever runs the tests.
+pub(crate) fn binary(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
+    command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");
+    command.env_remove("TRACKSIDE_URL").env_remove("TRACKSIDE_TOKEN").stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn told(mut command: Command) -> Told {
+    let output = command.output().unwrap();
+    Told {
+        code: output.status.code().unwrap(),
+        data: String::from_utf8(output.stdout).unwrap(),
+        messages: String::from_utf8(output.stderr).unwrap(),
+    }
+}
