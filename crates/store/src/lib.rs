@@ -8,6 +8,7 @@ pub mod audit;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod error;
+pub mod evidence;
 pub mod memory;
 pub mod project;
 pub mod projection;

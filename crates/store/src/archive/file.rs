@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{hex, unhex};
+use crate::record::{RecordLine, hex, unhex};
 use crate::{Chain, Record, StoreError};
 
 /// The form of the files that this release writes.
@@ -36,18 +36,6 @@ struct Stretch {
     before: String,
     /// Hash of the last one.
     after: String,
-}
-
-/// A record as a line.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    seq: u64,
-    prev: u64,
-    format: u32,
-    header: String,
-    payload: Option<String>,
-    digest: Option<String>,
-    hash: String,
 }
 
 impl About {
@@ -141,17 +129,11 @@ impl Iterator for Lines {
 }
 
 pub(super) fn record_line(record: &Record) -> Result<String, String> {
-    let Record { seq, prev, format, header, payload, digest, hash } = record.clone();
-    let digest = digest.as_ref().map(hex);
-    line(&Line { seq, prev, format, header, payload, digest, hash: hex(&hash) })
+    line(&RecordLine::from(record))
 }
 
 fn read_record(text: &str) -> Result<Record, String> {
-    let line: Line = serde_json::from_str(text).map_err(|it| it.to_string())?;
-    let read = |text: &str| unhex(text).ok_or_else(|| format!("`{text}` is no hash"));
-    let (digest, hash) = (line.digest.as_deref().map(read).transpose()?, read(&line.hash)?);
-    let Line { seq, prev, format, header, payload, .. } = line;
-    Ok(Record { seq, prev, format, header, payload, digest, hash })
+    serde_json::from_str::<RecordLine>(text).map_err(|it| it.to_string())?.try_into()
 }
 
 fn line(value: &impl Serialize) -> Result<String, String> {

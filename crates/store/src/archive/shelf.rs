@@ -93,6 +93,18 @@ impl Archive {
         Ok(trail)
     }
 
+    /// All records of one entity up to `newest`, the oldest first; an error if some were archived and are not here.
+    pub fn whole_trail(&self, reader: &mut dyn Reader, newest: u64) -> Result<Vec<Record>, StoreError> {
+        let mut trail = self.trail(reader, newest, usize::MAX)?;
+        let missing = trail.last().map_or(newest, |it| it.prev);
+        if missing != 0 {
+            let folder = self.folder.clone();
+            return Err(StoreError::NotArchived { folder, first: missing, last: missing });
+        }
+        trail.reverse();
+        Ok(trail)
+    }
+
     /// An entity as it was after the entry `seq`; none if it was not there yet. `newest` is its last entry.
     pub fn as_of(
         &self,

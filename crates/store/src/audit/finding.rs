@@ -33,6 +33,8 @@ pub enum Finding {
     OutOfOrder { after: u64 },
     /// It is not the one that was noted elsewhere.
     NotTheKnown,
+    /// From this entry to that one they are told by digests, and one of those was changed.
+    LinkChanged { last: u64 },
     /// It is as it was written, but cannot be read.
     Unreadable(String),
 }
@@ -51,6 +53,7 @@ impl Finding {
             Self::Moved { .. } => "moved",
             Self::OutOfOrder { .. } => "out-of-order",
             Self::NotTheKnown => "not-the-known",
+            Self::LinkChanged { .. } => "link-changed",
             Self::Unreadable(_) => "unreadable",
         }
     }
@@ -75,6 +78,12 @@ impl fmt::Display for Problem {
             Finding::Moved { holds } => write!(f, "entry {seq} holds what was written as entry {holds}"),
             Finding::OutOfOrder { after } => write!(f, "entry {seq} comes after entry {after}"),
             Finding::NotTheKnown => write!(f, "entry {seq} is not the one that was noted elsewhere"),
+            Finding::LinkChanged { last } if *last == seq => {
+                write!(f, "the digest that stands for entry {seq} was changed")
+            }
+            Finding::LinkChanged { last } => {
+                write!(f, "a digest that stands for one of the entries {seq} to {last} was changed")
+            }
             Finding::Unreadable(why) => write!(f, "entry {seq} cannot be read: {why}"),
         }
     }

@@ -8,7 +8,7 @@ use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 
 use super::{Audit, Dropped, Finding, Problem};
-use crate::record::{FORMAT, digest};
+use crate::record::{FORMAT, Hash, digest};
 use crate::{Chain, Record};
 
 /// Most problems that are listed.
@@ -107,6 +107,62 @@ impl Auditor {
         }
         self.audit.to = Chain { seq: record.seq, hash: record.hash };
         self.compare(self.audit.to);
+    }
+
+    /// Passes entries from `first` on of which only the digests of their bodies are shown; the last has this hash.
+    pub fn pass(&mut self, first: u64, bodies: &[Hash], hash: Hash) {
+        let Some(last) = first.checked_add(bodies.len() as u64).and_then(|it| it.checked_sub(1)) else {
+            return;
+        };
+        if bodies.is_empty() {
+            return;
+        }
+        let Some(missing) = self.follows(first) else { return };
+        let (mut chain, mut unlike) = (self.audit.to, Vec::new());
+        for (seq, body) in (first..=last).zip(bodies) {
+            chain = Chain { seq, hash: chain.covering_body(seq, body) };
+            if seq < last && self.is_not_the_known(chain) {
+                unlike.push(seq);
+            }
+        }
+        match chain.hash == hash {
+            true => unlike.into_iter().for_each(|it| self.found(it, Finding::NotTheKnown)),
+            false if missing => {}
+            false => self.found(first, Finding::LinkChanged { last }),
+        }
+        self.passed(bodies.len() as u64, Chain { seq: last, hash });
+    }
+
+    /// Passes an entry whose payload is not shown.
+    pub fn pass_bare(&mut self, record: &Record) {
+        let Some(missing) = self.follows(record.seq) else { return };
+        if !missing && self.audit.to.covering(record) != record.hash {
+            self.found(record.seq, Finding::Changed);
+        }
+        self.passed(1, Chain { seq: record.seq, hash: record.hash });
+    }
+
+    /// Whether entries before this one are missing; none if it comes too late.
+    fn follows(&mut self, first: u64) -> Option<bool> {
+        if let Some(odd) = self.odd.take() {
+            self.moves(odd);
+        }
+        let last = self.audit.to.seq;
+        if first <= last {
+            self.found(first, Finding::OutOfOrder { after: last });
+            return None;
+        }
+        let missing = first > last.saturating_add(1);
+        if missing {
+            self.found(last.saturating_add(1), Finding::Removed { last: first.saturating_sub(1) });
+        }
+        Some(missing)
+    }
+
+    fn passed(&mut self, entries: u64, to: Chain) {
+        self.audit.entries += entries;
+        self.audit.to = to;
+        self.compare(to);
     }
 
     /// What was found, if the journal is to end at `head`.
@@ -209,9 +265,13 @@ impl Auditor {
     }
 
     fn compare(&mut self, here: Chain) {
-        if self.known.iter().any(|it| it.seq == here.seq && it.hash != here.hash) {
+        if self.is_not_the_known(here) {
             self.found(here.seq, Finding::NotTheKnown);
         }
+    }
+
+    fn is_not_the_known(&self, here: Chain) -> bool {
+        self.known.iter().any(|it| it.seq == here.seq && it.hash != here.hash)
     }
 
     fn found(&mut self, seq: u64, what: Finding) {
@@ -224,7 +284,7 @@ impl Auditor {
 }
 
 /// The hash that a record should have as the entry that it holds.
-fn covered(last: Chain, record: &Record, holds: u64) -> crate::record::Hash {
+fn covered(last: Chain, record: &Record, holds: u64) -> Hash {
     if holds == record.seq {
         return last.covering(record);
     }

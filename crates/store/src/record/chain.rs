@@ -8,6 +8,9 @@ use crate::StoreError;
 
 pub type Hash = [u8; 32];
 
+/// The last format whose records were covered as a whole; later ones by the digest of their body.
+const WHOLE: u32 = 1;
+
 /// The hash of a text, as a record keeps it of its payload.
 pub fn digest(text: &str) -> Hash {
     Sha256::digest(text.as_bytes()).into()
@@ -64,20 +67,56 @@ impl Chain {
 
     /// The hash that a record has if it comes next.
     pub fn covering(&self, record: &Record) -> Hash {
+        match record.format <= WHOLE {
+            true => self.covering_whole(record),
+            false => self.covering_body(record.seq, &record.body()),
+        }
+    }
+
+    /// The same of a record of which only its number and the digest of its body are known.
+    pub fn covering_body(&self, seq: u64, body: &Hash) -> Hash {
+        let mut hash = Sha256::new();
+        hash.update(self.hash);
+        hash.update(seq.to_le_bytes());
+        hash.update(body);
+        hash.finalize().into()
+    }
+
+    /// How records of the first format were covered: nobody can follow the chain without their headers.
+    fn covering_whole(&self, record: &Record) -> Hash {
         let mut hash = Sha256::new();
         hash.update(self.hash);
         hash.update(record.seq.to_le_bytes());
-        hash.update(record.prev.to_le_bytes());
-        hash.update(record.format.to_le_bytes());
-        hash.update((record.header.len() as u64).to_le_bytes());
-        hash.update(record.header.as_bytes());
-        match &record.digest {
+        record.cover(&mut hash);
+        hash.finalize().into()
+    }
+}
+
+impl Record {
+    /// The digest of all that it says but for its number: enough to prove that the chain goes through it, and
+    /// nothing of it is told.
+    pub fn body(&self) -> Hash {
+        let mut hash = Sha256::new();
+        self.cover(&mut hash);
+        hash.finalize().into()
+    }
+
+    /// Whether the chain can be followed through it by the digest of its body alone.
+    pub fn has_body(&self) -> bool {
+        self.format > WHOLE
+    }
+
+    fn cover(&self, hash: &mut Sha256) {
+        hash.update(self.prev.to_le_bytes());
+        hash.update(self.format.to_le_bytes());
+        hash.update((self.header.len() as u64).to_le_bytes());
+        hash.update(self.header.as_bytes());
+        match &self.digest {
             Some(digest) => {
                 hash.update([1]);
                 hash.update(digest);
             }
             None => hash.update([0]),
         }
-        hash.finalize().into()
     }
 }

@@ -2,6 +2,7 @@
 
 mod chain;
 mod hex;
+mod line;
 mod upcast;
 
 use trackside_engine::content::Content;
@@ -10,6 +11,7 @@ use trackside_engine::event::Entry;
 use crate::StoreError;
 pub use chain::{Chain, Hash, digest};
 pub use hex::{hex, unhex};
+pub use line::RecordLine;
 pub use upcast::{FORMAT, UPCASTS, Upcast};
 
 /// One entry, as bytes.

@@ -6,10 +6,15 @@ use serde_json::Value as Json;
 pub type Upcast = fn(Json, Option<Json>) -> (Json, Option<Json>);
 
 /// From format 1 to 2, from 2 to 3 and so on. Pure; never changed once released.
-pub const UPCASTS: &[Upcast] = &[];
+pub const UPCASTS: &[Upcast] = &[as_it_is];
 
 /// The format that this release writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// Format 2 says the same in the same words; only how its hash covers it is another.
+fn as_it_is(header: Json, payload: Option<Json>) -> (Json, Option<Json>) {
+    (header, payload)
+}
 
 /// The format that a list of upcasters leads to.
 pub(super) fn newest(upcasts: &[Upcast]) -> u32 {

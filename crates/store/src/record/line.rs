@@ -1,0 +1,35 @@
+//! A record as JSON, with its hashes as text: what archive files, exports and evidence hold.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Record, hex, unhex};
+
+/// A record as it is written into a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordLine {
+    pub seq: u64,
+    pub prev: u64,
+    pub format: u32,
+    pub header: String,
+    pub payload: Option<String>,
+    pub digest: Option<String>,
+    pub hash: String,
+}
+
+impl From<&Record> for RecordLine {
+    fn from(record: &Record) -> Self {
+        let Record { seq, prev, format, header, payload, digest, hash } = record.clone();
+        Self { seq, prev, format, header, payload, digest: digest.as_ref().map(hex), hash: hex(&hash) }
+    }
+}
+
+impl TryFrom<RecordLine> for Record {
+    type Error = String;
+
+    fn try_from(line: RecordLine) -> Result<Self, String> {
+        let read = |text: &str| unhex(text).ok_or_else(|| format!("`{text}` is no hash"));
+        let (digest, hash) = (line.digest.as_deref().map(read).transpose()?, read(&line.hash)?);
+        let RecordLine { seq, prev, format, header, payload, .. } = line;
+        Ok(Self { seq, prev, format, header, payload, digest, hash })
+    }
+}
