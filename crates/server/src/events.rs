@@ -128,10 +128,10 @@ pub(crate) async fn events(
 
 /// One of the streams that may be open at a time.
 #[derive(Debug)]
-struct Place(Arc<AtomicUsize>);
+pub(crate) struct Place(Arc<AtomicUsize>);
 
 impl Place {
-    fn take(app: &App) -> Result<Self, Refused> {
+    pub fn take(app: &App) -> Result<Self, Refused> {
         let most = app.options.limits.streams;
         if app.streams.fetch_add(1, Ordering::AcqRel) >= most {
             app.streams.fetch_sub(1, Ordering::AcqRel);

@@ -8,6 +8,7 @@ mod auth;
 mod events;
 mod limits;
 mod manners;
+mod mcp;
 mod notify;
 mod problem;
 mod request_id;

@@ -31,7 +31,9 @@ pub(crate) async fn heard_out(request: Request) -> Result<Request, Response> {
 pub(crate) fn in_our_form(answer: Response) -> Response {
     let status = answer.status();
     let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    if !status.is_client_error() || kind == Some("application/problem+json") {
+    // What is JSON is the form of another protocol than HTTP alone.
+    let has_form = matches!(kind, Some("application/problem+json" | "application/json"));
+    if !status.is_client_error() || has_form {
         return answer;
     }
     let detail = "The request cannot be read: hold its path and parameters against /openapi.json";

@@ -17,7 +17,7 @@ use crate::rest::{
     export, health, history, identity, journal, lifecycles, messages, migrations, notices, packs, policy,
     queries, redactions, settings, stats, transitions,
 };
-use crate::{events, serve};
+use crate::{events, mcp, serve};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -105,6 +105,7 @@ pub(crate) fn router(app: App) -> Router {
     };
     router
         .route("/openapi.json", get(serve_document))
+        .route(mcp::PATH, mcp::door(&app))
         .route("/sign-in", get(identity::sign_in))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)

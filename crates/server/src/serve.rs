@@ -17,6 +17,7 @@ use trackside_runtime::{Failure, Runtime, StartError};
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, Minting};
 use crate::manners::{heard_out, in_our_form};
+use crate::mcp;
 use crate::notify;
 use crate::problem::Refused;
 use crate::request_id;
@@ -179,7 +180,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 
 /// What takes as long as there is something to tell or to do.
 const LONG: &[&str] =
-    &["/v1/events", "/v1/clock/advance", "/v1/audit/verify", "/v1/backup", "/v1/migrations"];
+    &[mcp::PATH, "/v1/events", "/v1/clock/advance", "/v1/audit/verify", "/v1/backup", "/v1/migrations"];
 
 async fn guarded(app: &App, request: Request, next: Next) -> Response {
     if !is_ours(app, &request) {
@@ -188,21 +189,17 @@ async fn guarded(app: &App, request: Request, next: Next) -> Response {
     }
     let limit = Duration::from_secs(app.options.limits.seconds);
     let takes_long = LONG.contains(&request.uri().path());
-    let answered = async {
-        match heard_out(request).await {
-            Ok(request) => next.run(request).await,
-            Err(refused) => refused,
-        }
+    let too_long = |_| {
+        let detail = "It took too long. With an idempotency key the same may be asked again safely";
+        Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
+    };
+    let request = match tokio::time::timeout(limit, heard_out(request)).await.map_err(too_long).flatten() {
+        Ok(request) => request,
+        Err(refused) => return refused,
     };
     match takes_long {
-        true => answered.await,
-        false => match tokio::time::timeout(limit, answered).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                let detail = "It took too long. With an idempotency key the same may be asked again safely";
-                Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
-            }
-        },
+        true => next.run(request).await,
+        false => tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(too_long),
     }
 }
 
@@ -226,6 +223,11 @@ fn finished(mut answer: Response) -> Response {
 fn is_ours(app: &App, request: &Request) -> bool {
     let host = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
     let Some(host) = host.or_else(|| request.uri().authority().map(|it| it.as_str())) else { return false };
+    is_our_name(app, host)
+}
+
+/// Whether a host, with or without a port, is one of ours.
+pub(crate) fn is_our_name(app: &App, host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),

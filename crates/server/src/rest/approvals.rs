@@ -25,7 +25,7 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 
 /// The face of requests to people.
-const ASKS_PEOPLE: &str = "approval";
+pub(crate) const ASKS_PEOPLE: &str = "approval";
 /// Most open requests that are looked at for one page.
 const BUDGET: usize = 5_000;
 

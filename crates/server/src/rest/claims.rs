@@ -12,7 +12,7 @@ use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem, Stop};
 use trackside_runtime::{Answer, ReadError};
 
 use super::body::fields;
-use super::carry::{answer_told, command, submit};
+use super::carry::{Done, answer_told, command, submit};
 use super::notices::notice;
 use super::{Body, Wanted};
 use crate::app::App;
@@ -34,7 +34,21 @@ pub(crate) async fn claim(
     wanted: Wanted,
     Body(body): Body<Claim>,
 ) -> Result<Response, Refused> {
-    let lifecycle = Name::new(&lifecycle);
+    match claimed(&app, &caller, &lifecycle, &wanted, body).await? {
+        Some(done) => Ok(done.into_response_with(StatusCode::OK)),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// Claims, whatever way the request came; none if there is nothing to claim.
+pub(crate) async fn claimed(
+    app: &App,
+    caller: &Caller,
+    lifecycle: &str,
+    wanted: &Wanted,
+    body: Claim,
+) -> Result<Option<Done>, Refused> {
+    let lifecycle = Name::new(lifecycle);
     let only = match body.only {
         Some(text) => {
             let lifecycle = lifecycle.clone();
@@ -44,12 +58,10 @@ pub(crate) async fn claim(
     };
     let event = body.event.as_deref().map(Name::new);
     let ask = Ask::Claim(Claiming { lifecycle, event, only, fields: fields(&body.fields) });
-    let command = command(&caller, &wanted, ask, body.reason.as_deref());
-    match submit(&app, command).await? {
-        Answer::Refused(refusal) if refusal.code == "nothing-claimable" => {
-            Ok(StatusCode::NO_CONTENT.into_response())
-        }
-        answer => Ok(answer_told(&app, &caller, answer).await?.into_response_with(StatusCode::OK)),
+    let command = command(caller, wanted, ask, body.reason.as_deref());
+    match submit(app, command).await? {
+        Answer::Refused(refusal) if refusal.code == "nothing-claimable" => Ok(None),
+        answer => answer_told(app, caller, answer).await.map(Some),
     }
 }
 

@@ -15,7 +15,7 @@ use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::carry::command;
+use super::carry::{Done, command, try_out};
 use super::{Body, Parameters, Wanted, carry_out};
 use crate::app::App;
 use crate::auth::{Caller, Secret};
@@ -37,22 +37,33 @@ pub(crate) async fn create(
     Parameters(how): Parameters<super::DryRun>,
     Body(body): Body<Create>,
 ) -> Result<Response, Refused> {
+    let done = created(&app, &caller, &lifecycle, &wanted, how.dry_run, body).await?;
+    // Creating again may mean moving one that is there.
+    let is_new = !how.dry_run && done.moved.transition.get("event").is_some_and(|it| it == "CREATED");
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(done.into_response_with(status))
+}
+
+/// Creates, whatever way the request came.
+pub(crate) async fn created(
+    app: &App,
+    caller: &Caller,
+    lifecycle: &str,
+    wanted: &Wanted,
+    dry_run: bool,
+    body: Create,
+) -> Result<Done, Refused> {
     let id = match body.id {
         Some(id) => Name::new(&id),
-        None => made_up(&caller, &wanted, &lifecycle)?,
+        None => made_up(caller, wanted, lifecycle)?,
     };
-    let entity = EntityKey { lifecycle: Name::new(&lifecycle), id };
+    let entity = EntityKey { lifecycle: Name::new(lifecycle), id };
     let ask = Ask::Create { entity, fields: fields(&body.fields) };
-    let command = command(&caller, &wanted, ask, None);
-    if how.dry_run {
-        let done = super::carry::try_out(&app, &caller, command).await?;
-        return Ok(done.into_response_with(StatusCode::OK));
+    let command = command(caller, wanted, ask, None);
+    match dry_run {
+        true => try_out(app, caller, command).await,
+        false => carry_out(app, caller, command).await,
     }
-    let done = carry_out(&app, &caller, command).await?;
-    // Creating again may mean moving one that is there.
-    let created = done.moved.transition.get("event").is_some_and(|it| it == "CREATED");
-    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(done.into_response_with(status))
 }
 
 /// An id that nobody gave. The same request has the same one.
@@ -68,25 +79,25 @@ fn made_up(caller: &Caller, wanted: &Wanted, lifecycle: &str) -> Result<Name, Re
 }
 
 /// Which entities.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Which {
     /// Only those in this state; several with commas between them.
-    state: Option<String>,
+    pub state: Option<String>,
     /// Only those for which this expression is true.
-    r#where: Option<String>,
+    pub r#where: Option<String>,
     /// Only those that are overdue.
     #[serde(default)]
-    overdue: bool,
+    pub overdue: bool,
     /// How many: 50 if nothing is said; of more than 200, 200.
     #[param(minimum = 1)]
-    limit: Option<usize>,
+    pub limit: Option<usize>,
     /// The `nextCursor` of the page before.
-    cursor: Option<String>,
+    pub cursor: Option<String>,
     /// At least as new as this entry of the journal.
     #[param(minimum = 0)]
-    seq: Option<i64>,
+    pub seq: Option<i64>,
 }
 
 /// Lists entities of a lifecycle.

@@ -31,8 +31,8 @@ pub(crate) mod stats;
 pub(crate) mod transitions;
 mod wanted;
 
-pub(crate) use body::{Body, Parameters};
-pub(crate) use carry::carry_out;
+pub(crate) use body::{Body, Parameters, too_large};
+pub(crate) use carry::{Done, carry_out, command};
 pub(crate) use wanted::Wanted;
 
 use serde::Deserialize;

@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::{Moved, Problem, Transition};
 
 use super::body::fields;
-use super::carry::{command, try_out};
+use super::carry::{Done, command, try_out};
 use super::{Body, DryRun, Parameters, Wanted, carry_out};
 use crate::app::App;
 use crate::auth::Caller;
@@ -33,15 +33,27 @@ pub(crate) async fn fire(
     Body(body): Body<Transition>,
 ) -> Result<Response, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
+    let done = fired(&app, &caller, entity, &wanted, how.dry_run, &body).await?;
+    Ok(done.into_response_with(StatusCode::OK))
+}
+
+/// Asks for it, whatever way the request came.
+pub(crate) async fn fired(
+    app: &App,
+    caller: &Caller,
+    entity: EntityKey,
+    wanted: &Wanted,
+    dry_run: bool,
+    body: &Transition,
+) -> Result<Done, Refused> {
     let what = what(body.to.as_deref(), body.event.as_deref())?;
     let (fence, if_version) = (body.fence, wanted.if_version);
     let ask = Ask::Fire(Fire { entity, what, fields: fields(&body.fields), fence, if_version });
-    let command = command(&caller, &wanted, ask, body.reason.as_deref());
-    let done = match how.dry_run {
-        true => try_out(&app, &caller, command).await?,
-        false => carry_out(&app, &caller, command).await?,
-    };
-    Ok(done.into_response_with(StatusCode::OK))
+    let command = command(caller, wanted, ask, body.reason.as_deref());
+    match dry_run {
+        true => try_out(app, caller, command).await,
+        false => carry_out(app, caller, command).await,
+    }
 }
 
 /// By name, or by target: one of them.

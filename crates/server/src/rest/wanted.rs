@@ -19,6 +19,13 @@ pub(crate) struct Wanted {
     pub if_version: Option<u64>,
 }
 
+impl Wanted {
+    /// The same, said in another way than by headers.
+    pub fn said(key: Option<&str>, if_version: Option<u64>) -> Result<Self, Refused> {
+        Ok(Self { key: key.map(|it| usable(it, "idempotencyKey")).transpose()?.map(Name::new), if_version })
+    }
+}
+
 impl FromRequestParts<App> for Wanted {
     type Rejection = Refused;
 
@@ -32,10 +39,7 @@ fn key(headers: &HeaderMap) -> Result<Option<Name>, Refused> {
     for name in ["idempotency-key", "x-idempotency-key"] {
         for value in headers.get_all(name) {
             let value = value.to_str().map(|it| it.trim().trim_matches('"')).unwrap_or_default();
-            if value.is_empty() || value.len() > LONGEST {
-                let detail = format!("An idempotency key is 1 to {LONGEST} visible ASCII characters");
-                return Err(Refused::parameter("Idempotency-Key", detail));
-            }
+            let value = usable(value, "Idempotency-Key")?;
             if found.is_some_and(|it| it != value) {
                 let detail = "There are two idempotency keys: send one of the headers";
                 return Err(Refused::parameter("Idempotency-Key", detail));
@@ -44,6 +48,15 @@ fn key(headers: &HeaderMap) -> Result<Option<Name>, Refused> {
         }
     }
     Ok(found.map(Name::new))
+}
+
+fn usable<'k>(key: &'k str, place: &str) -> Result<&'k str, Refused> {
+    let visible = key.bytes().all(|it| it.is_ascii_graphic() || it == b' ');
+    if key.is_empty() || key.len() > LONGEST || !visible {
+        let detail = format!("An idempotency key is 1 to {LONGEST} visible ASCII characters");
+        return Err(Refused::parameter(place, detail));
+    }
+    Ok(key)
 }
 
 fn version(headers: &HeaderMap) -> Result<Option<u64>, Refused> {

@@ -14,6 +14,7 @@ mod doors;
 mod effects;
 mod ground;
 mod heartbeats;
+mod mcp;
 mod migrations;
 mod packs;
 mod people;

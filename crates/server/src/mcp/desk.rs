@@ -1,0 +1,218 @@
+//! The server as the protocol sees it: what it offers, and who answers which call.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CreateTaskResult, DetailedTask, ErrorData,
+    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, Task, TaskPayload, TaskStatus, Tool, UpdateTaskParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use trackside_lifecycle::name::Name;
+
+use super::args::Wait;
+use super::ticket::Ticket;
+use super::told::{Told, result};
+use super::wait::Awaited;
+use super::{moves, reading, tools, wait, work};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Waits that were given up, of which is remembered that they were.
+const GIVEN_UP: usize = 1_000;
+/// How often a client should ask what became of a wait.
+const POLL: u64 = 2_000;
+
+/// A wait that somebody gave up: who, and which.
+type GivenUp = (Name, String);
+
+/// Answers calls, each as the one who made it.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    app: App,
+    tools: Arc<Vec<Tool>>,
+    given_up: Arc<Mutex<VecDeque<GivenUp>>>,
+}
+
+impl Desk {
+    pub fn new(app: App) -> Self {
+        Self { app, tools: Arc::new(tools::all()), given_up: Arc::default() }
+    }
+
+    /// Carries a call out; none if there is no such tool.
+    async fn called(&self, caller: &Caller, name: &str, sent: JsonObject) -> Result<Option<Told>, Refused> {
+        let app = &self.app;
+        let told = match name {
+            "my_work" => work::my_work(app, caller, read(sent)?).await?,
+            "show" => reading::show(app, caller, read(sent)?).await?,
+            "list" => reading::list(app, caller, read(sent)?).await?,
+            "explain" => reading::explained(app, caller, read(sent)?).await?,
+            "create" => moves::create(app, caller, read(sent)?).await?,
+            "claim" => moves::claim(app, caller, read(sent)?).await?,
+            "fire" => moves::fire(app, caller, read(sent)?).await?,
+            "report" => moves::report(app, caller, read(sent)?).await?,
+            "heartbeat" => moves::heartbeat(app, caller, read(sent)?).await?,
+            _ => return Ok(None),
+        };
+        Ok(Some(told))
+    }
+
+    /// The same within the time that any request has.
+    async fn in_time(&self, caller: &Caller, name: &str, sent: JsonObject) -> Result<Option<Told>, Refused> {
+        let limit = Duration::from_secs(self.app.options.limits.seconds);
+        tokio::time::timeout(limit, self.called(caller, name, sent)).await.unwrap_or_else(|_| {
+            let detail = "It took too long. With an idempotencyKey the same may be asked again safely";
+            Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail))
+        })
+    }
+
+    /// Waits in the call, or hands out a task to a client that knows those.
+    async fn waited(
+        &self,
+        caller: &Caller,
+        sent: JsonObject,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, Refused> {
+        let asked: Wait = read(sent)?;
+        let awaited = Awaited::of(&self.app, caller, &asked).await?;
+        let knows_tasks = context.client_capabilities().is_some_and(|it| it.supports_tasks());
+        if let Some(ticket) = Ticket::of(&self.app, &awaited, asked.seconds).filter(|_| knows_tasks) {
+            return Ok(match ticket.looked(&self.app, caller).await? {
+                Some(told) => CallToolResponse::Complete(result(Ok(told))),
+                None => CallToolResponse::Task(CreateTaskResult::new(self.task(&ticket))),
+            });
+        }
+        let told = wait::in_call(&self.app, caller, &awaited, asked.seconds, context).await;
+        Ok(CallToolResponse::Complete(result(told)))
+    }
+
+    fn task(&self, ticket: &Ticket) -> Task {
+        let lasts = u64::try_from(ticket.until.since(ticket.begun).0).unwrap_or_default();
+        let (begun, now) = (ticket.begun.to_string(), self.app.reads.now().to_string());
+        Task::new(ticket.name(), TaskStatus::Working, begun, now)
+            .with_ttl_ms(lasts)
+            .with_poll_interval_ms(POLL)
+            .with_status_message(ticket.in_words())
+    }
+
+    fn gave_up(&self, caller: &Caller, name: &str) -> bool {
+        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        given_up.iter().any(|(who, which)| who == work::subject(caller) && which == name)
+    }
+}
+
+impl ServerHandler for Desk {
+    fn get_info(&self) -> ServerConfig {
+        let offers = ServerCapabilities::builder().enable_tools().enable_tasks().build();
+        let this = Implementation::new("trackside", env!("CARGO_PKG_VERSION")).with_title("Trackside");
+        ServerConfig::new(offers).with_server_info(this).with_instructions(tools::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let caller = caller(&context)?;
+        let (name, sent) = (request.name, request.arguments.unwrap_or_default());
+        if name == "wait" {
+            let waited = self.waited(&caller, sent, &context).await;
+            return Ok(waited.unwrap_or_else(|it| CallToolResponse::Complete(result(Err(it)))));
+        }
+        match self.in_time(&caller, &name, sent).await.transpose() {
+            Some(outcome) => Ok(CallToolResponse::Complete(result(outcome))),
+            None => {
+                let names: Vec<&str> = self.tools.iter().map(|it| &*it.name).collect();
+                let message = format!("There is no tool {name}. There are: {}", names.join(", "));
+                Err(ErrorData::invalid_params(message, None))
+            }
+        }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let caller = caller(&context)?;
+        let ticket = ticket(&request.task_id)?;
+        let payload = match self.gave_up(&caller, &request.task_id) {
+            true => TaskPayload::Cancelled,
+            false => match ticket.looked(&self.app, &caller).await.transpose() {
+                None => TaskPayload::Working,
+                Some(outcome) => TaskPayload::Completed { result: whole(outcome) },
+            },
+        };
+        Ok(GetTaskResult::new(DetailedTask::new(self.task(&ticket), payload)))
+    }
+
+    /// A wait asks nobody for anything, so there is nothing to bring.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        ticket(&request.task_id).map(|_| ())
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let caller = caller(&context)?;
+        let ticket = ticket(&request.task_id)?;
+        // What has ended stays as it ended.
+        let ended = !matches!(ticket.looked(&self.app, &caller).await, Ok(None));
+        if !ended && !self.gave_up(&caller, &request.task_id) {
+            let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+            if given_up.len() >= GIVEN_UP {
+                given_up.pop_front();
+            }
+            given_up.push_back((work::subject(&caller).clone(), request.task_id));
+        }
+        Ok(())
+    }
+}
+
+/// Who made a call: the door has looked.
+fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+    let caller = context.extensions.get::<Parts>().and_then(|it| it.extensions.get::<Caller>());
+    caller.cloned().ok_or_else(|| ErrorData::internal_error("It is not known who asks", None))
+}
+
+/// What a call brings, as what it should be.
+fn read<T: DeserializeOwned>(sent: JsonObject) -> Result<T, Refused> {
+    serde_json::from_value(Json::Object(sent)).map_err(|error| {
+        let detail = format!("The arguments have the wrong shape: {error}");
+        Refused::new(StatusCode::BAD_REQUEST, "invalid-arguments", detail)
+    })
+}
+
+fn ticket(name: &str) -> Result<Ticket, ErrorData> {
+    Ticket::named(name).ok_or_else(|| ErrorData::invalid_params(format!("There is no task {name}"), None))
+}
+
+/// What a call came to, as a task holds it.
+fn whole(outcome: Result<Told, Refused>) -> JsonObject {
+    match serde_json::to_value(result(outcome)) {
+        Ok(Json::Object(whole)) => whole,
+        _ => JsonObject::new(),
+    }
+}

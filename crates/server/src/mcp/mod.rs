@@ -1,0 +1,116 @@
+//! MCP at `/mcp`: the same doors as over HTTP, as a small set of tools for agents.
+//!
+//! There are no sessions: every request shows its token, and an actor is who that token says.
+
+mod args;
+mod desk;
+mod moves;
+mod naming;
+mod reading;
+mod schema;
+mod ticket;
+mod told;
+mod tools;
+mod wait;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest as _, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, any};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::limits::is_too_deep;
+use crate::problem::Refused;
+use crate::serve::is_our_name;
+use desk::Desk;
+
+/// Where it is.
+pub(crate) const PATH: &str = "/mcp";
+/// Most bytes of a refusal of the protocol's own that are looked at.
+const WORDS: usize = 4 * 1024;
+
+type Endpoint = StreamableHttpService<Desk, NeverSessionManager>;
+
+/// The door: whoever has a token comes in.
+pub(crate) fn door(app: &App) -> MethodRouter<App> {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        // Who may reach us is looked at before, for every route alike.
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_max_request_body_bytes(app.options.limits.body);
+    let desk = Desk::new(app.clone());
+    let service: Endpoint = StreamableHttpService::new(
+        move || Ok(desk.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    any(move |State(app): State<App>, caller: Caller, request: Request| {
+        let service = service.clone();
+        async move { asked(&app, &service, caller, request).await.unwrap_or_else(Refused::into_response) }
+    })
+}
+
+async fn asked(app: &App, service: &Endpoint, caller: Caller, request: Request) -> Result<Response, Refused> {
+    must_be_no_foreign_page(app, request.headers())?;
+    let (mut parts, body) = request.into_parts();
+    // The token has done its part: what goes on from here cannot tell it.
+    parts.headers.remove(header::AUTHORIZATION);
+    parts.headers.remove(header::COOKIE);
+    parts.extensions.insert(caller);
+    let limits = app.options.limits;
+    let whole = Request::from_parts(parts.clone(), body);
+    let unread = || Refused::shape("The body could not be read: send it again");
+    let heard = tokio::time::timeout(Duration::from_secs(limits.seconds), Bytes::from_request(whole, &()));
+    let bytes = heard.await.map_err(|_| unread())?.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => crate::rest::too_large(limits.body),
+        _ => unread(),
+    })?;
+    if is_too_deep(&bytes, limits.depth) {
+        return Err(Refused::shape(format!("The body has more than {} levels", limits.depth)));
+    }
+    let answer = service.handle(Request::from_parts(parts, Body::from(bytes))).await;
+    in_words(answer.map(Body::new)).await
+}
+
+/// A browser says which page asks: only one of ours may.
+fn must_be_no_foreign_page(app: &App, headers: &HeaderMap) -> Result<(), Refused> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let host = origin.to_str().ok().and_then(|it| it.split_once("://")).map(|(_, host)| host);
+    if host.is_some_and(|it| is_our_name(app, it)) {
+        return Ok(());
+    }
+    let detail = "A page of another site may not ask here. Programs send no Origin, or one of this server";
+    Err(Refused::forbidden(detail, "programs, and pages of this server"))
+}
+
+/// What the protocol turns down in plain words has our form; what is JSON is its own.
+async fn in_words(answer: Response) -> Result<Response, Refused> {
+    let status = answer.status();
+    let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    if !status.is_client_error() || kind.is_some_and(|it| it.starts_with("application/json")) {
+        return Ok(answer);
+    }
+    let allow = answer.headers().get(header::ALLOW).cloned();
+    let text = to_bytes(answer.into_body(), WORDS).await.unwrap_or_default();
+    let detail = match status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "MCP is asked with POST: there is no stream to open here".to_owned()
+        }
+        _ => String::from_utf8_lossy(&text).into_owned(),
+    };
+    let mut refused = Refused::new(status, "invalid-request", detail).into_response();
+    if let Some(allow) = allow {
+        refused.headers_mut().insert(header::ALLOW, allow);
+    }
+    Ok(refused)
+}

@@ -1,0 +1,41 @@
+//! Tools that only read.
+
+use axum::extract::{Path, State};
+use trackside_engine::key::EntityKey;
+
+use super::args::{List, One};
+use super::told::Told;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+use crate::rest::{Parameters, entities, explain};
+
+pub(super) async fn show(app: &App, caller: &Caller, one: One) -> Result<Told, Refused> {
+    let (key, actor) = (EntityKey::new(one.lifecycle.as_str(), one.id.as_str()), caller.actor().clone());
+    let name = key.to_string();
+    let entity = app.read(move |reads| reads.present(&key, &actor)).await?;
+    let state = entity.get("state").and_then(|it| it.as_str()).unwrap_or_default();
+    Ok(Told::new(format!("{name} is {state}."), &entity))
+}
+
+pub(super) async fn list(app: &App, caller: &Caller, asked: List) -> Result<Told, Refused> {
+    let which = entities::Which {
+        state: asked.state,
+        r#where: asked.only,
+        overdue: asked.overdue,
+        limit: asked.limit,
+        cursor: asked.cursor,
+        seq: None,
+    };
+    let lifecycle = asked.lifecycle.clone();
+    let page =
+        entities::list(State(app.clone()), caller.clone(), Path(asked.lifecycle), Parameters(which)).await?;
+    let more = if page.0.next_cursor.is_some() { " There is more: send nextCursor as cursor." } else { "" };
+    Ok(Told::new(format!("{} of {lifecycle}.{more}", page.0.items.len()), &page.0))
+}
+
+pub(super) async fn explained(app: &App, caller: &Caller, one: One) -> Result<Told, Refused> {
+    let told = explain::explain(State(app.clone()), caller.clone(), Path((one.lifecycle, one.id))).await?.0;
+    let summary = told.get("summary").and_then(|it| it.as_str()).unwrap_or_default().to_owned();
+    Ok(Told { says: summary, holds: told })
+}

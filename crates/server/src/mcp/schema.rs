@@ -1,0 +1,59 @@
+//! From types to JSON Schema, as tools describe what they take and give.
+
+use rmcp::model::JsonObject;
+use serde_json::{Value as Json, json};
+use trackside_protocol::Problem;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
+/// Where the document of the HTTP interface has its types, and where a schema of its own has them.
+const THERE: &str = "#/components/schemas/";
+const HERE: &str = "#/$defs/";
+
+/// What a tool takes.
+pub(super) fn input<T: ToSchema>() -> JsonObject {
+    let mut all = Vec::new();
+    T::schemas(&mut all);
+    put_together(written(&T::schema()), all)
+}
+
+/// What a tool gives: what it is for, or why not.
+pub(super) fn output<T: ToSchema>() -> JsonObject {
+    let mut all = Vec::new();
+    T::schemas(&mut all);
+    Problem::schemas(&mut all);
+    let either = json!({ "type": "object", "anyOf": [written(&T::schema()), written(&Problem::schema())] });
+    put_together(either, all)
+}
+
+fn written(schema: &RefOr<Schema>) -> Json {
+    let mut json = serde_json::to_value(schema).unwrap_or_default();
+    lead_here(&mut json);
+    json
+}
+
+/// Refs lead into the schema itself.
+fn lead_here(json: &mut Json) {
+    match json {
+        Json::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Json::String(to) if name == "$ref" => *to = to.replacen(THERE, HERE, 1),
+                    member => lead_here(member),
+                }
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(lead_here),
+        _ => {}
+    }
+}
+
+fn put_together(schema: Json, all: Vec<(String, RefOr<Schema>)>) -> JsonObject {
+    let Json::Object(mut schema) = schema else { return JsonObject::new() };
+    let defs: JsonObject = all.into_iter().map(|(name, it)| (name, written(&it))).collect();
+    if !defs.is_empty() {
+        schema.insert("$defs".to_owned(), Json::Object(defs));
+    }
+    schema
+}

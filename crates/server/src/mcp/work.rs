@@ -1,0 +1,268 @@
+//! What there is to do for whoever asks, found by what lifecycles say about who an actor is to an entity.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde_json::{Map, Value as Json};
+use trackside_engine::Decision;
+use trackside_engine::actor::Actor;
+use trackside_engine::command::{Ask, Claim as Claiming};
+use trackside_engine::entity::Entity;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::LeaseTold;
+use trackside_runtime::read::{ListQuery, USUAL};
+use trackside_runtime::{ReadError, Reads};
+
+use super::args::MyWork;
+use super::naming::{Place, naming};
+use super::told::{Brief, Claimable, Told, Work, You};
+use crate::app::App;
+use crate::auth::{Caller, PACK};
+use crate::problem::Refused;
+use crate::rest::approvals::{self, ASKS_PEOPLE};
+use crate::rest::{Paging, Parameters, Wanted, command};
+
+/// Open entities of a lifecycle that are looked at for what else somebody may move, and how many of them are told.
+const LOOKS: usize = 100;
+const FEW: usize = 20;
+/// The longest text that is told in short.
+const SHORT: usize = 120;
+
+pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result<Told, Refused> {
+    let lives = lives(app, caller, asked.lifecycle.as_deref()).await?;
+    let mut claimable = Vec::new();
+    for life in &lives {
+        claimable.extend(claims(app, caller, life).await?);
+    }
+    let decisions = decisions(app, caller, asked.lifecycle.as_deref()).await?;
+    let (subject, actor) = (subject(caller).clone(), caller.actor().clone());
+    let looked = app.read(move |reads| {
+        let mut found = Found { subject, actor, yours: Vec::new(), open: Vec::new(), more: false };
+        lives.iter().try_for_each(|life| found.look(reads, life))?;
+        Ok(found)
+    });
+    let Found { mut yours, open, more, .. } = looked.await?;
+    // What can be moved goes before what waits for others.
+    yours.sort_by_key(|it| it.allowed_transitions.is_empty());
+    let work =
+        Work { you: you(caller), now: app.reads.now().to_string(), yours, claimable, decisions, open, more };
+    Ok(Told::new(in_words(&work), &work))
+}
+
+/// The lifecycles to look at: the one that was named, or all but our own.
+async fn lives(app: &App, caller: &Caller, named: Option<&str>) -> Result<Vec<Arc<Lifecycle>>, Refused> {
+    let law = app.runtime.law();
+    let Some(named) = named else {
+        let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
+        return Ok(newest.filter(|it| *it.pack != *PACK).cloned().collect());
+    };
+    if let Some(life) = law.newest(&Name::new(named)) {
+        return Ok(vec![life.clone()]);
+    }
+    // Whoever lists what is not there is told what is.
+    let query = ListQuery::of(named, caller.actor().clone());
+    app.read(move |reads| reads.list(&query)).await?;
+    Ok(Vec::new())
+}
+
+/// For whom the caller asks.
+pub(super) fn subject(caller: &Caller) -> &Name {
+    caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id)
+}
+
+fn you(caller: &Caller) -> You {
+    let actor = caller.actor();
+    You {
+        actor: actor.id.to_string(),
+        kind: actor.kind.as_str().to_owned(),
+        roles: actor.roles.iter().map(Name::to_string).collect(),
+        acting_for: caller.on_behalf_of.as_ref().map(Name::to_string),
+    }
+}
+
+/// What each way to claim one would give now.
+pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Result<Vec<Claimable>, Refused> {
+    let mut found = Vec::new();
+    for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
+        let (lifecycle, fields) = (life.name.clone(), Fields::default());
+        let ask = Ask::Claim(Claiming { lifecycle, event: Some(event.clone()), only: None, fields });
+        let tried = app.gateway.dry_run(command(caller, &Wanted::default(), ask, None))?.await?;
+        if let Decision::Accepted(accepted) = tried
+            && let Some(entry) = accepted.entries.get(accepted.root)
+        {
+            let (lifecycle, id) = (life.name.to_string(), entry.entity.id.to_string());
+            found.push(Claimable { lifecycle, event: event.to_string(), id });
+        }
+    }
+    Ok(found)
+}
+
+/// Requests to people that the caller may decide.
+async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<Vec<Brief>, Refused> {
+    let page = Paging { limit: None, cursor: None };
+    let page = approvals::list(State(app.clone()), caller.clone(), Parameters(page)).await?.0;
+    let briefs = page.items.iter().map(|it| brief(it, Vec::new(), subject(caller)));
+    Ok(briefs
+        .filter(|it| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only))
+        .collect())
+}
+
+/// What is found, lifecycle by lifecycle.
+struct Found {
+    subject: Name,
+    actor: Actor,
+    yours: Vec<Brief>,
+    open: Vec<Brief>,
+    more: bool,
+}
+
+impl Found {
+    fn look(&mut self, reads: &Reads, life: &Lifecycle) -> Result<(), ReadError> {
+        let open: Vec<Name> = life.states.iter().filter(|it| !it.last).map(|it| it.name.clone()).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut mine: BTreeMap<Name, (Arc<Entity>, Vec<String>)> = BTreeMap::new();
+        for place in naming(life) {
+            for entity in self.named_in(reads, life, &open, &place)? {
+                let known = mine.entry(entity.key.id.clone()).or_insert_with(|| (entity, Vec::new()));
+                known.1.push(place.word().to_owned());
+            }
+        }
+        let (entities, places): (Vec<_>, Vec<_>) = mine.values().cloned().unzip();
+        let told = reads.present_all(&entities, &self.actor)?;
+        self.yours.extend(told.iter().zip(places).map(|(it, named)| brief(it, named, &self.subject)));
+        let asks_people = life.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE);
+        if !asks_people {
+            self.others(reads, life, open, &mine.into_keys().collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// Open entities that name the subject in one place.
+    fn named_in(
+        &mut self,
+        reads: &Reads,
+        life: &Lifecycle,
+        open: &[Name],
+        place: &Place,
+    ) -> Result<Vec<Arc<Entity>>, ReadError> {
+        let id = &self.subject;
+        let Place::Field(field) = place else {
+            let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
+            return match reads.readable(&key, &self.actor) {
+                Ok(entity) => Ok(Some(entity).filter(|it| open.contains(&it.state)).into_iter().collect()),
+                Err(ReadError::UnknownEntity(_)) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            };
+        };
+        // A field holds one actor, or several.
+        let one = reads.condition(&life.name, &format!("{field} == \"{id}\""));
+        let Ok(filter) = one.or_else(|_| reads.condition(&life.name, &format!("\"{id}\" in {field}"))) else {
+            return Ok(Vec::new());
+        };
+        let mut query = ListQuery::of(life.name.clone(), self.actor.clone());
+        (query.states, query.filter, query.limit) = (open.to_vec(), Some(filter), USUAL);
+        match reads.list(&query) {
+            Ok(listed) => {
+                self.more |= listed.next_cursor.is_some();
+                Ok(listed.items)
+            }
+            Err(ReadError::TooExpensive { .. }) => {
+                self.more = true;
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What else the rules let them move.
+    fn others(
+        &mut self,
+        reads: &Reads,
+        life: &Lifecycle,
+        open: Vec<Name>,
+        mine: &[Name],
+    ) -> Result<(), ReadError> {
+        let mut query = ListQuery::of(life.name.clone(), self.actor.clone());
+        (query.states, query.limit) = (open, LOOKS);
+        let mut listed = reads.list(&query)?;
+        listed.items.retain(|it| !mine.contains(&it.key.id));
+        let told = reads.present_all(&listed.items, &self.actor)?;
+        let briefs = told.iter().map(|it| brief(it, Vec::new(), &self.subject));
+        let mut movable: Vec<Brief> = briefs.filter(|it| !it.allowed_transitions.is_empty()).collect();
+        self.more |= listed.next_cursor.is_some() || movable.len() > FEW;
+        movable.truncate(FEW);
+        self.open.append(&mut movable);
+        Ok(())
+    }
+}
+
+/// An entity in short, from its whole form.
+fn brief(entity: &Json, named: Vec<String>, subject: &Name) -> Brief {
+    let text = |name: &str| entity.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let list = |name: &str| entity.get(name).and_then(Json::as_array).cloned().unwrap_or_default();
+    let leases = list("leases").into_iter().filter_map(|it| serde_json::from_value::<LeaseTold>(it).ok());
+    let fields = entity.get("fields").and_then(Json::as_object);
+    let short = fields.into_iter().flatten().filter(|(_, it)| match it {
+        Json::Bool(_) | Json::Number(_) => true,
+        Json::String(text) => text.chars().count() <= SHORT,
+        Json::Null | Json::Array(_) | Json::Object(_) => false,
+    });
+    Brief {
+        lifecycle: text("lifecycle"),
+        id: text("id"),
+        state: text("state"),
+        version: entity.get("version").and_then(Json::as_u64).unwrap_or_default(),
+        named,
+        allowed_transitions: list("allowedTransitions")
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_owned)
+            .collect(),
+        fields: short.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>(),
+        leases: leases.filter(|it| it.holder == **subject).collect(),
+    }
+}
+
+/// The same in a few lines.
+fn in_words(work: &Work) -> String {
+    let You { actor, kind, roles, acting_for } = &work.you;
+    let mut text = format!("You are {actor} ({kind}");
+    if !roles.is_empty() {
+        text.push_str(&format!("; {}", roles.join(", ")));
+    }
+    text.push(')');
+    if let Some(id) = acting_for {
+        text.push_str(&format!(", acting for {id}"));
+    }
+    text.push('.');
+    let mut group = |title: &str, all: &[Brief]| {
+        for (place, it) in all.iter().enumerate() {
+            let title = if place == 0 { format!("\n{title}:") } else { String::new() };
+            let next = match it.allowed_transitions.as_slice() {
+                [] => "waits for others".to_owned(),
+                to => format!("you may go to {}", to.join(", ")),
+            };
+            text.push_str(&format!("{title}\n- {}/{} is {}: {next}", it.lifecycle, it.id, it.state));
+        }
+    };
+    group("Yours", &work.yours);
+    group("For you to decide", &work.decisions);
+    group("Open to you", &work.open);
+    for it in &work.claimable {
+        text.push_str(&format!("\nclaim {} would give you {} ({})", it.lifecycle, it.id, it.event));
+    }
+    if work.yours.is_empty() && work.claimable.is_empty() && work.decisions.is_empty() && work.open.is_empty()
+    {
+        text.push_str(" There is nothing for you to do now. wait, with a lifecycle, waits until there is something to claim.");
+    }
+    if work.more {
+        text.push_str("\nThere is more: ask for one lifecycle, or use list.");
+    }
+    text
+}

@@ -1,0 +1,157 @@
+//! MCP at `/mcp`, message by message.
+
+mod doors;
+mod tools;
+mod versions;
+mod waiting;
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::{Answered, Ground};
+
+/// The protocol with a handshake, and the one without.
+const OLDER: &str = "2025-11-25";
+const NEWEST: &str = "2026-07-28";
+
+/// Wagons that are claimed, checked, reported on, and asked for.
+const WAGON: &str = "\
+lifecycle: yard.wagon
+about: A wagon in the yard.
+fields:
+  load: { type: string }
+  weight: { type: integer, default: 10 }
+  checker: { type: string }
+  fitter: { type: string, by: engine }
+relations: { checks: actor.id == checker }
+slots: { work: { for: 1h, holder: fitter, lost: drop } }
+rankings: { parked: { in: [PARKED], by: [weight], claims: fix } }
+create: { by: human || agent, takes: [load, weight, checker], require: { load: Say what is in it } }
+states:
+  PARKED: { initial: true }
+  FIXING: {}
+  CHECKING: {}
+  GONE: { final: true, outcome: success }
+transitions:
+  fix: { from: PARKED, to: FIXING, by: agent, lease: work }
+  drop: { from: FIXING, to: PARKED, by: engine }
+  done: { from: FIXING, to: CHECKING, by: agent && actor.id == fitter, holding: work }
+  leave: { from: CHECKING, to: GONE, by: 'human || actor.id == checker' }
+  note: { from: any, by: agent || human, takes: { text: { type: string, required: Say something } }, post: { kind: NOTE, text: '{text}' } }
+";
+
+/// What only its holder and admins see.
+const CHEST: &str = "\
+lifecycle: yard.chest
+about: A chest.
+read: actor.id == holder || (human && admin)
+fields: { holder: { type: string }, secret: { type: string } }
+create: { by: human, takes: [holder, secret] }
+states: { SHUT: { initial: true }, OPEN: { final: true, outcome: success } }
+transitions: { unlock: { from: SHUT, to: OPEN, by: actor.id == holder } }
+";
+
+/// A server with the yard.
+fn yard() -> Ground {
+    on(Ground::new())
+}
+
+fn on(ground: Ground) -> Ground {
+    let pack = json!({ "files": {
+        "pack.yaml": "pack: yard\nversion: 1\nabout: A yard.\n",
+        "lifecycles/wagon.yaml": WAGON,
+        "lifecycles/chest.yaml": CHEST,
+    } });
+    ground.owner.put("/v1/packs/yard", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    ground
+}
+
+fn park(ground: &Ground, id: &str) {
+    let fields = json!({ "load": "coal", "checker": "mia" });
+    ground.owner.post("/v1/entities/yard.wagon", &json!({ "id": id, "fields": fields })).unwrap();
+}
+
+/// Somebody who speaks MCP.
+struct Speaker<'a> {
+    ground: &'a Ground,
+    /// Further headers, each with a line break before it.
+    shown: String,
+    version: &'static str,
+    /// What the client says that it can.
+    capabilities: Json,
+}
+
+impl<'a> Speaker<'a> {
+    fn new(ground: &'a Ground, token: &str, version: &'static str) -> Self {
+        let shown = format!("\r\nAuthorization: Bearer {token}");
+        Self { ground, shown, version, capabilities: json!({}) }
+    }
+
+    fn agent(ground: &'a Ground, id: &str) -> Self {
+        Self::new(ground, &ground.minted(json!({ "actor": id, "kind": "agent" })), OLDER)
+    }
+
+    /// One message, and the whole answer.
+    fn sent(&self, method: &str, params: Json) -> Answered {
+        let mut params = params;
+        let mut head = format!(
+            "POST /mcp HTTP/1.1{}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream",
+            self.shown
+        );
+        if method != "initialize" {
+            head.push_str(&format!("\r\nMCP-Protocol-Version: {}", self.version));
+        }
+        if self.version == NEWEST {
+            head.push_str(&format!("\r\nMcp-Method: {method}"));
+            for member in ["name", "taskId"] {
+                if let Some(name) = params[member].as_str() {
+                    head.push_str(&format!("\r\nMcp-Name: {name}"));
+                }
+            }
+            for (name, value) in [
+                ("protocolVersion", json!(NEWEST)),
+                ("clientInfo", json!({ "name": "test", "version": "1" })),
+                ("clientCapabilities", self.capabilities.clone()),
+            ] {
+                params["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+            }
+        }
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.ground.raw(&head, message.to_string().as_bytes())
+    }
+
+    /// All messages of an answer, in order.
+    fn heard(&self, method: &str, params: Json) -> Vec<Json> {
+        let answer = self.sent(method, params);
+        let text = String::from_utf8(answer.body).unwrap();
+        if answer.head.to_ascii_lowercase().contains("content-type: text/event-stream") {
+            let events = text.lines().filter_map(|it| it.strip_prefix("data:"));
+            return events.filter_map(|it| serde_json::from_str(it.trim()).ok()).collect();
+        }
+        vec![serde_json::from_str(&text).unwrap_or_else(|it| panic!("{it}: {} {text}", answer.head))]
+    }
+
+    fn result(&self, method: &str, params: Json) -> Json {
+        let mut heard = self.heard(method, params);
+        let answer = heard.pop().expect("an answer");
+        assert!(answer.get("result").is_some(), "{answer}");
+        answer["result"].clone()
+    }
+
+    fn call(&self, tool: &str, arguments: Json) -> Json {
+        self.result("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// What a tool gave.
+    fn given(&self, tool: &str, arguments: Json) -> Json {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], false, "{result}");
+        result["structuredContent"].clone()
+    }
+
+    /// Why a tool did not.
+    fn refused(&self, tool: &str, arguments: Json) -> Json {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        result["structuredContent"].clone()
+    }
+}

@@ -1,0 +1,75 @@
+//! Both protocols: the one that begins with a handshake, and the one without.
+
+use serde_json::json;
+
+use super::{NEWEST, OLDER, Speaker, yard};
+
+const TOOLS: [&str; 10] =
+    ["my_work", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
+
+#[test]
+fn the_older_protocol_begins_with_a_handshake() {
+    let ground = yard();
+    let ada = Speaker::agent(&ground, "ada");
+    let hello = json!({ "protocolVersion": OLDER, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    let agreed = ada.result("initialize", hello);
+    assert_eq!(agreed["protocolVersion"], OLDER);
+    assert_eq!(agreed["serverInfo"]["name"], "trackside");
+    assert!(agreed["capabilities"]["tools"].is_object(), "{agreed}");
+    assert!(agreed["instructions"].as_str().unwrap().contains("my_work"));
+    assert_eq!(ada.result("ping", json!({})), json!({}));
+    // Somebody who wants a version that nobody knows is offered one that we do.
+    let strange = json!({ "protocolVersion": "2031-01-01", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    assert_eq!(ada.result("initialize", strange)["protocolVersion"], OLDER);
+}
+
+#[test]
+fn the_newest_has_none_and_says_who_it_is_in_every_request() {
+    let ground = yard();
+    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+    let ada = Speaker::new(&ground, &token, NEWEST);
+    let found = ada.result("server/discover", json!({}));
+    let versions = found["supportedVersions"].as_array().unwrap_or_else(|| panic!("{found}"));
+    assert!(versions.contains(&json!(NEWEST)) && versions.contains(&json!(OLDER)), "{found}");
+    // Without its headers the newest protocol is not spoken.
+    let bare = Speaker { version: OLDER, ..Speaker::new(&ground, &token, OLDER) };
+    let params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": NEWEST } });
+    let answer = bare.sent("tools/list", params);
+    assert_eq!(answer.status, 400, "{}", answer.head);
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/json"),
+        "a JSON-RPC error, as the protocol has it"
+    );
+}
+
+#[test]
+fn every_tool_is_described_in_both() {
+    let ground = yard();
+    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+    for version in [OLDER, NEWEST] {
+        let listed = Speaker::new(&ground, &token, version).result("tools/list", json!({}));
+        let tools = listed["tools"].as_array().unwrap();
+        assert_eq!(tools.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>(), TOOLS);
+        for tool in tools {
+            let name = &tool["name"];
+            assert!(tool["description"].as_str().is_some_and(|it| it.len() > 40), "{name}");
+            assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
+            assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+            let reads = ["my_work", "show", "list", "explain", "wait"].map(|it| json!(it)).contains(name);
+            assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{name}");
+            assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_an_error_of_the_protocol() {
+    let ground = yard();
+    let ada = Speaker::agent(&ground, "ada");
+    let unknown = ada.heard("tools/call", json!({ "name": "fly", "arguments": {} })).pop().unwrap();
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("my_work"), "{unknown}");
+    let unknown = ada.heard("prompts/get", json!({ "name": "x" })).pop().unwrap();
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+}

@@ -1,0 +1,159 @@
+//! Waiting: in the call, with progress, and as a task.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::{NEWEST, OLDER, Speaker, park, yard};
+use crate::ground::Ground;
+
+/// A request to people.
+fn ask(ground: &Ground, id: &str) {
+    let fields = json!({ "justification": "to move on", "summary": "Delete it" });
+    let asked = json!({ "id": id, "fields": fields });
+    ground.person("pia").post("/v1/entities/mission.approval", &asked).unwrap();
+}
+
+fn decide(ground: &Ground, id: &str, decision: &str) {
+    let decided = json!({ "decision": decision, "note": "so it is" });
+    ground.owner.post(&format!("/v1/approvals/{id}/decision"), &decided).unwrap();
+}
+
+/// Does something once somebody waits, as far as can be seen from here.
+fn meanwhile<T: Send>(work: impl FnOnce() + Send, wait: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            work();
+        });
+        wait()
+    })
+}
+
+#[test]
+fn a_call_waits_until_people_have_decided() {
+    let ground = yard();
+    ask(&ground, "A-1");
+    let ada = Speaker::agent(&ground, "ada");
+    let wait = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 60 });
+    let waited = meanwhile(|| decide(&ground, "A-1", "approve"), || ada.given("wait", wait));
+    assert_eq!(waited["happened"], true);
+    assert_eq!(waited["entity"]["state"], "APPROVED");
+    // What has left the state is told at once.
+    let again = ada.given(
+        "wait",
+        json!({ "lifecycle": "mission.approval", "id": "A-1", "state": "PENDING", "seconds": 60 }),
+    );
+    assert_eq!(again["happened"], true);
+    let typo =
+        ada.refused("wait", json!({ "lifecycle": "mission.approval", "id": "A-1", "state": "PENDIN" }));
+    assert!(typo["detail"].as_str().unwrap().contains("Did you mean PENDING?"), "{typo}");
+}
+
+#[test]
+fn a_call_that_waits_in_vain_says_so_and_hears_of_progress() {
+    let ground = yard();
+    ask(&ground, "A-1");
+    for (version, id) in [(OLDER, 1), (NEWEST, 2)] {
+        let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+        let ada = Speaker::new(&ground, &token, version);
+        let arguments = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 1 });
+        let params = json!({ "name": "wait", "arguments": arguments, "_meta": { "progressToken": id } });
+        let heard = ada.heard("tools/call", params);
+        assert_eq!(heard[0]["method"], "notifications/progress", "{heard:?}");
+        assert_eq!(heard[0]["params"]["progressToken"], id);
+        assert_eq!(heard[0]["params"]["message"], "Still waiting: mission.approval/A-1 is PENDING");
+        let waited = &heard.last().unwrap()["result"]["structuredContent"];
+        assert_eq!((&waited["happened"], &waited["entity"]["state"]), (&json!(false), &json!("PENDING")));
+    }
+}
+
+#[test]
+fn whoever_looks_for_work_waits_until_there_is_some() {
+    let ground = yard();
+    let ada = Speaker::agent(&ground, "ada");
+    let wait = json!({ "lifecycle": "yard.wagon", "seconds": 60 });
+    let waited = meanwhile(|| park(&ground, "W-1"), || ada.given("wait", wait.clone()));
+    assert_eq!((&waited["happened"], &waited["claimable"][0]["id"]), (&json!(true), &json!("W-1")));
+    assert_eq!(ada.given("wait", wait)["happened"], true, "and at once where there is");
+    let nothing = ada.refused("wait", json!({ "lifecycle": "mission.approval" }));
+    assert_eq!(nothing["code"], "nothing-claimable");
+    assert_eq!(ada.refused("wait", json!({ "lifecycle": "yard.wagons" }))["status"], 404);
+    assert_eq!(ada.refused("wait", json!({ "lifecycle": "yard.wagon", "state": "PARKED" }))["status"], 400);
+}
+
+/// A client that knows tasks.
+fn modern<'a>(ground: &'a Ground, id: &str) -> Speaker<'a> {
+    let token = ground.minted(json!({ "actor": id, "kind": "agent" }));
+    let capabilities = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    Speaker { capabilities, ..Speaker::new(ground, &token, NEWEST) }
+}
+
+fn task(speaker: &Speaker<'_>, id: &str) -> Json {
+    speaker.result("tasks/get", json!({ "taskId": id }))
+}
+
+#[test]
+fn a_client_that_knows_tasks_gets_one_that_outlives_the_server() {
+    let ground = yard();
+    ask(&ground, "A-1");
+    let wait = json!({ "lifecycle": "mission.approval", "id": "A-1" });
+    let begun = modern(&ground, "ada").call("wait", wait.clone());
+    assert_eq!((&begun["resultType"], &begun["status"]), (&json!("task"), &json!("working")), "{begun}");
+    assert_eq!(begun["ttlMs"], 3_600_000);
+    let id = begun["taskId"].as_str().unwrap().to_owned();
+    assert_eq!(task(&modern(&ground, "ada"), &id)["status"], "working");
+    let ground = ground.restarted();
+    let ada = modern(&ground, "ada");
+    assert_eq!(task(&ada, &id)["status"], "working");
+    decide(&ground, "A-1", "deny");
+    let done = task(&ada, &id);
+    assert_eq!(done["status"], "completed", "{done}");
+    let waited = &done["result"]["structuredContent"];
+    assert_eq!((&waited["happened"], &waited["entity"]["state"]), (&json!(true), &json!("DENIED")));
+    assert_eq!(done["result"]["isError"], false);
+    // There is nothing to wait for any more: no task is made of it.
+    let mut at_once = wait;
+    at_once["state"] = json!("PENDING");
+    assert_eq!(ada.given("wait", at_once)["happened"], true);
+}
+
+#[test]
+fn a_task_ends_with_its_time_and_is_given_up_by_who_has_it_alone() {
+    let ground = yard();
+    ask(&ground, "A-1");
+    let (ada, eve) = (modern(&ground, "ada"), modern(&ground, "eve"));
+    let wait = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 60 });
+    let id = ada.call("wait", wait)["taskId"].as_str().unwrap().to_owned();
+    eve.result("tasks/cancel", json!({ "taskId": id }));
+    assert_eq!(task(&ada, &id)["status"], "working", "what somebody else gave up goes on");
+    ground.owner.post("/v1/clock/advance", &json!({ "by": "61s" })).unwrap();
+    let ended = task(&ada, &id);
+    assert_eq!(
+        (&ended["status"], &ended["result"]["structuredContent"]["happened"]),
+        (&json!("completed"), &json!(false))
+    );
+    let wait = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 600 });
+    let id = ada.call("wait", wait)["taskId"].as_str().unwrap().to_owned();
+    ada.result("tasks/cancel", json!({ "taskId": id }));
+    assert_eq!(task(&ada, &id)["status"], "cancelled");
+    for strange in ["x", "wait~mission.approval~A-1", "wait~a~b~c~1~2~99999999999999"] {
+        let told = ada.heard("tasks/get", json!({ "taskId": strange })).pop().unwrap();
+        assert_eq!(told["error"]["code"], -32602, "{told}");
+    }
+    // Whoever may not see what is waited for learns nothing from a task of somebody else.
+    let chest = json!({ "id": "C-1", "fields": { "holder": "ada", "secret": "the-combination" } });
+    ground.owner.post("/v1/entities/yard.chest", &chest).unwrap();
+    let id = ada.call("wait", json!({ "lifecycle": "yard.chest", "id": "C-1" }))["taskId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let told = task(&eve, &id);
+    assert_eq!(told["result"]["structuredContent"]["status"], 404, "{told}");
+    assert!(!told.to_string().contains("the-combination"));
+    // A client that does not know tasks cannot ask for them.
+    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+    let told =
+        Speaker::new(&ground, &token, NEWEST).heard("tasks/get", json!({ "taskId": id })).pop().unwrap();
+    assert!(told["error"]["code"].is_number(), "{told}");
+}
