@@ -2,6 +2,7 @@
 
 mod client;
 mod folder;
+mod mcp;
 mod project;
 mod server;
 
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use client::*;
 pub(crate) use folder::*;
+pub(crate) use mcp::*;
 pub(crate) use project::*;
 pub(crate) use server::*;
 
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Shows a lifecycle live: how many are where, what happened last, what is overdue
     Watch(WatchArgs),
+    /// Speaks MCP over standard input and output, for coding agents
+    Mcp(McpArgs),
     /// Prints the journal in order
     Journal(JournalArgs),
     /// Asks a named question of a pack

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value as Json;
-use trackside_protocol::{Client, ClientError, Problem, Told};
+use trackside_protocol::{Client, ClientError, Exchanged, Problem, Told};
 
 use crate::args::ReachArgs;
 use crate::folder::Stopped;
@@ -97,6 +97,16 @@ impl Server {
 
     pub(crate) fn delete(&self, route: &Route) -> Result<Json, Unanswered> {
         self.answered(self.client.delete(route.as_str())).map(|it| it.body)
+    }
+
+    /// Sends a body as it is; the answer is read as it comes, whatever its status.
+    pub(crate) fn exchange(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        headers: &[(&str, &str)],
+    ) -> Result<Exchanged<impl std::io::BufRead + use<>>, Unanswered> {
+        self.answered(self.client.exchange(path, body, headers))
     }
 
     /// A stream, line by line.

@@ -39,6 +39,15 @@ pub struct Told {
     pub body: Json,
 }
 
+/// An answer that is read as it comes.
+#[derive(Debug)]
+pub struct Exchanged<R> {
+    pub status: u16,
+    /// Its media type.
+    pub kind: String,
+    pub body: R,
+}
+
 impl Told {
     /// The body as what it should be.
     pub fn into<T: DeserializeOwned>(self) -> Result<T, ClientError> {
@@ -139,6 +148,19 @@ impl Client {
             return Err(self.refused(response));
         }
         Ok(std::io::BufReader::new(response.into_body().into_reader()))
+    }
+
+    /// Sends a body as it is, and gives the answer whatever its status: it is read as it comes.
+    pub fn exchange(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        headers: &[(&str, &str)],
+    ) -> Result<Exchanged<impl std::io::BufRead + use<>>, ClientError> {
+        let response = self.request(Method::POST, path, Some(body), headers)?;
+        let kind = response.headers().get("content-type").and_then(|it| it.to_str().ok());
+        let (status, kind) = (response.status().as_u16(), kind.unwrap_or_default().to_owned());
+        Ok(Exchanged { status, kind, body: std::io::BufReader::new(response.into_body().into_reader()) })
     }
 
     fn request(

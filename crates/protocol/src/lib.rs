@@ -14,7 +14,7 @@ pub use ask::{
     TakeEffects, Transition,
 };
 #[cfg(feature = "client")]
-pub use client::{Client, ClientError, Told};
+pub use client::{Client, ClientError, Exchanged, Told};
 pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
 pub use problem::{Problem, Unmet};
 pub use tell::{

@@ -26,6 +26,7 @@ mod journal;
 mod lifecycles;
 mod list;
 mod man;
+mod mcp;
 mod migrate;
 mod new;
 mod pack;
@@ -64,6 +65,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::History(args) => history::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Watch(args) => watch::run(args),
+        Command::Mcp(args) => mcp::run(args),
         Command::Journal(args) => journal::run(args),
         Command::Query(args) => query::run(args),
         Command::Lifecycles(args) => lifecycles::run(args),

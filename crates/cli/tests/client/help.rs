@@ -17,6 +17,7 @@ fn help_is_what_we_reviewed() {
         "history",
         "explain",
         "watch",
+        "mcp",
         "journal",
         "query",
         "lifecycles",

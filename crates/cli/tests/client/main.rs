@@ -10,6 +10,7 @@ mod ground;
 mod help;
 mod hook;
 mod identity;
+mod mcp;
 mod moves;
 #[path = "../program/mod.rs"]
 mod program;

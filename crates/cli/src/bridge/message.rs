@@ -1,0 +1,101 @@
+//! One message, and what HTTP wants to know of it beside its text.
+
+use serde_json::{Value as Json, json};
+
+/// Codes of JSON-RPC: it is not JSON, it is not one message, the server turned it down or cannot be reached.
+const NOT_JSON: i64 = -32700;
+pub(super) const NOT_ONE: i64 = -32600;
+pub(super) const TURNED_DOWN: i64 = -32000;
+
+/// Where a message of the newer protocol says which version it speaks.
+const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
+
+/// A message as it came.
+#[derive(Debug)]
+pub(super) struct Message {
+    text: Vec<u8>,
+    json: Json,
+}
+
+impl Message {
+    pub fn read(text: Vec<u8>) -> Result<Self, (i64, &'static str)> {
+        let Ok(json) = serde_json::from_slice::<Json>(&text) else {
+            return Err((NOT_JSON, "This is not JSON: a message is one line of it"));
+        };
+        if !json.is_object() {
+            return Err((NOT_ONE, "A message is an object: send them one by one"));
+        }
+        Ok(Self { text, json })
+    }
+
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    fn method(&self) -> Option<&str> {
+        self.json.get("method").and_then(Json::as_str)
+    }
+
+    /// Its id, if it wants an answer.
+    pub fn id(&self) -> Option<&Json> {
+        self.json.get("id").filter(|it| self.method().is_some() && !it.is_null())
+    }
+
+    pub fn id_text(&self) -> Option<String> {
+        self.id().map(Json::to_string)
+    }
+
+    /// The request that it says nobody wants an answer to any more.
+    pub fn gives_up(&self) -> Option<String> {
+        let id = self.json.pointer("/params/requestId")?;
+        (self.method() == Some("notifications/cancelled")).then(|| id.to_string())
+    }
+
+    pub fn is_handshake(&self) -> bool {
+        self.method() == Some("initialize")
+    }
+
+    /// The version of the protocol that it says itself.
+    pub fn version(&self) -> Option<String> {
+        self.json.pointer(VERSION).and_then(Json::as_str).map(str::to_owned)
+    }
+
+    /// What the headers of its request are.
+    pub fn headers(&self, version: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut headers = vec![("accept", "application/json, text/event-stream".to_owned())];
+        let mut put = |name: &'static str, value: Option<&str>| {
+            if let Some(value) = value.filter(|it| is_plain(it)) {
+                headers.push((name, value.to_owned()));
+            }
+        };
+        put("mcp-protocol-version", version.filter(|_| !self.is_handshake()));
+        put("mcp-method", self.method());
+        put("mcp-name", self.named());
+        headers
+    }
+
+    /// What it is about, where its method has a name for that.
+    fn named(&self) -> Option<&str> {
+        let member = match self.method()? {
+            "tools/call" | "prompts/get" => "name",
+            "resources/read" => "uri",
+            "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+            _ => return None,
+        };
+        self.json.get("params")?.get(member)?.as_str()
+    }
+}
+
+/// Whether a text can stand in a header as it is.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_graphic())
+}
+
+/// An error as JSON-RPC writes it.
+pub(super) fn refusal(id: &Json, code: i64, why: &str, problem: Option<Json>) -> String {
+    let mut error = json!({ "code": code, "message": why });
+    if let (Json::Object(error), Some(problem)) = (&mut error, problem) {
+        error.insert("data".to_owned(), problem);
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
+}
