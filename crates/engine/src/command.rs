@@ -21,6 +21,8 @@ pub struct Command {
     pub on_behalf_of: Option<Name>,
     /// The name under which it counts once.
     pub idempotency_key: Option<Name>,
+    /// The name by which it is found again on both sides. It changes nothing.
+    pub request_id: Option<Name>,
     pub reason: Option<Arc<str>>,
     pub ask: Ask,
 }
@@ -172,7 +174,7 @@ pub enum What {
 
 impl Command {
     pub fn new(actor: Actor, ask: Ask) -> Self {
-        Self { actor, on_behalf_of: None, idempotency_key: None, reason: None, ask }
+        Self { actor, on_behalf_of: None, idempotency_key: None, request_id: None, reason: None, ask }
     }
 
     pub fn fire(actor: Actor, entity: EntityKey, event: &str, fields: Fields) -> Self {

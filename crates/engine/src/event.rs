@@ -40,6 +40,9 @@ pub struct Entry {
     /// The idempotency key that the command came with, on its first entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyRecord>,
+    /// The name of the request that it answers, on the entries that somebody asked for; what follows from them has a cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Name>,
     pub event: Event,
     /// How the decision that it ends changes orders among entities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -487,6 +490,7 @@ impl Entry {
             put("to", to.map(|it| json!(it)));
             put("reason", self.reason.as_ref().map(|it| json!(it)));
             put("cause", self.cause.map(|it| json!(it)));
+            put("requestId", self.request_id.as_ref().map(|it| json!(it)));
             put("onBehalfOf", self.on_behalf_of.as_ref().map(|it| json!(it)));
             put("condition", self.condition.as_ref().map(|it| json!(it)));
         }

@@ -6,6 +6,7 @@ use tokio::sync::broadcast;
 use trackside_engine::event::Entry;
 
 use crate::answer::Failure;
+use crate::figures::Figures;
 use crate::planted::{Bug, is_planted};
 use crate::shared::Shared;
 
@@ -85,7 +86,9 @@ impl Follower {
                     self.after = fresh.last().map_or(self.after, |it| it.seq);
                     return Ok(fresh);
                 }
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    Figures::add(&self.shared.figures.fell_behind, 1);
+                }
                 Err(broadcast::error::RecvError::Closed) => {
                     self.live = None;
                 }

@@ -9,8 +9,10 @@ use trackside_engine::{Decision, Law, View, decide};
 use trackside_lifecycle::time::Timestamp;
 
 use crate::answer::{Answer, Batch, Failure, Pending};
+use crate::figures::Figures;
 use crate::pipeline::SweepReport;
-use crate::shared::{Figures, Shared};
+use crate::shared::Shared;
+use crate::stages::Stages;
 use crate::work::Work;
 
 /// Hands commands in. Clone it as often as there are callers.
@@ -41,7 +43,19 @@ impl Gateway {
         command: Command,
         then: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
     ) -> Result<(), Failure> {
-        self.hand_in(Work::Command(Box::new(command), Box::new(then)))
+        self.hand_in(Work::Command(Box::new(command), Box::new(then), None))
+    }
+
+    /// Asks for something, and notes how far it is.
+    pub fn submit_watched(&self, command: Command, stages: Arc<Stages>) -> Result<Pending, Failure> {
+        let (ticket, pending) = oneshot::channel();
+        let watched = stages.clone();
+        let then = move |outcome| {
+            watched.is_answered();
+            ticket.send(outcome).ok();
+        };
+        self.hand_in(Work::Command(Box::new(command), Box::new(then), Some(stages)))?;
+        Ok(Pending(pending))
     }
 
     /// The same on a thread that may wait.
@@ -106,6 +120,7 @@ impl Gateway {
 
     /// Says that nothing more will come; waits for room if it must.
     pub(crate) fn stop(self) {
+        Figures::add(&self.shared.figures.handed_in, 1);
         self.work.send(Work::Stop).ok();
     }
 
@@ -120,6 +135,8 @@ impl Gateway {
                 Failure::Overloaded("too many commands wait")
             }
             TrySendError::Disconnected(_) => Failure::Stopped,
-        })
+        })?;
+        Figures::add(&self.shared.figures.handed_in, 1);
+        Ok(())
     }
 }

@@ -5,7 +5,9 @@ mod answer;
 mod catalog;
 mod clock;
 mod feed;
+mod figures;
 mod gateway;
+mod histogram;
 mod mending;
 mod migration;
 mod outbox;
@@ -15,6 +17,7 @@ pub mod read;
 mod redaction;
 mod runtime;
 mod shared;
+mod stages;
 #[cfg(feature = "simulation")]
 mod stepper;
 mod tally;
@@ -25,7 +28,9 @@ pub use answer::{Accepted, Answer, Batch, Failure, Pending, Seals, Verdict};
 pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
 pub use feed::Follower;
+pub use figures::Figures;
 pub use gateway::Gateway;
+pub use histogram::{Histogram, Observed};
 pub use mending::RecordReport;
 pub use migration::{Migration, Moved};
 pub use outbox::{OpenEffect, OutboxCourier, OutboxError, TakenEffect};
@@ -33,8 +38,8 @@ pub use pipeline::SweepReport;
 pub use read::{ReadError, Reads};
 pub use redaction::Redaction;
 pub use runtime::{Options, Runtime, StartError};
-pub use shared::Figures;
-pub use tally::Throughput;
+pub use stages::Stages;
+pub use tally::{SinceStart, Throughput};
 
 /// What simulations drive the workers with. Not for products: it comes and goes with how they work.
 #[cfg(feature = "simulation")]

@@ -25,6 +25,8 @@ const CHUNK: usize = 500;
 #[derive(Clone, Debug)]
 pub struct OutboxCourier {
     reads: Reads,
+    /// The request in whose name results are brought home.
+    request: Option<Name>,
     taken: Arc<Mutex<Taken>>,
 }
 
@@ -79,7 +81,13 @@ pub enum OutboxError {
 
 impl OutboxCourier {
     pub(crate) fn new(reads: Reads) -> Self {
-        Self { reads, taken: Arc::default() }
+        Self { reads, request: None, taken: Arc::default() }
+    }
+
+    /// The same courier, for one request.
+    pub fn for_request(mut self, id: Option<Name>) -> Self {
+        self.request = id;
+        self
     }
 
     /// Effects that are not answered, the oldest first, of one kind or of all.
@@ -150,7 +158,8 @@ impl OutboxCourier {
         {
             return Err(OutboxError::Stale { id, taker: hold.taker.clone(), until: hold.until });
         }
-        let command = Command::new(actor, Ask::Settle { entity, effect: id, ok, fields });
+        let mut command = Command::new(actor, Ask::Settle { entity, effect: id, ok, fields });
+        command.request_id.clone_from(&self.request);
         let answer = self.reads.gateway().ask(command).map_err(ReadError::from)?;
         self.holds().by_effect.remove(&id);
         Ok(answer)

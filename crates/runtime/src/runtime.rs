@@ -15,11 +15,13 @@ use crate::answer::{Failure, Pending};
 use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::clock::Clock;
 use crate::feed::{Feed, Follower};
+use crate::figures::Figures;
 use crate::gateway::Gateway;
 use crate::outbox::OutboxCourier;
 use crate::pipeline::{Limits, Threads, Wiring, Workers};
 use crate::read::Reads;
-use crate::shared::{Figures, Shared};
+use crate::shared::Shared;
+use crate::tally::SinceStart;
 use crate::work::Work;
 
 /// How it runs. The defaults suit one machine.
@@ -157,6 +159,11 @@ impl Runtime {
 
     pub fn figures(&self) -> &Figures {
         &self.shared.figures
+    }
+
+    /// What has happened since it was started, by kind.
+    pub fn since_start(&self) -> SinceStart {
+        self.shared.tally.counted()
     }
 
     /// The last entry that is on disk.

@@ -14,6 +14,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Reader, Store, StoreError};
 
 use crate::feed::Feed;
+use crate::figures::Figures;
 use crate::pipeline::Committed;
 use crate::tally::Tally;
 
@@ -48,28 +49,6 @@ pub(crate) struct Shared {
     pub tally: Tally,
     /// Why the store cannot be used, while it cannot.
     trouble: Mutex<Option<String>>,
-}
-
-/// What has been done so far.
-#[derive(Debug, Default)]
-pub struct Figures {
-    pub commands: AtomicU64,
-    pub refused: AtomicU64,
-    pub commits: AtomicU64,
-    pub entries: AtomicU64,
-    pub header_bytes: AtomicU64,
-    pub payload_bytes: AtomicU64,
-    pub payloads: AtomicU64,
-    pub largest_commit: AtomicU64,
-    pub flushes: AtomicU64,
-    /// Entities in memory.
-    pub cached: AtomicU64,
-    /// Values that no two may share in memory.
-    pub cached_values: AtomicU64,
-    /// Idempotency keys in memory.
-    pub cached_keys: AtomicU64,
-    pub overloaded: AtomicU64,
-    pub failed_commits: AtomicU64,
 }
 
 impl std::fmt::Debug for Shared {
@@ -263,22 +242,5 @@ impl Shared {
             self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
         }
         found
-    }
-}
-
-impl Figures {
-    pub(crate) fn wrote(&self, written: &crate::pipeline::Written) {
-        Self::add(&self.entries, written.entries);
-        Self::add(&self.header_bytes, written.header_bytes);
-        Self::add(&self.payload_bytes, written.payload_bytes);
-        Self::add(&self.payloads, written.payloads);
-    }
-
-    pub fn add(count: &AtomicU64, more: usize) {
-        count.fetch_add(more as u64, Ordering::Relaxed);
-    }
-
-    pub fn get(count: &AtomicU64) -> u64 {
-        count.load(Ordering::Relaxed)
     }
 }

@@ -194,7 +194,7 @@ impl Stepper {
             }
             Err(error) => {
                 for work in self.waiting.try_iter() {
-                    steps::turn_away(work, &Failure::Unavailable(error.to_string()));
+                    steps::turn_away(&self.shared, work, &Failure::Unavailable(error.to_string()));
                 }
                 Err(error)
             }

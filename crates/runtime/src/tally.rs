@@ -18,6 +18,19 @@ pub struct Throughput {
     pub since_start: u64,
 }
 
+/// What has happened since it was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SinceStart {
+    /// Transitions by lifecycle.
+    pub transitions: BTreeMap<Name, u64>,
+    /// Refusals by lifecycle, where there is such a one, and code.
+    pub refusals: BTreeMap<(Option<Name>, &'static str), u64>,
+    /// Journal entries by kind.
+    pub entries: BTreeMap<&'static str, u64>,
+    /// Alerts by severity.
+    pub alerts: BTreeMap<&'static str, u64>,
+}
+
 /// A refusal, by the lifecycle that was asked for, if there is such a one, and its code. So there are never more than
 /// lifecycles times codes.
 pub(crate) type Refused = (Option<Name>, &'static str);
@@ -32,6 +45,9 @@ struct Counted {
     began: u64,
     moved: BTreeMap<Name, Rate>,
     refused: BTreeMap<Refused, u64>,
+    /// Entries by kind, and alerts by severity.
+    written: BTreeMap<&'static str, u64>,
+    alerts: BTreeMap<&'static str, u64>,
 }
 
 impl Tally {
@@ -44,7 +60,14 @@ impl Tally {
     pub fn add<'a>(&self, entries: impl Iterator<Item = &'a Entry>, refused: Vec<Refused>) {
         self.with(|counted| {
             let began = counted.began;
-            for entry in entries.filter(|it| it.seq > began && is_transition(it)) {
+            for entry in entries.filter(|it| it.seq > began) {
+                *counted.written.entry(entry.event.kind()).or_default() += 1;
+                if let Event::AlertRaised { severity, .. } = &entry.event {
+                    *counted.alerts.entry(severity.as_str()).or_default() += 1;
+                }
+                if !is_transition(entry) {
+                    continue;
+                }
                 // Found by reference first: a name is only copied for the first of its lifecycle.
                 match counted.moved.get_mut(&entry.entity.lifecycle) {
                     Some(rate) => rate.add(entry.at),
@@ -66,6 +89,16 @@ impl Tally {
         self.with(|counted| {
             let those = counted.refused.iter().filter(|((of, _), _)| of.as_ref() == lifecycle);
             those.map(|((_, code), count)| (*code, *count)).collect()
+        })
+    }
+
+    /// Everything at once.
+    pub fn counted(&self) -> SinceStart {
+        self.with(|it| SinceStart {
+            transitions: it.moved.iter().map(|(of, rate)| (of.clone(), rate.all)).collect(),
+            refusals: it.refused.clone(),
+            entries: it.written.clone(),
+            alerts: it.alerts.clone(),
         })
     }
 

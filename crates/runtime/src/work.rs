@@ -12,6 +12,7 @@ use trackside_store::Definition;
 
 use crate::answer::{Answer, Batch, Failure};
 use crate::pipeline::SweepReport;
+use crate::stages::Stages;
 
 pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
 
@@ -22,8 +23,8 @@ pub(crate) type Reply = Box<dyn FnOnce(Result<Answer, Failure>) + Send>;
 pub(crate) type Question = Box<dyn FnMut(&Law, &View, Timestamp) + Send>;
 
 pub(crate) enum Work {
-    /// A command, for whoever waits.
-    Command(Box<Command>, Reply),
+    /// A command, for whoever waits, and for whoever wants to know how far it is.
+    Command(Box<Command>, Reply, Option<Arc<Stages>>),
     /// Several that are decided together, all or none.
     Atomic(Vec<Command>, Ticket<Batch>),
     /// A question about how things are; answered once everything it saw is committed.
@@ -43,7 +44,7 @@ pub(crate) enum Work {
 impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command(command, _) => write!(f, "{command:?}"),
+            Self::Command(command, ..) => write!(f, "{command:?}"),
             Self::Atomic(commands, _) => write!(f, "{commands:?}"),
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(to, _) => write!(f, "advance to {to}"),

@@ -179,6 +179,18 @@ pub struct Stays {
     pub buckets: BTreeMap<u16, u64>,
 }
 
+/// How much there is of what is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Timers that run, those of leases included.
+    pub timers: u64,
+    pub leases: u64,
+    /// Effects that nobody has answered.
+    pub effects: u64,
+    /// Violations that were found and not cleared.
+    pub violations: u64,
+}
+
 pub trait Reader: Send {
     // The journal.
 
@@ -217,4 +229,6 @@ pub trait Reader: Send {
     /// Entries of these kinds after `after`, in order.
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError>;
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError>;
+    /// Counts, row by row: for those who ask now and then.
+    fn census(&mut self) -> Result<As<Census>, StoreError>;
 }

@@ -11,7 +11,9 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::Behind;
-use trackside_store::store::{As, Batch, Counts, DueAt, Head, Listing, Members, OpenEffectRow, Stays};
+use trackside_store::store::{
+    As, Batch, Census, Counts, DueAt, Head, Listing, Members, OpenEffectRow, Stays,
+};
 use trackside_store::{
     Chain, Definition, EntityRow, Journal, Memory, Projection, Projector, Reader, Record, Store, StoreError,
 };
@@ -206,6 +208,7 @@ impl Reader for Looker {
         stays(lifecycle: &Name) -> As<BTreeMap<Name, Stays>>;
         notices(kinds: &[&str], after: u64, most: usize) -> Vec<u64>;
         effects(after: u64, most: usize) -> As<Vec<OpenEffectRow>>;
+        census() -> As<Census>;
     }
 
     fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {

@@ -67,7 +67,9 @@ pub(super) fn of(
         return None;
     }
     let kept = Event::EvidenceKept { code: refusal.code.into(), sent: told(&fire.fields), fence: fire.fence };
-    Some(decider.entry(&fire.entity, &request, &event, kept))
+    let mut entry = decider.entry(&fire.entity, &request, &event, kept);
+    entry.request_id.clone_from(&command.request_id);
+    Some(entry)
 }
 
 /// What was sent, as it would be shown: unchecked values are not stored as values.

@@ -301,6 +301,11 @@ impl<'a> Decider<'a> {
             let (key, by) = (key.clone(), command.actor.id.clone());
             entry.key = Some(KeyRecord { key, by, fingerprint, entries: count, root });
         }
+        if let Some(id) = &command.request_id {
+            for entry in entries.iter_mut().filter(|it| it.cause.is_none()) {
+                entry.request_id = Some(id.clone());
+            }
+        }
         Decision::Accepted(Accepted { entries, root, ignored: self.ignored })
     }
 
@@ -372,6 +377,7 @@ impl<'a> Decider<'a> {
             cause: request.cause.filter(|it| *it != seq),
             condition: request.condition.clone(),
             key: None,
+            request_id: None,
             event,
             reranked: Vec::new(),
         }

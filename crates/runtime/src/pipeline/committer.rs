@@ -9,9 +9,8 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_store::{Batch, Chain, Journal, Record, StoreError};
 
-use super::turn::{Before, Turn};
+use super::turn::{Before, Told, Turn};
 use crate::answer::Seals;
-use crate::tally::Refused;
 use crate::work::Saying;
 
 /// An entity that a turn touched, as it is at its end, with the definition it lives by.
@@ -32,8 +31,8 @@ pub(crate) struct Committed {
     pub commands: usize,
     pub law: Option<Arc<Law>>,
     pub project: Option<Project>,
-    /// What was refused beside it.
-    pub refused: Vec<Refused>,
+    /// What is only counted.
+    pub told: Told,
 }
 
 /// How much a commit wrote.
@@ -77,7 +76,7 @@ impl Committer {
 
     /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
     pub fn commit(&mut self, turn: Turn) -> (Result<Committed, StoreError>, Vec<Saying>) {
-        let Turn { entries, befores, touched, project, sayings, definitions, commands, law, refused, seals } =
+        let Turn { entries, befores, touched, project, sayings, definitions, commands, law, told, seals } =
             turn;
         let done = self.append(&entries, &befores, definitions, &seals);
         let upto = self.chain.seq;
@@ -90,7 +89,7 @@ impl Committer {
             commands,
             law,
             project,
-            refused,
+            told,
         });
         (committed, sayings)
     }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use trackside_store::StoreError;
 
 use super::committer::{Committed, Committer};
-use super::turn::Turn;
+use super::turn::{Told, Turn};
 use crate::answer::Failure;
-use crate::shared::{Figures, Shared};
+use crate::figures::Figures;
+use crate::shared::Shared;
 use crate::work::Saying;
 
 /// The committer at work. What it returns is on disk and known, and not yet written behind.
@@ -26,16 +28,26 @@ impl Committing {
 
     /// Commits a turn and answers. What was decided after a failure is turned away.
     pub fn commit(&mut self, turn: Turn) -> Option<Arc<Committed>> {
+        let asked = turn.told.asked();
         if self.shared.is_broken() {
+            Figures::add(&self.shared.figures.failed, asked);
             let why = self.shared.trouble().unwrap_or_default();
             turn_down(turn.sayings, &why);
             return None;
         }
         let committer = self.committer.as_mut()?;
+        let begun = Instant::now();
         let (done, sayings) = committer.commit(turn);
         match done {
-            Ok(committed) => tell(&self.shared, committed, sayings),
+            Ok(committed) => {
+                if committed.written.entries > 0 {
+                    self.shared.figures.commit_span.add_span(begun.elapsed());
+                    self.shared.figures.commit_size.add(committed.commands as u64);
+                }
+                tell(&self.shared, committed, sayings)
+            }
             Err(error) => {
+                Figures::add(&self.shared.figures.failed, asked);
                 let why = error.to_string();
                 self.shared.set_trouble(Some(why.clone()));
                 self.shared.set_broken(true);
@@ -88,8 +100,10 @@ fn tell(shared: &Shared, mut committed: Committed, sayings: Vec<Saying>) -> Opti
     if let Some(law) = &committed.law {
         shared.set_law(law.clone());
     }
-    let refused = std::mem::take(&mut committed.refused);
+    let Told { refused, outcomes, fired } = std::mem::take(&mut committed.told);
     Figures::add(&shared.figures.refused, refused.len());
+    shared.figures.answered(&outcomes);
+    fired.into_iter().for_each(|late| shared.figures.fired(late));
     shared.tally.add(committed.entries.iter().flat_map(|it| it.iter()), refused);
     let committed = Arc::new(committed);
     shared.keep(&committed);

@@ -229,12 +229,14 @@ impl Decider {
                 Err(_) => return,
             };
             self.now = self.now.max(due.due);
+            let late = self.now.since(due.due);
             let actor = Actor::new("trackside", ActorKind::Timeout);
             let ask = Ask::Due { entity: due.entity.clone(), timer: due.timer.clone() };
             match self.decide(&Command::new(actor, ask)) {
                 Ok(Decision::Accepted(accepted)) => {
                     self.record(accepted.entries);
                     self.turn.commands += 1;
+                    self.turn.told.fired.push(late);
                 }
                 Ok(_) => self.timers.drop(&due),
                 Err(_) => return,
@@ -259,21 +261,35 @@ impl Decider {
 
     fn take(&mut self, work: Work) {
         match work {
-            Work::Command(command, reply) => {
+            Work::Command(command, reply, stages) => {
+                if let Some(stages) = &stages {
+                    stages.is_taken();
+                }
                 let outcome = self.answer(&command);
-                if let Ok(Answer::Refused(refusal)) = &outcome {
-                    self.refused(&command, refusal.code);
+                if let Some(stages) = &stages {
+                    stages.is_decided();
+                }
+                match &outcome {
+                    Ok(Answer::Refused(refusal)) => self.refused(&command, refusal.code),
+                    Ok(answer) => self.turn.told.outcomes.note(answer),
+                    Err(_) => self.turn.told.outcomes.failed += 1,
                 }
                 self.turn.sayings.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
             Work::Atomic(commands, ticket) => {
                 let outcome = self.all_or_none(&commands);
-                if let Ok(Batch::Refused(verdicts)) = &outcome {
-                    for (command, verdict) in commands.iter().zip(verdicts) {
-                        if let Verdict::Refused(refusal) = verdict {
-                            self.refused(command, refusal.code);
+                match &outcome {
+                    Ok(Batch::Refused(verdicts)) => {
+                        for (command, verdict) in commands.iter().zip(verdicts) {
+                            if let Verdict::Refused(refusal) = verdict {
+                                self.refused(command, refusal.code);
+                            }
                         }
                     }
+                    Ok(Batch::Done(answers)) => {
+                        answers.iter().for_each(|it| self.turn.told.outcomes.note(it))
+                    }
+                    Err(_) => self.turn.told.outcomes.failed += commands.len(),
                 }
                 self.say(ticket, outcome);
             }
@@ -310,7 +326,7 @@ impl Decider {
     /// Notes what somebody was refused.
     fn refused(&mut self, command: &Command, code: &'static str) {
         let known = command.lifecycle().filter(|it| self.law.newest(it).is_some());
-        self.turn.refused.push((known.cloned(), code));
+        self.turn.told.refused.push((known.cloned(), code));
     }
 
     pub(super) fn say<T: Send + 'static>(&mut self, ticket: Ticket<T>, outcome: Result<T, Failure>) {

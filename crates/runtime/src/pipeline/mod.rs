@@ -24,4 +24,4 @@ pub(crate) use decider::Limits;
 pub(crate) use steps::Workers;
 pub use sweep::SweepReport;
 pub(crate) use threads::{Threads, Wiring};
-pub(crate) use turn::Before;
+pub(crate) use turn::{Before, Outcomes};

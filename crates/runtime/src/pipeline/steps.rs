@@ -14,8 +14,9 @@ use super::recovery::{Source, catch_up, recover};
 use super::threads::Wiring;
 use super::turn::Turn;
 use crate::answer::Failure;
+use crate::figures::Figures;
 use crate::planted::{Bug, is_planted};
-use crate::shared::{Figures, Shared};
+use crate::shared::Shared;
 use crate::work::Work;
 
 /// The workers as a store is opened.
@@ -55,7 +56,8 @@ impl Workers {
 /// Decides what waits.
 pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iterator<Item = Work>) -> Turn {
     decider.written(shared.written());
-    let turn = decider.turn(work, &|| shared.is_idle());
+    let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
+    let turn = decider.turn(&mut work, &|| shared.is_idle());
     shared.figures.cached.store(decider.cached() as u64, Ordering::Relaxed);
     let (values, keys) = decider.remembered();
     shared.figures.cached_values.store(values as u64, Ordering::Relaxed);
@@ -135,9 +137,10 @@ fn drop_everywhere(
 }
 
 /// Tells somebody that it cannot be done now.
-pub(crate) fn turn_away(work: Work, why: &Failure) {
+pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
+    Figures::add(&shared.figures.taken, 1);
     match work {
-        Work::Command(_, reply) => reply(Err(why.clone())),
+        Work::Command(_, reply, _) => reply(Err(why.clone())),
         Work::Atomic(_, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }

@@ -183,7 +183,7 @@ impl Deciding {
                     let why = error.to_string();
                     self.shared.set_trouble(Some(why.clone()));
                     for work in waiting.drain(..).chain(work.try_iter()) {
-                        turn_away(work, &Failure::Unavailable(why.clone()));
+                        turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
                     }
                     match work.recv_timeout(patience) {
                         Ok(it) => waiting.push(it),

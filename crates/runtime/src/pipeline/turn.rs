@@ -5,11 +5,12 @@ use std::sync::Arc;
 use trackside_engine::Law;
 use trackside_engine::event::Entry;
 use trackside_engine::view::Project;
+use trackside_lifecycle::time::Span;
 use trackside_store::Definition;
 use trackside_store::project::Was;
 
 use super::committer::{Committed, Touched, Written};
-use crate::answer::Seals;
+use crate::answer::{Answer, Seals};
 use crate::tally::Refused;
 use crate::work::Saying;
 
@@ -29,8 +30,45 @@ pub(crate) struct Turn {
     pub commands: usize,
     /// For whoever was answered: the hashes it is committed under.
     pub seals: Arc<Seals>,
+    pub told: Told,
+}
+
+/// What was decided beside the entries, to be counted once they are on disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
     /// What was refused.
     pub refused: Vec<Refused>,
+    pub outcomes: Outcomes,
+    /// How much later than they were due timers fired.
+    pub fired: Vec<Span>,
+}
+
+impl Told {
+    /// How many commands somebody waits for an answer to.
+    pub fn asked(&self) -> usize {
+        let Outcomes { accepted, replayed, failed } = self.outcomes;
+        accepted + replayed + failed + self.refused.len()
+    }
+}
+
+/// What became of commands that somebody asked for; those that were refused are listed apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcomes {
+    pub accepted: usize,
+    pub replayed: usize,
+    /// The store could not be read.
+    pub failed: usize,
+}
+
+impl Outcomes {
+    /// Notes one that was not refused.
+    pub fn note(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Accepted(_) => self.accepted += 1,
+            Answer::Replayed { .. } => self.replayed += 1,
+            Answer::Refused(_) => {}
+        }
+    }
 }
 
 impl std::fmt::Debug for Turn {
@@ -55,12 +93,12 @@ impl Turn {
             sayings,
             commands,
             law,
-            refused,
+            told,
             definitions: _,
             seals: _,
         } = self;
         let written = Written::default();
-        (Committed { entries, touched, befores, upto, written, commands, law, project, refused }, sayings)
+        (Committed { entries, touched, befores, upto, written, commands, law, project, told }, sayings)
     }
 
     /// Leaves out the entries up to one that everybody knows.

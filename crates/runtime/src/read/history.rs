@@ -152,7 +152,7 @@ pub fn sealed_json(entry: &Entry, hash: Option<&Hash>) -> Json {
             map.insert("hash".to_owned(), json!(hex(hash)));
         }
         if let Some(key) = &entry.key {
-            map.insert("requestId".to_owned(), json!(key.key));
+            map.insert("idempotencyKey".to_owned(), json!(key.key));
         }
     }
     json

@@ -14,6 +14,7 @@ mod narrow;
 mod notices;
 mod past;
 mod stats;
+mod survey;
 mod unwritten;
 mod walk;
 
@@ -45,6 +46,7 @@ pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};
 pub use past::Past;
 pub use stats::{Lengths, Stats};
+pub use survey::Survey;
 use unwritten::Unwritten;
 
 /// Most items of a page.

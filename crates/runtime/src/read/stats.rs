@@ -89,7 +89,7 @@ impl Reads {
 }
 
 /// The state that an event puts its entity into.
-fn entered(event: &Event) -> Option<&Name> {
+pub(super) fn entered(event: &Event) -> Option<&Name> {
     match event {
         Event::Created { state, .. } => Some(state),
         Event::Transitioned { to, .. } | Event::Corrected { to, .. } | Event::Migrated { to, .. } => Some(to),

@@ -75,6 +75,10 @@ fn figures_equal_a_recount_whatever_is_written(stores: Stores) {
             }
             let stats = reads.stats(&lifecycle).unwrap();
             assert_eq!((stats.states.clone(), stats.stays.clone()), recount(&reads, &lifecycle), "{n}");
+            let mut surveyed = reads.survey().unwrap().entities.remove(&lifecycle).unwrap();
+            assert!(surveyed.contains_key("CANCELED"), "states that nobody is in are told, too");
+            surveyed.retain(|_, count| *count > 0);
+            assert_eq!(surveyed, stats.states, "{n}");
         }
         let stats = reads.stats(&lifecycle).unwrap();
         assert_eq!(stats.states.values().sum::<u64>(), 24);
@@ -165,6 +169,14 @@ fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {
     assert_eq!(reads.stray_refusals(), BTreeMap::from([("unknown-lifecycle", 50)]));
     assert_eq!(reads.stats(&Name::new("coding.task")).unwrap().refusals, BTreeMap::new());
     assert_eq!(Figures::get(&runtime.figures().refused), 55);
+    let since = runtime.since_start();
+    assert_eq!(since.refusals.values().sum::<u64>(), 55);
+    assert_eq!(
+        since.refusals.get(&(None, "unknown-lifecycle")),
+        Some(&50),
+        "names that were made up are one"
+    );
+    assert_eq!((runtime.figures().waiting(), Figures::get(&runtime.figures().failed)), (0, 0));
 }
 
 fn written(runtime: &Runtime) {

@@ -139,6 +139,7 @@ fn write(store: &dyn Store, world: &World, definitions: &[Definition]) {
         cause: None,
         condition: None,
         key: None,
+        request_id: None,
         event: Event::ProjectChanged { change: Box::new(change) },
         reranked: Vec::new(),
     });

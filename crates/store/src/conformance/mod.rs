@@ -62,6 +62,7 @@ macro_rules! conformance {
                 effects_are_there_until_they_are_settled
                 notices_are_found_by_their_kind
                 stays_add_up
+                what_is_waited_for_is_counted
                 the_project_is_kept_until_it_changes
                 cleared_it_can_be_filled_again
             }

@@ -11,7 +11,7 @@ use trackside_lifecycle::value::Value;
 use super::Make;
 use super::sample::{group, key, key_record, name, projection, row, timer};
 use crate::projection::{GroupChange, Notice};
-use crate::store::{DueAt, OpenEffectRow, Stays};
+use crate::store::{As, Census, DueAt, OpenEffectRow, Stays};
 use crate::{EntityRow, Projection};
 
 pub fn a_projection_goes_forward_or_is_refused(make: Make<'_>) {
@@ -246,6 +246,25 @@ pub fn stays_add_up(make: Make<'_>) {
     assert_eq!(found.value[&name("OKAY")], wanted);
     assert_eq!((wanted.count, wanted.total_ms), (6, 86_405_030));
     assert_eq!(found.value[&name("SHUT")].count, 2);
+}
+
+pub fn what_is_waited_for_is_counted(make: Make<'_>) {
+    let place = make();
+    let store = place.open();
+    let (mut projector, mut reader) = (store.projector().unwrap(), store.reader().unwrap());
+    assert_eq!(reader.census().unwrap().value, Census::default());
+    let leased = row("t.thing/L", "OKAY").with(|it| {
+        it.timers = vec![(name("lease.work"), timer(Some(5))), (name("leaseless"), timer(Some(6)))];
+    });
+    let notice = |seq, kind| Notice { seq, kind, entity: key("t.thing/L") };
+    let notices = vec![notice(1, "VIOLATION"), notice(2, "VIOLATION"), notice(3, "ALERT_RAISED")];
+    projector.project(&Projection { notices, ..projection(3, vec![rich(1), leased]) }).unwrap();
+    let all = Census { timers: 3, leases: 1, effects: 1, violations: 2 };
+    assert_eq!(reader.census().unwrap(), As { position: 3, value: all });
+    let notices = vec![notice(4, "VIOLATION_CLEARED")];
+    projector.project(&Projection { notices, ..projection(4, vec![row("t.thing/L", "OKAY")]) }).unwrap();
+    let fewer = Census { timers: 1, leases: 0, effects: 1, violations: 1 };
+    assert_eq!(reader.census().unwrap(), As { position: 4, value: fewer });
 }
 
 pub fn the_project_is_kept_until_it_changes(make: Make<'_>) {

@@ -41,6 +41,7 @@ pub(crate) fn entry(seq: u64, entity: &str) -> Entry {
         cause: None,
         condition: None,
         key: None,
+        request_id: None,
         event: Event::FieldsChanged { changes },
         reranked: Vec::new(),
     }

@@ -13,7 +13,9 @@ use trackside_lifecycle::name::Name;
 
 use super::projected::Projected;
 use super::{Call, Disk, Memory};
-use crate::store::{As, Counts, Definition, DueAt, Head, Listing, Members, OpenEffectRow, Reader, Stays};
+use crate::store::{
+    As, Census, Counts, Definition, DueAt, Head, Listing, Members, OpenEffectRow, Reader, Stays,
+};
 use crate::{Chain, EntityRow, Record, StoreError};
 
 pub(super) struct Looker(pub(super) Memory);
@@ -149,6 +151,17 @@ impl Reader for Looker {
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
         self.seen(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
+    }
+
+    fn census(&mut self) -> Result<As<Census>, StoreError> {
+        let found = self.notices(&["VIOLATION"], 0, usize::MAX)?.len() as u64;
+        let cleared = self.notices(&["VIOLATION_CLEARED"], 0, usize::MAX)?.len() as u64;
+        self.seen(|it| Census {
+            timers: it.timers.len() as u64,
+            leases: it.timers.iter().filter(|it| it.timer.starts_with("lease.")).count() as u64,
+            effects: it.effects.len() as u64,
+            violations: found.saturating_sub(cleared),
+        })
     }
 }
 

@@ -53,6 +53,7 @@ pub fn entry(seq: u64, words: &str) -> Entry {
         cause: None,
         condition: None,
         key: None,
+        request_id: None,
         event: Event::Created {
             definition: 1,
             state: Name::new("open"),

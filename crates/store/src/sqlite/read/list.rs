@@ -14,7 +14,7 @@ use super::Eyes;
 use super::found::{name, read};
 use crate::sqlite::failure::{int, limit, number};
 use crate::sqlite::project::indexed;
-use crate::store::{DueAt, Listing, OpenEffectRow};
+use crate::store::{Census, DueAt, Listing, OpenEffectRow};
 
 impl Eyes<'_> {
     pub(super) fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<Vec<DueAt>> {
@@ -95,6 +95,23 @@ impl Eyes<'_> {
         let sql = "SELECT text FROM name WHERE id IN (SELECT lifecycle FROM state_count) ORDER BY text";
         let mut statement = self.connection.prepare_cached(sql)?;
         statement.query_map([], |row| name(row, 0))?.collect()
+    }
+
+    pub(super) fn census(&mut self) -> Result<Census> {
+        // Timers of leases are those from `lease.` up to the next character.
+        let timers =
+            "SELECT count(*), count(CASE WHEN name >= 'lease.' AND name < 'lease/' THEN 1 END) FROM timer";
+        let mut statement = self.connection.prepare_cached(timers)?;
+        let (timers, leases) =
+            statement.query_row([], |row| Ok((number(row.get(0)?), number(row.get(1)?))))?;
+        let count = |sql: &str| -> Result<u64> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_row([], |row| Ok(number(row.get(0)?)))
+        };
+        let effects = count("SELECT count(*) FROM effect")?;
+        let found = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION'")?;
+        let cleared = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION_CLEARED'")?;
+        Ok(Census { timers, leases, effects, violations: found.saturating_sub(cleared) })
     }
 
     /// Those of one lifecycle. Those in several states are asked for one state at a time, each in order.

@@ -24,7 +24,7 @@ use super::names::Names;
 use super::options::SqliteOptions;
 use super::project::position;
 use super::schema;
-use crate::store::{As, Counts, DueAt, Listing, Members, OpenEffectRow, Stays};
+use crate::store::{As, Census, Counts, DueAt, Listing, Members, OpenEffectRow, Stays};
 use crate::{Chain, Definition, Head, Reader, Record, StoreError};
 
 /// A reader of both files.
@@ -253,5 +253,9 @@ impl Reader for Looker {
 
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
         self.ask_at("read open effects", |eyes| eyes.effects(after, most))
+    }
+
+    fn census(&mut self) -> Result<As<Census>, StoreError> {
+        self.ask_at("count what is waited for", |eyes| eyes.census())
     }
 }

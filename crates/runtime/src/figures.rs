@@ -1,0 +1,111 @@
+//! What has been done so far, counted as it is done: additions to numbers that nobody waits for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use trackside_lifecycle::time::Span;
+
+use crate::histogram::Histogram;
+use crate::pipeline::{Outcomes, Written};
+
+/// What has been done so far.
+#[derive(Debug)]
+pub struct Figures {
+    /// What was decided and is on disk, timers and sweeps included.
+    pub commands: AtomicU64,
+    pub accepted: AtomicU64,
+    pub refused: AtomicU64,
+    /// Commands that had been carried out before, under the same key.
+    pub replayed: AtomicU64,
+    /// Commands that came to nothing because the store could not be used.
+    pub failed: AtomicU64,
+    pub commits: AtomicU64,
+    pub entries: AtomicU64,
+    pub header_bytes: AtomicU64,
+    pub payload_bytes: AtomicU64,
+    pub payloads: AtomicU64,
+    pub largest_commit: AtomicU64,
+    pub flushes: AtomicU64,
+    /// Entities in memory.
+    pub cached: AtomicU64,
+    /// Values that no two may share in memory.
+    pub cached_values: AtomicU64,
+    /// Idempotency keys in memory.
+    pub cached_keys: AtomicU64,
+    pub overloaded: AtomicU64,
+    pub failed_commits: AtomicU64,
+    /// Work that was let in, and work that was taken up: between them it waits.
+    pub handed_in: AtomicU64,
+    pub taken: AtomicU64,
+    /// Followers that were too slow for what is live and went back to the journal.
+    pub fell_behind: AtomicU64,
+    /// How long a durable commit takes.
+    pub commit_span: Histogram,
+    /// How many commands share a commit.
+    pub commit_size: Histogram,
+    /// How much later than they were due timers fired.
+    pub lateness: Histogram,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            commands: zero(),
+            accepted: zero(),
+            refused: zero(),
+            replayed: zero(),
+            failed: zero(),
+            commits: zero(),
+            entries: zero(),
+            header_bytes: zero(),
+            payload_bytes: zero(),
+            payloads: zero(),
+            largest_commit: zero(),
+            flushes: zero(),
+            cached: zero(),
+            cached_values: zero(),
+            cached_keys: zero(),
+            overloaded: zero(),
+            failed_commits: zero(),
+            handed_in: zero(),
+            taken: zero(),
+            fell_behind: zero(),
+            commit_span: Histogram::of_spans(),
+            commit_size: Histogram::of_sizes(),
+            lateness: Histogram::of_long_spans(),
+        }
+    }
+}
+
+impl Figures {
+    pub(crate) fn wrote(&self, written: &Written) {
+        Self::add(&self.entries, written.entries);
+        Self::add(&self.header_bytes, written.header_bytes);
+        Self::add(&self.payload_bytes, written.payload_bytes);
+        Self::add(&self.payloads, written.payloads);
+    }
+
+    /// What became of commands, now that it is on disk.
+    pub(crate) fn answered(&self, outcomes: &Outcomes) {
+        Self::add(&self.accepted, outcomes.accepted);
+        Self::add(&self.replayed, outcomes.replayed);
+        Self::add(&self.failed, outcomes.failed);
+    }
+
+    pub(crate) fn fired(&self, late: Span) {
+        self.lateness.add(u64::try_from(late.0.saturating_mul(1_000)).unwrap_or(0));
+    }
+
+    /// How much waits to be taken up.
+    pub fn waiting(&self) -> u64 {
+        Self::get(&self.handed_in).saturating_sub(Self::get(&self.taken))
+    }
+
+    pub fn add(count: &AtomicU64, more: usize) {
+        count.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    pub fn get(count: &AtomicU64) -> u64 {
+        count.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,92 @@
+//! How everything is at a glance, for whoever watches over it.
+
+use std::collections::BTreeMap;
+
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_store::StoreError;
+use trackside_store::store::Census;
+
+use super::stats::entered;
+use super::unwritten::Unwritten;
+use super::{ReadError, Reads};
+
+/// How everything is. Entities as they are on disk; the rest as projections have it, which are a moment behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// How many entities of which lifecycle are in which state.
+    pub entities: BTreeMap<Name, BTreeMap<Name, u64>>,
+    pub waiting: Census,
+    /// How long ago the first timer should have fired; nothing if none is late.
+    pub overdue: Span,
+    /// How long the oldest effect has been waiting.
+    pub oldest_effect: Span,
+    /// Where the journal begins here: the last entry that was archived.
+    pub archived: u64,
+}
+
+/// What is read of projections, all at the same moment.
+struct Seen {
+    position: u64,
+    entities: BTreeMap<Name, BTreeMap<Name, u64>>,
+    waiting: Census,
+    due: Option<Timestamp>,
+    effect: Option<u64>,
+    archived: u64,
+}
+
+impl Reads {
+    /// Looks at everything. It counts row by row what is waited for: not for every request.
+    pub fn survey(&self) -> Result<Survey, ReadError> {
+        let unwritten = Unwritten::of(&self.shared);
+        let seen = self.seen()?;
+        let mut entities = seen.entities;
+        for (entry, before) in unwritten.after(seen.position) {
+            let Some(to) = entered(&entry.event) else { continue };
+            let Some(states) = entities.get_mut(&entry.entity.lifecycle) else { continue };
+            if let Some(count) = before.was.as_ref().and_then(|it| states.get_mut(&it.state)) {
+                *count = count.saturating_sub(1);
+            }
+            *states.entry(to.clone()).or_default() += 1;
+        }
+        let now = self.now();
+        let ago = |at: Timestamp| Span(now.since(at).0.max(0));
+        let asked = seen.effect.map(|id| self.entry(id)).transpose()?.flatten();
+        Ok(Survey {
+            entities,
+            waiting: seen.waiting,
+            overdue: seen.due.map(ago).unwrap_or_default(),
+            oldest_effect: asked.map(|it| ago(it.at)).unwrap_or_default(),
+            archived: seen.archived,
+        })
+    }
+
+    fn seen(&self) -> Result<Seen, ReadError> {
+        let law = self.shared.law();
+        self.store(|reader| {
+            reader.hold();
+            let mut look = || -> Result<Seen, StoreError> {
+                let waiting = reader.census()?;
+                let mut entities = BTreeMap::new();
+                for name in law.lifecycle_names() {
+                    // Every state that there is, and not only those that somebody is in.
+                    let known = law.newest(name).into_iter().flat_map(|it| &it.states);
+                    let mut states: BTreeMap<Name, u64> = known.map(|it| (it.name.clone(), 0)).collect();
+                    states.extend(reader.states(name)?.value);
+                    entities.insert(name.clone(), states);
+                }
+                Ok(Seen {
+                    position: waiting.position,
+                    entities,
+                    waiting: waiting.value,
+                    due: reader.timers(None, 1)?.value.first().map(|it| it.due),
+                    effect: reader.effects(0, 1)?.value.first().map(|it| it.id),
+                    archived: reader.base()?.seq,
+                })
+            };
+            let seen = look();
+            reader.release();
+            seen
+        })
+    }
+}
