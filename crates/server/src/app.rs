@@ -11,7 +11,9 @@ use trackside_runtime::{Gateway, Reads, Runtime};
 use crate::auth::Access;
 use crate::limits::Limits;
 use crate::problem::Refused;
+use crate::serve::ServeError;
 use crate::tls::Tls;
+use crate::watch::{Log, TraceOptions, Watch};
 
 /// The one who acts when the server does.
 pub(crate) const OWN: &str = "trackside";
@@ -28,6 +30,10 @@ pub struct ServerOptions {
     pub open_metrics: bool,
     /// The certificate it shows; none: it speaks in the clear.
     pub tls: Option<Tls>,
+    /// What it says while it runs.
+    pub log: Log,
+    /// Where it sends what requests went through; none: nowhere.
+    pub traces: Option<TraceOptions>,
 }
 
 impl ServerOptions {
@@ -38,6 +44,8 @@ impl ServerOptions {
             limits: Limits::default(),
             open_metrics: false,
             tls: None,
+            log: Log::default(),
+            traces: None,
         }
     }
 }
@@ -60,6 +68,7 @@ pub(crate) struct Inner {
     pub gateway: Gateway,
     pub access: Access,
     pub options: ServerOptions,
+    pub watch: Watch,
     /// Streams of events that are open.
     pub streams: Arc<AtomicUsize>,
     /// Whether it is being stopped: streams end then.
@@ -75,11 +84,12 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, trackside_runtime::Failure> {
+    pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
         let access = Access::new(runtime.clone());
+        let watch = Watch::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
         let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
-        Ok(Self(Arc::new(Inner { runtime, reads, gateway, access, options, streams, stopping })))
+        Ok(Self(Arc::new(Inner { runtime, reads, gateway, access, options, watch, streams, stopping })))
     }
 
     /// A question that reads the store, beside those that wait for nothing.

@@ -16,6 +16,7 @@ mod rest;
 mod routes;
 mod serve;
 mod tls;
+mod watch;
 
 pub use app::ServerOptions;
 pub use auth::AccessError;
@@ -23,3 +24,4 @@ pub use limits::Limits;
 pub use routes::openapi;
 pub use serve::{Bound, ServeError, Server};
 pub use tls::Tls;
+pub use watch::{Level, Log, LogForm, TraceOptions};

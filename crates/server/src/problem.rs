@@ -11,6 +11,10 @@ use trackside_runtime::{Failure, ReadError};
 #[derive(Clone, Debug)]
 pub(crate) struct Refused(pub Box<Problem>);
 
+/// The code of a refusal, for whoever looks at the answer on its way out.
+#[derive(Clone, Debug)]
+pub(crate) struct Code(pub String);
+
 impl Refused {
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         Self(Box::new(Problem::new(status.as_u16(), code, detail)))
@@ -122,6 +126,7 @@ impl IntoResponse for Refused {
         let body = serde_json::to_string(&*self.0).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
         let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
+        response.extensions_mut().insert(Code(self.0.code));
         let headers = response.headers_mut();
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -14,8 +14,8 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
     approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, explain,
-    export, health, history, identity, journal, lifecycles, messages, migrations, notices, packs, policy,
-    queries, redactions, settings, stats, transitions,
+    export, health, history, identity, journal, lifecycles, messages, metrics, migrations, notices, packs,
+    policy, queries, redactions, settings, stats, transitions,
 };
 use crate::{events, mcp, serve};
 
@@ -83,6 +83,7 @@ fn described() -> OpenApiRouter<App> {
         // health
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+        .routes(routes!(metrics::metrics))
 }
 
 /// The OpenAPI document, as it is served.

@@ -9,6 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 use tokio::net::TcpListener;
 use trackside_engine::actor::ActorKind;
 use trackside_lifecycle::name::Name;
@@ -22,7 +23,10 @@ use crate::notify;
 use crate::problem::Refused;
 use crate::request_id;
 use crate::routes::router;
+use crate::watch::Level;
 
+/// How often it is looked whether the store can be used.
+const LOOK: Duration = Duration::from_secs(1);
 /// The person who is there from the start.
 const OWNER: &str = "owner";
 
@@ -109,6 +113,9 @@ impl Bound {
             stopping.await;
             notify::tell("STOPPING=1");
         };
+        tokio::spawn(speak_of_trouble(self.app.clone()));
+        self.app.watch.log.say(Level::Info, "listening", &[("url", json!(self.url))]);
+        let ended = self.app.clone();
         let (tls, router) = (self.app.options.tls.clone(), router(self.app));
         let served = async move {
             match tls {
@@ -123,10 +130,38 @@ impl Bound {
             heard.wait_for(|it| *it).await.ok();
             tokio::time::sleep(patience).await;
         };
-        tokio::select! {
+        let served = tokio::select! {
             ended = served => ended.map_err(ServeError::Ended),
             () = late => Ok(()),
+        };
+        let sent = ended.blocking(|app| {
+            app.watch.finish();
+            Ok(())
+        });
+        sent.await.ok();
+        ended.watch.log.say(Level::Info, "stopped", &[("seq", json!(ended.reads.seq()))]);
+        served
+    }
+}
+
+/// Says when the store cannot be used, and when it can again.
+async fn speak_of_trouble(app: App) {
+    let mut stopping = app.stopping.subscribe();
+    let mut known: Option<String> = None;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            _ = stopping.wait_for(|it| *it) => return,
         }
+        let trouble = app.runtime.trouble();
+        match (&known, &trouble) {
+            (None, Some(why)) => {
+                app.watch.log.say(Level::Error, "the store cannot be used", &[("why", json!(why))])
+            }
+            (Some(_), None) => app.watch.log.say(Level::Warn, "the store can be used again", &[]),
+            _ => {}
+        }
+        known = trouble;
     }
 }
 
@@ -173,8 +208,11 @@ fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
 /// What holds for every request: it is meant for us, it ends in time, and its answer is not misused.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let id = request_id::of(&request);
-    let mut answer = finished(in_our_form(guarded(&app, request, next).await));
+    let watched = app.watch.begin(&request, id.as_ref());
+    let mut answer = watched.during(guarded(&app, request, next)).await;
+    answer = finished(in_our_form(answer));
     request_id::echo(&mut answer, id);
+    app.watch.end(watched, &answer);
     answer
 }
 

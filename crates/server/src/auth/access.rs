@@ -21,6 +21,7 @@ use trackside_runtime::{Answer, Failure, PackSource, Runtime};
 use super::rate::Bucket;
 use super::secret::{Secret, hash_of};
 use crate::app::own;
+use crate::watch::request_id;
 
 /// The pack of both.
 pub(crate) const PACK: &str = "access";
@@ -28,6 +29,11 @@ pub(crate) const PACK: &str = "access";
 pub(crate) const TOKEN: &str = "access.token";
 /// The lifecycle of sign-in links.
 pub(crate) const LINK: &str = "access.link";
+
+/// Whether a lifecycle is ours: tokens and links are the server's own affair, and have routes of their own.
+pub(crate) fn is_own(lifecycle: &Name) -> bool {
+    [TOKEN, LINK].contains(&lifecycle.as_str())
+}
 
 /// Most tokens that are remembered at a time.
 const MOST: usize = 20_000;
@@ -267,7 +273,8 @@ impl Access {
         if entity.fields.get("hash").and_then(Value::as_str) != Some(&hash_of(text)) {
             return Ok(None);
         }
-        let follow = Command::fire(own(), key, "follow", Default::default());
+        let mut follow = Command::fire(own(), key, "follow", Default::default());
+        follow.request_id = request_id();
         match self.runtime.gateway()?.submit(follow)?.await? {
             Answer::Accepted(_) => {}
             Answer::Refused(_) | Answer::Replayed { .. } => return Ok(None),
@@ -287,6 +294,7 @@ impl Access {
         let fields = fields.into_iter().collect();
         let mut command = Command::new(own(), Ask::Create { entity: key, fields });
         command.on_behalf_of = Some(by);
+        command.request_id = request_id();
         match self.runtime.gateway()?.submit(command)?.await? {
             Answer::Accepted(accepted) => {
                 accepted.entity.ok_or_else(|| AccessError::Refused("nothing was made".to_owned()))

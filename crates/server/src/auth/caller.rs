@@ -52,6 +52,9 @@ impl FromRequestParts<App> for Caller {
                 "The token is not known here: it was revoked, has expired, or is of another server. Ask an admin for a new one (`trackside token create`)",
             ));
         };
+        if let Some(current) = crate::watch::current() {
+            current.actor.set(identity.actor.id.clone()).ok();
+        }
         let rate = app.options.limits.rate;
         if !identity.bucket.take(rate) {
             let detail =

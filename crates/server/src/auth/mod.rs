@@ -6,6 +6,6 @@ mod rate;
 mod secret;
 
 pub use access::AccessError;
-pub(crate) use access::{Access, Identity, Minting, PACK, TOKEN, pack};
+pub(crate) use access::{Access, Identity, Minting, PACK, TOKEN, is_own, pack};
 pub(crate) use caller::{COOKIE, Caller};
 pub(crate) use secret::Secret;

@@ -25,21 +25,24 @@ pub(crate) async fn verify(State(app): State<App>, caller: Caller) -> Result<Jso
     if caller.actor().kind != ActorKind::Human {
         return Err(Refused::forbidden("The audit is for people: it goes through everything", "human"));
     }
-    app.blocking(|app| look(app).map_err(refused)).await.map(Json)
+    let looked = app.blocking(|app| look(app).map_err(|error| refused(app, error)));
+    looked.await.map(Json)
 }
 
 fn look(app: &App) -> Result<Value, StoreError> {
     let store = app.runtime.store();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
     let audit = archive.verify(reader.as_mut(), &[], &mut |_, _| {})?;
+    app.watch.upkeep.audited(audit.is_clean());
     let dropped: Vec<Value> = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();
     Ok(told(&audit, archive.files().len(), dropped))
 }
 
 /// What cannot be read is an answer of the audit, not a trouble of the server.
-fn refused(error: StoreError) -> Refused {
+fn refused(app: &App, error: StoreError) -> Refused {
     match error {
         StoreError::Unreadable { .. } | StoreError::Chain { .. } | StoreError::Damaged { .. } => {
+            app.watch.upkeep.audited(false);
             Refused::new(StatusCode::CONFLICT, "journal-damaged", error.to_string())
         }
         error => Failure::Unavailable(error.to_string()).into(),

@@ -30,7 +30,12 @@ pub(crate) async fn backup(
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("make backups")?;
     let to = target(&app, body.to.as_deref())?;
-    app.blocking(move |app| copy(app, &to)).await.map(Json)
+    let copied = app.blocking(move |app| copy(app, &to)).await;
+    match &copied {
+        Ok(_) => app.watch.upkeep.backed_up.well(),
+        Err(_) => app.watch.upkeep.backed_up.failed(),
+    }
+    copied.map(Json)
 }
 
 /// Where it goes: never out of the folder by a name, only by a whole path.

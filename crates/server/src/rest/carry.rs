@@ -1,5 +1,7 @@
 //! From a request to a command, and from what became of it to an answer.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,12 +12,13 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
 use trackside_runtime::read::{entry_json, sealed_json};
-use trackside_runtime::{Accepted, Answer, ReadError, Reads};
+use trackside_runtime::{Accepted, Answer, ReadError, Reads, Stages};
 
 use super::Wanted;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
+use crate::watch::{current, request_id};
 
 /// A command that was carried out, or would be.
 #[derive(Clone, Debug)]
@@ -48,6 +51,7 @@ pub(crate) fn command(caller: &Caller, wanted: &Wanted, ask: Ask, reason: Option
     let mut command = Command::new(caller.actor().clone(), ask);
     command.on_behalf_of.clone_from(&caller.on_behalf_of);
     command.idempotency_key.clone_from(&wanted.key);
+    command.request_id = request_id();
     command.reason = reason.map(Into::into);
     command
 }
@@ -71,8 +75,20 @@ pub(crate) async fn answer_told(app: &App, caller: &Caller, answer: Answer) -> R
 }
 
 /// The same, for whoever looks at the answer itself.
-pub(crate) async fn submit(app: &App, command: Command) -> Result<Answer, Refused> {
-    let answer = app.gateway.submit(command)?.await?;
+pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Refused> {
+    let current = current();
+    if command.request_id.is_none() {
+        command.request_id = request_id();
+    }
+    let answer = match current.as_ref().and_then(|it| it.trace.as_ref()) {
+        None => app.gateway.submit(command)?.await?,
+        Some(trace) => {
+            let (lifecycle, stages) = (command.lifecycle().cloned(), Arc::<Stages>::default());
+            let answer = app.gateway.submit_watched(command, stages.clone())?.await;
+            trace.command(lifecycle.as_deref(), &stages);
+            answer?
+        }
+    };
     if let Answer::Accepted(accepted) = &answer {
         app.access.heard(&accepted.entries);
     }

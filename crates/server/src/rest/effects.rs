@@ -144,7 +144,8 @@ pub(crate) async fn settle(
     must_be_taker(&caller)?;
     let unknown = || Refused::unknown("unknown-effect", format!("There is no effect {id}"));
     let number: u64 = id.parse().map_err(|_| unknown())?;
-    let (courier, sight) = (app.runtime.outbox()?, Sight::of(&app, &caller));
+    let courier = app.runtime.outbox()?.for_request(crate::watch::request_id());
+    let sight = Sight::of(&app, &caller);
     let actor = caller.actor().clone();
     let settled = app.blocking(move |app| {
         if let Some(entry) = app.reads.entry(number)?

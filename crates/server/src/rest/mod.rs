@@ -20,6 +20,7 @@ pub(crate) mod identity;
 pub(crate) mod journal;
 pub(crate) mod lifecycles;
 pub(crate) mod messages;
+pub(crate) mod metrics;
 pub(crate) mod migrations;
 pub(crate) mod notices;
 pub(crate) mod packs;

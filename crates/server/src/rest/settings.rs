@@ -17,7 +17,7 @@ use trackside_runtime::Answer;
 use super::carry::{command, submit};
 use super::{Body, Wanted};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
 
 /// Shows the zone, and the settings of every pack.
@@ -31,7 +31,7 @@ pub(crate) async fn project(State(app): State<App>, _: Caller) -> Json<ProjectTo
 
 fn whole(app: &App) -> ProjectTold {
     let (law, project) = (app.runtime.law(), app.reads.project());
-    let packs = law.packs().map(|it| told(it, &project)).collect();
+    let packs = law.packs().filter(|it| *it.name != *PACK).map(|it| told(it, &project)).collect();
     ProjectTold { zone: project.zone.clone(), packs }
 }
 
@@ -58,9 +58,12 @@ pub(crate) async fn put_project(
 )]
 pub(crate) async fn show(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     Path(pack): Path<String>,
 ) -> Result<Json<SettingsTold>, Refused> {
+    if pack == PACK && !caller.identity.is_admin() {
+        return Err(Refused::unknown("unknown-pack", format!("There is no pack {pack}")));
+    }
     of(&app, &pack).map(Json)
 }
 

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 
 use super::Parameters;
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, is_own};
 use crate::problem::Refused;
 
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -31,15 +31,20 @@ pub(crate) struct Which {
 )]
 pub(crate) async fn stats(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     Parameters(which): Parameters<Which>,
 ) -> Result<Json<Value>, Refused> {
     let law = app.runtime.law();
+    if let Some(lifecycle) = which.lifecycle.as_deref().filter(|it| is_own(&Name::new(it)))
+        && !caller.identity.is_admin()
+    {
+        return Err(Refused::unknown("unknown-lifecycle", format!("There is no lifecycle {lifecycle}")));
+    }
     let told = app.read(move |reads| match &which.lifecycle {
         Some(lifecycle) => Ok(of(reads, &Name::new(lifecycle))?),
         None => {
-            let items =
-                law.lifecycle_names().iter().map(|it| of(reads, it)).collect::<Result<Vec<_>, _>>()?;
+            let shown = law.lifecycle_names().iter().filter(|it| !is_own(it));
+            let items = shown.map(|it| of(reads, it)).collect::<Result<Vec<_>, _>>()?;
             Ok(json!({ "items": items, "nextCursor": null }))
         }
     });

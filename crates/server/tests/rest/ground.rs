@@ -33,17 +33,23 @@ impl Ground {
     }
 
     pub fn with(limits: Limits) -> Self {
+        Self::set_up(|options| options.limits = limits)
+    }
+
+    /// One whose server is set up in another way.
+    pub fn set_up(change: impl FnOnce(&mut ServerOptions)) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let data = std::env::temp_dir().join(format!("trackside-rest-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&data);
         std::fs::create_dir_all(&data).unwrap();
-        Self::on(data, limits)
+        let mut options = ServerOptions::new(data);
+        change(&mut options);
+        Self::on(options)
     }
 
-    fn on(data: PathBuf, limits: Limits) -> Self {
-        let mut options = ServerOptions::new(data.clone());
-        options.limits = limits;
+    fn on(options: ServerOptions) -> Self {
+        let data = options.data.clone();
         let (told, heard) = std::sync::mpsc::channel();
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let folder = data.clone();
@@ -76,7 +82,7 @@ impl Ground {
         self.keeps = true;
         let data = self.data.clone();
         drop(self);
-        Self::on(data, Limits::default())
+        Self::on(ServerOptions::new(data))
     }
 
     /// Somebody with a token of their own.

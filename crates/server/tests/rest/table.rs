@@ -229,4 +229,5 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/v1/clock/advance", None, ADMIN, r#"{"by":"1s"}"#),
     row("GET", "/healthz", None, EVERYBODY, ""),
     row("GET", "/readyz", None, EVERYBODY, ""),
+    row("GET", "/metrics", None, ANYONE, ""),
 ];

@@ -1,0 +1,207 @@
+//! Every figure there is, on one page.
+
+use std::sync::atomic::Ordering;
+
+use trackside_lifecycle::time::Span;
+use trackside_runtime::Figures;
+use trackside_runtime::read::Survey;
+
+use super::page::{Form, Labels, Page, Unit};
+use super::process::{Disk, Process};
+use crate::app::App;
+
+/// Every figure, as text. It reads the store: not for async code.
+pub(crate) fn gathered(app: &App, form: Form) -> String {
+    let mut page = Page::new(form);
+    commands(app, &mut page);
+    commits(app, &mut page);
+    // Without the store there is less to tell, and what there is matters the more.
+    if let Ok(survey) = app.watch.survey(&app.reads) {
+        surveyed(&survey, &mut page);
+    }
+    upkeep(app, &mut page);
+    requests(app, &mut page);
+    machine(app, &mut page);
+    page.finish()
+}
+
+fn one(value: impl Into<f64>) -> [(Labels, f64); 1] {
+    [(Vec::new(), value.into())]
+}
+
+fn whole(value: u64) -> [(Labels, f64); 1] {
+    one(value as f64)
+}
+
+fn labelled<const N: usize>(labels: [(&'static str, &str); N], value: u64) -> (Labels, f64) {
+    (labels.map(|(name, value)| (name, value.to_owned())).to_vec(), value as f64)
+}
+
+fn seconds(span: Span) -> f64 {
+    span.0 as f64 / 1_000.0
+}
+
+fn commands(app: &App, page: &mut Page) {
+    let (figures, since) = (app.runtime.figures(), app.runtime.since_start());
+    let outcomes = [
+        ("accepted", &figures.accepted),
+        ("refused", &figures.refused),
+        ("replayed", &figures.replayed),
+        ("failed", &figures.failed),
+    ];
+    let outcomes = outcomes.map(|(name, count)| labelled([("outcome", name)], Figures::get(count)));
+    page.counter("trackside_commands", "Commands that were answered, by what became of them.", outcomes);
+    let refusals = since.refusals.iter().map(|((lifecycle, code), count)| {
+        labelled([("lifecycle", lifecycle.as_deref().unwrap_or("none")), ("code", code)], *count)
+    });
+    page.counter("trackside_refusals", "Commands that were refused, by lifecycle and reason.", refusals);
+    let moves =
+        since.transitions.iter().map(|(lifecycle, count)| labelled([("lifecycle", lifecycle)], *count));
+    page.counter("trackside_transitions", "Transitions, by lifecycle.", moves);
+    let entries = since.entries.iter().map(|(event, count)| labelled([("event", event)], *count));
+    page.counter("trackside_journal_entries", "Entries that were written to the journal, by kind.", entries);
+    let severity = |it: &'static str| {
+        let count = since.alerts.get(it).copied().unwrap_or_default();
+        labelled([("severity", it)], count)
+    };
+    let alerts = ["info", "warning", "error", "critical"].map(severity);
+    page.counter("trackside_alerts_raised", "Alerts that were raised, by severity.", alerts);
+    let late = [(Vec::new(), figures.lateness.observed())];
+    let help = "How much later than they were due timers fired; its count is how many did.";
+    page.histogram("trackside_timer_lateness_seconds", help, Unit::Seconds, late);
+}
+
+fn commits(app: &App, page: &mut Page) {
+    let (runtime, figures) = (&app.runtime, app.runtime.figures());
+    let took = [(Vec::new(), figures.commit_span.observed())];
+    page.histogram(
+        "trackside_commit_duration_seconds",
+        "How long durable commits took.",
+        Unit::Seconds,
+        took,
+    );
+    let sizes = [(Vec::new(), figures.commit_size.observed())];
+    page.histogram("trackside_commit_commands", "How many commands shared a commit.", Unit::One, sizes);
+    let failed = whole(Figures::get(&figures.failed_commits));
+    page.counter("trackside_failed_commits", "Commits that failed.", failed);
+    let bytes = [("header", &figures.header_bytes), ("payload", &figures.payload_bytes)];
+    let bytes = bytes.map(|(part, count)| labelled([("part", part)], Figures::get(count)));
+    page.counter("trackside_journal_bytes", "Bytes that were written to the journal, by part.", bytes);
+    page.gauge("trackside_journal_sequence", "The number of the last entry on disk.", whole(runtime.seq()));
+    let help = "Entries that projections are behind the journal.";
+    page.gauge("trackside_projections_behind_entries", help, whole(runtime.lag()));
+    let flushes = whole(Figures::get(&figures.flushes));
+    page.counter("trackside_projections_written", "Times that projections were written.", flushes);
+    page.gauge("trackside_queue_depth", "Commands and questions that wait.", whole(figures.waiting()));
+    let most = app.runtime.options().queue as u64;
+    page.gauge("trackside_queue_limit", "The most that may wait.", whole(most));
+    let overloaded = whole(Figures::get(&figures.overloaded));
+    page.counter("trackside_overloaded", "Callers that were sent away because too much waits.", overloaded);
+    let available = whole(u64::from(runtime.trouble().is_none()));
+    page.gauge("trackside_store_available", "1 while the store can be used, 0 while it cannot.", available);
+    let cached =
+        [("entities", &figures.cached), ("values", &figures.cached_values), ("keys", &figures.cached_keys)];
+    let cached = cached.map(|(what, count)| labelled([("what", what)], Figures::get(count)));
+    page.gauge("trackside_cached", "What is kept in memory.", cached);
+}
+
+fn surveyed(survey: &Survey, page: &mut Page) {
+    let entities = survey.entities.iter().filter(|(lifecycle, _)| !crate::auth::is_own(lifecycle));
+    let entities = entities.flat_map(|(lifecycle, states)| {
+        let told = move |(state, count): (&_, &u64)| {
+            let state: &trackside_lifecycle::name::Name = state;
+            labelled([("lifecycle", lifecycle.as_str()), ("state", state.as_str())], *count)
+        };
+        states.iter().map(told)
+    });
+    page.gauge("trackside_entities", "Entities, by lifecycle and state.", entities);
+    let waiting = survey.waiting;
+    page.gauge(
+        "trackside_timers_pending",
+        "Timers that run, those of leases included.",
+        whole(waiting.timers),
+    );
+    let help = "How long ago the first timer that is still pending should have fired.";
+    page.gauge("trackside_timer_overdue_seconds", help, one(seconds(survey.overdue)));
+    page.gauge("trackside_leases", "Leases that are held.", whole(waiting.leases));
+    let help = "Effects that nobody has answered.";
+    page.gauge("trackside_effects_waiting", help, whole(waiting.effects));
+    let help = "How long the oldest effect that nobody has answered has been waiting.";
+    page.gauge("trackside_effect_oldest_seconds", help, one(seconds(survey.oldest_effect)));
+    let help = "Violations of invariants that were found and not cleared.";
+    page.gauge("trackside_violations_open", help, whole(waiting.violations));
+    let help = "The last entry that was moved to the archive; 0 if none was.";
+    page.gauge("trackside_archived_sequence", help, whole(survey.archived));
+}
+
+fn upkeep(app: &App, page: &mut Page) {
+    let upkeep = &app.watch.upkeep;
+    let at = |it: &super::upkeep::Done| one(it.at().map_or(0.0, |it| it.0 as f64 / 1_000.0));
+    let help = "When the journal was last verified since the start; 0 if it was not.";
+    page.gauge("trackside_journal_verified_timestamp_seconds", help, at(&upkeep.verified));
+    let damaged = whole(u64::from(upkeep.is_damaged()));
+    page.gauge("trackside_journal_damaged", "1 if the last look found the journal changed.", damaged);
+    let help = "When the last backup was made since the start; 0 if none was.";
+    page.gauge("trackside_backup_timestamp_seconds", help, at(&upkeep.backed_up));
+    let backups = [("done", upkeep.backed_up.times()), ("failed", upkeep.backed_up.failures())];
+    let backups = backups.map(|(outcome, count)| labelled([("outcome", outcome)], count));
+    page.counter("trackside_backups", "Backups, by what became of them.", backups);
+}
+
+fn requests(app: &App, page: &mut Page) {
+    let http = &app.watch.http;
+    let answered = http.answered();
+    let requests = answered.iter().flat_map(|it| {
+        let told = move |(status, count): &(String, u64)| {
+            labelled([("route", it.route.as_str()), ("method", it.method), ("status", status)], *count)
+        };
+        it.statuses.iter().map(told)
+    });
+    page.counter("trackside_http_requests", "Requests, by route, method and status.", requests);
+    let took = answered.iter().map(|it| {
+        let labels = vec![("route", it.route.clone()), ("method", it.method.to_owned())];
+        (labels, it.took.clone())
+    });
+    let help = "How long requests took, by route and method; streams until they began.";
+    page.histogram("trackside_http_request_duration_seconds", help, Unit::Seconds, took);
+    let help = "Requests that are being answered.";
+    page.gauge("trackside_http_requests_under_way", help, whole(http.under_way()));
+    let streams = whole(app.streams.load(Ordering::Acquire) as u64);
+    page.gauge("trackside_feed_followers", "Streams of events that are open.", streams);
+    let behind = whole(Figures::get(&app.runtime.figures().fell_behind));
+    let help = "Times that a follower was too slow for what is live and went back to the journal.";
+    page.counter("trackside_feed_fell_behind", help, behind);
+    if let Some(exporter) = &app.watch.exporter {
+        let (sent, dropped) = exporter.counted();
+        let spans = [("sent", sent), ("dropped", dropped)];
+        let spans = spans.map(|(outcome, count)| labelled([("outcome", outcome)], count));
+        page.counter("trackside_trace_spans", "Spans of traces, by what became of them.", spans);
+    }
+}
+
+fn machine(app: &App, page: &mut Page) {
+    if let Some(disk) = Disk::of(&app.options.data) {
+        let help = "Bytes that are free on the disk of the data folder.";
+        page.gauge("trackside_disk_free_bytes", help, one(disk.free));
+        page.gauge("trackside_disk_size_bytes", "The size of the disk of the data folder.", one(disk.size));
+    }
+    let process = Process::now();
+    if let Some(seconds) = process.cpu_seconds {
+        page.counter("process_cpu_seconds", "Time of processors that was used.", one(seconds));
+    }
+    let gauges = [
+        ("process_resident_memory_bytes", "Memory that is in use.", process.resident_bytes),
+        ("process_virtual_memory_bytes", "Memory that was asked for.", process.virtual_bytes),
+        ("process_open_fds", "Files that are open.", process.open_files),
+        ("process_max_fds", "Files that may be open.", process.most_open_files),
+        ("process_threads", "Threads.", process.threads),
+        ("process_start_time_seconds", "When the process was started.", process.started_at),
+    ];
+    for (name, help, value) in gauges {
+        if let Some(value) = value {
+            page.gauge(name, help, one(value));
+        }
+    }
+    let about = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+    page.gauge("trackside_build_info", "What is running.", [(about, 1.0)]);
+}

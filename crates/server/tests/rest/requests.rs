@@ -1,0 +1,88 @@
+//! The name of a request is on its answer and in the journal.
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::{Answered, Ground};
+
+fn asked(ground: &Ground, path: &str, id: Option<&str>, body: &Json) -> (Answered, String) {
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let mut head = format!(
+        "POST {path} HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Type: application/json",
+        token.trim()
+    );
+    if let Some(id) = id {
+        head.push_str(&format!("\r\nX-Request-Id: {id}"));
+    }
+    let answer = ground.raw(&head, body.to_string().as_bytes());
+    let id = answer.header("x-request-id").expect("every answer has a name").to_owned();
+    (answer, id)
+}
+
+/// Entries with this name, and how many there are in all.
+fn named(ground: &Ground, id: &str) -> Vec<Json> {
+    let journal = ground.owner.get("/v1/journal?limit=200").unwrap().body;
+    let items = journal["items"].as_array().unwrap();
+    items.iter().filter(|it| it["requestId"] == id).cloned().collect()
+}
+
+#[test]
+fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
+    let ground = Ground::new();
+    let task = |id: &str| json!({ "id": id, "fields": { "title": "Find the way" } });
+    let path = "/v1/entities/mission.task";
+
+    let (answer, id) = asked(&ground, path, Some("deploy-42.a_b"), &task("T-1"));
+    assert_eq!((answer.status, id.as_str()), (201, "deploy-42.a_b"));
+    let entries = named(&ground, "deploy-42.a_b");
+    assert_eq!(entries[0]["event"], "CREATED");
+    assert!(entries.iter().all(|it| it["id"] == "T-1" && it["cause"].is_null()), "{entries:#?}");
+    let body: Json = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(body["transition"]["requestId"], "deploy-42.a_b", "the answer says it too");
+
+    // One that nobody sent is made up, and no two are the same.
+    let (_, first) = asked(&ground, path, None, &task("T-2"));
+    let (_, second) = asked(&ground, path, None, &task("T-3"));
+    assert_ne!(first, second);
+    assert_eq!(
+        (named(&ground, &first)[0]["id"].as_str(), named(&ground, &second)[0]["id"].as_str()),
+        (Some("T-2"), Some("T-3"))
+    );
+
+    // What could not stand in any log is replaced, not repeated.
+    for odd in ["two words", "a;b", "\"quoted\"", &"x".repeat(129)] {
+        let (answer, id) = asked(&ground, path, Some(odd), &task("T-1"));
+        assert_eq!(answer.status, 409);
+        assert!(id != odd && id.len() == 16, "{id}");
+    }
+
+    // A refusal has its name, and writes nothing under it.
+    let (answer, id) = asked(&ground, path, Some("again"), &task("T-1"));
+    assert_eq!((answer.status, id.as_str(), named(&ground, "again").len()), (409, "again", 0));
+
+    // Every command of a batch, and what the server does for somebody.
+    let batch = json!({ "commands": [
+        { "lifecycle": "mission.task", "id": "B-1", "fields": { "title": "One" } },
+        { "lifecycle": "mission.task", "id": "B-2", "fields": { "title": "Two" } },
+    ] });
+    asked(&ground, "/v1/batch", Some("both"), &batch);
+    let created: Vec<Json> = named(&ground, "both").iter().map(|it| it["id"].clone()).collect();
+    assert!(created.contains(&json!("B-1")) && created.contains(&json!("B-2")), "{created:?}");
+    asked(&ground, "/v1/tokens", Some("minting"), &json!({ "actor": "ada", "kind": "agent" }));
+    assert!(named(&ground, "minting").iter().any(|it| it["lifecycle"] == "access.token"));
+}
+
+#[test]
+fn the_name_of_a_request_stays_in_the_journal_when_the_server_is_started_again() {
+    let ground = Ground::new();
+    asked(
+        &ground,
+        "/v1/entities/mission.task",
+        Some("before"),
+        &json!({ "id": "T-1", "fields": { "title": "x" } }),
+    );
+    let before = named(&ground, "before");
+    let ground = ground.restarted();
+    assert_eq!(named(&ground, "before"), before);
+    let told = ground.owner.get("/v1/audit/verify").unwrap().body;
+    assert_eq!(told["intact"], json!(true), "it is sealed with the rest");
+}
