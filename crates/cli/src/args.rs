@@ -68,8 +68,8 @@ pub(crate) enum Command {
     Lifecycles(LifecyclesArgs),
     /// Tells how many are in each state, and for how long
     Stats(StatsArgs),
-    /// Lists what was raised for people to look at
-    Alerts(NoticesArgs),
+    /// Lists what was raised for people to look at, and says that it is seen, or seen to
+    Alerts(AlertsArgs),
     /// Lists invariants that were found broken
     Violations(NoticesArgs),
     /// Tells as whom you ask

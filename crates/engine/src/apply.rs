@@ -3,7 +3,7 @@
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use crate::entity::{Entity, Lease, OpenEffect, Stay, Tallies, TimerState};
+use crate::entity::{Entity, Lease, OpenAlert, OpenEffect, Stay, Tallies, TimerState};
 use crate::event::{Changes, Entry, Event, TallyChange};
 use crate::view::{Ledger, View};
 
@@ -33,17 +33,29 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
         }
     }
     match ledger.entity_mut(&entry.entity) {
-        Some(entity) => {
-            evolve(entity, &entry.event, entry.at, entry.version);
-            entity.seq = entry.seq;
-        }
+        Some(entity) => live(entity, entry),
         None => {
             if let Some(mut entity) = born(entry) {
-                evolve(&mut entity, &entry.event, entry.at, entry.version);
-                entity.seq = entry.seq;
+                live(&mut entity, entry);
                 ledger.put(entity);
             }
         }
+    }
+}
+
+/// What one entry makes of its entity.
+fn live(entity: &mut Entity, entry: &Entry) {
+    evolve(entity, &entry.event, entry.at, entry.version);
+    entity.seq = entry.seq;
+    match &entry.event {
+        Event::AlertRaised { .. } => entity.alerts.push(OpenAlert { seq: entry.seq, acknowledged: None }),
+        Event::AlertAcknowledged { alert } => {
+            if let Some(open) = entity.alerts.iter_mut().find(|it| it.seq == *alert) {
+                open.acknowledged.get_or_insert_with(|| (entry.actor.clone(), entry.at));
+            }
+        }
+        Event::AlertResolved { alert } => entity.alerts.retain(|it| it.seq != *alert),
+        _ => {}
     }
 }
 
@@ -57,7 +69,7 @@ fn born(entry: &Entry) -> Option<Entity> {
     Some(Entity::new(entry.entity.clone(), definition, state.clone(), entry.at))
 }
 
-/// What one event makes of its entity.
+/// What one event makes of its entity, apart from what only its entry tells.
 pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version: u64) {
     match event {
         Event::Created { definition, state, changes } => {
@@ -132,6 +144,8 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
         | Event::MessagePosted { .. }
         | Event::Notified { .. }
         | Event::AlertRaised { .. }
+        | Event::AlertAcknowledged { .. }
+        | Event::AlertResolved { .. }
         | Event::ProjectChanged { .. }
         | Event::PackInstalled { .. } => {}
         Event::ViolationFound { rule, .. } => {

@@ -68,6 +68,13 @@ pub enum Ask {
         entity: EntityKey,
         found: Arc<str>,
     },
+    /// A person has seen an alert of this entity, or seen to it.
+    Attend {
+        entity: EntityKey,
+        /// The entry that raised it.
+        alert: u64,
+        how: Attention,
+    },
     /// Puts an entity into a state as it is: imports and tests.
     Plant(Plant),
     /// An entity is to live by another version of its definition.
@@ -83,6 +90,24 @@ pub enum Ask {
     Configure(ProjectChange),
     /// A version of a pack comes into force.
     Install(Install),
+}
+
+/// What a person says of an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// It is seen.
+    Acknowledge,
+    /// It is seen to.
+    Resolve,
+}
+
+impl Attention {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Acknowledge => "acknowledge",
+            Self::Resolve => "resolve",
+        }
+    }
 }
 
 /// How an entity gets to another version of its definition. One mapping does for many entities.
@@ -198,6 +223,7 @@ impl Command {
             | Ask::Correct { entity, .. }
             | Ask::Inspect { entity }
             | Ask::Mend { entity, .. }
+            | Ask::Attend { entity, .. }
             | Ask::UndoMigration { entity, .. } => entity,
             Ask::Migrate(migrate) => &migrate.entity,
             Ask::Redact(redact) => &redact.entity,
@@ -271,6 +297,10 @@ impl Command {
             Ask::Mend { found, .. } => {
                 digest.text("mend");
                 digest.text(found);
+                None
+            }
+            Ask::Attend { alert, how, .. } => {
+                digest.text(&format!("{} {alert}", how.as_str()));
                 None
             }
             Ask::Plant(plant) => {

@@ -36,6 +36,9 @@ pub struct Entity {
     /// How many refused requests were kept as evidence.
     #[serde(default)]
     pub kept: u32,
+    /// Alerts that nobody has resolved, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alerts: Vec<OpenAlert>,
 }
 
 /// How often a state was entered, and how long it lasted, the present stay left out.
@@ -108,6 +111,15 @@ pub struct OpenEffect {
     pub effect: Name,
 }
 
+/// An alert that nobody has resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenAlert {
+    /// The entry that raised it.
+    pub seq: u64,
+    /// Who has seen it first, and when.
+    pub acknowledged: Option<(Name, Timestamp)>,
+}
+
 impl Entity {
     /// One that has just come to be, before anything is known of it.
     pub fn new(key: EntityKey, definition: u32, state: Name, at: Timestamp) -> Self {
@@ -130,6 +142,7 @@ impl Entity {
             same: None,
             broken: Vec::new(),
             kept: 0,
+            alerts: Vec::new(),
         }
     }
 
@@ -152,6 +165,10 @@ impl Entity {
     pub fn tally(&self, counter: &str, key: &str) -> Option<&Tally> {
         let tallies = self.tallies(counter)?;
         tallies.by_key.iter().find(|(it, _)| it == key).map(|(_, tally)| tally)
+    }
+
+    pub fn alert(&self, seq: u64) -> Option<&OpenAlert> {
+        self.alerts.iter().find(|it| it.seq == seq)
     }
 
     /// The ids a field names, be it one or a list.

@@ -154,6 +154,15 @@ pub enum Event {
         severity: Severity,
         message: Arc<str>,
     },
+    /// Somebody has seen an alert: who and when is the entry's.
+    AlertAcknowledged {
+        /// The entry that raised it.
+        alert: u64,
+    },
+    /// Somebody has seen to it.
+    AlertResolved {
+        alert: u64,
+    },
     EffectRequested {
         id: u64,
         effect: Name,
@@ -282,6 +291,8 @@ pub const EVENTS: &[&str] = &[
     "ERASED",
     "NOTIFIED",
     "ALERT_RAISED",
+    "ALERT_ACKNOWLEDGED",
+    "ALERT_RESOLVED",
     "EFFECT_REQUESTED",
     "EFFECT_SETTLED",
     "VIOLATION",
@@ -314,6 +325,8 @@ impl Event {
             Self::Erased { .. } => "ERASED",
             Self::Notified { .. } => "NOTIFIED",
             Self::AlertRaised { .. } => "ALERT_RAISED",
+            Self::AlertAcknowledged { .. } => "ALERT_ACKNOWLEDGED",
+            Self::AlertResolved { .. } => "ALERT_RESOLVED",
             Self::EffectRequested { .. } => "EFFECT_REQUESTED",
             Self::EffectSettled { .. } => "EFFECT_SETTLED",
             Self::ViolationFound { .. } => "VIOLATION",
@@ -409,6 +422,7 @@ impl Event {
             Self::AlertRaised { kind, severity, message } => {
                 json!({ "kind": kind, "severity": severity.as_str(), "message": message })
             }
+            Self::AlertAcknowledged { alert } | Self::AlertResolved { alert } => json!({ "alert": alert }),
             Self::EffectRequested { id, effect, with } => {
                 let with = with.iter().map(|(name, value)| (name.to_string(), value.to_json()));
                 json!({ "effectId": id, "effect": effect, "with": Json::Object(with.collect()) })

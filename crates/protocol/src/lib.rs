@@ -16,6 +16,7 @@ pub use ask::{
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Exchanged, Told};
 pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
+pub use notice::{AlertTold, Attend, Attended};
 pub use problem::{Problem, Unmet};
 pub use tell::{
     ArtifactKept, Clock, EffectTaken, EffectTold, Entity, HeartbeatTold, Judged, LeaseTold, Message, Moved,

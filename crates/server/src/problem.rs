@@ -56,9 +56,12 @@ impl Refused {
 /// The status under which a refusal of the engine is told.
 fn status(code: &str) -> StatusCode {
     match code {
-        "already-exists" | "idempotency-conflict" | "stale-fence" | "lease-held" | "effect-settled" => {
-            StatusCode::CONFLICT
-        }
+        "already-exists"
+        | "idempotency-conflict"
+        | "stale-fence"
+        | "lease-held"
+        | "effect-settled"
+        | "alert-resolved" => StatusCode::CONFLICT,
         "version-mismatch" => StatusCode::PRECONDITION_FAILED,
         "not-permitted" | "gate-closed" => StatusCode::FORBIDDEN,
         "unknown-entity" | "unknown-lifecycle" | "unknown-pack" => StatusCode::NOT_FOUND,

@@ -20,7 +20,9 @@ use crate::{EntityRow, GroupChange, Projection};
 
 /// Kinds of entries that are looked up as such, without going through the journal.
 pub const NOTICED: &[&str] = &[
+    "ALERT_ACKNOWLEDGED",
     "ALERT_RAISED",
+    "ALERT_RESOLVED",
     "ERASED",
     "EVIDENCE",
     "MESSAGE_POSTED",
@@ -30,6 +32,9 @@ pub const NOTICED: &[&str] = &[
     "VIOLATION",
     "VIOLATION_CLEARED",
 ];
+
+/// The kind under which alerts are found that nobody has resolved.
+pub const OPEN_ALERT: &str = "OPEN_ALERT";
 
 /// What projections must know of an entity as it was before an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +107,13 @@ impl ProjectionBuilder {
         let kind = entry.event.kind();
         if NOTICED.contains(&kind) {
             all.notices.push(Notice { seq: entry.seq, kind, entity: entry.entity.clone() });
+        }
+        match entry.event {
+            Event::AlertRaised { .. } => {
+                all.notices.push(Notice { seq: entry.seq, kind: OPEN_ALERT, entity: entry.entity.clone() });
+            }
+            Event::AlertResolved { alert } => all.settled.push((OPEN_ALERT, alert)),
+            _ => {}
         }
     }
 

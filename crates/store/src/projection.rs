@@ -30,6 +30,8 @@ pub struct Projection {
     pub keys: Vec<(u64, Timestamp, KeyRecord)>,
     /// Entries that people are to look at: alerts, violations, notifications, messages.
     pub notices: Vec<Notice>,
+    /// Kinds and numbers of such entries that are not to be looked at any more.
+    pub settled: Vec<(&'static str, u64)>,
     /// How long states were stayed in: lifecycle, state, milliseconds, as they were left.
     pub stays: Vec<(Name, Name, i64)>,
     pub project: Option<Project>,

@@ -338,6 +338,41 @@ pub(crate) struct NoticesArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example: trackside alerts\n         trackside alerts acknowledge 41 --note 'I am looking at it'\n         trackside alerts resolve 41 --note 'the disk was full'\n\nOnly people acknowledge and resolve. What arises again after it was resolved is a new alert."
+)]
+pub(crate) struct AlertsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<AlertsCommand>,
+    /// Those that were resolved, too
+    #[arg(long)]
+    pub(crate) resolved: bool,
+    #[command(flatten)]
+    pub(crate) list: NoticesArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AlertsCommand {
+    /// Says that an alert is seen
+    Acknowledge(AttendArgs),
+    /// Says that an alert is seen to: it leaves the list
+    Resolve(AttendArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AttendArgs {
+    /// Its number, as trackside alerts shows it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// A word for the journal
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct WhoamiArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,

@@ -1,6 +1,8 @@
-//! `trackside alerts`: what was raised for people to look at.
+//! `trackside alerts`: what was raised for people to look at, and people who look at it.
 
-use crate::args::NoticesArgs;
+use trackside_protocol::Attend;
+
+use crate::args::{AlertsArgs, AlertsCommand, AttendArgs};
 use crate::listed::{Much, listed};
 use crate::moment::{moment, text};
 use crate::reach::{Server, Unanswered};
@@ -9,32 +11,66 @@ use crate::route::Route;
 use crate::table::Table;
 use crate::{exit, print};
 
-pub(crate) fn run(args: &NoticesArgs) -> u8 {
-    refused::ended(alerts(args), About::default(), args.ask.json)
+pub(crate) fn run(args: &AlertsArgs) -> u8 {
+    let (outcome, json) = match &args.command {
+        None => (list(args), args.list.ask.json),
+        Some(AlertsCommand::Acknowledge(args)) => (attend(args, "acknowledge"), args.ask.json),
+        Some(AlertsCommand::Resolve(args)) => (attend(args, "resolve"), args.ask.json),
+    };
+    refused::ended(outcome, About::default(), json)
 }
 
-fn alerts(args: &NoticesArgs) -> Result<u8, Unanswered> {
-    let much = Much::new(args.limit.map(|it| it as usize), args.all);
-    let found = listed(&Server::find(&args.ask.reach)?, &Route::new(&["alerts"]), much)?;
-    if args.ask.json {
+fn list(args: &AlertsArgs) -> Result<u8, Unanswered> {
+    let much = Much::new(args.list.limit.map(|it| it as usize), args.list.all);
+    let mut route = Route::new(&["alerts"]);
+    if args.resolved {
+        route = route.with("all", true);
+    }
+    let found = listed(&Server::find(&args.list.ask.reach)?, &route, much)?;
+    if args.list.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message("there are no alerts");
+        print::message(if args.resolved { "there are no alerts" } else { "there are no open alerts" });
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["SINCE", "SEVERITY", "KIND", "OF", "SAYS"]);
+    let mut table = Table::new(&["ID", "SINCE", "SEVERITY", "KIND", "OF", "SAYS", "SEEN BY"]);
     for it in &found.items {
+        let seen = match (text(it, "resolvedBy"), text(it, "acknowledgedBy")) {
+            ("", "") => "-".to_owned(),
+            ("", by) => by.to_owned(),
+            (by, _) => format!("resolved by {by}"),
+        };
         table.row([
+            text(it, "alertId").to_owned(),
             moment(text(it, "since")),
             text(it, "severity").to_owned(),
             text(it, "kind").to_owned(),
             format!("{}/{}", text(it, "lifecycle"), text(it, "id")),
             text(it, "message").to_owned(),
+            seen,
         ]);
     }
     table.show();
     found.tell_more();
+    Ok(exit::DONE)
+}
+
+fn attend(args: &AttendArgs, how: &str) -> Result<u8, Unanswered> {
+    let body = Attend { note: args.note.clone() };
+    let told = Server::find(&args.ask.reach)?.post(&Route::new(&["alerts", &args.id, how]), &body)?;
+    if args.ask.json {
+        print::line(&format!("{told:#}"));
+        return Ok(exit::DONE);
+    }
+    let alert = told.get("alert").cloned().unwrap_or_default();
+    let word = format!("{how}d");
+    let (by, at) = (text(&alert, &format!("{word}By")), text(&alert, &format!("{word}At")));
+    let before = match told.get("changed").and_then(serde_json::Value::as_bool) {
+        Some(false) => " before",
+        _ => "",
+    };
+    print::message(&format!("alert {} was {word}{before} by {by} at {}", args.id, moment(at)));
     Ok(exit::DONE)
 }

@@ -37,6 +37,16 @@ fn an_entity_is_made_moved_and_refused() {
     let right = ["correct", "small.light/A", "--to", "OFF", "watts:=20", "--reason", "a slip"];
     ground.ask(&right).says(0, &["an alert was raised"]);
     ground.ask(&["alerts"]).says(0, &["small.light/A"]);
+    // Somebody sees it, and sees to it.
+    let alert = ground.ask(&["alerts", "--json"]).json()["items"][0]["alertId"].as_str().unwrap().to_owned();
+    let seen = ["alerts", "acknowledge", &alert, "--note", "I am on it"];
+    ground.ask(&seen).says(0, &["was acknowledged by owner"]);
+    ground.ask(&seen).says(0, &["was acknowledged before by owner"]);
+    ground.ask(&["alerts", "resolve", &alert, "--json"]).says(0, &["\"resolvedBy\": \"owner\""]);
+    ground.ask(&["alerts"]).says(0, &["there are no open alerts"]);
+    ground.ask(&["alerts", "--resolved"]).says(0, &["resolved by owner"]);
+    ground.ask(&["alerts", "acknowledge", &alert]).says(1, &["alert-resolved", "owner resolved alert"]);
+    ground.ask(&["alerts", "resolve", "0"]).says(1, &["unknown-alert"]);
     ground.ask(&["history", "small.light/A"]).says(0, &["STATE_CORRECTED", "a slip", "time in states: "]);
 }
 

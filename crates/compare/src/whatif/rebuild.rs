@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Fire, Plant, What};
+use trackside_engine::command::{Ask, Attention, Command, Fire, Plant, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
@@ -184,6 +184,12 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
             plain(Ask::Settle { entity, effect: *id, ok: *ok, fields: fields.unwrap_or_default() })
         }
         Event::ViolationFound { .. } | Event::ViolationCleared { .. } => plain(Ask::Inspect { entity }),
+        Event::AlertAcknowledged { alert } => {
+            plain(Ask::Attend { entity, alert: *alert, how: Attention::Acknowledge })
+        }
+        Event::AlertResolved { alert } => {
+            plain(Ask::Attend { entity, alert: *alert, how: Attention::Resolve })
+        }
         Event::Created { .. } => creations(law, &entity, changes, root),
         Event::Transitioned { .. } | Event::FieldsChanged { .. } => fires(law, view, &entity, changes, root),
         _ => Vec::new(),

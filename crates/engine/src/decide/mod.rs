@@ -5,6 +5,7 @@
 
 mod allowed;
 mod assess;
+mod attend;
 mod carry;
 mod claim;
 mod configure;
@@ -249,6 +250,9 @@ impl<'a> Decider<'a> {
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
             Ask::Mend { entity, found } => self.mend(entity, found, &request(&Fields::default()))?,
+            Ask::Attend { entity, alert, how } => {
+                return self.attend(entity, *alert, *how, &request(&Fields::default()));
+            }
             Ask::Plant(plant) => {
                 self.plant(plant, request(&plant.fields))?;
                 return Ok(());
@@ -330,9 +334,13 @@ impl<'a> Decider<'a> {
 
     /// Writes an event of an entity.
     fn record(&mut self, key: &EntityKey, request: &Request, trigger: &Name, event: Event) -> u64 {
+        let alerts = matches!(event, Event::AlertRaised { .. });
         let entry = self.entry(key, request, trigger, event);
         let seq = entry.seq;
         self.draft.record(entry);
+        if alerts {
+            self.make_room(key);
+        }
         seq
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Claim, Command, Fire, What};
+use trackside_engine::command::{Ask, Attention, Claim, Command, Fire, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -244,6 +244,19 @@ impl Asking<'_> {
         let actor = if dice.percent(85) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
         let ask = Ask::Correct { entity: entity.key.clone(), to, fields };
         Some(Command::new(actor, ask).because("it was wrong"))
+    }
+
+    /// Somebody looks at an alert; mostly a person, mostly one that is open.
+    pub(crate) fn attend(&self, dice: &mut Dice) -> Option<Command> {
+        let entities = self.world.view.entities();
+        let open: Vec<(&Entity, u64)> =
+            entities.iter().flat_map(|it| it.alerts.iter().map(|alert| (*it, alert.seq))).collect();
+        let (entity, alert) = dice.pick(&open)?;
+        let alert = if dice.percent(90) { *alert } else { *alert + 1 };
+        let how = if dice.percent(50) { Attention::Acknowledge } else { Attention::Resolve };
+        let ada = Name::new("ada");
+        let actor = if dice.percent(70) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
+        Some(Command::new(actor, Ask::Attend { entity: entity.key.clone(), alert, how }))
     }
 
     /// What the engine would say.

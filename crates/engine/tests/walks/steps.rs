@@ -49,6 +49,7 @@ impl Step {
             6,                                     // come back
             if setup.corrections { 4 } else { 0 }, // correct
             if again.is_some() { 3 } else { 0 },   // the same again
+            5,                                     // attend to an alert
         ];
         let command = match dice.weighed(&weights) {
             0 => asking.guided(dice),
@@ -68,7 +69,8 @@ impl Step {
                 None => None,
             },
             10 => asking.correct(dice),
-            _ => again.cloned(),
+            11 => again.cloned(),
+            _ => asking.attend(dice),
         };
         match command.or_else(|| asking.guided(dice)).or_else(|| asking.create(dice)) {
             Some(mut command) => {

@@ -36,6 +36,7 @@ pub(crate) fn asked(command: &Command) -> String {
         }
         Ask::Inspect { entity } => format!("inspect {entity}"),
         Ask::Mend { entity, .. } => format!("mend {entity}"),
+        Ask::Attend { entity, alert, how } => format!("{} alert {alert} of {entity}", how.as_str()),
         Ask::Plant(plant) => format!("plant {}", plant.entity),
         Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),

@@ -146,6 +146,7 @@ fn asked(command: &Command) -> String {
         Ask::Correct { entity, .. } => format!("corrects {entity}"),
         Ask::Inspect { entity } => format!("inspects {entity}"),
         Ask::Mend { entity, .. } => format!("mends the record of {entity}"),
+        Ask::Attend { entity, alert, how } => format!("{}s alert {alert} of {entity}", how.as_str()),
         Ask::Plant(plant) => format!("puts {} in place", plant.entity),
         Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("takes the migration of {entity} back"),

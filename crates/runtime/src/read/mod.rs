@@ -4,6 +4,7 @@
 //! not on disk: what the projections do not know yet is laid over what they say. Nothing here waits for the
 //! decider, but for what is said to.
 
+mod alerts;
 mod error;
 mod explain;
 mod glance;
@@ -37,6 +38,7 @@ use trackside_store::{Reader, StoreError};
 use crate::clock::Clock;
 use crate::gateway::Gateway;
 use crate::shared::Shared;
+pub use alerts::Alert;
 pub use error::ReadError;
 pub use explain::{Explanation, Trial};
 use glance::Glance;

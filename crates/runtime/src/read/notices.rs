@@ -6,6 +6,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_store::Record;
+use trackside_store::project::OPEN_ALERT;
 
 use super::unwritten::Unwritten;
 use super::{ReadError, Reads, page};
@@ -30,10 +31,6 @@ pub struct Violation {
 }
 
 impl Reads {
-    pub fn alerts(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
-        self.noticed(&["ALERT_RAISED"], after, limit)
-    }
-
     pub fn notifications(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
         self.noticed(&["NOTIFIED"], after, limit)
     }
@@ -57,15 +54,24 @@ impl Reads {
         Ok((found, next_cursor))
     }
 
-    /// Entries of these kinds after one, in order. The kinds are those of [`trackside_store::project::NOTICED`].
+    /// Entries of these kinds after one, in order. The kinds are those of [`trackside_store::project::NOTICED`]
+    /// and [`OPEN_ALERT`].
     pub fn noticed(&self, kinds: &[&str], after: u64, limit: usize) -> Result<Noticed, ReadError> {
         let limit = page(limit);
         let unwritten = Unwritten::of(&self.shared);
-        let stored = self.store(|it| it.notices(kinds, after, limit + 1))?;
+        let is_open_wanted = kinds.contains(&OPEN_ALERT);
+        let settled: BTreeSet<u64> = match is_open_wanted {
+            true => unwritten.after(0).filter_map(|(entry, _)| resolved(&entry.event)).collect(),
+            false => BTreeSet::new(),
+        };
+        let stored = self.store(|it| it.notices(kinds, after, limit + 1 + settled.len()))?;
         let late = unwritten.after(after).map(|(entry, _)| entry);
-        let late = late.filter(|it| kinds.contains(&it.event.kind())).map(|it| it.seq);
+        let wanted = |it: &Event| {
+            kinds.contains(&it.kind()) || (is_open_wanted && matches!(it, Event::AlertRaised { .. }))
+        };
+        let late = late.filter(|it| wanted(&it.event)).map(|it| it.seq);
         // What was written meanwhile is in both.
-        let seqs: BTreeSet<u64> = stored.into_iter().chain(late).collect();
+        let seqs: BTreeSet<u64> = stored.into_iter().chain(late).filter(|it| !settled.contains(it)).collect();
         let more = seqs.len() > limit;
         let wanted: Vec<u64> = seqs.into_iter().take(limit).collect();
         // By what was looked for: those that are archived are not here, and others may come after them.
@@ -117,5 +123,13 @@ impl Reads {
             }
         }
         Ok(cleared)
+    }
+}
+
+/// The alert that an event resolves.
+fn resolved(event: &Event) -> Option<u64> {
+    match event {
+        Event::AlertResolved { alert } => Some(*alert),
+        _ => None,
     }
 }

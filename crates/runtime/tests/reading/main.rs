@@ -8,6 +8,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod alerts;
 mod figures;
 #[path = "../running/ground.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use the rest")]

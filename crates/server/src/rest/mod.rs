@@ -1,5 +1,6 @@
 //! One file per noun.
 
+pub(crate) mod alerts;
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
 pub(crate) mod audit;

@@ -140,6 +140,13 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
     } else {
         owner.post(&format!("/v1/entities/{lifecycle}"), &secret).unwrap();
     }
+    if row.path.contains("/alerts/") {
+        let loud = json!({ "to": "LAID", "reason": "so that people look" });
+        owner.post(&format!("/v1/entities/{lifecycle}/{id}/correct"), &loud).unwrap();
+        let history = owner.get(&format!("/v1/entities/{lifecycle}/{id}/history")).unwrap().body;
+        let raised = history["items"].as_array().unwrap().iter().find(|it| it["event"] == "ALERT_RAISED");
+        words.insert("id", raised.unwrap()["seq"].to_string());
+    }
     if row.path.contains("/effects") {
         let fetched = json!({ "event": "fetch" });
         owner.post(&format!("/v1/entities/{lifecycle}/{id}/transitions"), &fetched).unwrap();

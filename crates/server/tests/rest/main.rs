@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says so"
 )]
 
+mod alerts;
 mod artifacts;
 mod bounds;
 mod doors;

@@ -61,6 +61,7 @@ macro_rules! conformance {
                 timers_come_in_the_order_in_which_they_are_due
                 effects_are_there_until_they_are_settled
                 notices_are_found_by_their_kind
+                what_was_settled_is_not_found_any_more
                 stays_add_up
                 what_is_waited_for_is_counted
                 the_project_is_kept_until_it_changes

@@ -10,6 +10,7 @@ use trackside_lifecycle::value::Value;
 
 use super::Make;
 use super::sample::{group, key, key_record, name, projection, row, timer};
+use crate::project::OPEN_ALERT;
 use crate::projection::{GroupChange, Notice};
 use crate::store::{As, Census, DueAt, OpenEffectRow, Stays};
 use crate::{EntityRow, Projection};
@@ -222,6 +223,26 @@ pub fn notices_are_found_by_their_kind(make: Make<'_>) {
     assert!(reader.notices(&["VIOLATION"], 6, 100).unwrap().is_empty());
     assert!(reader.notices(&["EVIDENCE"], 0, 100).unwrap().is_empty());
     assert!(reader.notices(&[], 0, 100).unwrap().is_empty());
+}
+
+pub fn what_was_settled_is_not_found_any_more(make: Make<'_>) {
+    let place = make();
+    {
+        let store = place.open();
+        let mut projector = store.projector().unwrap();
+        let raised =
+            |seq| ["ALERT_RAISED", OPEN_ALERT].map(|kind| Notice { seq, kind, entity: key("t.thing/A") });
+        let notices = [raised(2), raised(3), raised(4)].concat();
+        // What was raised and settled between two writes comes in one.
+        let settled = vec![(OPEN_ALERT, 3)];
+        projector.project(&Projection { notices, settled, ..projection(5, Vec::new()) }).unwrap();
+        let settled = vec![(OPEN_ALERT, 2)];
+        projector.project(&Projection { settled, ..projection(6, Vec::new()) }).unwrap();
+    }
+    let store = place.open();
+    let mut reader = store.reader().unwrap();
+    assert_eq!(reader.notices(&[OPEN_ALERT], 0, 100).unwrap(), [4]);
+    assert_eq!(reader.notices(&["ALERT_RAISED"], 0, 100).unwrap(), [2, 3, 4]);
 }
 
 pub fn stays_add_up(make: Make<'_>) {

@@ -28,7 +28,7 @@ pub(super) struct Projected {
     pub keys: BTreeMap<(Name, Name), (u64, KeyRecord)>,
     /// Keys by their age.
     ages: BTreeSet<(Timestamp, u64, Name, Name)>,
-    pub notices: BTreeMap<u64, &'static str>,
+    pub notices: BTreeSet<(u64, &'static str)>,
     pub stays: BTreeMap<Name, BTreeMap<Name, Stays>>,
 }
 
@@ -86,6 +86,9 @@ impl Projected {
             self.keys.insert((by, key), (*seq, record.clone()));
         }
         self.notices.extend(all.notices.iter().map(|it| (it.seq, it.kind)));
+        for (kind, seq) in &all.settled {
+            self.notices.remove(&(*seq, *kind));
+        }
         for (lifecycle, state, ms) in &all.stays {
             let of = self.stays.entry(lifecycle.clone()).or_default();
             of.entry(state.clone()).or_default().add(*ms);

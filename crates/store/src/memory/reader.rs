@@ -141,10 +141,13 @@ impl Reader for Looker {
     }
 
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError> {
-        let later = (Bound::Excluded(after), Bound::Unbounded);
+        let first = (after.saturating_add(1), "");
         self.look(|it| {
-            let wanted = it.projected.notices.range(later).filter(|(_, kind)| kinds.contains(kind));
-            wanted.take(most).map(|(seq, _)| *seq).collect()
+            let wanted = it.projected.notices.range(first..).filter(|(_, kind)| kinds.contains(kind));
+            let mut seqs: Vec<u64> = wanted.map(|(seq, _)| *seq).collect();
+            seqs.dedup();
+            seqs.truncate(most);
+            seqs
         })
     }
 

@@ -48,6 +48,8 @@ SELECT
         WHEN 'Erased' THEN 'ERASED'
         WHEN 'Notified' THEN 'NOTIFIED'
         WHEN 'AlertRaised' THEN 'ALERT_RAISED'
+        WHEN 'AlertAcknowledged' THEN 'ALERT_ACKNOWLEDGED'
+        WHEN 'AlertResolved' THEN 'ALERT_RESOLVED'
         WHEN 'EffectRequested' THEN 'EFFECT_REQUESTED'
         WHEN 'EffectSettled' THEN 'EFFECT_SETTLED'
         WHEN 'ViolationFound' THEN 'VIOLATION'

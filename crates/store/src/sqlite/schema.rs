@@ -11,7 +11,10 @@ use crate::StoreError;
 pub(super) const JOURNAL: &[&str] = &[include_str!("journal.sql")];
 
 /// The same of `state.db`.
-pub(super) const STATE: &[&str] = &[include_str!("state.sql")];
+pub(super) const STATE: &[&str] = &[
+    include_str!("state.sql"),
+    "-- Entities know their open alerts, and these are found: the tables are the same, what is in them is not.",
+];
 
 pub(super) fn newest(steps: &[&str]) -> u32 {
     u32::try_from(steps.len()).unwrap_or(u32::MAX)

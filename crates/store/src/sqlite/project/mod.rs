@@ -110,6 +110,7 @@ impl Pen<'_> {
         self.sames(&projection.sames)?;
         self.keys(&projection.keys)?;
         self.notices(&projection.notices)?;
+        self.settled(&projection.settled)?;
         self.stays(&projection.stays)?;
         match &projection.project {
             Some(project) => self.project(project),

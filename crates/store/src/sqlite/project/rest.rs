@@ -76,6 +76,15 @@ impl Pen<'_> {
         Ok(())
     }
 
+    pub(super) fn settled(&mut self, settled: &[(&'static str, u64)]) -> Result<()> {
+        let mut statement =
+            self.connection.prepare_cached("DELETE FROM notice WHERE kind = ?1 AND seq = ?2")?;
+        for (kind, seq) in settled {
+            statement.execute((kind, int(*seq)))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn stays(&mut self, stays: &[(Name, Name, i64)]) -> Result<()> {
         let mut by_bucket: BTreeMap<(&Name, &Name, u16), (i64, i64)> = BTreeMap::new();
         for (lifecycle, state, ms) in stays {

@@ -1,0 +1,63 @@
+//! People see alerts, and see to them.
+
+use trackside_lifecycle::name::Name;
+
+use super::request::Request;
+use super::{Decider, Stop, unknown_entity};
+use crate::actor::ActorKind;
+use crate::command::Attention;
+use crate::event::Event;
+use crate::fields::Fields;
+use crate::key::EntityKey;
+use crate::refusal::{Refusal, Stage};
+use crate::view::Found;
+
+/// Most alerts of one entity that are open at a time: beyond them the oldest gives way.
+const MOST: usize = 256;
+
+impl Decider<'_> {
+    /// Notes that somebody has seen an alert, or seen to it. What was said before is said by whoever said it first:
+    /// nothing is written then.
+    pub fn attend(
+        &mut self,
+        key: &EntityKey,
+        alert: u64,
+        how: Attention,
+        request: &Request,
+    ) -> Result<(), Stop> {
+        let (life, entity) = self.here(key)?;
+        if !self.may_read(&life, entity, request)? {
+            return Err(unknown_entity(key).into());
+        }
+        if request.actor.kind != ActorKind::Human {
+            let message = format!("Only people {} alerts: ask one to look at it", how.as_str());
+            let mut refusal = Refusal::one(Stage::Who, "not-permitted", message);
+            refusal.who = Some("human".to_owned());
+            return Err(refusal.into());
+        }
+        let Some(open) = entity.alert(alert) else {
+            let message = format!("{key} has no open alert {alert}: it was resolved before, or never raised");
+            return Err(Refusal::one(Stage::Edge, "alert-resolved", message).into());
+        };
+        let event = match how {
+            Attention::Acknowledge if open.acknowledged.is_some() => return Ok(()),
+            Attention::Acknowledge => Event::AlertAcknowledged { alert },
+            Attention::Resolve => Event::AlertResolved { alert },
+        };
+        let seq = self.record(key, request, &Name::new(how.as_str()), event);
+        self.root.get_or_insert(seq);
+        Ok(())
+    }
+
+    /// An alert was raised: where too many are open, the oldest gives way to it.
+    pub(super) fn make_room(&mut self, key: &EntityKey) {
+        let Found::Here(entity) = self.draft.entity(key) else { return };
+        let Some(oldest) = entity.alerts.first().filter(|_| entity.alerts.len() > MOST) else { return };
+        let event = Event::AlertResolved { alert: oldest.seq };
+        let mut request =
+            Request::engine(ActorKind::System, Fields::default(), Name::new("alerts"), self.root);
+        request.reason =
+            Some(format!("More than {MOST} alerts of {key} are open: the oldest gives way").into());
+        self.record(key, &request, &Name::new(Attention::Resolve.as_str()), event);
+    }
+}

@@ -1,0 +1,185 @@
+//! People see alerts, and see to them.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Attention, Command};
+use trackside_engine::entity::OpenAlert;
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Refusal;
+use trackside_engine::view::{Project, View};
+use trackside_engine::world::{Outcome, World};
+use trackside_engine::{Law, apply};
+use trackside_lifecycle::compile::{PackFiles, compile};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::Sources;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_lifecycle::value::Value;
+
+use Attention::{Acknowledge, Resolve};
+
+const PUMP: &str = "\
+lifecycle: t.pump
+read: human || actor.id == keeper
+fields: { keeper: { type: string } }
+create: { by: human, takes: [keeper] }
+states: { ON: { initial: true } }
+transitions:
+  leak: { from: ON, by: human || agent, alert: { kind: leak, severity: error, message: 'It leaks' } }
+";
+
+fn key() -> EntityKey {
+    EntityKey::new("t.pump", "P")
+}
+
+fn person(id: &str) -> Actor {
+    Actor::new(id, ActorKind::Human)
+}
+
+fn world() -> World {
+    let mut sources = Sources::default();
+    let pack = sources.add("pack.yaml", "pack: t\nversion: 1\n");
+    let pump = sources.add("pump.yaml", PUMP);
+    let law = match compile(&sources, &PackFiles { pack, lifecycles: vec![pump] }) {
+        Ok((pack, _)) => Arc::new(Law::new([pack])),
+        Err(problems) => panic!("{}", problems.render(&sources, false)),
+    };
+    let mut world = World::new(law, Project::default(), Timestamp(0));
+    let fields = [("keeper", Value::text("kim"))].into_iter().collect();
+    done(world.submit(&Command::new(person("ann"), Ask::Create { entity: key(), fields })));
+    world
+}
+
+fn done(outcome: Outcome) {
+    assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
+}
+
+fn refused(outcome: Outcome) -> Refusal {
+    match outcome {
+        Outcome::Refused(refusal) => *refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The number of an alert that was just raised.
+fn leak(world: &mut World) -> u64 {
+    done(world.submit(&Command::fire(person("ann"), key(), "leak", Fields::default())));
+    let raised = |it: &&Entry| matches!(it.event, Event::AlertRaised { .. });
+    world.journal.iter().rfind(raised).expect("an alert").seq
+}
+
+fn attend(actor: Actor, alert: u64, how: Attention) -> Command {
+    Command::new(actor, Ask::Attend { entity: key(), alert, how })
+}
+
+fn open(world: &World) -> Vec<OpenAlert> {
+    world.view.get(&key()).unwrap().alerts.clone()
+}
+
+/// The journal, as it is stored, gives the world as it is.
+fn replays(world: &World) {
+    let mut again = View::default();
+    again.project = world.view.project.clone();
+    for entry in &world.journal {
+        let mut parted = entry.clone();
+        let content = parted.part();
+        parted.rejoin(content);
+        let stored = serde_json::to_string(&parted).unwrap();
+        apply(&mut again, &serde_json::from_str::<Entry>(&stored).unwrap());
+    }
+    assert_eq!(again.get(&key()), world.view.get(&key()));
+}
+
+#[test]
+fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
+    let mut world = world();
+    let (first, second) = (leak(&mut world), leak(&mut world));
+    assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [first, second]);
+    let version = world.view.get(&key()).unwrap().version;
+    world.advance(Span::seconds(5));
+    let seen = world.now;
+    done(world.submit(&attend(person("ann"), first, Acknowledge).because("I am on it")));
+    let entry = world.journal.last().unwrap().clone();
+    assert_eq!((entry.event.kind(), entry.reason.as_deref()), ("ALERT_ACKNOWLEDGED", Some("I am on it")));
+    assert_eq!((entry.actor.as_str(), entry.trigger.as_str()), ("ann", "acknowledge"));
+    assert_eq!(entry.to_json()["metadata"]["alert"], first);
+    // Somebody else says the same, later: nothing is written, the first one stays.
+    world.advance(Span::seconds(5));
+    let before = world.journal.len();
+    done(world.submit(&attend(person("bob"), first, Acknowledge)));
+    assert_eq!(world.journal.len(), before);
+    assert_eq!(open(&world)[0].acknowledged, Some((Name::new("ann"), seen)));
+    assert_eq!(open(&world)[1].acknowledged, None);
+
+    done(world.submit(&attend(person("bob"), first, Resolve)));
+    assert_eq!(world.journal.last().unwrap().event, Event::AlertResolved { alert: first });
+    assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [second]);
+    for how in [Acknowledge, Resolve] {
+        assert_eq!(refused(world.submit(&attend(person("ann"), first, how))).code, "alert-resolved");
+    }
+    // The same again is a new one.
+    let third = leak(&mut world);
+    assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [second, third]);
+    done(world.submit(&attend(person("ann"), third, Resolve)));
+    assert_eq!(world.view.get(&key()).unwrap().version, version, "no new version of what it is about");
+    replays(&world);
+}
+
+#[test]
+fn only_people_who_may_see_it_attend_to_an_alert() {
+    let mut world = world();
+    let alert = leak(&mut world);
+    for how in [Acknowledge, Resolve] {
+        let keeper = refused(world.submit(&attend(Actor::new("kim", ActorKind::Agent), alert, how)));
+        assert_eq!((keeper.code, keeper.who.as_deref()), ("not-permitted", Some("human")));
+        for kind in [ActorKind::Agent, ActorKind::System] {
+            let stranger = refused(world.submit(&attend(Actor::new("sam", kind), alert, how)));
+            assert_eq!(stranger.code, "unknown-entity");
+        }
+        let other = refused(world.submit(&attend(person("ann"), alert + 1, how)));
+        assert_eq!(other.code, "alert-resolved");
+    }
+    let elsewhere = Ask::Attend { entity: EntityKey::new("t.pump", "Q"), alert, how: Resolve };
+    assert_eq!(refused(world.submit(&Command::new(person("ann"), elsewhere))).code, "unknown-entity");
+    assert_eq!(open(&world).len(), 1);
+    replays(&world);
+}
+
+#[test]
+fn a_key_counts_once_and_stands_for_one_saying() {
+    let mut world = world();
+    let alert = leak(&mut world);
+    let keyed = |how| {
+        let mut command = attend(person("ann"), alert, how);
+        command.idempotency_key = Some(Name::new("k"));
+        command
+    };
+    done(world.submit(&keyed(Acknowledge)));
+    assert!(matches!(world.submit(&keyed(Acknowledge)), Outcome::Replayed { .. }));
+    assert_eq!(refused(world.submit(&keyed(Resolve))).code, "idempotency-conflict");
+}
+
+#[test]
+fn where_too_many_are_open_the_oldest_gives_way() {
+    let mut world = world();
+    let first = leak(&mut world);
+    for _ in 0..255 {
+        leak(&mut world);
+    }
+    assert_eq!((open(&world).len(), open(&world)[0].seq), (256, first));
+    leak(&mut world);
+    assert_eq!(open(&world).len(), 256);
+    let entry = world.journal.last().unwrap();
+    assert_eq!(entry.event, Event::AlertResolved { alert: first });
+    assert_eq!(entry.actor.as_str(), "trackside");
+    replays(&world);
+}

@@ -1,0 +1,90 @@
+//! Alerts: which are open, who has seen them, and who has seen to them.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_store::project::OPEN_ALERT;
+
+use super::notices::Noticed;
+use super::{ReadError, Reads};
+use crate::trail;
+
+/// An alert, and what people have said of it.
+#[derive(Clone, Debug)]
+pub struct Alert {
+    /// The entry that raised it: its number is the alert's.
+    pub raised: Entry,
+    /// Whether nobody has resolved it.
+    pub is_open: bool,
+    /// The entry by which somebody acknowledged it first.
+    pub acknowledged: Option<Entry>,
+    /// The entry by which it was resolved; none too where that has been archived.
+    pub resolved: Option<Entry>,
+}
+
+impl Reads {
+    /// Alerts after one, the oldest first, and where the next page begins: those that are open, or all.
+    pub fn alerts(
+        &self,
+        after: u64,
+        limit: usize,
+        all: bool,
+    ) -> Result<(Vec<Alert>, Option<u64>), ReadError> {
+        let kind = if all { "ALERT_RAISED" } else { OPEN_ALERT };
+        let Noticed { records, next_cursor } = self.noticed(&[kind], after, limit)?;
+        let raised = records.iter().map(|it| it.entry()).collect::<Result<Vec<_>, _>>()?;
+        let mut alerts = self.attended(raised)?;
+        // One may have been resolved since.
+        alerts.retain(|it| all || it.is_open);
+        Ok((alerts, next_cursor))
+    }
+
+    /// One alert, if there is one of this number.
+    pub fn alert(&self, number: u64) -> Result<Alert, ReadError> {
+        let record = self.store(|it| it.record(number))?.ok_or(ReadError::UnknownEntry(number))?;
+        let found = self.attended(vec![record.entry()?])?.pop();
+        found.ok_or(ReadError::UnknownEntry(number))
+    }
+
+    /// What people have said of alerts, each given by the entry that raised it; other entries are left out.
+    fn attended(&self, mut raised: Vec<Entry>) -> Result<Vec<Alert>, ReadError> {
+        raised.retain(|it| matches!(it.event, Event::AlertRaised { .. }));
+        let mut oldest: BTreeMap<EntityKey, u64> = BTreeMap::new();
+        let mut said: BTreeMap<u64, (Option<Entry>, Option<Entry>)> = BTreeMap::new();
+        let mut open = Vec::with_capacity(raised.len());
+        for it in &raised {
+            let entity = self.entity(&it.entity)?;
+            let alert = entity.as_ref().and_then(|entity| entity.alert(it.seq));
+            open.push(alert.is_some());
+            // Of one that nobody has seen there is nothing to find.
+            if alert.is_none_or(|it| it.acknowledged.is_some()) {
+                let first = oldest.entry(it.entity.clone()).or_insert(it.seq);
+                *first = it.seq.min(*first);
+            }
+        }
+        for (key, first) in oldest {
+            let Some(entity) = self.entity(&key)? else { continue };
+            for record in self.store(|it| trail::after(it, entity.seq, first))? {
+                if !record.header.contains("\"Alert") {
+                    continue;
+                }
+                let entry = record.entry()?;
+                match entry.event {
+                    Event::AlertAcknowledged { alert } => {
+                        said.entry(alert).or_default().0.get_or_insert(entry);
+                    }
+                    Event::AlertResolved { alert } => said.entry(alert).or_default().1 = Some(entry),
+                    _ => {}
+                }
+            }
+        }
+        let alerts = raised.into_iter().zip(open).map(|(raised, is_open)| {
+            let (acknowledged, resolved) = said.remove(&raised.seq).unwrap_or_default();
+            // What was said while this was looked up counts the next time.
+            let resolved = resolved.filter(|_| !is_open);
+            Alert { raised, is_open, acknowledged, resolved }
+        });
+        Ok(alerts.collect())
+    }
+}

@@ -1,0 +1,188 @@
+//! Alerts: which are open, and people who see them and see to them.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use trackside_engine::command::{Ask, Attention};
+use trackside_engine::event::{Entry, Event};
+use trackside_protocol::{AlertTold, Attend, Attended, Page, Problem};
+use trackside_runtime::read::Alert;
+use trackside_runtime::{Answer, ReadError};
+use utoipa::IntoParams;
+
+use super::carry::{command, submit};
+use super::{Body, Paging, Parameters, Wanted};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::events::Sight;
+use crate::problem::Refused;
+
+/// The longest note, in characters.
+const LONGEST: usize = 2_000;
+
+/// Which alerts.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// Those that were resolved, too.
+    #[serde(default)]
+    all: bool,
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Alerts that nobody has resolved, the oldest first; with `all=true` every one.
+#[utoipa::path(
+    get, path = "/v1/alerts", tag = "notices", operation_id = "alerts", params(Which),
+    responses((status = 200, body = Page<AlertTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(which): Parameters<Which>,
+) -> Result<Json<Page<AlertTold>>, Refused> {
+    let page = Paging { limit: which.limit, cursor: which.cursor };
+    let (limit, after) = (super::limit(page.limit)?, page.after()?);
+    let sight = Sight::of(&app, &caller);
+    let page = app.read(move |reads| {
+        let (found, next) = reads.alerts(after, limit, which.all)?;
+        let mut items = Vec::new();
+        for alert in &found {
+            if sight.sees(reads, &alert.raised)? {
+                items.push(told(alert));
+            }
+        }
+        Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
+    });
+    Ok(Json(page.await?))
+}
+
+/// Says that an alert is seen. For people; whoever says so first is kept.
+#[utoipa::path(
+    post, path = "/v1/alerts/{id}/acknowledge", tag = "notices", operation_id = "acknowledgeAlert",
+    params(("id" = String, Path, description = "Its `alertId`."), super::Keyed), request_body = Option<Attend>,
+    responses((status = 200, body = Attended), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn acknowledge(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    wanted: Wanted,
+    Body(body): Body<Attend>,
+) -> Result<Json<Attended>, Refused> {
+    attend(&app, &caller, &id, &wanted, &body, Attention::Acknowledge).await
+}
+
+/// Says that an alert is seen to: it leaves the list, and the same arising again is a new one. For people.
+#[utoipa::path(
+    post, path = "/v1/alerts/{id}/resolve", tag = "notices", operation_id = "resolveAlert",
+    params(("id" = String, Path, description = "Its `alertId`."), super::Keyed), request_body = Option<Attend>,
+    responses((status = 200, body = Attended), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn resolve(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    wanted: Wanted,
+    Body(body): Body<Attend>,
+) -> Result<Json<Attended>, Refused> {
+    attend(&app, &caller, &id, &wanted, &body, Attention::Resolve).await
+}
+
+async fn attend(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    wanted: &Wanted,
+    body: &Attend,
+    how: Attention,
+) -> Result<Json<Attended>, Refused> {
+    if body.note.as_ref().is_some_and(|it| it.chars().count() > LONGEST) {
+        return Err(Refused::shape(format!("note has more than {LONGEST} characters")));
+    }
+    let note = body.note.as_deref().map(str::trim).filter(|it| !it.is_empty());
+    let (number, entity) = {
+        let alert = find(app, caller, id).await?;
+        (alert.raised.seq, alert.raised.entity)
+    };
+    let ask = Ask::Attend { entity, alert: number, how };
+    let answer = submit(app, command(caller, wanted, ask, note)).await?;
+    let (changed, replayed) = match answer {
+        Answer::Accepted(accepted) => (!accepted.entries.is_empty(), false),
+        Answer::Replayed { .. } => (false, true),
+        // Whoever comes second is told who was first.
+        Answer::Refused(refusal) if refusal.code == "alert-resolved" && how == Attention::Resolve => {
+            (false, false)
+        }
+        Answer::Refused(refusal) => {
+            let mut refused = Refused::from(&*refusal);
+            if refusal.code == "alert-resolved" {
+                refused.0.detail = too_late(&find(app, caller, id).await?);
+                let problem = &mut *refused.0;
+                problem.errors.iter_mut().for_each(|it| it.message.clone_from(&problem.detail));
+            }
+            return Err(refused);
+        }
+    };
+    let alert = find(app, caller, id).await?;
+    Ok(Json(Attended { success: true, alert: told(&alert), changed, replayed }))
+}
+
+/// What is said where somebody acknowledges what is resolved.
+fn too_late(alert: &Alert) -> String {
+    let by = match &alert.resolved {
+        Some(entry) => format!("{} resolved alert {} at {}", entry.actor, alert.raised.seq, entry.at),
+        None => format!("Alert {} is resolved", alert.raised.seq),
+    };
+    format!("{by}: there is nothing left to acknowledge")
+}
+
+/// The alert of this number, if the caller may see what it is about.
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<Alert, Refused> {
+    let unknown = || {
+        let detail = format!("There is no alert {id}. `GET /v1/alerts` lists those that are open");
+        Refused::unknown("unknown-alert", detail)
+    };
+    let number: u64 = id.parse().ok().filter(|it| *it <= i64::MAX as u64).ok_or_else(unknown)?;
+    let sight = Sight::of(app, caller);
+    let found = app.read(move |reads| match reads.alert(number) {
+        Ok(alert) => Ok(sight.sees(reads, &alert.raised)?.then_some(alert)),
+        Err(ReadError::UnknownEntry(_)) => Ok(None),
+        Err(error) => Err(error),
+    });
+    found.await?.ok_or_else(unknown)
+}
+
+fn told(alert: &Alert) -> AlertTold {
+    let Alert { raised, is_open, acknowledged, resolved } = alert;
+    let (kind, severity, message) = match &raised.event {
+        Event::AlertRaised { kind, severity, message } => {
+            (kind.to_string(), severity.as_str().to_owned(), message.to_string())
+        }
+        _ => Default::default(),
+    };
+    let by = |it: &Option<Entry>| it.as_ref().map(|it| it.actor.to_string());
+    let at = |it: &Option<Entry>| it.as_ref().map(|it| it.at.to_string());
+    let note = |it: &Option<Entry>| it.as_ref().and_then(|it| it.reason.as_ref()).map(|it| it.to_string());
+    AlertTold {
+        alert_id: raised.seq.to_string(),
+        kind,
+        severity,
+        lifecycle: raised.entity.lifecycle.to_string(),
+        id: raised.entity.id.to_string(),
+        message,
+        seq: raised.seq,
+        since: raised.at.to_string(),
+        acknowledged_by: by(acknowledged),
+        acknowledged_at: at(acknowledged),
+        acknowledged_note: note(acknowledged),
+        resolved: !is_open,
+        resolved_by: by(resolved),
+        resolved_at: at(resolved),
+        resolved_note: note(resolved),
+    }
+}
