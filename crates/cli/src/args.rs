@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Whoami(WhoamiArgs),
     /// Makes, lists and revokes tokens
     Token(TokenArgs),
+    /// Tells receivers outside what happens, and what became of the messages
+    Webhook(WebhookArgs),
     /// Prints a link that signs a person in, once
     SignIn(SignInArgs),
     /// Tells the time of the server, or moves its manual clock

@@ -11,7 +11,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("See where things are", &["show", "list", "explain", "history", "watch", "query", "stats", "journal"]),
     ("What people should look at", &["alerts", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
-    ("Packs, people and time", &["lifecycles", "pack", "settings", "migrate", "token", "whoami", "clock"]),
+    (
+        "Packs, people and time",
+        &["lifecycles", "pack", "settings", "migrate", "token", "webhook", "whoami", "clock"],
+    ),
     (
         "Look after a project",
         &["doctor", "audit", "backup", "restore", "archive", "import", "redact", "bench"],

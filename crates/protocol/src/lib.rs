@@ -4,10 +4,12 @@ mod ask;
 #[cfg(feature = "client")]
 mod client;
 mod identity;
+mod notice;
 mod number;
 mod problem;
 mod tell;
 mod upkeep;
+mod webhook;
 
 pub use ask::{
     Advance, Batch, BatchCommand, Claim, Correct, Create, Decide, EffectResult, Evaluate, Heartbeat,
@@ -26,3 +28,4 @@ pub use upkeep::{
     Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut, ProjectTold,
     Redact, SettingTold, SettingsTold,
 };
+pub use webhook::{NewWebhook, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed};

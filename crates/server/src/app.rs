@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::watch;
 use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::event::Entry;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
 use crate::auth::Access;
@@ -14,6 +15,7 @@ use crate::problem::Refused;
 use crate::serve::ServeError;
 use crate::tls::Tls;
 use crate::watch::{Log, TraceOptions, Watch};
+use crate::webhooks::{WebhookOptions, Webhooks};
 
 /// The one who acts when the server does.
 pub(crate) const OWN: &str = "trackside";
@@ -34,6 +36,7 @@ pub struct ServerOptions {
     pub log: Log,
     /// Where it sends what requests went through; none: nowhere.
     pub traces: Option<TraceOptions>,
+    pub webhooks: WebhookOptions,
 }
 
 impl ServerOptions {
@@ -46,6 +49,7 @@ impl ServerOptions {
             tls: None,
             log: Log::default(),
             traces: None,
+            webhooks: WebhookOptions::default(),
         }
     }
 }
@@ -67,6 +71,7 @@ pub(crate) struct Inner {
     pub reads: Reads,
     pub gateway: Gateway,
     pub access: Access,
+    pub webhooks: Webhooks,
     pub options: ServerOptions,
     pub watch: Watch,
     /// Streams of events that are open.
@@ -86,10 +91,27 @@ impl std::ops::Deref for App {
 impl App {
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
+        let webhooks = Webhooks::open(&options).map_err(ServeError::Webhooks)?;
         let access = Access::new(runtime.clone());
         let watch = Watch::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
         let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
-        Ok(Self(Arc::new(Inner { runtime, reads, gateway, access, options, watch, streams, stopping })))
+        Ok(Self(Arc::new(Inner {
+            runtime,
+            reads,
+            gateway,
+            access,
+            webhooks,
+            options,
+            watch,
+            streams,
+            stopping,
+        })))
+    }
+
+    /// Something happened that the server itself goes by.
+    pub fn heard(&self, entries: &[Entry]) {
+        self.access.heard(entries);
+        Webhooks::heard(self, entries);
     }
 
     /// A question that reads the store, beside those that wait for nothing.

@@ -72,6 +72,24 @@ impl Sight {
     }
 }
 
+/// The audience of those whose things these are.
+const USER: &str = "user";
+
+/// Whether people follow an entry: not that a lease goes on, and not what a pack tells others where it tells them apart
+/// from its users.
+pub(crate) fn is_for_users(app: &App, entry: &Entry) -> bool {
+    match &entry.event {
+        Event::LeaseRenewed { .. } => false,
+        Event::Notified { audience, .. } if **audience != *USER => {
+            let lifecycle = entry.entity.lifecycle.as_str();
+            let pack = lifecycle.split_once('.').map_or(lifecycle, |(pack, _)| pack);
+            let law = app.runtime.law();
+            !law.pack(pack).is_some_and(|it| it.audiences.contains_key(USER))
+        }
+        _ => true,
+    }
+}
+
 /// Which events.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -160,12 +178,8 @@ impl Choice {
     fn wants(&self, entry: &Entry) -> bool {
         let lifecycle = self.which.lifecycle.as_ref().is_none_or(|it| *entry.entity.lifecycle == **it);
         let id = self.which.id.as_ref().is_none_or(|it| *entry.entity.id == **it);
-        let kind = self.everything
-            || match entry.event {
-                Event::LeaseRenewed { .. } => self.which.all,
-                _ => true,
-            };
-        lifecycle && id && kind
+        let renewal = self.which.all && matches!(entry.event, Event::LeaseRenewed { .. });
+        lifecycle && id && (self.everything || renewal || is_for_users(&self.sight.app, entry))
     }
 
     fn frames(&self, entries: &[Entry]) -> Result<VecDeque<Frame>, ReadError> {

@@ -17,6 +17,7 @@ mod routes;
 mod serve;
 mod tls;
 mod watch;
+mod webhooks;
 
 pub use app::ServerOptions;
 pub use auth::AccessError;
@@ -25,3 +26,4 @@ pub use routes::openapi;
 pub use serve::{Bound, ServeError, Server};
 pub use tls::Tls;
 pub use watch::{Level, Log, LogForm, TraceOptions};
+pub use webhooks::WebhookOptions;

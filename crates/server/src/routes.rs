@@ -13,9 +13,9 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
-    approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities, explain,
-    export, health, history, identity, journal, lifecycles, messages, metrics, migrations, notices, packs,
-    policy, queries, redactions, settings, stats, transitions,
+    alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
+    explain, export, health, history, identity, journal, lifecycles, messages, metrics, migrations, notices,
+    packs, policy, queries, redactions, settings, stats, transitions, webhooks,
 };
 use crate::{events, mcp, serve};
 
@@ -73,6 +73,11 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(effects::take))
         .routes(routes!(effects::settle))
         .routes(routes!(artifacts::put, artifacts::get))
+        // receivers outside
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::show, webhooks::remove))
+        .routes(routes!(webhooks::deliveries))
+        .routes(routes!(webhooks::replay))
         // identity
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))

@@ -24,6 +24,7 @@ use crate::problem::Refused;
 use crate::request_id;
 use crate::routes::router;
 use crate::watch::Level;
+use crate::webhooks;
 
 /// How often it is looked whether the store can be used.
 const LOOK: Duration = Duration::from_secs(1);
@@ -37,6 +38,8 @@ pub enum ServeError {
     Listen { address: String, error: std::io::Error },
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
+    #[error("cannot deliver webhooks: {0}")]
+    Webhooks(String),
     #[error("it ended: {0}")]
     Ended(std::io::Error),
     #[error(transparent)]
@@ -108,6 +111,7 @@ impl Bound {
             move || well.runtime.trouble().is_none(),
             self.app.stopping.subscribe(),
         ));
+        tokio::spawn(webhooks::start(self.app.clone()));
         notify::tell("READY=1");
         let stopping = async move {
             stopping.await;

@@ -394,6 +394,113 @@ pub(crate) enum TokenCommand {
     Revoke(TokenRevokeArgs),
 }
 
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WebhookArgs {
+    #[command(subcommand)]
+    pub(crate) command: WebhookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// Adds a receiver and prints the secret by which it knows our messages, this once
+    Add(WebhookAddArgs),
+    /// Lists receivers, without their secrets
+    List(WebhookListArgs),
+    /// Ends a webhook: nothing more is sent
+    Remove(WebhookRemoveArgs),
+    /// Tells what became of messages
+    Deliveries(WebhookDeliveriesArgs),
+    /// Tries dead letters once more, and at once what is failing; turns a webhook on again
+    Replay(WebhookReplayArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside webhook add https://example.com/hooks --lifecycle mission.task --event STATE_TRANSITION\n\nThe secret alone goes to standard output. It is kept nowhere and cannot be shown again.\nMessages are CloudEvents with the signatures of Standard Webhooks. The webhook tells what your token may see, as long as that is good."
+)]
+pub(crate) struct WebhookAddArgs {
+    /// Where messages go: https://…
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Only of this lifecycle or pack; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) lifecycle: Vec<String>,
+    /// Only entries of this kind, such as ALERT_RAISED; may be given several times
+    #[arg(long, value_name = "KIND")]
+    pub(crate) event: Vec<String>,
+    /// What is told: what people follow, or every entry of the journal
+    #[arg(long, value_enum, default_value_t = AudienceArg::User)]
+    pub(crate) audience: AudienceArg,
+    /// A word for the list of webhooks
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AudienceArg {
+    User,
+    All,
+}
+
+impl AudienceArg {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::All => "all",
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WebhookListArgs {
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WebhookRemoveArgs {
+    /// Its id, as webhook list shows it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WebhookDeliveriesArgs {
+    /// Its id, as webhook list shows it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Only those that are delivered, failing, dead or queued
+    #[arg(long, value_name = "STATE", value_parser = ["delivered", "failing", "dead", "queued"])]
+    pub(crate) state: Option<String>,
+    /// At most so many [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// All of them
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside webhook replay 0f1e2d3c4b5a\n\nA message that comes twice has the same webhook-id: its receiver can tell."
+)]
+pub(crate) struct WebhookReplayArgs {
+    /// Its id, as webhook list shows it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Only these, by the numbers of their journal entries [default: all dead letters]
+    #[arg(value_name = "SEQ")]
+    pub(crate) seqs: Vec<u64>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ActorKindArg {
     Human,

@@ -43,6 +43,12 @@ pub(crate) struct UpArgs {
     /// Where the manual clock stands at first [default: 2026-01-01T00:00:00Z]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
+    /// Webhooks may lead to this machine and its own networks, and be spoken to without TLS
+    #[arg(long)]
+    pub(crate) allow_private_webhooks: bool,
+    /// Certificates in PEM that receivers of webhooks may be signed by, beside those that browsers trust
+    #[arg(long, value_name = "FILE")]
+    pub(crate) webhook_ca: Option<PathBuf>,
     /// `/metrics` needs no token
     #[arg(long)]
     pub(crate) open_metrics: bool,

@@ -43,6 +43,7 @@ mod up;
 mod validate;
 mod violations;
 mod watch;
+mod webhook;
 mod whoami;
 
 use std::process::ExitCode;
@@ -74,6 +75,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Violations(args) => violations::run(args),
         Command::Whoami(args) => whoami::run(args),
         Command::Token(args) => token::run(args),
+        Command::Webhook(args) => webhook::run(args),
         Command::SignIn(args) => sign_in::run(args),
         Command::Clock(args) => clock::run(args),
         Command::Pack(args) => pack::run(args),

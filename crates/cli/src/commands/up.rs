@@ -56,6 +56,10 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
     let mut options = ServerOptions::new(args.data.data.clone());
     options.hosts.clone_from(&args.host);
     options.open_metrics = args.open_metrics;
+    options.webhooks.allow_private = args.allow_private_webhooks;
+    if let Some(file) = &args.webhook_ca {
+        options.webhooks.trust(file).map_err(Stopped::usage)?;
+    }
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         options.tls = Some(Tls::read(certificate, key).map_err(Stopped::usage)?);
     }

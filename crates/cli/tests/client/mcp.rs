@@ -5,7 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Ground, scratch, told};
+use crate::ground::{Ground, scratch};
+use crate::program::{binary, told};
 
 /// An agent host: it starts the program and speaks to it.
 struct Host {
@@ -164,7 +165,7 @@ fn while_the_server_is_away_every_request_says_what_to_do() {
     let mut ground = Ground::small("mcp-away");
     // No server has ever run there.
     let none = scratch("mcp-none");
-    let mut command = crate::ground::binary(&["mcp", "--data"]);
+    let mut command = binary(&["mcp", "--data"]);
     command.arg(none.join("data"));
     let mut host = Host::of(command);
     let refused = host.shake_hands();

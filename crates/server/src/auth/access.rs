@@ -23,7 +23,7 @@ use super::secret::{Secret, hash_of};
 use crate::app::own;
 use crate::watch::request_id;
 
-/// The pack of both.
+/// The pack of all that is kept of who comes in.
 pub(crate) const PACK: &str = "access";
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
@@ -44,6 +44,7 @@ pub(crate) fn pack() -> PackSource {
         ("pack.yaml", include_str!("../../access/pack.yaml")),
         ("lifecycles/link.yaml", include_str!("../../access/lifecycles/link.yaml")),
         ("lifecycles/token.yaml", include_str!("../../access/lifecycles/token.yaml")),
+        ("lifecycles/webhook.yaml", include_str!("../../access/lifecycles/webhook.yaml")),
     ];
     PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec() }
 }
@@ -183,8 +184,16 @@ impl Access {
         Ok(Some(identity))
     }
 
+    /// Whom a token speaks for, by its id: for what goes on in its name while nobody shows it.
+    pub fn speaker(&self, id: &Name, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
+        let key = EntityKey { lifecycle: Name::new(TOKEN), id: id.clone() };
+        let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let identity = entity.filter(|it| self.is_open(it)).and_then(|it| Identity::of(&it));
+        Ok(identity.filter(|it| it.expires.is_none_or(|at| now < at)).map(Arc::new))
+    }
+
     /// Whether it is not in a state without a way out.
-    fn is_open(&self, entity: &Entity) -> bool {
+    pub fn is_open(&self, entity: &Entity) -> bool {
         let law = self.runtime.law();
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)

@@ -66,7 +66,7 @@ pub(crate) async fn carry_out(app: &App, caller: &Caller, command: Command) -> R
 pub(crate) async fn answer_told(app: &App, caller: &Caller, answer: Answer) -> Result<Done, Refused> {
     match answer {
         Answer::Accepted(accepted) => {
-            app.access.heard(&accepted.entries);
+            app.heard(&accepted.entries);
             accepted_told(app, caller, accepted).await
         }
         Answer::Refused(refusal) => Err((&*refusal).into()),
@@ -90,7 +90,7 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Re
         }
     };
     if let Answer::Accepted(accepted) = &answer {
-        app.access.heard(&accepted.entries);
+        app.heard(&accepted.entries);
     }
     Ok(answer)
 }

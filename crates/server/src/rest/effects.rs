@@ -158,7 +158,7 @@ pub(crate) async fn settle(
     match settled.await? {
         Answer::Refused(refusal) => Err((&*refusal).into()),
         Answer::Accepted(accepted) => {
-            app.access.heard(&accepted.entries);
+            app.heard(&accepted.entries);
             let seq = accepted.entry().map(|it| it.seq);
             Ok(Json(json!({ "success": true, "id": number, "seq": seq, "replayed": false })))
         }

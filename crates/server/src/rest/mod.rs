@@ -32,6 +32,7 @@ pub(crate) mod settings;
 pub(crate) mod stats;
 pub(crate) mod transitions;
 mod wanted;
+pub(crate) mod webhooks;
 
 pub(crate) use body::{Body, Parameters, too_large};
 pub(crate) use carry::{Done, carry_out, command};

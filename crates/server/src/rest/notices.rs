@@ -2,10 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::event::{Entry, Event};
+use trackside_lifecycle::name::Name;
 use trackside_protocol::{Page, Problem};
-use trackside_runtime::read::{MOST, entry_json};
+use trackside_runtime::read::{MOST, USUAL, entry_json};
+use utoipa::IntoParams;
 
 use super::{Paging, Parameters};
 use crate::app::App;
@@ -13,71 +16,75 @@ use crate::auth::Caller;
 use crate::events::Sight;
 use crate::problem::Refused;
 
-/// Alerts, the oldest first.
-#[utoipa::path(
-    get, path = "/v1/alerts", tag = "notices", operation_id = "alerts", params(Paging),
-    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
-)]
-pub(crate) async fn alerts(
-    State(app): State<App>,
-    caller: Caller,
-    Parameters(page): Parameters<Paging>,
-) -> Result<Json<Page<Value>>, Refused> {
-    noticed(&app, &caller, "ALERT_RAISED", &page).await
+/// Most notifications that are looked at for one page.
+const LOOKED: usize = 5_000;
+
+/// Which notifications.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// Only what this audience of a pack was told.
+    audience: Option<String>,
+    /// Only what this actor was told by name; `me` is the caller, or whom it acts for.
+    to: Option<String>,
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// What somebody was told, the oldest first.
 #[utoipa::path(
-    get, path = "/v1/notifications", tag = "notices", operation_id = "notifications", params(Paging),
+    get, path = "/v1/notifications", tag = "notices", operation_id = "notifications", params(Which),
     responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn notifications(
     State(app): State<App>,
     caller: Caller,
-    Parameters(page): Parameters<Paging>,
+    Parameters(which): Parameters<Which>,
 ) -> Result<Json<Page<Value>>, Refused> {
-    noticed(&app, &caller, "NOTIFIED", &page).await
-}
-
-async fn noticed(
-    app: &App,
-    caller: &Caller,
-    kind: &'static str,
-    page: &Paging,
-) -> Result<Json<Page<Value>>, Refused> {
-    let (limit, after) = (super::limit(page.limit)?, page.after()?);
-    let sight = Sight::of(app, caller);
+    let page = Paging { limit: which.limit, cursor: which.cursor };
+    let (limit, mut after) = (super::limit(page.limit)?, page.after()?);
+    let most = if limit == 0 { USUAL } else { limit.min(MOST) };
+    let own = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id).clone();
+    let to = which.to.map(|it| if it == "me" { own } else { Name::new(&it) });
+    let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
-        let found = reads.noticed(&[kind], after, limit)?;
-        let mut items = Vec::new();
-        for record in &found.records {
-            let entry = record.entry()?;
-            if sight.sees(reads, &entry)? {
-                items.push(notice(&entry));
+        let (mut items, mut looked) = (Vec::new(), 0);
+        loop {
+            let found = reads.notifications(after, most - items.len())?;
+            for record in &found.records {
+                let entry = record.entry()?;
+                let Event::Notified { audience, to: told, .. } = &entry.event else { continue };
+                let wanted = which.audience.as_ref().is_none_or(|it| **audience == **it)
+                    && to.as_ref().is_none_or(|it| told.contains(it));
+                if wanted && sight.sees(reads, &entry)? {
+                    items.push(notice(&entry));
+                }
             }
+            looked += found.records.len();
+            let Some(next) = found.next_cursor else { return Ok(Page { items, next_cursor: None }) };
+            // Few of many may be wanted: then the page is short, and the next one goes on.
+            if items.len() >= most || looked >= LOOKED {
+                return Ok(Page { items, next_cursor: Some(next.to_string()) });
+            }
+            after = next;
         }
-        Ok(Page { items, next_cursor: found.next_cursor.map(|it| it.to_string()) })
     });
     Ok(Json(page.await?))
 }
 
-/// One of them, as people read it.
+/// What somebody was told, as an item of a list.
 pub(crate) fn notice(entry: &Entry) -> Value {
     let mut told = json!({
-        "id": entry.entity.id, "lifecycle": entry.entity.lifecycle, "seq": entry.seq, "since": entry.at.to_string(),
-        "alertId": entry.seq.to_string(),
+        "seq": entry.seq, "since": entry.at.to_string(), "lifecycle": entry.entity.lifecycle, "id": entry.entity.id,
     });
-    let more = match &entry.event {
-        Event::AlertRaised { kind, severity, message } => json!({
-            "kind": kind, "severity": severity.as_str(), "message": message, "acknowledgedBy": null,
-        }),
-        Event::Notified { audience, to, message } => {
-            json!({ "audience": audience, "to": to, "message": message })
-        }
-        _ => json!({}),
-    };
-    if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
-        told.extend(more);
+    if let (Event::Notified { audience, to, message }, Value::Object(told)) = (&entry.event, &mut told) {
+        told.insert("audience".to_owned(), json!(audience));
+        told.insert("to".to_owned(), json!(to));
+        told.insert("message".to_owned(), json!(message));
     }
     told
 }

@@ -48,7 +48,7 @@ fn drop_payloads(app: &App, actor: Actor, body: Redact) -> Result<Value, Refused
         Answer::Refused(refusal) => return Err((&*refusal).into()),
         Answer::Replayed { .. } => return Err(Refused::broken()),
     };
-    app.access.heard(&accepted.entries);
+    app.heard(&accepted.entries);
     let mut told = json!({ "success": true, "lifecycle": entity.lifecycle, "id": entity.id });
     if let (Some(entry), Value::Object(told)) = (accepted.entry(), &mut told)
         && let Event::Redacted { entries, changes } = &entry.event

@@ -135,6 +135,11 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
         let actor = if whose.is_empty() { "somebody" } else { whose };
         let made = owner.post("/v1/tokens", &json!({ "actor": actor, "kind": "human" })).unwrap().body;
         words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
+    } else if row.path.contains("/webhooks/") {
+        // Of a kind that does not happen: nothing is ever sent.
+        let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] });
+        let made = owner.post("/v1/webhooks", &wanted).unwrap().body;
+        words.insert("id", made["details"]["id"].as_str().unwrap().to_owned());
     } else if row.path.contains("/approvals") {
         owner.post("/v1/entities/vault.request", &secret).unwrap();
     } else {

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{Client, ClientError, Problem, Told};
 use trackside_runtime::{Clock, Options, PackSource, Runtime};
-use trackside_server::{Limits, Server, ServerOptions};
+use trackside_server::{Limits, Server, ServerOptions, WebhookOptions};
 use trackside_store::{Sqlite, SqliteOptions};
 
 /// A server that runs until this is dropped.
@@ -25,6 +25,7 @@ pub(crate) struct Ground {
     thread: Option<std::thread::JoinHandle<()>>,
     /// Whether the folder goes with it.
     keeps: bool,
+    webhooks: WebhookOptions,
 }
 
 impl Ground {
@@ -34,6 +35,11 @@ impl Ground {
 
     pub fn with(limits: Limits) -> Self {
         Self::set_up(|options| options.limits = limits)
+    }
+
+    /// One that delivers webhooks in this way.
+    pub fn telling(webhooks: WebhookOptions) -> Self {
+        Self::set_up(|options| options.webhooks = webhooks)
     }
 
     /// One whose server is set up in another way.
@@ -50,6 +56,7 @@ impl Ground {
 
     fn on(options: ServerOptions) -> Self {
         let data = options.data.clone();
+        let webhooks = options.webhooks.clone();
         let (told, heard) = std::sync::mpsc::channel();
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
         let folder = data.clone();
@@ -74,15 +81,24 @@ impl Ground {
         let (address, sign_in) = heard.recv().unwrap();
         let token = std::fs::read_to_string(data.join("token")).unwrap();
         let owner = Client::new(&format!("http://{address}"), token.trim());
-        Self { data, address, sign_in, owner, stop: Some(stop), thread: Some(thread), keeps: false }
+        let thread = Some(thread);
+        Self { data, address, sign_in, owner, stop: Some(stop), thread, keeps: false, webhooks }
     }
 
     /// The same folder, after an orderly end.
-    pub fn restarted(mut self) -> Self {
+    pub fn restarted(self) -> Self {
+        self.restarted_after(|_| {})
+    }
+
+    /// The same, after something was done to the folder meanwhile.
+    pub fn restarted_after(mut self, meanwhile: impl FnOnce(&Path)) -> Self {
         self.keeps = true;
-        let data = self.data.clone();
+        let (data, webhooks) = (self.data.clone(), self.webhooks.clone());
         drop(self);
-        Self::on(ServerOptions::new(data))
+        meanwhile(&data);
+        let mut options = ServerOptions::new(data);
+        options.webhooks = webhooks;
+        Self::on(options)
     }
 
     /// Somebody with a token of their own.

@@ -221,6 +221,19 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/v1/effects/{id}/result", Hidden, "1111 33 43 432", r#"{"ok":true,"fence":1}"#),
     row("PUT", "/v1/artifacts/{sha256}", None, ANYONE, "x"),
     row("GET", "/v1/artifacts/{sha256}", None, ANYONE, ""),
+    // Receivers outside.
+    row("GET", "/v1/webhooks", None, ANYONE, ""),
+    row(
+        "POST",
+        "/v1/webhooks",
+        None,
+        "1111 33 33 222",
+        r#"{"url":"https://receiver.invalid/","events":["ERASED"]}"#,
+    ),
+    row("GET", "/v1/webhooks/{id}", Hidden, SECRET, ""),
+    row("DELETE", "/v1/webhooks/{id}", Hidden, SECRET, ""),
+    row("GET", "/v1/webhooks/{id}/deliveries", Hidden, SECRET, ""),
+    row("POST", "/v1/webhooks/{id}/replay", Hidden, SECRET, "{}"),
     // Identity.
     row("GET", "/v1/whoami", None, ANYONE, ""),
     row("GET", "/v1/tokens", None, ANYONE, ""),

@@ -1,0 +1,332 @@
+//! Webhooks: who is told outside, and what became of it.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use trackside_engine::actor::ActorKind;
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
+use trackside_engine::event::EVENTS;
+use trackside_engine::fields::Fields;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+use trackside_protocol::{
+    NewWebhook, Page, Problem, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed,
+};
+use trackside_runtime::Answer;
+use trackside_runtime::read::{ListQuery, MOST, USUAL};
+use utoipa::IntoParams;
+
+use super::carry::{command, submit};
+use super::{Body, Paging, Parameters, Wanted};
+use crate::app::{App, own};
+use crate::auth::{Caller, Secret};
+use crate::problem::Refused;
+use crate::webhooks::{Delivery, MOST_WEBHOOKS, Stand, Target, WEBHOOK, Webhooks, open_ones};
+
+/// Lists webhooks: all of them for an admin, one's own for others.
+#[utoipa::path(
+    get, path = "/v1/webhooks", tag = "webhooks", operation_id = "listWebhooks", params(Paging),
+    responses((status = 200, body = Page<Webhook>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(page): Parameters<Paging>,
+) -> Result<Json<Page<Webhook>>, Refused> {
+    let limit = super::limit(page.limit)?;
+    let mut query = ListQuery::of(WEBHOOK, caller.actor().clone());
+    (query.limit, query.cursor) = (limit, page.cursor);
+    let life = app.runtime.law().newest(&Name::new(WEBHOOK)).cloned();
+    let open = life.iter().flat_map(|it| &it.states).filter(|it| !it.last);
+    query.states = open.map(|it| it.name.clone()).collect();
+    let listed = app.read(move |reads| reads.list(&query)).await?;
+    let page = app.blocking(move |app| {
+        let items = listed.items.iter().map(|it| told(app, it)).collect::<Result<_, _>>()?;
+        Ok(Page { items, next_cursor: listed.next_cursor })
+    });
+    Ok(Json(page.await?))
+}
+
+/// Makes a webhook. What its messages are signed with is in the answer, and nowhere else.
+#[utoipa::path(
+    post, path = "/v1/webhooks", tag = "webhooks", operation_id = "createWebhook", request_body = NewWebhook,
+    responses((status = 201, body = WebhookMade), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<NewWebhook>,
+) -> Result<Response, Refused> {
+    if caller.actor().kind == ActorKind::Agent {
+        let detail = "Only people and systems have webhooks made: an agent follows GET /v1/events";
+        return Err(Refused::forbidden(detail, "human or system"));
+    }
+    must_be_lasting(&app, &caller).await?;
+    let fields = wanted_fields(&app, &caller, &body)?;
+    if open_ones(&app).await?.len() >= MOST_WEBHOOKS {
+        let detail = format!("There are {MOST_WEBHOOKS} webhooks, which is the limit: remove one first");
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "too-many-webhooks", detail));
+    }
+    let id = Secret::new().ok_or_else(Refused::broken)?.id;
+    let webhook = id.clone();
+    let secret = app.blocking(move |app| {
+        let secret = app.webhooks.secret_of(&webhook).map_err(|_| Refused::broken())?;
+        // Before it is there: what happens right after it is made is not missed, whatever ends us in between.
+        app.webhooks.ledger.pass(&webhook, app.reads.seq()).map_err(|_| Refused::broken())?;
+        Ok(secret)
+    });
+    let secret = secret.await?;
+    let entity = EntityKey::new(WEBHOOK, id.as_str());
+    let mut ask = Command::new(own(), Ask::Create { entity, fields });
+    ask.on_behalf_of = Some(caller.actor().id.clone());
+    let entity = match submit(&app, ask).await? {
+        Answer::Accepted(accepted) => accepted.entity.ok_or_else(Refused::broken)?,
+        Answer::Refused(refusal) => return Err((&*refusal).into()),
+        Answer::Replayed { .. } => return Err(Refused::broken()),
+    };
+    let details = app.blocking(move |app| told(app, &entity)).await?;
+    let mut response = (StatusCode::CREATED, Json(WebhookMade { secret, details })).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(place) = HeaderValue::from_str(&format!("/v1/webhooks/{id}")) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// A webhook ends with the token it was made with: that of a browser or of a run would end too soon to be meant.
+async fn must_be_lasting(app: &App, caller: &Caller) -> Result<(), Refused> {
+    let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
+    let token = app.read(move |reads| reads.entity(&key)).await?;
+    let purpose = token.as_ref().and_then(|it| it.fields.get("purpose")).and_then(Value::as_str);
+    if purpose == Some("token") {
+        return Ok(());
+    }
+    let detail = "A webhook is good as long as the token it is made with, so that cannot be one of a browser or a run. Make one with `trackside token create`";
+    Err(Refused::forbidden(detail, "a token that lasts"))
+}
+
+/// What is kept of it, if it can be meant.
+fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields, Refused> {
+    let wrong = |field: &str, detail: String| {
+        let mut refused = Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-webhook", detail);
+        if let Some(unmet) = refused.0.errors.first_mut() {
+            unmet.field = Some(field.to_owned());
+        }
+        refused
+    };
+    if let Err(why) = Target::parse(&body.url, app.options.webhooks.allow_private) {
+        return Err(wrong("url", format!("The URL cannot be used: {why}")));
+    }
+    let law = app.runtime.law();
+    for name in &body.lifecycles {
+        let is_pack = law.pack(name).is_some();
+        if !is_pack && law.newest(&Name::new(name)).is_none() {
+            let known: Vec<&str> = law.lifecycle_names().iter().map(Name::as_str).collect();
+            let near = nearest(name, known.into_iter()).map(|it| format!(" Did you mean {it}?"));
+            let detail = format!("There is no lifecycle and no pack {name}.{}", near.unwrap_or_default());
+            return Err(wrong("lifecycles", detail));
+        }
+    }
+    if let Some(name) = body.events.iter().find(|it| !EVENTS.contains(&it.as_str())) {
+        let near = nearest(name, EVENTS.iter().copied()).map(|it| format!(" Did you mean {it}?"));
+        let detail = format!(
+            "There are no entries {name}.{} They are {}",
+            near.unwrap_or_default(),
+            EVENTS.join(", ")
+        );
+        return Err(wrong("events", detail));
+    }
+    let audience = body.audience.as_deref().unwrap_or("user");
+    if !["user", "all"].contains(&audience) {
+        return Err(wrong("audience", format!("audience is `user` or `all`, not `{audience}`")));
+    }
+    let list = |all: &[String]| Value::list(all.iter().map(|it| Value::text(it)).collect());
+    let mut fields = vec![
+        ("holder", Value::from(&caller.actor().id)),
+        ("token", Value::from(&caller.identity.token)),
+        ("url", Value::text(&body.url)),
+        ("lifecycles", list(&body.lifecycles)),
+        ("events", list(&body.events)),
+        ("audience", Value::text(audience)),
+    ];
+    if let Some(on_behalf_of) = &caller.on_behalf_of {
+        fields.push(("for", Value::from(on_behalf_of)));
+    }
+    if let Some(note) = &body.note {
+        fields.push(("note", Value::text(note)));
+    }
+    Ok(fields.into_iter().collect())
+}
+
+/// Shows a webhook.
+#[utoipa::path(
+    get, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "webhook", params(("id" = String, Path)),
+    responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Webhook>, Refused> {
+    let entity = find(&app, &caller, &id).await?;
+    Ok(Json(app.blocking(move |app| told(app, &entity)).await?))
+}
+
+/// Ends a webhook: nothing more is sent.
+#[utoipa::path(
+    delete, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "removeWebhook", params(("id" = String, Path)),
+    responses((status = 204), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    wanted: Wanted,
+) -> Result<StatusCode, Refused> {
+    let entity = find(&app, &caller, &id).await?;
+    let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "remove", Default::default());
+    match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
+        Answer::Refused(refusal) => Err((&*refusal).into()),
+        Answer::Accepted(_) | Answer::Replayed { .. } => Ok(StatusCode::NO_CONTENT),
+    }
+}
+
+/// Which messages.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// Only `delivered`, `failing`, `dead` or `queued` ones.
+    state: Option<String>,
+    /// How many: 50 if nothing is said; of more than 200, 200.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// What became of messages, in the order of the journal: the last 200 that were delivered, and all that were not.
+#[utoipa::path(
+    get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks", operation_id = "webhookDeliveries",
+    params(("id" = String, Path), Which),
+    responses((status = 200, body = Page<WebhookDelivery>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn deliveries(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Parameters(which): Parameters<Which>,
+) -> Result<Json<Page<WebhookDelivery>>, Refused> {
+    let stand = match which.state.as_deref() {
+        None => None,
+        Some(text) => Some(Stand::parse(text).ok_or_else(|| {
+            let detail = format!("state is `delivered`, `failing`, `dead` or `queued`, not `{text}`");
+            Refused::parameter("state", detail)
+        })?),
+    };
+    let page = Paging { limit: which.limit, cursor: which.cursor };
+    let most = match super::limit(page.limit)? {
+        0 => USUAL,
+        asked => asked.min(MOST),
+    };
+    let after = page.after()?;
+    find(&app, &caller, &id).await?;
+    let page = app.blocking(move |app| {
+        let found = app.webhooks.ledger.deliveries(&id, stand, after, most + 1);
+        let mut found = found.map_err(|_| Refused::broken())?;
+        let more = found.len() > most;
+        found.truncate(most);
+        let next_cursor = found.last().filter(|_| more).map(|it| it.seq.to_string());
+        Ok(Page { items: found.iter().map(|it| delivery(&id, it)).collect(), next_cursor })
+    });
+    Ok(Json(page.await?))
+}
+
+/// Tries dead letters once more, and at once what is failing. A webhook that is off is turned on.
+#[utoipa::path(
+    post, path = "/v1/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
+    params(("id" = String, Path)), request_body = Option<ReplayWebhook>,
+    responses((status = 200, body = WebhookReplayed), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn replay(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    wanted: Wanted,
+    Body(body): Body<ReplayWebhook>,
+) -> Result<Json<WebhookReplayed>, Refused> {
+    let entity = find(&app, &caller, &id).await?;
+    let mut enabled = false;
+    if entity.fields.get("why").is_some_and(|it| !it.is_null()) {
+        let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "enable", Default::default());
+        match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
+            Answer::Refused(refusal) => return Err((&*refusal).into()),
+            _ => enabled = true,
+        }
+    }
+    let webhook = id.clone();
+    let replayed = app.blocking(move |app| {
+        let only = Some(body.seqs.as_slice()).filter(|it| !it.is_empty());
+        app.webhooks.ledger.replay(&webhook, only).map_err(|_| Refused::broken())
+    });
+    let replayed = replayed.await?;
+    Webhooks::see_to(&app, &entity.key.id);
+    Ok(Json(WebhookReplayed { success: true, replayed, enabled }))
+}
+
+/// A webhook that is not removed, if the caller may see it.
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<std::sync::Arc<Entity>, Refused> {
+    let (key, actor) = (EntityKey::new(WEBHOOK, id), caller.actor().clone());
+    let found = app.read(move |reads| reads.readable(&key, &actor)).await?;
+    match app.access.is_open(&found) {
+        true => Ok(found),
+        false => Err(Refused::unknown("unknown-entity", format!("There is no webhook {id}: it was removed"))),
+    }
+}
+
+fn told(app: &App, entity: &Entity) -> Result<Webhook, Refused> {
+    let text = |name: &str| entity.fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    let list = |name: &str| -> Vec<String> {
+        let value = entity.fields.value(name);
+        value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let (id, ledger) = (entity.key.id.to_string(), &app.webhooks.ledger);
+    let cursor = ledger.cursor(&id).map_err(|_| Refused::broken())?.unwrap_or(0);
+    let dead = ledger.count(&id, Stand::Dead).map_err(|_| Refused::broken())?;
+    let why = text("why");
+    Ok(Webhook {
+        url: text("url").unwrap_or_default(),
+        lifecycles: list("lifecycles"),
+        events: list("events"),
+        audience: text("audience").unwrap_or_default(),
+        note: text("note"),
+        holder: text("holder").unwrap_or_default(),
+        state: entity.state.to_string(),
+        sends: why.is_none() && app.access.is_open(entity),
+        why,
+        created_at: entity.created_at.to_string(),
+        cursor,
+        dead,
+        id,
+    })
+}
+
+fn delivery(webhook: &str, it: &Delivery) -> WebhookDelivery {
+    let moment = |ms: u64| Timestamp(i64::try_from(ms).unwrap_or(i64::MAX)).to_string();
+    WebhookDelivery {
+        seq: it.seq,
+        message_id: format!("msg_{webhook}_{}", it.seq),
+        state: it.stand.as_str().to_owned(),
+        attempts: it.attempts,
+        status: it.status,
+        why: it.why.clone(),
+        at: moment(it.at),
+        next_at: it.next_at.map(moment),
+    }
+}

@@ -1,0 +1,66 @@
+//! How long to wait before a receiver is tried again.
+
+use std::time::Duration;
+
+use super::WebhookOptions;
+
+/// Most that a receiver may ask us to wait.
+const MOST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The wait after so many failures. Half of it is left to chance, so that those who failed together do not come back
+/// together; a receiver that asks for more time gets it.
+pub(crate) fn wait(options: &WebhookOptions, failures: u32, asked: Option<Duration>) -> Duration {
+    let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(31));
+    let whole = options.first_wait.saturating_mul(doubled).min(options.longest_wait);
+    let spread = whole / 2 + (whole / 2).mul_f64(chance());
+    spread.max(asked.unwrap_or_default().min(MOST))
+}
+
+/// From 0 to 1.
+fn chance() -> f64 {
+    let mut bytes = [0_u8; 4];
+    // Without randomness everybody waits as long: not wrong.
+    getrandom::fill(&mut bytes).ok();
+    f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
+}
+
+/// What `Retry-After` asks for: seconds, or a moment.
+pub(crate) fn asked(header: &str, now: std::time::SystemTime) -> Option<Duration> {
+    let header = header.trim();
+    if let Ok(seconds) = header.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = httpdate::parse_http_date(header).ok()?;
+    Some(at.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_bound_and_differ() {
+        let options = WebhookOptions::default();
+        for (failures, whole) in [(1, 1), (2, 2), (5, 16), (12, 2_048), (13, 3_600), (40, 3_600), (0, 1)] {
+            let whole = Duration::from_secs(whole);
+            let all: Vec<Duration> = (0..20).map(|_| wait(&options, failures, None)).collect();
+            assert!(all.iter().all(|it| (whole / 2..=whole).contains(it)), "{failures}: {all:?}");
+            assert!(all.iter().any(|it| *it != all[0]), "they all wait as long");
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_asks_for_more_time_gets_it_within_reason() {
+        let options = WebhookOptions::default();
+        assert_eq!(wait(&options, 1, Some(Duration::from_secs(90))), Duration::from_secs(90));
+        assert!(wait(&options, 10, Some(Duration::from_secs(1))) >= Duration::from_secs(256));
+        assert_eq!(wait(&options, 1, Some(Duration::from_secs(u64::MAX))), MOST);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        assert_eq!(asked("120", now), Some(Duration::from_secs(120)));
+        assert_eq!(asked("Sun, 06 Nov 1994 08:50:37 GMT", now), Some(Duration::from_secs(60)));
+        assert_eq!(asked("Sun, 06 Nov 1994 08:00:00 GMT", now), Some(Duration::ZERO));
+        assert_eq!(asked("soon", now), None);
+    }
+}

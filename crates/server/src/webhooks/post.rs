@@ -1,0 +1,245 @@
+//! One message to one receiver, once.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::body::Bytes;
+use axum::http::{Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use super::address::is_public;
+use super::backoff;
+use super::{WebhookOptions, cloud_event};
+
+/// How much of an answer is listened to, so that whoever gives it can finish.
+const HEARD: usize = 64 * 1024;
+
+/// Where messages go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    uri: Uri,
+    host: String,
+    port: u16,
+    is_tls: bool,
+}
+
+impl Target {
+    /// A receiver by its URL; why not, in words.
+    pub fn parse(url: &str, allow_private: bool) -> Result<Self, String> {
+        let uri: Uri =
+            url.parse().map_err(|_| "it is no URL: write it as https://example.com/hooks".to_owned())?;
+        let is_tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") if allow_private => false,
+            Some("http") => {
+                return Err("it must begin with https://. A server started with --allow-private-webhooks also speaks http".to_owned());
+            }
+            _ => return Err("it must begin with https://".to_owned()),
+        };
+        let authority = uri.authority().map(|it| it.as_str()).unwrap_or_default();
+        if authority.contains('@') {
+            return Err("it must hold no user name or password: messages are signed instead".to_owned());
+        }
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        if host.is_empty() {
+            return Err("it names no host".to_owned());
+        }
+        if !allow_private && host.parse().is_ok_and(|it| !is_public(it)) {
+            return Err(format!("{host} {PRIVATE}"));
+        }
+        let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        Ok(Self { uri, host, port, is_tls })
+    }
+}
+
+/// What is wrong with an address.
+const PRIVATE: &str =
+    "is of this machine or of a network around it: the server was not started with --allow-private-webhooks";
+
+/// A message that is ready to go.
+#[derive(Debug)]
+pub(crate) struct Message {
+    /// The same however often it is sent.
+    pub id: String,
+    /// Seconds since 1970.
+    pub timestamp: u64,
+    pub signature: String,
+    pub body: Vec<u8>,
+}
+
+/// What became of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Delivered(u16),
+    /// The receiver wants nothing more, ever.
+    Gone,
+    Failed(Failed),
+}
+
+/// Why it was not taken.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failed {
+    pub status: Option<u16>,
+    pub why: String,
+    /// How long the receiver asks us to wait.
+    pub wait: Option<Duration>,
+}
+
+/// Carries messages.
+pub(crate) struct Poster {
+    tls: TlsConnector,
+    allow_private: bool,
+    patience: Duration,
+}
+
+impl std::fmt::Debug for Poster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Poster")
+    }
+}
+
+impl Poster {
+    pub fn new(options: &WebhookOptions) -> Self {
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        roots.add_parsable_certificates(options.authorities.iter().cloned());
+        let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let tls = TlsConnector::from(Arc::new(config));
+        Self { tls, allow_private: options.allow_private, patience: options.patience }
+    }
+
+    /// Sends a message. Whatever the receiver does, it is over in time.
+    pub async fn post(&self, target: &Target, message: Message) -> Outcome {
+        match tokio::time::timeout(self.patience, self.try_post(target, message)).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(why)) => Outcome::Failed(Failed { why, ..Failed::default() }),
+            Err(_) => {
+                let why = format!("no answer within {} s", self.patience.as_secs_f64());
+                Outcome::Failed(Failed { why, ..Failed::default() })
+            }
+        }
+    }
+
+    async fn try_post(&self, target: &Target, message: Message) -> Result<Outcome, String> {
+        let stream = self.connect(target).await?;
+        if !target.is_tls {
+            return send(stream, target, message).await;
+        }
+        let name = ServerName::try_from(target.host.clone()).map_err(|it| it.to_string())?;
+        let stream = self.tls.connect(name, stream).await.map_err(|it| format!("TLS: {it}"))?;
+        send(stream, target, message).await
+    }
+
+    /// A connection to an address that was looked at: a name that leads elsewhere the next time does not help.
+    async fn connect(&self, target: &Target) -> Result<TcpStream, String> {
+        let host = target.host.as_str();
+        let found = tokio::net::lookup_host((host, target.port)).await;
+        let found: Vec<SocketAddr> = found.map_err(|it| format!("{host}: {it}"))?.collect();
+        let allowed = found.iter().filter(|it| self.allow_private || is_public(it.ip()));
+        let mut why = match found.is_empty() {
+            true => format!("{host} has no address"),
+            false => format!("{host} {PRIVATE}"),
+        };
+        for address in allowed {
+            match TcpStream::connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => why = format!("{address}: {error}"),
+            }
+        }
+        Err(why)
+    }
+}
+
+async fn send<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    target: &Target,
+    message: Message,
+) -> Result<Outcome, String> {
+    let request = request(target, message).map_err(|it| it.to_string())?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|it| it.to_string())?;
+    let connection = Ending(tokio::spawn(connection));
+    let answer = sender.send_request(request).await.map_err(|it| it.to_string())?;
+    let status = answer.status();
+    let wait = answer.headers().get(header::RETRY_AFTER).and_then(|it| it.to_str().ok());
+    let wait = wait.and_then(|it| backoff::asked(it, SystemTime::now()));
+    // What it says is no concern of ours; a redirect is an answer like any other, and is not followed.
+    Limited::new(answer.into_body(), HEARD).collect().await.ok();
+    drop(connection);
+    Ok(match status {
+        it if it.is_success() => Outcome::Delivered(it.as_u16()),
+        StatusCode::GONE => Outcome::Gone,
+        it => Outcome::Failed(Failed { status: Some(it.as_u16()), why: format!("it answered {it}"), wait }),
+    })
+}
+
+fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, axum::http::Error> {
+    let path = target.uri.path_and_query().map_or("/", |it| it.as_str());
+    let host = target.uri.authority().map(|it| it.as_str()).unwrap_or_default();
+    Request::post(path)
+        .header(header::HOST, host)
+        .header(header::CONTENT_TYPE, cloud_event::KIND)
+        .header(header::USER_AGENT, concat!("trackside/", env!("CARGO_PKG_VERSION")))
+        .header(header::CONNECTION, "close")
+        .header("webhook-id", message.id)
+        .header("webhook-timestamp", message.timestamp)
+        .header("webhook-signature", message.signature)
+        .body(Full::from(message.body))
+}
+
+/// A connection that ends with whoever uses it.
+struct Ending(tokio::task::JoinHandle<Result<(), hyper::Error>>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_is_named_by_a_plain_url() {
+        for (url, why) in [
+            ("", "no URL"),
+            ("example.com", "https://"),
+            ("ftp://example.com/", "https://"),
+            ("http://example.com/", "--allow-private-webhooks"),
+            ("https://ada:word@example.com/", "password"),
+            ("https://127.0.0.1/", "--allow-private-webhooks"),
+            ("https://[::1]:8443/", "--allow-private-webhooks"),
+            ("https://[::ffff:10.0.0.1]/", "--allow-private-webhooks"),
+            ("https:///path", "no URL"),
+        ] {
+            let refused = Target::parse(url, false).unwrap_err();
+            assert!(refused.contains(why), "{url}: {refused}");
+        }
+        let target = Target::parse("https://example.com/hooks?a=b", false).unwrap();
+        assert_eq!((target.host.as_str(), target.port, target.is_tls), ("example.com", 443, true));
+        let target = Target::parse("http://[::1]:7/x", true).unwrap();
+        assert_eq!((target.host.as_str(), target.port, target.is_tls), ("::1", 7, false));
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_this_machine_is_not_spoken_to() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let options = WebhookOptions { patience: Duration::from_secs(5), ..WebhookOptions::default() };
+        let target = Target::parse(&format!("https://localhost:{port}/"), false).unwrap();
+        let refused = Poster::new(&options).connect(&target).await.unwrap_err();
+        assert!(refused.contains("--allow-private-webhooks"), "{refused}");
+        assert!(listener.accept().is_err(), "somebody came");
+        let options = WebhookOptions { allow_private: true, ..options };
+        Poster::new(&options).connect(&target).await.unwrap();
+    }
+}

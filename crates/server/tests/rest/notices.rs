@@ -1,0 +1,134 @@
+//! Who is told what, as each pack says.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+use trackside_protocol::Client;
+
+use crate::ground::{Ground, each, packs};
+
+/// The server has these; the others are installed.
+fn all_packs() -> Ground {
+    let ground = Ground::new();
+    for pack in ["research", "build", "turns"] {
+        let folder = packs().join(pack);
+        let mut files = BTreeMap::from([("pack.yaml".to_owned(), read(&folder.join("pack.yaml")))]);
+        for entry in std::fs::read_dir(folder.join("lifecycles")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            files.insert(format!("lifecycles/{name}"), read(&path));
+        }
+        let sent = json!({ "files": files });
+        ground.owner.put(&format!("/v1/packs/{pack}"), &sent).unwrap_or_else(|it| panic!("{it:#?}"));
+    }
+    ground
+}
+
+fn read(path: &std::path::Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn make(who: &Client, lifecycle: &str, id: &str, fields: Json) {
+    let body = json!({ "id": id, "fields": fields });
+    who.post(&format!("/v1/entities/{lifecycle}"), &body).unwrap_or_else(|it| panic!("{lifecycle}: {it:#?}"));
+}
+
+fn fire(who: &Client, entity: &str, event: &str, fields: Json) {
+    let body = json!({ "event": event, "fields": fields });
+    let path = format!("/v1/entities/{entity}/transitions");
+    who.post(&path, &body).unwrap_or_else(|it| panic!("{event} of {entity}: {it:#?}"));
+}
+
+/// Audience, to whom by name, and the words, of what was told of a lifecycle.
+fn told(who: &Client, query: &str, lifecycle: &str) -> Vec<(String, Vec<String>, String)> {
+    let found = who.get(&format!("/v1/notifications{query}")).unwrap().body;
+    let text = |it: &Json| it.as_str().unwrap().to_owned();
+    let items = found["items"].as_array().unwrap().iter().filter(|it| it["lifecycle"] == lifecycle);
+    let to = |it: &Json| it["to"].as_array().unwrap().iter().map(text).collect();
+    items.map(|it| (text(&it["audience"]), to(it), text(&it["message"]))).collect()
+}
+
+fn notice(audience: &str, to: &[&str], message: &str) -> (String, Vec<String>, String) {
+    (audience.to_owned(), to.iter().map(|it| (*it).to_owned()).collect(), message.to_owned())
+}
+
+#[test]
+fn every_pack_tells_whom_it_says() {
+    let ground = all_packs();
+    let owner = &ground.owner;
+    // Research: the user hears of its session, and those inside of everything.
+    make(owner, "research.session", "S-1", json!({ "goal": "Find more" }));
+    let session = "Session S-1 is INITIALIZING";
+    let expected = [notice("user", &["owner"], session), notice("internal", &[], session)];
+    assert_eq!(told(owner, "", "research.session"), expected);
+    assert_eq!(told(owner, "?audience=internal", "research.session"), expected[1..]);
+    assert_eq!(told(owner, "?to=me", "research.session"), expected[..1]);
+    // Mission: whoever is assigned.
+    make(owner, "mission.task", "T-1", json!({ "title": "Write the page" }));
+    let ada = ground.agent("ada", "mission:specialist");
+    fire(owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
+    let expected = [notice("assignees", &["ada"], "T-1 is yours: Write the page")];
+    assert_eq!(told(owner, "", "mission.task"), expected);
+    assert_eq!(told(&ada, "?to=me", "mission.task"), expected);
+    assert!(told(owner, "?to=me", "mission.task").is_empty());
+    fire(&ada, "mission.task/T-1", "block", json!({ "blockReason": "No access" }));
+    let blocked = notice("operator", &[], "T-1 is blocked: No access");
+    assert_eq!(told(owner, "?audience=operator", "mission.task"), [blocked]);
+    // Coding: those who can claim it.
+    let planner = ground.agent("planner-1", "coding:planner");
+    make(owner, "coding.goal", "G-1", json!({ "description": "A faster parser" }));
+    make(&planner, "coding.sprint", "S-1", json!({ "goal_ref": "G-1" }));
+    let fields = json!({
+        "description": "Parse numbers", "priority": 2, "spec_ref": "spec.md#numbers", "done_when": "They pass",
+        "scope": "src/numbers.rs", "sprint_id": "S-1"
+    });
+    make(&planner, "coding.task", "T-1", fields);
+    fire(&planner, "coding.task/T-1", "finalize", json!({}));
+    assert_eq!(told(owner, "", "coding.task"), [notice("coders", &[], "T-1 can be claimed: Parse numbers")]);
+    // Build: the plan manager at 80 %, the orchestrator when the time is over.
+    let orchestrator = ground.agent("orch", "build:orchestrator");
+    make(&orchestrator, "build.task", "B-1", json!({ "title": "Add a search box" }));
+    owner.post("/v1/clock/advance", &json!({ "by": "48m" })).unwrap();
+    let late = |words: &str| format!("Task B-1 (Add a search box) {words} in pending.");
+    let warned = notice("plan_manager", &[], &late("has used 80 % of its time"));
+    assert_eq!(told(owner, "", "build.task"), [warned]);
+    owner.post("/v1/clock/advance", &json!({ "by": "12m" })).unwrap();
+    let over = notice("orchestrator", &[], &late("has used its time"));
+    assert_eq!(told(owner, "?audience=orchestrator", "build.task"), [over]);
+    // Turns: the agent whose turn it is.
+    let pm = ground.actor(json!({ "actor": "pm", "kind": "agent" }));
+    make(owner, "turns.channel", "reviews", json!({}));
+    make(&pm, "turns.agent", "pm", json!({}));
+    fire(&pm, "turns.agent/pm", "connect", json!({}));
+    make(&pm, "turns.member", "reviews:pm", json!({}));
+    let turn = notice("agents", &["pm"], "It is your turn in reviews");
+    assert_eq!(told(&pm, "?to=me", "turns.member"), [turn]);
+}
+
+#[test]
+fn a_stream_for_users_has_what_is_told_to_users_and_one_for_all_has_all() {
+    let ground = all_packs();
+    let seq = ground.owner.get("/readyz").unwrap().body["seq"].as_u64().unwrap();
+    make(&ground.owner, "research.session", "S-1", json!({ "goal": "Find more" }));
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let heard = |audience: &str| {
+        let head = format!(
+            "GET /v1/events?after={seq}&audience={audience} HTTP/1.1\r\nAuthorization: Bearer {}",
+            token.trim()
+        );
+        String::from_utf8(ground.raw_begin(&head).body).unwrap()
+    };
+    let (user, all) = (heard("user"), heard("all"));
+    assert!(user.contains("event: CREATED") && user.contains(r#""audience":"user""#), "{user}");
+    assert!(!user.contains(r#""audience":"internal""#), "{user}");
+    assert!(all.contains(r#""audience":"internal""#), "{all}");
+    // Every number, without a gap.
+    let numbers: Vec<u64> = all.lines().filter_map(|it| it.strip_prefix("id: ")?.parse().ok()).collect();
+    assert_eq!(numbers, (seq + 1..=seq + numbers.len() as u64).collect::<Vec<_>>());
+    // A pack that does not tell its users apart tells them everything.
+    make(&ground.owner, "mission.task", "T-1", json!({ "title": "x" }));
+    fire(&ground.owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
+    assert!(heard("user").contains("assignees"));
+    // The same holds for webhooks: nothing here names an audience that a stream would not have.
+    assert_eq!(each(&ground.owner.get("/v1/notifications?audience=user").unwrap().body, "id"), ["S-1"]);
+}

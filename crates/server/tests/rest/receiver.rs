@@ -1,0 +1,109 @@
+//! A receiver of webhooks: hears everything, and answers as it is told.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value as Json;
+
+/// A message as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Heard {
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Heard {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.headers)).to_str().unwrap()
+    }
+
+    pub fn json(&self) -> Json {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The id of the entity it is about.
+    pub fn entity(&self) -> String {
+        self.json()["data"]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// What is answered to a message: a status line, and headers as they are written.
+pub(crate) type Answer = (u16, String);
+type Answers = Arc<Mutex<Box<dyn FnMut(&Heard) -> Answer + Send>>>;
+
+/// A receiver that listens until the test ends.
+#[derive(Clone)]
+pub(crate) struct Receiver {
+    pub url: String,
+    heard: Arc<(Mutex<Vec<Heard>>, Condvar)>,
+    answers: Answers,
+}
+
+impl Receiver {
+    /// One that answers so.
+    pub fn new(answers: impl FnMut(&Heard) -> Answer + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hooks?of=ours", listener.local_addr().unwrap());
+        let it = Self { url, heard: Arc::default(), answers: Arc::new(Mutex::new(Box::new(answers))) };
+        let own = it.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let own = own.clone();
+                std::thread::spawn(move || own.serve(stream));
+            }
+        });
+        it
+    }
+
+    /// One that takes everything.
+    pub fn willing() -> Self {
+        Self::new(|_| (200, String::new()))
+    }
+
+    /// Answers so from now on.
+    pub fn answer(&self, answers: impl FnMut(&Heard) -> Answer + Send + 'static) {
+        *self.answers.lock().unwrap() = Box::new(answers);
+    }
+
+    /// Everything that came, once there is so much.
+    pub fn wait(&self, count: usize) -> Vec<Heard> {
+        let (heard, changed) = &*self.heard;
+        let patience = Duration::from_secs(60);
+        let (heard, late) =
+            changed.wait_timeout_while(heard.lock().unwrap(), patience, |it| it.len() < count).unwrap();
+        assert!(!late.timed_out(), "{} of {count} messages came", heard.len());
+        heard.clone()
+    }
+
+    /// Everything that came until now.
+    pub fn heard(&self) -> Vec<Heard> {
+        self.heard.0.lock().unwrap().clone()
+    }
+
+    fn serve(&self, stream: TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        assert!(line.starts_with("POST /hooks?of=ours HTTP/1.1"), "{line}");
+        let mut headers = HeaderMap::new();
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            headers.append(HeaderName::try_from(name).unwrap(), HeaderValue::from_str(value).unwrap());
+        }
+        let length: usize = headers.get("content-length")?.to_str().ok()?.parse().ok()?;
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let heard = Heard { headers, body };
+        // Answered first, so that whoever waits for it sees what was answered.
+        let (status, more) = (self.answers.lock().unwrap())(&heard);
+        self.heard.0.lock().unwrap().push(heard);
+        self.heard.1.notify_all();
+        let mut stream = stream;
+        write!(stream, "HTTP/1.1 {status} So\r\nContent-Length: 0\r\n{more}\r\n").ok()
+    }
+}
