@@ -4,8 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::guard::nearest;
-use trackside_lifecycle::model::{Aim, Lifecycle};
-use trackside_lifecycle::name::Name;
+use trackside_lifecycle::model::{Aim, Lifecycle, Transition as Declared};
 use trackside_protocol::{self as wire, Transition};
 
 use super::args::{Claim, Create, Fire, Heartbeat, Report};
@@ -35,42 +34,53 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<
     let (seen, actor, law) = (key.clone(), caller.actor().clone(), app.runtime.law());
     let entity = app.read(move |reads| reads.readable(&seen, &actor)).await?;
     let life = law.definition(&key.lifecycle, entity.definition).ok_or_else(Refused::broken)?;
-    let event = must_be_report(life, &entity.state, asked.event.as_deref())?;
+    let is_report = |event: &str| life.transition(event).is_some_and(stays);
+    let Some(event) = asked.event.as_deref().filter(|it| is_report(it)).map(str::to_owned) else {
+        return Err(no_report(app, caller, &key, life, asked.event.as_deref()).await);
+    };
     let wanted = Wanted::said(asked.idempotency_key.as_deref(), None)?;
     let Report { fields, reason, fence, .. } = asked;
     let body = Transition { to: None, event: Some(event), fields, reason, fence };
     moved(transitions::fired(app, caller, key, &wanted, false, &body).await?)
 }
 
-/// The event, if it moves nothing.
-fn must_be_report(life: &Lifecycle, state: &Name, event: Option<&str>) -> Result<String, Refused> {
-    let stays = |it: &&trackside_lifecycle::model::Transition| {
-        it.arms.iter().all(|arm| arm.target.aims().iter().all(|aim| **aim == Aim::Stay))
+/// Whether a transition leads nowhere else.
+fn stays(transition: &Declared) -> bool {
+    transition.arms.iter().all(|arm| arm.target.aims().iter().all(|aim| **aim == Aim::Stay))
+}
+
+/// Why it is no report, and which ones the caller could make.
+async fn no_report(
+    app: &App,
+    caller: &Caller,
+    key: &EntityKey,
+    life: &Lifecycle,
+    event: Option<&str>,
+) -> Refused {
+    let (seen, actor) = (key.clone(), caller.actor().clone());
+    let ways = match app.read(move |reads| reads.explain(&seen, &actor)).await {
+        Ok(explanation) => explanation.ways,
+        Err(refused) => return refused,
     };
-    let reports = life.transitions.iter().filter(stays);
-    let here: Vec<&str> = reports
-        .clone()
-        .filter(|it| it.arms.iter().any(|arm| arm.from.has(state)))
-        .map(|it| it.name.as_str())
-        .collect();
+    let mut here: Vec<&str> = ways.iter().filter(|it| it.permitted).map(|it| it.event.as_str()).collect();
+    here.retain(|it| life.transition(it).is_some_and(stays));
+    here.dedup();
     let known = match here.as_slice() {
-        [] => format!("There is nothing to report on a {} that is {state}", life.name),
-        all => format!("Reports on a {} that is {state}: {}", life.name, all.join(", ")),
+        [] => format!("There is nothing that you could report on {key} now"),
+        all => format!("What you could report on {key} now: {}", all.join(", ")),
     };
-    let refused =
-        |code: &str, detail: String| Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail));
-    match event {
-        None => refused("report-missing", format!("Say which report it is in `event`. {known}")),
-        Some(event) if reports.clone().any(|it| *it.name == *event) => Ok(event.to_owned()),
+    let (code, detail) = match event {
+        None => ("report-missing", format!("Say which report it is in `event`. {known}")),
         Some(event) if life.transition(event).is_some() => {
-            refused("moves", format!("{event} moves it: use `fire` for that. {known}"))
+            ("moves", format!("{event} moves it: use `fire` for that. {known}"))
         }
         Some(event) => {
             let near = nearest(event, here.iter().copied());
-            let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-            refused("unknown-event", format!("{} has no report {event}{hint} {known}", life.name))
+            let hint = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
+            ("unknown-event", format!("{} has no report {event}.{hint} {known}", life.name))
         }
-    }
+    };
+    Refused::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
 }
 
 pub(super) async fn claim(app: &App, caller: &Caller, asked: Claim) -> Result<Told, Refused> {

@@ -20,11 +20,34 @@ pub(super) fn input<T: ToSchema>() -> JsonObject {
 
 /// What a tool gives: what it is for, or why not.
 pub(super) fn output<T: ToSchema>() -> JsonObject {
-    let mut all = Vec::new();
+    let (mut all, mut of_refusals) = (Vec::new(), Vec::new());
     T::schemas(&mut all);
-    Problem::schemas(&mut all);
-    let either = json!({ "type": "object", "anyOf": [written(&T::schema()), written(&Problem::schema())] });
-    put_together(either, all)
+    Problem::schemas(&mut of_refusals);
+    let mut refusal = written(&Problem::schema());
+    // It is the same for every tool, and its names say enough.
+    without_words(&mut refusal);
+    let mut schema =
+        put_together(json!({ "type": "object", "anyOf": [written(&T::schema()), refusal] }), all);
+    if let Json::Object(defs) = schema.entry("$defs").or_insert_with(|| json!({})) {
+        for (name, it) in of_refusals {
+            let mut it = written(&it);
+            without_words(&mut it);
+            defs.insert(name, it);
+        }
+    }
+    schema
+}
+
+/// A schema without its descriptions.
+fn without_words(json: &mut Json) {
+    match json {
+        Json::Object(members) => {
+            members.retain(|name, it| name != "description" || !it.is_string());
+            members.values_mut().for_each(without_words);
+        }
+        Json::Array(items) => items.iter_mut().for_each(without_words),
+        _ => {}
+    }
 }
 
 fn written(schema: &RefOr<Schema>) -> Json {

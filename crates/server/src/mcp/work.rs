@@ -29,6 +29,8 @@ use crate::rest::{Paging, Parameters, Wanted, command};
 /// Open entities of a lifecycle that are looked at for what else somebody may move, and how many of them are told.
 const LOOKS: usize = 100;
 const FEW: usize = 20;
+/// The code of a question that would take too long to answer.
+const TOO_EXPENSIVE: &str = "too-expensive";
 /// The longest text that is told in short.
 const SHORT: usize = 120;
 
@@ -38,7 +40,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
     for life in &lives {
         claimable.extend(claims(app, caller, life).await?);
     }
-    let decisions = decisions(app, caller, asked.lifecycle.as_deref()).await?;
+    let (decisions, too_many) = decisions(app, caller, asked.lifecycle.as_deref()).await?;
     let (subject, actor) = (subject(caller).clone(), caller.actor().clone());
     let looked = app.read(move |reads| {
         let mut found = Found { subject, actor, yours: Vec::new(), open: Vec::new(), more: false };
@@ -101,14 +103,18 @@ pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Resu
     Ok(found)
 }
 
-/// Requests to people that the caller may decide.
-async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<Vec<Brief>, Refused> {
+/// Requests to people that the caller may decide, and whether there are more than could be looked at.
+async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Vec<Brief>, bool), Refused> {
     let page = Paging { limit: None, cursor: None };
-    let page = approvals::list(State(app.clone()), caller.clone(), Parameters(page)).await?.0;
+    let page = match approvals::list(State(app.clone()), caller.clone(), Parameters(page)).await {
+        Ok(page) => page.0,
+        Err(refused) if refused.0.code == TOO_EXPENSIVE => return Ok((Vec::new(), true)),
+        Err(refused) => return Err(refused),
+    };
     let briefs = page.items.iter().map(|it| brief(it, Vec::new(), subject(caller)));
-    Ok(briefs
-        .filter(|it| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only))
-        .collect())
+    let mine =
+        |it: &Brief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
+    Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
 }
 
 /// What is found, lifecycle by lifecycle.
@@ -167,7 +173,12 @@ impl Found {
         };
         let mut query = ListQuery::of(life.name.clone(), self.actor.clone());
         (query.states, query.filter, query.limit) = (open.to_vec(), Some(filter), USUAL);
-        match reads.list(&query) {
+        self.listed(reads, &query)
+    }
+
+    /// A page; what is not on it, and what would take too long to find, is more than is told.
+    fn listed(&mut self, reads: &Reads, query: &ListQuery) -> Result<Vec<Arc<Entity>>, ReadError> {
+        match reads.list(query) {
             Ok(listed) => {
                 self.more |= listed.next_cursor.is_some();
                 Ok(listed.items)
@@ -190,12 +201,12 @@ impl Found {
     ) -> Result<(), ReadError> {
         let mut query = ListQuery::of(life.name.clone(), self.actor.clone());
         (query.states, query.limit) = (open, LOOKS);
-        let mut listed = reads.list(&query)?;
-        listed.items.retain(|it| !mine.contains(&it.key.id));
-        let told = reads.present_all(&listed.items, &self.actor)?;
+        let mut found = self.listed(reads, &query)?;
+        found.retain(|it| !mine.contains(&it.key.id));
+        let told = reads.present_all(&found, &self.actor)?;
         let briefs = told.iter().map(|it| brief(it, Vec::new(), &self.subject));
         let mut movable: Vec<Brief> = briefs.filter(|it| !it.allowed_transitions.is_empty()).collect();
-        self.more |= listed.next_cursor.is_some() || movable.len() > FEW;
+        self.more |= movable.len() > FEW;
         movable.truncate(FEW);
         self.open.append(&mut movable);
         Ok(())

@@ -148,7 +148,7 @@ fn a_report_moves_nothing_and_says_which_ones_there_are() {
     };
     let which = ada.refused("report", on(json!({})));
     assert_eq!(which["code"], "report-missing");
-    assert!(which["detail"].as_str().unwrap().ends_with("PARKED: note"), "{which}");
+    assert!(which["detail"].as_str().unwrap().ends_with("now: note"), "{which}");
     let moves = ada.refused("report", on(json!({ "event": "fix" })));
     assert_eq!(moves["code"], "moves");
     let typo = ada.refused("report", on(json!({ "event": "not" })));
