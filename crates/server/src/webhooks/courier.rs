@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::json;
 use tokio::sync::Notify;
 use trackside_engine::command::Command;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_runtime::Failure;
 use trackside_runtime::read::entry_json;
 
 use super::ledger::{Delivery, Ledger, LedgerError, Stand};
@@ -24,6 +26,7 @@ use crate::app::{App, own};
 use crate::auth::Caller;
 use crate::events::Sight;
 use crate::problem::Refused;
+use crate::watch::Level;
 
 /// How long it takes a breath after trouble of our own.
 const BREATH: Duration = Duration::from_secs(2);
@@ -65,18 +68,24 @@ enum Stop {
     /// There is nothing more to do for it.
     Over,
     /// Something of ours is in the way; it may pass.
-    Trouble,
+    Trouble(String),
 }
 
 impl From<Refused> for Stop {
-    fn from(_: Refused) -> Self {
-        Self::Trouble
+    fn from(refused: Refused) -> Self {
+        Self::Trouble(refused.0.detail)
     }
 }
 
 impl From<LedgerError> for Stop {
-    fn from(_: LedgerError) -> Self {
-        Self::Trouble
+    fn from(error: LedgerError) -> Self {
+        Self::Trouble(error.to_string())
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Trouble(failure.to_string())
     }
 }
 
@@ -104,7 +113,11 @@ impl Courier {
                 _ = stopping.wait_for(|it| *it) => return,
             };
             match went {
-                Err(Stop::Trouble) => tokio::time::sleep(BREATH).await,
+                Err(Stop::Trouble(_)) if *self.app.stopping.borrow() => return,
+                Err(Stop::Trouble(why)) => {
+                    self.say(Level::Error, "a webhook is held up", &why);
+                    tokio::time::sleep(BREATH).await;
+                }
                 Err(Stop::Over) | Ok(()) => {
                     if self.app.webhooks.ended(&self.webhook, &self.bell) {
                         return;
@@ -122,7 +135,7 @@ impl Courier {
         loop {
             self.replay().await?;
             let entries = tokio::select! {
-                found = feed.next() => found.map_err(|_| Stop::Trouble)?,
+                found = feed.next() => found?,
                 () = self.bell.heard() => {
                     self.present().await?;
                     continue;
@@ -199,6 +212,9 @@ impl Courier {
                 }
             };
             let over = noted.stand != Stand::Failing;
+            if noted.stand == Stand::Dead {
+                self.say(Level::Warn, "a message is a dead letter", noted.why.as_deref().unwrap_or_default());
+            }
             self.noted(move |it, id| it.note(id, &noted)).await?;
             if over {
                 return Ok(());
@@ -315,8 +331,14 @@ impl Courier {
         let key = EntityKey { lifecycle: Name::new(WEBHOOK), id: self.webhook.clone() };
         let fields = [("why", Value::text(why))].into_iter().collect();
         let command = Command::fire(own(), key, "disable", fields).because(why);
-        let asked = self.app.gateway.submit(command).map_err(|_| Stop::Trouble)?;
-        asked.await.map(|_| ()).map_err(|_| Stop::Trouble)
+        self.app.gateway.submit(command)?.await?;
+        self.say(Level::Warn, "a webhook is off", why);
+        Ok(())
+    }
+
+    fn say(&self, level: Level, what: &str, why: &str) {
+        let more = [("webhook", json!(self.webhook)), ("why", json!(why))];
+        self.app.watch.log.say(level, what, &more);
     }
 
     /// Something of the ledger.
@@ -326,7 +348,7 @@ impl Courier {
     ) -> Result<T, Stop> {
         let (app, id) = (self.app.clone(), self.webhook.clone());
         let done = tokio::task::spawn_blocking(move || work(&app.webhooks.ledger, &id)).await;
-        Ok(done.map_err(|_| Stop::Trouble)??)
+        Ok(done.map_err(|it| Stop::Trouble(it.to_string()))??)
     }
 }
 
