@@ -34,6 +34,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Starts the server
     Up(UpArgs),
+    /// Lets a small scripted team work through every pack, on a server of its own
+    Demo(DemoArgs),
     /// Makes a folder with a small pack to start from
     Init(InitArgs),
     /// Creates an entity

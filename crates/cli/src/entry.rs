@@ -15,6 +15,11 @@ pub(crate) fn plain(entry: &Json) -> String {
     told(entry, true, &str::to_owned)
 }
 
+/// What happened, by whom and why, without colours.
+pub(crate) fn short(entry: &Json) -> String {
+    happened(entry, &str::to_owned)
+}
+
 fn told(entry: &Json, whose: bool, paint: &dyn Fn(&str) -> String) -> String {
     let seq = entry.get("seq").and_then(Json::as_u64).unwrap_or_default();
     let mut words = vec![format!("{seq:>6}"), moment(text(entry, "timestamp"))];

@@ -94,13 +94,15 @@ pub(crate) fn look(data: &DataArgs) -> Result<Box<dyn Reader>, Stopped> {
 /// The server that has the folder now, if one has: what needs the folder is asked of it then.
 pub(crate) fn server_of(data: &DataArgs) -> Result<Option<Server>, Stopped> {
     match Sqlite::owner(&data.data)? {
-        Some(owner) if owner.starts_with(SERVER) => Server::of(data.data.clone()).map(Some),
+        Some(owner) if SERVERS.iter().any(|it| owner.starts_with(it)) => {
+            Server::of(data.data.clone()).map(Some)
+        }
         _ => Ok(None),
     }
 }
 
-/// How a server calls itself where it takes a folder.
-const SERVER: &str = "trackside up";
+/// How servers call themselves where they take a folder.
+const SERVERS: &[&str] = &["trackside up", "trackside demo"];
 
 /// Why something cannot be asked of the server that has the folder.
 pub(crate) fn needs_the_folder(data: &DataArgs, what: &str) -> Stopped {

@@ -6,7 +6,7 @@ use crate::args::Args;
 
 /// What commands are for, and which.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["up", "init", "sign-in"]),
+    ("Start", &["up", "demo", "init", "sign-in"]),
     ("Move things", &["new", "fire", "claim", "heartbeat", "correct", "mcp"]),
     ("See where things are", &["show", "list", "explain", "history", "watch", "query", "stats", "journal"]),
     ("What people should look at", &["alerts", "violations", "validate"]),

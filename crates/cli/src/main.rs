@@ -8,6 +8,7 @@ mod args;
 mod bridge;
 mod builtin;
 mod commands;
+mod demo;
 mod difference;
 mod entry;
 mod feed;

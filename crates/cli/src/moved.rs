@@ -21,7 +21,8 @@ pub(crate) fn named(typed: &str) -> Result<(&str, &str), Stopped> {
 pub(crate) fn tell(moved: &Moved) {
     let entry = &moved.transition;
     let key = format!("{}/{}", text(entry, "lifecycle"), text(entry, "id"));
-    print::line(&format!("{key} {}", way(moved)));
+    let now = moved.entity.as_ref().filter(|_| !moved.dry_run);
+    print::line(&format!("{key} {}", way(entry, now, &bold)));
     if moved.dry_run {
         print::message("nothing was changed: this is what would be done");
         return;
@@ -54,24 +55,29 @@ pub(crate) fn lease_line(lease: &Json) -> String {
     )
 }
 
-fn way(moved: &Moved) -> String {
-    let entry = &moved.transition;
+/// How the state stands out to which something went.
+pub(crate) fn bold(state: &str) -> String {
+    painted_data(state, Colour::Bold)
+}
+
+/// Which way it went, by the entry that answers the command; and where it is now, where that is known.
+pub(crate) fn way(entry: &Json, now: Option<&Json>, paint: &dyn Fn(&str) -> String) -> String {
     let some = |name: &str| Some(text(entry, name)).filter(|it| !it.is_empty());
-    let now = moved.entity.as_ref().map(|it| text(it, "state")).filter(|_| !moved.dry_run);
+    let now = now.map(|it| text(it, "state"));
     let on = some("trigger").map(|it| format!(" on {it}")).unwrap_or_default();
     match (some("from"), some("to")) {
         (Some(from), Some(to)) if from != to => {
             let further = now.filter(|it| *it != to).map(|it| format!(", and went on to {it}"));
-            format!("{from} → {}{on}{}", painted_data(to, Colour::Bold), further.unwrap_or_default())
+            format!("{from} → {}{on}{}", paint(to), further.unwrap_or_default())
         }
         (None, Some(to)) => {
             let further = now.filter(|it| *it != to).map(|it| format!(", and went on to {it}"));
-            format!("created, {}{}", painted_data(to, Colour::Bold), further.unwrap_or_default())
+            format!("created, {}{}", paint(to), further.unwrap_or_default())
         }
         (from, _) => {
-            let stays = now.or(from).map(|it| format!(" stays {it}")).unwrap_or_default();
+            let is = now.or(from).map(|it| format!(", it is {it}")).unwrap_or_default();
             let what = some("trigger").unwrap_or_else(|| text(entry, "event"));
-            format!("{what}: done,{stays}").trim_end_matches(',').to_owned()
+            format!("{what}: done{is}")
         }
     }
 }

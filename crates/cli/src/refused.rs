@@ -50,7 +50,12 @@ fn code(problem: &Problem) -> u8 {
 
 /// The same content as over HTTP.
 pub(crate) fn shown(problem: &Problem, about: About<'_>) -> String {
-    let mut lines = vec![format!("{}: {}", painted("refused", Colour::Red), problem.code)];
+    told(problem, about, &painted("refused", Colour::Red))
+}
+
+/// The same behind a word of one's own.
+pub(crate) fn told(problem: &Problem, about: About<'_>, word: &str) -> String {
+    let mut lines = vec![format!("{word}: {}", problem.code)];
     let alone = match problem.errors.as_slice() {
         [] => true,
         [one] => one.message == problem.detail && one.field.is_none() && one.saw.is_empty(),

@@ -54,6 +54,25 @@ pub(crate) struct UpArgs {
     pub(crate) open_metrics: bool,
 }
 
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside demo\n         trackside watch --data DIR     in another terminal; the demo tells which DIR\n\nScripted agents work through every pack that comes with the program, by HTTP, by the command line and by MCP. The clock of this server is moved by hand, so that deadlines and leases run out while you watch. Exits with 1 if a step did not go as scripted."
+)]
+pub(crate) struct DemoArgs {
+    /// How long a step is shown, up to 60s; 0 does not wait
+    #[arg(long, value_name = "SPAN", default_value = "1s")]
+    pub(crate) pace: String,
+    /// Keeps the project in this folder, which must be new or empty [default: a scratch folder, removed at the end]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Where to listen; port 0 picks a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(crate) listen: String,
+    /// Ends after the story instead of waiting for Ctrl-C
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClockKind {
     /// The machine's

@@ -10,6 +10,7 @@ mod claim;
 mod clock;
 mod completions;
 mod correct;
+mod demo;
 mod diagram;
 mod diff;
 mod doctor;
@@ -54,6 +55,7 @@ use crate::print;
 pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
         Command::Up(args) => up::run(args),
+        Command::Demo(args) => demo::run(args),
         Command::Init(args) => init::run(args),
         Command::New(args) => new::run(args),
         Command::Fire(args) => fire::run(args),

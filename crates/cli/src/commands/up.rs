@@ -1,6 +1,7 @@
 //! `trackside up`: the server.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &UpArgs) -> u8 {
 }
 
 fn up(args: &UpArgs) -> Result<(), Stopped> {
-    must_be_loopback(args)?;
+    must_be_loopback(&args.listen, args.public)?;
     if args.store != "sqlite" {
         return Err(Stopped::usage(format!(
             "{}: this release keeps projects in SQLite; say --store sqlite",
@@ -33,23 +34,38 @@ fn up(args: &UpArgs) -> Result<(), Stopped> {
         )));
     }
     let packs = packs(&args.packs)?;
-    std::fs::create_dir_all(&args.data.data).map_err(|error| {
-        let why = format!("cannot make {}: {error}", args.data.data.display());
-        Stopped { why, code: exit::UNREACHABLE }
-    })?;
-    let store = Arc::new(Sqlite::open(&args.data.data, folder::owned_by("up"))?);
-    let clock = clock(args, &store)?;
-    let runtime = start(&store, &packs, clock)?;
-    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE }
-    })?;
-    let runtime = Arc::new(runtime);
+    let runtime = open(&args.data.data, "up", &packs, |store| clock(args, store))?;
+    let tokio = threads()?;
     let server = server(args, runtime.clone())?;
     tokio.block_on(serve(args, server))?;
     tokio.shutdown_timeout(Duration::from_secs(1));
     print::message("stopped; everything that was answered is on disk");
     drop(runtime);
     Ok(())
+}
+
+/// Opens the folder of a project, which is made if it is not there, and starts the project.
+pub(super) fn open(
+    folder: &Path,
+    doing: &str,
+    packs: &[PackSource],
+    clock: impl FnOnce(&Sqlite) -> Result<Clock, Stopped>,
+) -> Result<Arc<Runtime>, Stopped> {
+    std::fs::create_dir_all(folder).map_err(|error| Stopped {
+        why: format!("cannot make {}: {error}", folder.display()),
+        code: exit::UNREACHABLE,
+    })?;
+    let store = Arc::new(Sqlite::open(folder, folder::owned_by(doing))?);
+    let clock = clock(&store)?;
+    Ok(Arc::new(start(&store, packs, clock)?))
+}
+
+/// What answers requests.
+pub(super) fn threads() -> Result<tokio::runtime::Runtime, Stopped> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
 }
 
 fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
@@ -77,7 +93,7 @@ async fn serve(args: &UpArgs, server: Server) -> Result<(), Stopped> {
 }
 
 /// Until somebody wants it to end.
-async fn stop() {
+pub(super) async fn stop() {
     let interrupt = async {
         tokio::signal::ctrl_c().await.ok();
     };
@@ -99,21 +115,19 @@ async fn stop() {
 }
 
 /// Nobody else is let in by accident.
-fn must_be_loopback(args: &UpArgs) -> Result<(), Stopped> {
-    let found = args.listen.to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>);
-    let addresses = found.map_err(|error| {
-        Stopped::usage(format!("--listen {}: {error}. Write it as 127.0.0.1:7420", args.listen))
-    })?;
-    if args.public || addresses.iter().all(|it| it.ip().is_loopback()) {
+pub(super) fn must_be_loopback(listen: &str, public: bool) -> Result<(), Stopped> {
+    let found = listen.to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>);
+    let addresses = found
+        .map_err(|error| Stopped::usage(format!("--listen {listen}: {error}. Write it as 127.0.0.1:7420")))?;
+    if public || addresses.iter().all(|it| it.ip().is_loopback()) {
         return Ok(());
     }
     Err(Stopped::usage(format!(
-        "--listen {} can be reached from other machines. Say --public if that is meant, and --host NAME for the name it is reached by",
-        args.listen
+        "--listen {listen} can be reached from other machines. Say --public if that is meant, and --host NAME for the name it is reached by"
     )))
 }
 
-fn clock(args: &UpArgs, store: &Arc<Sqlite>) -> Result<Clock, Stopped> {
+fn clock(args: &UpArgs, store: &Sqlite) -> Result<Clock, Stopped> {
     if args.clock == ClockKind::System {
         if args.now.is_some() {
             return Err(Stopped::usage("--now is for the manual clock: add --clock manual"));
@@ -136,7 +150,7 @@ fn packs(asked: &[String]) -> Result<Vec<PackSource>, Stopped> {
         .iter()
         .map(|name| match builtin::pack(name) {
             Some(pack) => Ok(pack),
-            None => Ok(PackSource::read(std::path::Path::new(name))?),
+            None => Ok(PackSource::read(Path::new(name))?),
         })
         .collect()
 }

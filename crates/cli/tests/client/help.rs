@@ -6,6 +6,7 @@ use crate::program::{binary, told};
 fn help_is_what_we_reviewed() {
     for command in [
         "up",
+        "demo",
         "init",
         "new",
         "fire",

@@ -1,0 +1,304 @@
+//! The story as data: scenes, who acts in them, what they ask for, and what must come of it.
+
+use serde_json::{Map, Value as Json};
+use trackside_engine::actor::ActorKind;
+use trackside_lifecycle::keys;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::{At, FromNode as _, Json as Any, Named, Problems, Sources, read};
+use trackside_protocol::{Claim, Correct, Decide, Heartbeat, Transition};
+
+use super::ask::{Ask, Key};
+use super::door::Through;
+
+/// In the order in which they are played.
+const SCENES: &[(&str, &str)] = &[
+    ("demo/mission.yaml", include_str!("../../demo/mission.yaml")),
+    ("demo/coding.yaml", include_str!("../../demo/coding.yaml")),
+    ("demo/build.yaml", include_str!("../../demo/build.yaml")),
+    ("demo/research.yaml", include_str!("../../demo/research.yaml")),
+    ("demo/turns.yaml", include_str!("../../demo/turns.yaml")),
+    ("demo/repair.yaml", include_str!("../../demo/repair.yaml")),
+];
+
+keys! {
+    /// A file of the story.
+    struct SceneDecl {
+        /// What it shows, in a line.
+        scene: String,
+        /// What to know before.
+        about: Option<String>,
+        /// Who acts: name to kind, roles and door.
+        team: Named<ActorDecl>,
+        /// What happens, in order.
+        steps: Vec<At<StepDecl>>,
+        /// Commands that show more of it afterwards, each with what it shows.
+        next: Named<String>,
+    }
+}
+
+keys! {
+    /// Somebody: one kind, with roles, and the way in.
+    struct ActorDecl {
+        /// Roles of a person.
+        human: Option<Vec<Name>>,
+        /// Roles of an agent.
+        agent: Option<Vec<Name>>,
+        /// Roles of a program.
+        system: Option<Vec<Name>>,
+        /// Which way it asks; http if nothing is said.
+        through: Option<Through>,
+    }
+}
+
+keys! {
+    /// One thing that somebody asks for, and what must come of it.
+    struct StepDecl {
+        /// Who asks.
+        r#as: Option<Name>,
+        /// What to make of it, for the one who watches.
+        says: Option<String>,
+        /// Creates this entity.
+        create: Option<String>,
+        /// Asks for a transition or event by name.
+        fire: Option<String>,
+        /// The entity, and with `decide` the request.
+        of: Option<String>,
+        /// Asks for a target state of this entity.
+        r#move: Option<String>,
+        /// The target of `move`, `correct` and `decide`.
+        to: Option<String>,
+        /// Takes the next one of this lifecycle.
+        claim: Option<String>,
+        /// With `claim`: the transition that takes it.
+        event: Option<String>,
+        /// With `claim`: only those for which this is true.
+        r#where: Option<String>,
+        /// Extends a lease of this entity.
+        heartbeat: Option<String>,
+        /// With `heartbeat`: the slot.
+        slot: Option<String>,
+        /// What a person says to a request: approve or deny.
+        decide: Option<String>,
+        /// With `decide`: why.
+        note: Option<String>,
+        /// Takes this work for the outside, and answers it.
+        effect: Option<String>,
+        /// With `effect`: whether it was done; yes if nothing is said.
+        ok: Option<bool>,
+        /// The loud override of this entity.
+        correct: Option<String>,
+        /// Lets time pass.
+        advance: Option<String>,
+        /// Looks at everything, and repairs.
+        sweep: Option<bool>,
+        /// Tells why this entity is not moving.
+        explain: Option<String>,
+        /// Fields sent.
+        with: Named<Any>,
+        /// Why.
+        reason: Option<String>,
+        /// It must be refused, with this code.
+        refused: Option<String>,
+        /// There must be nothing to claim.
+        nothing: Option<bool>,
+        /// The id that must have been claimed.
+        claimed: Option<String>,
+        /// Entities to the states they must be in then.
+        then: Named<String>,
+    }
+}
+
+/// A part of the story.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    pub(super) title: String,
+    pub(super) about: Option<String>,
+    pub(super) team: Vec<Member>,
+    pub(super) steps: Vec<Step>,
+    /// Commands to look further with, and what each shows.
+    pub(crate) next: Vec<(String, String)>,
+}
+
+/// Somebody who acts in a scene.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub id: String,
+    pub kind: ActorKind,
+    pub roles: Vec<String>,
+    pub through: Through,
+}
+
+/// One step of a scene.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// Where it is written.
+    pub place: String,
+    /// Who asks; the owner of the project if nobody is named.
+    pub by: Option<String>,
+    pub says: Option<String>,
+    pub ask: Ask,
+    pub expects: Expects,
+}
+
+/// What must come of a step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Expects {
+    pub refused: Option<String>,
+    pub nothing: bool,
+    pub claimed: Option<String>,
+    pub states: Vec<(Key, String)>,
+}
+
+/// The whole story; or what is wrong with how it is written.
+pub(crate) fn scenes() -> Result<Vec<Scene>, String> {
+    SCENES.iter().map(|(path, text)| scene(path, text)).collect()
+}
+
+fn scene(path: &str, text: &str) -> Result<Scene, String> {
+    let (mut sources, mut problems) = (Sources::new(), Problems::new());
+    let file = sources.add(path, text);
+    let decl = read(&sources, file, &mut problems).and_then(|it| SceneDecl::from_node(&it, &mut problems));
+    if let Some(first) = problems.sorted().first() {
+        return Err(format!("{}: {}", sources.show(first.at), first.message));
+    }
+    let decl = decl.ok_or_else(|| format!("{path}: it cannot be read"))?;
+    let mut team = Vec::new();
+    for (name, it) in decl.team.iter() {
+        let (kind, roles) = match (&it.human, &it.agent, &it.system) {
+            (Some(roles), None, None) => (ActorKind::Human, roles),
+            (None, Some(roles), None) => (ActorKind::Agent, roles),
+            (None, None, Some(roles)) => (ActorKind::System, roles),
+            _ => {
+                return Err(format!(
+                    "{}: {} is one of human, agent and system",
+                    sources.show(name.at),
+                    name.it
+                ));
+            }
+        };
+        let roles = roles.iter().map(Name::to_string).collect();
+        team.push(Member {
+            id: name.it.to_string(),
+            kind,
+            roles,
+            through: it.through.unwrap_or(Through::Http),
+        });
+    }
+    let mut steps = Vec::new();
+    for it in &decl.steps {
+        let place = sources.show(it.at);
+        let step = it.it.step(place.clone()).map_err(|why| format!("{place}: {why}"))?;
+        match &step.by {
+            Some(by) if !team.iter().any(|it| it.id == *by) => {
+                return Err(format!("{place}: {by} is not in the team"));
+            }
+            _ => steps.push(step),
+        }
+    }
+    let next = decl.next.iter().map(|(name, it)| (name.it.to_string(), it.clone())).collect();
+    Ok(Scene { title: decl.scene, about: decl.about, team, steps, next })
+}
+
+impl StepDecl {
+    fn step(&self, place: String) -> Result<Step, String> {
+        let states = self.then.iter().map(|(name, state)| Ok((key(name.as_str())?, state.clone())));
+        let expects = Expects {
+            refused: self.refused.clone(),
+            nothing: self.nothing == Some(true),
+            claimed: self.claimed.clone(),
+            states: states.collect::<Result<_, String>>()?,
+        };
+        let by = self.r#as.as_ref().map(Name::to_string);
+        Ok(Step { place, by, says: self.says.clone(), ask: self.ask()?, expects })
+    }
+
+    fn ask(&self) -> Result<Ask, String> {
+        let (fields, reason) = (self.fields(), self.reason.clone());
+        if let Some(entity) = &self.create {
+            return Ok(Ask::Create { entity: key(entity)?, fields });
+        }
+        if let Some(event) = &self.fire {
+            let entity = key(self.of.as_deref().ok_or("`fire` needs `of`")?)?;
+            let what = Transition { event: Some(event.clone()), fields, reason, ..Transition::default() };
+            return Ok(Ask::Fire { entity, what });
+        }
+        if let Some(entity) = &self.r#move {
+            let what = Transition { to: self.to.clone(), fields, reason, ..Transition::default() };
+            return Ok(Ask::Fire { entity: key(entity)?, what });
+        }
+        if let Some(lifecycle) = &self.claim {
+            let what = Claim { event: self.event.clone(), only: self.r#where.clone(), fields, reason };
+            return Ok(Ask::Claim { lifecycle: lifecycle.clone(), what });
+        }
+        if let Some(entity) = &self.heartbeat {
+            let what = Heartbeat { slot: self.slot.clone(), fence: None };
+            return Ok(Ask::Heartbeat { entity: key(entity)?, what });
+        }
+        if let Some(decision) = &self.decide {
+            let id = self.of.clone().ok_or("`decide` needs `of`")?;
+            let (decision, note, to) = (decision.clone(), self.note.clone(), self.to.clone());
+            return Ok(Ask::Decide { id, what: Decide { decision, note, to, lifecycle: None } });
+        }
+        if let Some(effect) = &self.effect {
+            return Ok(Ask::Settle { effect: effect.clone(), ok: self.ok != Some(false), detail: fields });
+        }
+        if let Some(entity) = &self.correct {
+            return Ok(Ask::Correct {
+                entity: key(entity)?,
+                what: Correct { to: self.to.clone(), fields, reason },
+            });
+        }
+        if let Some(by) = &self.advance {
+            return Ok(Ask::Advance { by: by.clone() });
+        }
+        if let Some(entity) = &self.explain {
+            return Ok(Ask::Explain { entity: key(entity)? });
+        }
+        match self.sweep {
+            Some(true) => Ok(Ask::Sweep),
+            _ => Err("it asks for nothing".to_owned()),
+        }
+    }
+
+    fn fields(&self) -> Map<String, Json> {
+        self.with.iter().map(|(name, it)| (name.it.to_string(), it.0.to_json())).collect()
+    }
+}
+
+fn key(text: &str) -> Result<Key, String> {
+    Key::parse(text).ok_or_else(|| format!("{text}: name an entity as LIFECYCLE/ID"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn the_story_can_be_read_and_uses_every_door() {
+        let scenes = scenes().unwrap_or_else(|it| panic!("{it}"));
+        for through in Through::ALL {
+            let used = scenes.iter().flat_map(|it| &it.team).any(|it| it.through == *through);
+            assert!(used, "{through:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_wrongly_is_named_with_its_place() {
+        for (text, words) in [
+            (
+                "scene: A\nteam: { a: { human: [] } }\nsteps: [ { as: b, sweep: true } ]",
+                "b is not in the team",
+            ),
+            ("scene: A\nteam: { a: {} }\nsteps: []", "one of human, agent and system"),
+            ("scene: A\nsteps: [ { says: hm } ]", "demo.yaml:2:10: it asks for nothing"),
+            ("scene: A\nsteps: [ { fire: x } ]", "`fire` needs `of`"),
+            ("scene: A\nsteps: [ { create: x } ]", "LIFECYCLE/ID"),
+            ("scene: A\nsteps: [ { crate: x.y/1 } ]", "create"),
+        ] {
+            let wrong = scene("demo.yaml", text).map(|_| ()).err().unwrap_or_default();
+            assert!(wrong.contains(words), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Plays the story on a server, step by step, and holds the server to what the script expects.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+use trackside_protocol::{Client, ClientError, NewToken};
+
+use super::ask::{Answer, Ask, Key};
+use super::door::{Door, Place};
+use super::pace::Pace;
+use super::script::{Scene, Step};
+use super::shell::Shell;
+use super::telling::{Telling, Who};
+use crate::moment::{list, text};
+use crate::print;
+use crate::route::Route;
+
+/// Whoever lets time pass and looks at everything.
+const OWNER: &str = "owner";
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Everything went as scripted.
+    Played(Tally),
+    /// Somebody wanted it to end.
+    Interrupted,
+    /// A step did not go as scripted: which, and why.
+    Otherwise { place: String, why: String },
+}
+
+/// What came together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) steps: usize,
+    pub(crate) refused: usize,
+}
+
+/// The story while it is played.
+#[derive(Debug)]
+pub(crate) struct Story {
+    url: String,
+    program: PathBuf,
+    owner: Client,
+    pace: Pace,
+    /// The last entry of the journal that was told.
+    heard: u64,
+    /// Under which numbers actors hold their leases.
+    fences: BTreeMap<(String, Key), u64>,
+    tally: Tally,
+}
+
+/// Those who act in a scene.
+type Team = BTreeMap<String, Actor>;
+
+/// Somebody with a way in.
+#[derive(Debug)]
+struct Actor {
+    door: Door,
+    token: String,
+}
+
+impl Story {
+    pub(crate) fn new(url: &str, owner_token: &str, pace: Pace) -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|it| format!("cannot find this program: {it}"))?;
+        Ok(Self {
+            url: url.to_owned(),
+            program,
+            owner: Client::new(url, owner_token),
+            pace,
+            heard: 0,
+            fences: BTreeMap::new(),
+            tally: Tally::default(),
+        })
+    }
+
+    /// Plays all of them.
+    pub(crate) fn play(&mut self, scenes: &[Scene]) -> Ended {
+        for (at, scene) in scenes.iter().enumerate() {
+            let telling = Telling::of(scene);
+            telling.heading(at + 1, scenes.len(), scene);
+            if !self.pace.rest(4) {
+                return Ended::Interrupted;
+            }
+            let mut team = match self.team(scene) {
+                Ok(team) => team,
+                Err(why) => return self.otherwise(scene.title.clone(), why),
+            };
+            for step in &scene.steps {
+                if let Err(why) = self.step(&telling, &mut team, step) {
+                    return self.otherwise(step.place.clone(), why);
+                }
+                // What needs reading gets its time.
+                let is_short = step.says.is_none() && step.expects.refused.is_none();
+                if !self.pace.rest(if is_short { 1 } else { 2 }) || !print::is_read() {
+                    return Ended::Interrupted;
+                }
+            }
+        }
+        Ended::Played(self.tally)
+    }
+
+    /// What fails while everything ends is no surprise.
+    fn otherwise(&self, place: String, why: String) -> Ended {
+        if self.pace.is_ended() { Ended::Interrupted } else { Ended::Otherwise { place, why } }
+    }
+
+    /// Tokens and ways in for those who act.
+    fn team(&mut self, scene: &Scene) -> Result<Team, String> {
+        let mut team = Team::new();
+        for member in &scene.team {
+            let wanted = NewToken {
+                actor: member.id.clone(),
+                kind: member.kind.as_str().to_owned(),
+                roles: member.roles.clone(),
+                note: Some("demo".to_owned()),
+                ..NewToken::default()
+            };
+            let made = self.owner.post(Route::new(&["tokens"]).as_str(), &wanted).map_err(told)?;
+            let at = Place { url: &self.url, program: &self.program };
+            let token = text(&made.body, "token").to_owned();
+            let door = Door::open(member.through, at, &token)?;
+            team.insert(member.id.clone(), Actor { door, token });
+        }
+        self.hear()?;
+        Ok(team)
+    }
+
+    fn step(&mut self, telling: &Telling, team: &mut Team, step: &Step) -> Result<(), String> {
+        if let Some(says) = &step.says {
+            telling.aside(says);
+        }
+        let by = step.by.as_deref().unwrap_or(OWNER);
+        let mut ask = step.ask.clone();
+        if let Some(fence) = ask.entity().and_then(|it| self.fences.get(&(by.to_owned(), it.clone()))) {
+            ask.under(*fence);
+        }
+        let answer = match team.get_mut(by) {
+            Some(Actor { door, .. }) => {
+                let now = self.now()?;
+                telling.asked(&Who { now: &now, id: by, through: door.through().word() }, &door.words(&ask));
+                door.ask(&ask)?
+            }
+            None => {
+                let answer = super::http::ask(&self.owner, &ask)?;
+                telling.passed(&ask, &self.now()?);
+                answer
+            }
+        };
+        self.tally.steps += 1;
+        telling.answered(&ask, &answer);
+        self.remember(by, &answer);
+        let entries = self.hear()?;
+        let direct = match &answer {
+            Answer::Done(told) => told.pointer("/transition/seq").and_then(Json::as_u64),
+            _ => None,
+        };
+        let others = entries.iter().filter(|it| it.get("seq").and_then(Json::as_u64) != direct);
+        let matter: Vec<&Key> = step.expects.states.iter().map(|(key, _)| key).chain(ask.entity()).collect();
+        telling.followed(others, &matter);
+        if let (Ask::Explain { .. }, Some(Actor { token, .. })) = (&ask, team.get(by)) {
+            let at = Place { url: &self.url, program: &self.program };
+            telling.shown(&Shell::new(at, token).shown(&ask)?);
+        }
+        self.tally.refused += usize::from(matches!(answer, Answer::Refused(_)));
+        self.hold(step, &answer)
+    }
+
+    /// Holds what came to what the script expects.
+    fn hold(&self, step: &Step, answer: &Answer) -> Result<(), String> {
+        let expects = &step.expects;
+        match (answer, &expects.refused) {
+            (Answer::Refused(it), None) => {
+                return Err(format!("it was refused: {} ({})", it.detail, it.code));
+            }
+            (Answer::Refused(it), Some(code)) if it.code != *code => {
+                return Err(format!("it was refused as {} and not as {code}: {}", it.code, it.detail));
+            }
+            (Answer::Refused(_), Some(_)) => {}
+            (_, Some(code)) => return Err(format!("it was not refused, and should be as {code}")),
+            (Answer::Nothing, None) if !expects.nothing => {
+                return Err("there was nothing to claim".to_owned());
+            }
+            (Answer::Done(_), None) if expects.nothing => {
+                return Err("there was something to claim".to_owned());
+            }
+            _ => {}
+        }
+        if let (Answer::Done(told), Some(expected)) = (answer, &expects.claimed) {
+            let id = told.pointer("/transition/id").and_then(Json::as_str).unwrap_or_default();
+            if id != expected {
+                return Err(format!("it claimed {id} and not {expected}"));
+            }
+        }
+        for (Key { lifecycle, id }, expected) in &expects.states {
+            let seen = self.owner.get(Route::new(&["entities", lifecycle, id]).as_str()).map_err(told)?;
+            let state = text(&seen.body, "state");
+            if state != expected {
+                return Err(format!("{lifecycle}/{id} is {state} and should be {expected}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the numbers of the leases that somebody was granted.
+    fn remember(&mut self, by: &str, answer: &Answer) {
+        let Answer::Done(told) = answer else { return };
+        let Some(entity) = told.get("entity") else { return };
+        let key = Key { lifecycle: text(entity, "lifecycle").to_owned(), id: text(entity, "id").to_owned() };
+        let mine = list(entity, "leases").iter().find(|it| text(it, "holder") == by);
+        if let Some(fence) = mine.and_then(|it| it.get("fence")).and_then(Json::as_u64) {
+            self.fences.insert((by.to_owned(), key), fence);
+        }
+    }
+
+    /// What the journal got since.
+    fn hear(&mut self) -> Result<Vec<Json>, String> {
+        let mut all = Vec::new();
+        loop {
+            let route = Route::new(&["journal"]).with("after", self.heard).with("limit", 200);
+            let page = self.owner.get(route.as_str()).map_err(told)?.body;
+            let entries = list(&page, "items");
+            let last = entries.last().and_then(|it| it.get("seq")).and_then(Json::as_u64);
+            let Some(last) = last else { return Ok(all) };
+            self.heard = last;
+            all.extend(entries.iter().cloned());
+        }
+    }
+
+    fn now(&self) -> Result<String, String> {
+        let clock = self.owner.get(Route::new(&["clock"]).as_str()).map_err(told)?;
+        Ok(text(&clock.body, "now").to_owned())
+    }
+}
+
+fn told(error: ClientError) -> String {
+    error.to_string()
+}

@@ -1,0 +1,50 @@
+//! The small team by itself: the whole story on a server of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use crate::ground::{binary, scratch, told};
+
+#[test]
+fn the_story_goes_as_it_is_written_and_touches_every_pack() {
+    let data = scratch("demo").join("data");
+    let data = data.to_str().unwrap();
+    let played = told(binary(&["demo", "--once", "--pace", "0", "--data", data]));
+    played.says(
+        0,
+        &["1 of 6", "6 of 6", "refused as they should be", "its hash chain verifies", "trackside up"],
+    );
+    for door in ["$ trackside fire", "POST /v1/entities", "fire {"] {
+        assert!(played.data.contains(door), "nobody came by {door}:\n{}", played.data);
+    }
+    assert!(!played.data.contains('\u{1b}'), "colours in a pipe");
+    told(binary(&["audit", "verify", "--data", data])).says(0, &[]);
+    for pack in ["build", "coding", "mission", "research", "turns"] {
+        assert!(played.data.contains(&format!("done {pack}.")), "nothing was done in {pack}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_used_and_a_pace_that_is_none_are_told() {
+    let data = scratch("demo-used");
+    std::fs::write(data.join("mine"), "x").unwrap();
+    told(binary(&["demo", "--data", data.to_str().unwrap()])).says(2, &["not empty", "Name a new one"]);
+    told(binary(&["demo", "--pace", "quickly"])).says(2, &["--pace quickly", "500ms"]);
+    told(binary(&["demo", "--listen", "0.0.0.0:0"])).says(2, &["can be reached from other machines"]);
+}
+
+#[test]
+fn an_interrupted_story_leaves_nothing_behind() {
+    let place = scratch("demo-interrupted");
+    let mut demo = binary(&["demo", "--pace", "500ms"]);
+    let mut demo = demo.env("TMPDIR", &place).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let folder = lines.find(|it| it.contains("folder")).unwrap();
+    assert!(folder.contains(place.to_str().unwrap()) && folder.contains("removed at the end"), "{folder}");
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1);
+    lines.find(|it| it.contains("done ")).unwrap();
+    let killed = std::process::Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+}
