@@ -188,7 +188,7 @@ fn happened(entry: &Json) -> String {
         "STATE_CORRECTED" | "TIMEOUT_WARNING" => entry::short(entry),
         _ if text(entry, "actorKind") == "timeout" => {
             format!("{}, its time is over", moved::way(entry, None, &str::to_owned))
-        },
+        }
         _ => moved::way(entry, None, &str::to_owned),
     }
 }

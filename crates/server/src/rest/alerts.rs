@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trackside_engine::command::{Ask, Attention};
 use trackside_engine::event::{Entry, Event};
 use trackside_protocol::{AlertTold, Attend, Attended, Page, Problem};
-use trackside_runtime::read::Alert;
+use trackside_runtime::read::{Alert, MOST};
 use trackside_runtime::{Answer, ReadError};
 use utoipa::IntoParams;
 
@@ -19,6 +19,9 @@ use crate::problem::Refused;
 
 /// The longest note, in characters.
 const LONGEST: usize = 2_000;
+
+/// Most open alerts that are looked at for one that is named by what it is about.
+const LOOKED: usize = 10_000;
 
 /// Which alerts.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -64,7 +67,7 @@ pub(crate) async fn list(
 /// Says that an alert is seen. For people; whoever says so first is kept.
 #[utoipa::path(
     post, path = "/v1/alerts/{id}/acknowledge", tag = "notices", operation_id = "acknowledgeAlert",
-    params(("id" = String, Path, description = "Its `alertId`."), super::Keyed), request_body = Option<Attend>,
+    params(("id" = String, Path, description = "Its `alertId`, or the id of the entity it is about: then the oldest that is open."), super::Keyed), request_body = Option<Attend>,
     responses((status = 200, body = Attended), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn acknowledge(
@@ -80,7 +83,7 @@ pub(crate) async fn acknowledge(
 /// Says that an alert is seen to: it leaves the list, and the same arising again is a new one. For people.
 #[utoipa::path(
     post, path = "/v1/alerts/{id}/resolve", tag = "notices", operation_id = "resolveAlert",
-    params(("id" = String, Path, description = "Its `alertId`."), super::Keyed), request_body = Option<Attend>,
+    params(("id" = String, Path, description = "Its `alertId`, or the id of the entity it is about: then the oldest that is open."), super::Keyed), request_body = Option<Attend>,
     responses((status = 200, body = Attended), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn resolve(
@@ -106,9 +109,10 @@ async fn attend(
     }
     let note = body.note.as_deref().map(str::trim).filter(|it| !it.is_empty());
     let (number, entity) = {
-        let alert = find(app, caller, id).await?;
+        let alert = meant(app, caller, id, how).await?;
         (alert.raised.seq, alert.raised.entity)
     };
+    let id = &number.to_string();
     let ask = Ask::Attend { entity, alert: number, how };
     let answer = submit(app, command(caller, wanted, ask, note)).await?;
     let (changed, replayed) = match answer {
@@ -139,6 +143,46 @@ fn too_late(alert: &Alert) -> String {
         None => format!("Alert {} is resolved", alert.raised.seq),
     };
     format!("{by}: there is nothing left to acknowledge")
+}
+
+/// The alert that is meant: by its number, or by the id of what it is about, then the oldest to which
+/// this would be news.
+async fn meant(app: &App, caller: &Caller, id: &str, how: Attention) -> Result<Alert, Refused> {
+    let unknown = match find(app, caller, id).await {
+        Ok(alert) => return Ok(alert),
+        Err(refused) if refused.0.code == "unknown-alert" => refused,
+        Err(refused) => return Err(refused),
+    };
+    let (sight, id) = (Sight::of(app, caller), id.to_owned());
+    let found = app.read(move |reads| {
+        let mut last = None;
+        // Where none is open, what was resolved last: somebody may ask again.
+        for all in [false, true] {
+            let (mut after, mut looked) = (0, 0);
+            loop {
+                let (alerts, next) = reads.alerts(after, MOST, all)?;
+                looked += alerts.len();
+                for alert in alerts.into_iter().filter(|it| *it.raised.entity.id == *id) {
+                    let news = alert.is_open && (how == Attention::Resolve || alert.acknowledged.is_none());
+                    if sight.sees(reads, &alert.raised)? {
+                        if news {
+                            return Ok(Some(alert));
+                        }
+                        last = Some(alert);
+                    }
+                }
+                match next {
+                    Some(next) if looked < LOOKED => after = next,
+                    _ => break,
+                }
+            }
+            if last.is_some() {
+                break;
+            }
+        }
+        Ok(last)
+    });
+    found.await?.ok_or(unknown)
 }
 
 /// The alert of this number, if the caller may see what it is about.

@@ -91,3 +91,23 @@ fn only_people_attend_and_only_to_alerts() {
     }
     assert_eq!(ground.owner.get("/v1/alerts").unwrap().body["items"][0]["acknowledgedBy"], Json::Null);
 }
+
+#[test]
+fn an_alert_is_found_by_what_it_is_about() {
+    let ground = Ground::new();
+    let first = raised(&ground, "T-1");
+    let second = corrected(&ground, "T-1");
+    let pia = ground.person("pia");
+    let said = |what: &str| {
+        let told =
+            pia.post(&format!("/v1/alerts/T-1/{what}"), &json!({})).unwrap_or_else(|it| panic!("{it:#?}"));
+        (told.body["alert"]["alertId"].as_str().unwrap().to_owned(), told.body["changed"] == json!(true))
+    };
+    assert_eq!(said("acknowledge"), (first.clone(), true));
+    assert_eq!(said("acknowledge"), (second.clone(), true));
+    assert_eq!(said("acknowledge"), (second.clone(), false));
+    assert_eq!(said("resolve"), (first, true));
+    assert_eq!(said("resolve"), (second.clone(), true));
+    assert_eq!(said("resolve"), (second, false));
+    assert_eq!(why(pia.post("/v1/alerts/T-2/resolve", &json!({}))), (404, "unknown-alert".to_owned()));
+}
