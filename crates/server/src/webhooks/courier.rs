@@ -190,7 +190,7 @@ impl Courier {
             let noted = match self.attempt(entry).await? {
                 None => {
                     // It may not be seen any more.
-                    self.noted(move |it, id| it.pass(id, seq)).await?;
+                    self.noted(move |it, id| it.leave_out(id, seq)).await?;
                     return Ok(());
                 }
                 Some(Outcome::Delivered(status)) => stands(seq, Stand::Delivered, attempts, Some(status)),
