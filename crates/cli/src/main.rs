@@ -18,6 +18,7 @@ mod listed;
 mod live;
 mod moment;
 mod moved;
+mod open_files;
 mod packs;
 mod past;
 mod print;

@@ -9,6 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt as _;
 use serde_json::json;
 use tokio::net::TcpListener;
 use trackside_engine::actor::ActorKind;
@@ -127,7 +128,11 @@ impl Bound {
                     let listener = tls.over(self.listener)?;
                     axum::serve(listener, router).with_graceful_shutdown(stopping).await
                 }
-                None => axum::serve(self.listener, router).with_graceful_shutdown(stopping).await,
+                None => {
+                    // An event is small and must not wait for the one before it to be confirmed.
+                    let listener = self.listener.tap_io(|it| it.set_nodelay(true).unwrap_or_default());
+                    axum::serve(listener, router).with_graceful_shutdown(stopping).await
+                }
             }
         };
         let late = async move {

@@ -13,7 +13,7 @@ use trackside_store::{Sqlite, Store as _};
 use crate::args::{ClockKind, UpArgs};
 use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
-use crate::{builtin, exit};
+use crate::{builtin, exit, open_files};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -35,6 +35,7 @@ fn up(args: &UpArgs) -> Result<(), Stopped> {
     }
     let packs = packs(&args.packs)?;
     let runtime = open(&args.data.data, "up", &packs, |store| clock(args, store))?;
+    open_files::raise();
     let tokio = threads()?;
     let server = server(args, runtime.clone())?;
     tokio.block_on(serve(args, server))?;
@@ -60,11 +61,17 @@ pub(super) fn open(
     Ok(Arc::new(start(&store, packs, clock)?))
 }
 
-/// What answers requests.
+/// Threads that answer, and those beside them that wait for the store; by name, so that one sees who is busy.
 pub(super) fn threads() -> Result<tokio::runtime::Runtime, Stopped> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
+    let answering = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let started = std::sync::atomic::AtomicUsize::new(0);
+    let name = move || match started.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+        nth if nth < answering => format!("http-{nth}"),
+        nth => format!("reads-{nth}"),
+    };
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let built = builder.worker_threads(answering).thread_name_fn(name).enable_all().build();
+    built
         .map_err(|error| Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
 }
 

@@ -79,7 +79,7 @@ impl Threads {
         let dropping = turns.clone();
         let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
-                .name(format!("trackside-{name}"))
+                .name(name.to_owned())
                 .stack_size(16 * 1024 * 1024)
                 .spawn(work)
                 .map_err(|it| StoreError::io("starting a thread", it))

@@ -1,0 +1,12 @@
+//! How many files and connections this process may have open at a time.
+
+/// Raises the bound as far as the system lets everybody: the usual one is less than a thousand subscribers need.
+pub(crate) fn raise() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        // Where it cannot be raised, what comes beyond it is refused, and says so.
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).ok();
+    }
+}
