@@ -16,6 +16,7 @@ pub mod subject;
 pub mod table;
 pub mod trackside;
 mod trouble;
+pub mod web;
 
 pub use subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
 pub use trouble::Trouble;

@@ -55,7 +55,12 @@ pub(crate) fn load() -> f64 {
 
 /// Memory of this process, in bytes, where the system tells.
 pub fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    resident_of("self")
+}
+
+/// Memory of a process by its number, in bytes, where the system tells.
+pub(crate) fn resident_of(process: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1_024)
 }
@@ -137,7 +142,7 @@ fn others() -> BTreeMap<u32, (String, u64)> {
 }
 
 /// Name, and the sum of the first `times` of the processor times, of a line as in `/proc/PID/stat`.
-fn ticks(line: &str, times: usize) -> Option<(String, u64)> {
+pub(crate) fn ticks(line: &str, times: usize) -> Option<(String, u64)> {
     // A name may hold anything, even brackets; what follows the last one is plain.
     let (name, rest) = line.split_once('(')?.1.rsplit_once(')')?;
     let all = rest.split_whitespace().skip(11).take(times);

@@ -1,8 +1,8 @@
 //! What is measured, in which order, and what it is held against.
 
-mod latency;
+pub(crate) mod latency;
 mod peak;
-mod postgres;
+pub(crate) mod postgres;
 mod scale;
 
 use std::path::Path;
@@ -182,7 +182,7 @@ impl Bench<'_> {
 }
 
 /// The middle one; of an even number, the lower of the two in the middle.
-fn middle(mut values: Vec<f64>) -> f64 {
+pub(crate) fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
 }

@@ -63,6 +63,8 @@ pub struct Row {
     pub figure: Option<Figure>,
     pub aim: Option<Aim>,
     pub note: Option<String>,
+    /// What the figure is made of, each in the same unit.
+    pub shares: Vec<(String, f64)>,
     /// It could not be measured.
     pub failed: bool,
 }
@@ -92,6 +94,11 @@ impl Row {
         self
     }
 
+    pub fn shares(mut self, shares: Vec<(String, f64)>) -> Self {
+        self.shares = shares;
+        self
+    }
+
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
         self
@@ -112,10 +119,15 @@ impl Row {
     }
 
     fn to_json(&self) -> Json {
-        json!({
+        let mut json = json!({
             "name": self.name, "what": self.what, "perSecond": self.per_second, "latency": self.times,
             "figure": self.figure, "aim": self.aim, "reached": self.reached(), "note": self.note,
-        })
+        });
+        if let (Json::Object(map), false) = (&mut json, self.shares.is_empty()) {
+            let shares = self.shares.iter().map(|(name, it)| (name.clone(), json!(it)));
+            map.insert("shares".to_owned(), Json::Object(shares.collect()));
+        }
+        json
     }
 }
 
@@ -164,7 +176,9 @@ pub enum Unit {
     /// So many times something else.
     Times,
     Seconds,
+    Micros,
     Bytes,
+    Megabytes,
 }
 
 /// What a number should be.

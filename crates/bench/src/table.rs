@@ -49,6 +49,10 @@ pub fn render(report: &Report, columns: usize, paint: Paint<'_>) -> String {
             Some(false) => with_last(&line, "no", Tone::Bad, paint),
             None => line,
         });
+        if !row.shares.is_empty() {
+            let shares: Vec<String> = row.shares.iter().map(|(name, it)| format!("{name} {it:.1}")).collect();
+            lines.push(paint(&format!("    {}", shares.join(" · ")), Tone::Aside));
+        }
         if let Some(note) = &row.note {
             let tone = if row.failed { Tone::Bad } else { Tone::Aside };
             lines.push(paint(&format!("    {note}"), tone));
@@ -125,6 +129,8 @@ fn figure(figure: Figure) -> String {
     match figure.unit {
         Unit::Times => format!("× {:.2}", figure.value),
         Unit::Seconds => format!("{:.2} s", figure.value),
+        Unit::Micros => format!("{:.1} µs", figure.value),
+        Unit::Megabytes => format!("{:.1} MB", figure.value),
         Unit::Bytes => format!("{} B", thousands(figure.value.round() as u64)),
     }
 }
@@ -136,6 +142,8 @@ fn aim(aim: Aim, unit: Option<Unit>) -> String {
     };
     match unit {
         Some(Unit::Seconds) => format!("{word} {number} s"),
+        Some(Unit::Micros) => format!("{word} {number} µs"),
+        Some(Unit::Megabytes) => format!("{word} {number} MB"),
         Some(Unit::Bytes) => format!("{word} {} B", thousands(number as u64)),
         Some(Unit::Times) | None => format!("{word} {number}"),
     }
@@ -200,6 +208,9 @@ mod tests {
         report
             .rows
             .push(Row::new("c", "memory of an entity").figure(812.0, Unit::Bytes).aim(Aim::Below(1_024.0)));
+        let shares = vec![("http".to_owned(), 30.25), ("decider".to_owned(), 11.0)];
+        report.rows.push(Row::new("f", "time of a command").figure(41.25, Unit::Micros).shares(shares));
+        report.rows.push(Row::new("g", "idle").figure(41.26, Unit::Megabytes).aim(Aim::Below(60.0)));
         report.rows.push(Row::new("d", "of PostgreSQL").note("not installed"));
         report.rows.push(Row::new("e", "scale").failed("the disk is full"));
         let second = |p50, max| Second { p50: Duration::from_micros(p50), max: Duration::from_micros(max) };

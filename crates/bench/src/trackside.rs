@@ -17,7 +17,7 @@ use crate::Trouble;
 use crate::subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
 
 /// How many agents the tasks are shared among.
-const AGENTS: u64 = 256;
+pub(crate) const AGENTS: u64 = 256;
 /// Commands that are under way at a time while a store is filled.
 const FILLING: usize = 2_000;
 /// Where the number of entities is kept, beside the store.
@@ -46,7 +46,7 @@ impl Maker for Tracksides {
 const UNKNOWN: u8 = u8::MAX;
 
 /// A task is started, blocked and assigned again, for ever.
-const STEPS: u8 = 3;
+pub(crate) const STEPS: u8 = 3;
 
 struct Project {
     runtime: Arc<Runtime>,

@@ -264,12 +264,18 @@ pub(crate) struct ExploreArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BenchArgs {
+    /// Measures over HTTP, with a server of its own, instead of in process
+    #[arg(long)]
+    pub(crate) http: bool,
     /// For how long each rate is measured; latency on a schedule takes six times as long
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub(crate) seconds: u64,
     /// How many callers wait for answers at the same time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) callers: u32,
+    /// How many follow the journal at the same time, over HTTP
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) subscribers: u32,
     /// How many entities there are
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(crate) entities: u64,
@@ -294,6 +300,12 @@ pub(crate) struct BenchArgs {
     /// Starts the store in this folder, asks one command and prints how long that took
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) start: Option<PathBuf>,
+    /// Serves as a bare handler that appends to the first file, and writes where it listens into the second
+    #[arg(long, value_names = ["FILE", "ADDRESS"], num_args = 2, requires = "sizes", hide = true)]
+    pub(crate) append: Option<Vec<PathBuf>>,
+    /// Bytes that it appends for a request, and that it answers
+    #[arg(long, value_names = ["N", "N"], num_args = 2, hide = true)]
+    pub(crate) sizes: Option<Vec<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -308,6 +320,12 @@ pub(crate) enum BenchPart {
     Scale,
     /// A large store from closed to its first answer, and its memory
     Start,
+    /// Over HTTP: the same with Restate, where it is installed; asked for by name, it is fetched with npm
+    Restate,
+    /// Over HTTP: many who follow the journal
+    Subscribers,
+    /// Over HTTP: a server on an empty folder, how soon it is there and its memory
+    Idle,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -28,7 +28,8 @@ impl PlainFile {
         Ok(Self { path: path.to_owned(), file, length: 0, batches: Batches::default() })
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    /// Appends, and waits until the disk has it.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
         if self.length > LARGEST {
             self.file = File::create(&self.path).map_err(Trouble::file(&self.path))?;
             self.length = 0;

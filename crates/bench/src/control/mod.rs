@@ -93,7 +93,7 @@ fn timed(
 }
 
 /// Bytes that mean nothing and do not repeat within a page.
-fn noise(bytes: usize) -> Vec<u8> {
+pub(crate) fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut all = Vec::with_capacity(bytes + 8);
     while all.len() < bytes {

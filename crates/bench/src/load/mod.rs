@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::latency::Latency;
 
 /// For how long to wait for answers that are still to come once a load has ended.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How fast something went.
 #[derive(Clone, Debug, Default)]

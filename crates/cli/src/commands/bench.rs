@@ -1,10 +1,13 @@
 //! `trackside bench`: how fast it is here, beside controls in the same run.
 
+mod http;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use trackside_bench::plan::{self, Part, Plan};
+use trackside_bench::report::Report;
 use trackside_bench::scratch::Scratch;
 use trackside_bench::start::{self, Started};
 use trackside_bench::table::{Tone, render};
@@ -15,7 +18,7 @@ use trackside_store::sqlite::SqliteOptions;
 
 use crate::args::{BenchArgs, BenchPart};
 use crate::print::{self, Colour, Progress};
-use crate::{builtin, exit};
+use crate::{builtin, exit, open_files};
 
 /// Fewest entities of the small store that a large one is held against.
 const SMALL: u64 = 10_000;
@@ -23,6 +26,13 @@ const SMALL: u64 = 10_000;
 pub(crate) fn run(args: &BenchArgs) -> u8 {
     if let Some(folder) = &args.start {
         return start_only(folder);
+    }
+    if let (Some(files), Some(sizes)) = (&args.append, &args.sizes) {
+        return http::append_only(files, sizes);
+    }
+    if let Err(why) = http::fits(args) {
+        print::message(&why);
+        return exit::USAGE;
     }
     let callers = u64::from(args.callers);
     if args.entities < callers || args.large < callers {
@@ -39,15 +49,7 @@ pub(crate) fn run(args: &BenchArgs) -> u8 {
             return exit::UNREACHABLE;
         }
     };
-    let plan = Plan {
-        parts: parts(&args.only),
-        callers: args.callers,
-        entities: args.entities,
-        time: Duration::from_secs(args.seconds),
-        large: args.large,
-        small: SMALL.min(args.large).max(callers),
-        ..Plan::default()
-    };
+    open_files::raise();
     let stores = match Stores::new() {
         Ok(it) => it,
         Err(trouble) => {
@@ -56,7 +58,11 @@ pub(crate) fn run(args: &BenchArgs) -> u8 {
         }
     };
     let bar = Progress::new("bench");
-    let mut report = plan::run(&plan, &stores, scratch.path(), &|what, share| bar.show(share, what));
+    let so_far = |what: &str, share: f64| bar.show(share, what);
+    let mut report = match args.http {
+        true => http::run(args, &stores, scratch.path(), &so_far),
+        false => in_process(args, &stores, scratch.path(), &so_far),
+    };
     bar.done();
     if cfg!(debug_assertions) {
         report.warnings.push("this is a debug build: its figures say nothing".to_owned());
@@ -73,15 +79,33 @@ pub(crate) fn run(args: &BenchArgs) -> u8 {
     if unmeasured || args.strict && !report.reached() { exit::REFUSED } else { exit::DONE }
 }
 
-fn parts(only: &[BenchPart]) -> Vec<Part> {
-    let of = |it: &BenchPart| match it {
-        BenchPart::Throughput => Part::Throughput,
-        BenchPart::Latency => Part::Latency,
-        BenchPart::Postgres => Part::Postgres,
-        BenchPart::Scale => Part::Scale,
-        BenchPart::Start => Part::Start,
+fn in_process(args: &BenchArgs, stores: &Stores, folder: &Path, so_far: plan::SoFar<'_>) -> Report {
+    let plan = Plan {
+        parts: parts(&args.only),
+        callers: args.callers,
+        entities: args.entities,
+        time: Duration::from_secs(args.seconds),
+        large: args.large,
+        small: SMALL.min(args.large).max(u64::from(args.callers)),
+        ..Plan::default()
     };
-    if only.is_empty() { Part::ALL.to_vec() } else { only.iter().map(of).collect() }
+    plan::run(&plan, stores, folder, so_far)
+}
+
+fn parts(only: &[BenchPart]) -> Vec<Part> {
+    if only.is_empty() { Part::ALL.to_vec() } else { only.iter().filter_map(part).collect() }
+}
+
+/// What it is in process, if it is measured there.
+fn part(name: &BenchPart) -> Option<Part> {
+    match name {
+        BenchPart::Throughput => Some(Part::Throughput),
+        BenchPart::Latency => Some(Part::Latency),
+        BenchPart::Postgres => Some(Part::Postgres),
+        BenchPart::Scale => Some(Part::Scale),
+        BenchPart::Start => Some(Part::Start),
+        BenchPart::Restate | BenchPart::Subscribers | BenchPart::Idle => None,
+    }
 }
 
 fn painted(text: &str, tone: Tone) -> String {
