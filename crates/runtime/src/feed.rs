@@ -1,6 +1,7 @@
 //! What was committed, for those who follow along. A follower that is too slow reads from the journal instead.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::broadcast;
 use trackside_engine::event::Entry;
@@ -10,13 +11,13 @@ use crate::figures::Figures;
 use crate::planted::{Bug, is_planted};
 use crate::shared::Shared;
 
-/// Commits that a follower may be behind before it must read the journal.
+/// Commands that a follower may be behind before it must read the journal.
 const KEPT: usize = 1_024;
 
 /// Hands entries to whoever follows, in order, once they are on disk.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    live: Mutex<Option<broadcast::Sender<Arc<Vec<Entry>>>>>,
+    live: Mutex<Option<broadcast::Sender<Arc<News>>>>,
 }
 
 impl Feed {
@@ -29,7 +30,7 @@ impl Feed {
         if let Some(live) = live.as_ref().filter(|it| it.receiver_count() > 0) {
             let told = entries.len() - usize::from(is_planted(Bug::FeedGap) && !entries.is_empty());
             for entries in entries.iter().take(told) {
-                live.send(entries.clone()).ok();
+                live.send(Arc::new(News::of(entries.clone()))).ok();
             }
         }
     }
@@ -39,8 +40,49 @@ impl Feed {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn follow(&self) -> Option<broadcast::Receiver<Arc<Vec<Entry>>>> {
+    fn follow(&self) -> Option<broadcast::Receiver<Arc<News>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(broadcast::Sender::subscribe)
+    }
+}
+
+/// Entries as all followers get them; their outward form is made once for all.
+#[derive(Debug)]
+struct News {
+    entries: Arc<Vec<Entry>>,
+    texts: OnceLock<Vec<String>>,
+}
+
+impl News {
+    fn of(entries: Arc<Vec<Entry>>) -> Self {
+        Self { entries, texts: OnceLock::new() }
+    }
+
+    fn texts(&self) -> &[String] {
+        self.texts.get_or_init(|| self.entries.iter().map(|it| it.to_json().to_string()).collect())
+    }
+}
+
+/// Entries that a follower was given.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    news: Arc<News>,
+    /// Those before it were known already.
+    first: usize,
+}
+
+impl Heard {
+    /// Each entry with its outward form in JSON.
+    pub fn told(&self) -> impl Iterator<Item = (&Entry, &str)> {
+        let texts = self.news.texts().iter().map(String::as_str);
+        self.news.entries.iter().zip(texts).skip(self.first)
+    }
+}
+
+impl Deref for Heard {
+    type Target = [Entry];
+
+    fn deref(&self) -> &[Entry] {
+        self.news.entries.get(self.first..).unwrap_or_default()
     }
 }
 
@@ -48,9 +90,11 @@ impl Feed {
 #[derive(Debug)]
 pub struct Follower {
     shared: Arc<Shared>,
-    live: Option<broadcast::Receiver<Arc<Vec<Entry>>>>,
+    live: Option<broadcast::Receiver<Arc<News>>>,
     /// The last entry that it was given.
     after: u64,
+    /// Up to this one entries must be read from the journal: what is later will be told.
+    missed: u64,
 }
 
 /// Entries read from the journal at a time.
@@ -58,14 +102,16 @@ const CHUNK: usize = 500;
 
 impl Follower {
     pub(crate) fn new(shared: Arc<Shared>, after: u64) -> Self {
+        // First listen, then look how far it is: so nothing falls in between.
         let live = shared.feed.follow();
-        Self { shared, live, after }
+        let missed = shared.committed();
+        Self { shared, live, after, missed }
     }
 
     /// The next entries: those that are there already, or the first to come.
-    pub async fn next(&mut self) -> Result<Vec<Entry>, Failure> {
+    pub async fn next(&mut self) -> Result<Heard, Failure> {
         loop {
-            if self.shared.committed() > self.after {
+            if self.missed > self.after {
                 let found = self.read_on()?;
                 if !found.is_empty() {
                     return Ok(found);
@@ -73,30 +119,32 @@ impl Follower {
             }
             let Some(live) = &mut self.live else { return Err(Failure::Stopped) };
             match live.recv().await {
-                Ok(entries) => {
-                    let first = entries.first().map_or(0, |it| it.seq);
-                    if entries.last().is_none_or(|it| it.seq <= self.after) {
+                Ok(news) => {
+                    let first = news.entries.first().map_or(0, |it| it.seq);
+                    if news.entries.last().is_none_or(|it| it.seq <= self.after) {
                         continue;
                     }
                     if first > self.after + 1 && !is_planted(Bug::FeedGap) {
-                        return self.read_on();
+                        self.missed = self.shared.committed();
+                        continue;
                     }
-                    let fresh: Vec<Entry> =
-                        entries.iter().filter(|it| it.seq > self.after).cloned().collect();
-                    self.after = fresh.last().map_or(self.after, |it| it.seq);
-                    return Ok(fresh);
+                    let known = news.entries.iter().take_while(|it| it.seq <= self.after).count();
+                    self.after = news.entries.last().map_or(self.after, |it| it.seq);
+                    return Ok(Heard { news, first: known });
                 }
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     Figures::add(&self.shared.figures.fell_behind, 1);
+                    self.missed = self.shared.committed();
                 }
                 Err(broadcast::error::RecvError::Closed) => {
+                    self.missed = self.shared.committed();
                     self.live = None;
                 }
             }
         }
     }
 
-    fn read_on(&mut self) -> Result<Vec<Entry>, Failure> {
+    fn read_on(&mut self) -> Result<Heard, Failure> {
         let upto = self.shared.committed();
         let read = self.shared.read(|it| it.records(self.after, CHUNK));
         let records = read.map_err(|it| Failure::Unavailable(it.to_string()))?;
@@ -104,6 +152,6 @@ impl Follower {
         let entries: Result<Vec<Entry>, _> = known.map(trackside_store::Record::entry).collect();
         let entries = entries.map_err(|it| Failure::Unavailable(it.to_string()))?;
         self.after = entries.last().map_or(self.after, |it| it.seq);
-        Ok(entries)
+        Ok(Heard { news: Arc::new(News::of(Arc::new(entries))), first: 0 })
     }
 }

@@ -27,7 +27,7 @@ mod work;
 pub use answer::{Accepted, Answer, Batch, Failure, Pending, Seals, Verdict};
 pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
-pub use feed::Follower;
+pub use feed::{Follower, Heard};
 pub use figures::Figures;
 pub use gateway::Gateway;
 pub use histogram::{Histogram, Observed};

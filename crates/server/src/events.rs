@@ -18,7 +18,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
-use trackside_runtime::{Failure, Follower, ReadError, Reads};
+use trackside_runtime::{Failure, Follower, Heard, ReadError, Reads};
 use utoipa::IntoParams;
 
 use crate::app::App;
@@ -182,19 +182,19 @@ impl Choice {
         lifecycle && id && (self.everything || renewal || is_for_users(&self.sight.app, entry))
     }
 
-    fn frames(&self, entries: &[Entry]) -> Result<VecDeque<Frame>, ReadError> {
+    fn frames(&self, heard: &Heard) -> Result<VecDeque<Frame>, ReadError> {
         let mut frames = VecDeque::new();
-        for entry in entries.iter().filter(|it| self.wants(it)) {
+        for (entry, text) in heard.told().filter(|(it, _)| self.wants(it)) {
             if self.sight.sees(&self.sight.app.reads, entry)? {
                 let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind());
-                frames.push_back(frame.data(entry.to_json().to_string()));
+                frames.push_back(frame.data(text));
             }
         }
         Ok(frames)
     }
 }
 
-type Fetching = Pin<Box<dyn Future<Output = (Follower, Result<Vec<Entry>, Failure>)> + Send>>;
+type Fetching = Pin<Box<dyn Future<Output = (Follower, Result<Heard, Failure>)> + Send>>;
 
 /// The frames of one stream. It ends when the journal cannot be followed: the client comes back by itself.
 struct Frames {

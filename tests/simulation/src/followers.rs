@@ -77,6 +77,6 @@ fn alike(known: &Entry, heard: &Entry) -> bool {
 
 async fn hear(mut follower: Follower, heard: Arc<Mutex<Vec<Entry>>>) {
     while let Ok(entries) = follower.next().await {
-        heard.lock().unwrap().extend(entries);
+        heard.lock().unwrap().extend(entries.iter().cloned());
     }
 }
