@@ -14,6 +14,7 @@ use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::project::ProjectChange;
 use crate::ranking::Reranked;
+use crate::told::Told;
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -373,7 +374,7 @@ impl Event {
         }
     }
 
-    fn metadata(&self) -> Json {
+    pub(crate) fn metadata(&self) -> Json {
         let fields = |changes: &Changes| {
             let map = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
             Json::Object(map.collect())
@@ -481,34 +482,7 @@ impl Entry {
 
     /// The outward form.
     pub fn to_json(&self) -> Json {
-        let mut json = json!({
-            "seq": self.seq,
-            "timestamp": self.at.to_string(),
-            "event": self.event.kind(),
-            "lifecycle": self.entity.lifecycle,
-            "id": self.entity.id,
-            "trigger": self.trigger,
-            "actor": self.actor,
-            "actorKind": self.actor_kind.as_str(),
-            "version": self.version,
-            "metadata": self.event.metadata(),
-        });
-        if let Json::Object(map) = &mut json {
-            let (from, to) = self.edge();
-            let mut put = |name: &str, value: Option<Json>| {
-                if let Some(value) = value {
-                    map.insert(name.to_owned(), value);
-                }
-            };
-            put("from", from.map(|it| json!(it)));
-            put("to", to.map(|it| json!(it)));
-            put("reason", self.reason.as_ref().map(|it| json!(it)));
-            put("cause", self.cause.map(|it| json!(it)));
-            put("requestId", self.request_id.as_ref().map(|it| json!(it)));
-            put("onBehalfOf", self.on_behalf_of.as_ref().map(|it| json!(it)));
-            put("condition", self.condition.as_ref().map(|it| json!(it)));
-        }
-        json
+        serde_json::to_value(Told::of(self)).unwrap_or_default()
     }
 
     /// Where it came from and went to, where the event is a move.

@@ -28,6 +28,7 @@ pub mod refusal;
 pub mod scenario;
 pub mod settings;
 pub mod supervise;
+pub mod told;
 pub mod trace;
 pub mod view;
 pub mod world;

@@ -209,6 +209,27 @@ impl Serialize for Value {
     }
 }
 
+/// A value that is written in its outward form, as [`Value::to_json`] gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outward<'a>(pub &'a Value);
+
+impl Serialize for Outward<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(it) => serializer.serialize_bool(*it),
+            Value::Int(it) => serializer.serialize_i64(*it),
+            Value::Float(it) if it.is_finite() => serializer.serialize_f64(*it),
+            Value::Float(_) => serializer.serialize_unit(),
+            Value::Text(it) => serializer.serialize_str(it),
+            Value::Time(it) => serializer.collect_str(it),
+            Value::Span(it) => serializer.collect_str(it),
+            Value::List(it) => serializer.collect_seq(it.iter().map(Outward)),
+            Value::Map(it) => serializer.collect_map(it.iter().map(|(name, value)| (name, Outward(value)))),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(StoredForm)
@@ -280,14 +301,25 @@ impl<'de> Visitor<'de> for StoredForm {
 mod tests {
     use super::*;
 
-    #[test]
-    fn stored_form_reads_back_equal() {
-        let value = Value::map(BTreeMap::from([
+    fn of_every_kind() -> Value {
+        Value::map(BTreeMap::from([
             (Name::new("at"), Value::Time(Timestamp(12))),
             (Name::new("for"), Value::Span(Span(7))),
+            (Name::new("open"), Value::Bool(true)),
             (Name::new("text"), Value::text("2026-01-01T00:00:00Z")),
             (Name::new("list"), Value::list(vec![Value::Int(1), Value::Float(1.0), Value::Null])),
-        ]));
+        ]))
+    }
+
+    #[test]
+    fn the_outward_form_is_the_same_however_it_is_written() {
+        let value = Value::list(vec![of_every_kind(), Value::Float(f64::NAN), Value::Float(0.1)]);
+        assert_eq!(serde_json::to_string(&Outward(&value)).unwrap(), value.to_json().to_string());
+    }
+
+    #[test]
+    fn stored_form_reads_back_equal() {
+        let value = of_every_kind();
         let text = serde_json::to_string(&value).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }

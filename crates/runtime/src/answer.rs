@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
+use trackside_engine::present::Seen;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
 use trackside_store::record::Hash;
@@ -32,6 +33,8 @@ pub struct Accepted {
     pub ignored: Vec<Name>,
     /// The entity of that entry, as it was right after.
     pub entity: Option<Arc<Entity>>,
+    /// How whoever asked sees that entity; only where it was asked for, and nothing had to be read for it.
+    pub seen: Option<Seen>,
     /// The hashes under which the commit sealed it and what it was committed with.
     pub seals: Arc<Seals>,
 }

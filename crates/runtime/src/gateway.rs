@@ -13,7 +13,7 @@ use crate::figures::Figures;
 use crate::pipeline::SweepReport;
 use crate::shared::Shared;
 use crate::stages::Stages;
-use crate::work::Work;
+use crate::work::{Wish, Work};
 
 /// Hands commands in. Clone it as often as there are callers.
 #[derive(Clone, Debug)]
@@ -43,18 +43,21 @@ impl Gateway {
         command: Command,
         then: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
     ) -> Result<(), Failure> {
-        self.hand_in(Work::Command(Box::new(command), Box::new(then), None))
+        self.hand_in(Work::Command(Box::new(command), Box::new(then), Wish::default()))
     }
 
-    /// Asks for something, and notes how far it is.
-    pub fn submit_watched(&self, command: Command, stages: Arc<Stages>) -> Result<Pending, Failure> {
+    /// Asks for something on behalf of somebody who is shown the entity: what the rules say of it is told with the
+    /// answer. Notes how far it is, if somebody wants to know.
+    pub fn submit_shown(&self, command: Command, stages: Option<Arc<Stages>>) -> Result<Pending, Failure> {
         let (ticket, pending) = oneshot::channel();
         let watched = stages.clone();
         let then = move |outcome| {
-            watched.is_answered();
+            if let Some(stages) = watched {
+                stages.is_answered();
+            }
             ticket.send(outcome).ok();
         };
-        self.hand_in(Work::Command(Box::new(command), Box::new(then), Some(stages)))?;
+        self.hand_in(Work::Command(Box::new(command), Box::new(then), Wish { stages, shown: true }))?;
         Ok(Pending(pending))
     }
 

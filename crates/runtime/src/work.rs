@@ -22,9 +22,18 @@ pub(crate) type Reply = Box<dyn FnOnce(Result<Answer, Failure>) + Send>;
 /// A question put to the view; it is asked again until it has all it needs.
 pub(crate) type Question = Box<dyn FnMut(&Law, &View, Timestamp) + Send>;
 
+/// What somebody wishes beside an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Wish {
+    /// To know how far it is.
+    pub stages: Option<Arc<Stages>>,
+    /// To see the entity.
+    pub shown: bool,
+}
+
 pub(crate) enum Work {
-    /// A command, for whoever waits, and for whoever wants to know how far it is.
-    Command(Box<Command>, Reply, Option<Arc<Stages>>),
+    /// A command, for whoever waits, and what they wish beside the answer.
+    Command(Box<Command>, Reply, Wish),
     /// Several that are decided together, all or none.
     Atomic(Vec<Command>, Ticket<Batch>),
     /// A question about how things are; answered once everything it saw is committed.

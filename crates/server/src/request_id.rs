@@ -1,5 +1,8 @@
 //! The name of a request, by which it is found again on both sides.
 
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
@@ -21,10 +24,19 @@ fn is_usable(id: &[u8]) -> bool {
     (1..=LONGEST).contains(&id.len()) && id.iter().all(plain)
 }
 
+/// A number that no other request has, in no order: nobody should read anything out of it.
 fn made_up() -> Option<HeaderValue> {
-    let mut bytes = [0_u8; 8];
-    getrandom::fill(&mut bytes).ok()?;
-    HeaderValue::from_str(&format!("{:016x}", u64::from_le_bytes(bytes))).ok()
+    static FIRST: LazyLock<u64> = LazyLock::new(|| {
+        let mut bytes = [0_u8; 8];
+        getrandom::fill(&mut bytes).ok();
+        u64::from_le_bytes(bytes)
+    });
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    // An odd factor and shifts to the right lead no two numbers to the same one.
+    let mixed = |it: u64, factor: u64| (it ^ (it >> 31)).wrapping_mul(factor);
+    let number = FIRST.wrapping_add(MADE.fetch_add(1, Ordering::Relaxed));
+    let number = mixed(mixed(number, 0xbf58_476d_1ce4_e5b9), 0x94d0_49bb_1331_11eb);
+    HeaderValue::from_str(&format!("{number:016x}")).ok()
 }
 
 /// Says it again on the answer.

@@ -359,6 +359,7 @@ impl Model {
                     root,
                     ignored: accepted.ignored,
                     entity,
+                    seen: None,
                     seals: Default::default(),
                 }))
             }

@@ -1,6 +1,5 @@
 //! The sweep looks at one entity: what is broken is journalled and, where a repair is declared, repaired.
 
-use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -109,16 +108,23 @@ pub fn fields_of(
     actor: &Actor,
     now: Timestamp,
 ) -> Vec<(Name, Value)> {
-    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
-    let computed: Vec<(&Name, &Guard)> =
-        life.fields.values().filter_map(|it| it.is.as_ref().map(|guard| (&it.name, guard))).collect();
-    let mut fields: Vec<(Name, Value)> =
-        entity.fields.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    sample_scope(law, view, life, entity, actor, now, None, |scope| {
-        for (name, guard) in computed {
-            fields.push((name.clone(), guard.eval(scope).unwrap_or_default()));
-        }
-    });
+    let own = entity.fields.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let mut fields: Vec<(Name, Value)> = own.chain(computed(law, view, entity, actor, now)).collect();
     fields.sort_by(|a, b| a.0.cmp(&b.0));
     fields
+}
+
+/// Those that are computed, as a reader sees them.
+pub fn computed(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    actor: &Actor,
+    now: Timestamp,
+) -> Vec<(Name, Value)> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
+    let guards = life.fields.values().filter_map(|it| Some((&it.name, it.is.as_ref()?)));
+    sample_scope(law, view, life, entity, actor, now, None, |scope| {
+        guards.map(|(name, guard)| (name.clone(), guard.eval(scope).unwrap_or_default())).collect()
+    })
 }

@@ -46,7 +46,7 @@ use trackside_lifecycle::value::Value;
 pub use allowed::allowed;
 pub use explain::{Checked, Way, ways};
 pub use gather::{answer, gathered};
-pub use inspect::fields_of;
+pub use inspect::{computed, fields_of};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
 pub use rerank::reindex;
 

@@ -7,6 +7,7 @@ use trackside_engine::command::{Ask, Command, Install, Plant};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::present::Seen;
 use trackside_engine::refusal::{Refusal, Stage};
 use trackside_engine::view::{Need, Project};
 use trackside_engine::{Decision, Law, View, apply, decide};
@@ -261,17 +262,22 @@ impl Decider {
 
     fn take(&mut self, work: Work) {
         match work {
-            Work::Command(command, reply, stages) => {
-                if let Some(stages) = &stages {
+            Work::Command(command, reply, wish) => {
+                if let Some(stages) = &wish.stages {
                     stages.is_taken();
                 }
-                let outcome = self.answer(&command);
-                if let Some(stages) = &stages {
+                let mut outcome = self.answer(&command);
+                if let Some(stages) = &wish.stages {
                     stages.is_decided();
                 }
-                match &outcome {
+                match &mut outcome {
                     Ok(Answer::Refused(refusal)) => self.refused(&command, refusal.code),
-                    Ok(answer) => self.turn.told.outcomes.note(answer),
+                    Ok(answer) => {
+                        self.turn.told.outcomes.note(answer);
+                        if let (true, Answer::Accepted(accepted)) = (wish.shown, answer) {
+                            accepted.seen = self.seen(accepted.entity.as_deref(), &command.actor);
+                        }
+                    }
                     Err(_) => self.turn.told.outcomes.failed += 1,
                 }
                 self.turn.sayings.push(Box::new(move |committed| reply(committed.and(outcome))));
@@ -323,6 +329,13 @@ impl Decider {
         }
     }
 
+    /// How somebody sees an entity, if all that takes is in memory: nobody waits here for what is only shown.
+    fn seen(&self, entity: Option<&Entity>, actor: &Actor) -> Option<Seen> {
+        self.view.missed();
+        let seen = Seen::by(&self.law, &self.view, entity?, actor, self.now);
+        self.view.missed().is_empty().then_some(seen)
+    }
+
     /// Notes what somebody was refused.
     fn refused(&mut self, command: &Command, code: &'static str) {
         let known = command.lifecycle().filter(|it| self.law.newest(it).is_some());
@@ -355,7 +368,14 @@ impl Decider {
         let trackside_engine::Accepted { entries, root, ignored } = decided;
         let entries = self.record(entries);
         let entity = entries.get(root).and_then(|it| self.view.image(&it.entity));
-        Answer::Accepted(Accepted { entries, root, ignored, entity, seals: self.turn.seals.clone() })
+        Answer::Accepted(Accepted {
+            entries,
+            root,
+            ignored,
+            entity,
+            seen: None,
+            seals: self.turn.seals.clone(),
+        })
     }
 
     fn ask_until_answered(&mut self, question: &mut crate::work::Question) -> Result<(), Failure> {

@@ -19,7 +19,8 @@ pub(super) struct Glance<'r> {
     reads: &'r Reads,
     law: Arc<Law>,
     view: View,
-    unwritten: Unwritten,
+    /// Taken when something is read for the first time: many questions read nothing.
+    unwritten: Option<Unwritten>,
     now: Timestamp,
 }
 
@@ -27,8 +28,7 @@ impl<'r> Glance<'r> {
     pub fn new(reads: &'r Reads) -> Self {
         let mut view = View::partial(reads.seq());
         view.project = (*reads.shared.project()).clone();
-        let unwritten = Unwritten::of(&reads.shared);
-        Self { reads, law: reads.shared.law(), view, unwritten, now: reads.now() }
+        Self { reads, law: reads.shared.law(), view, unwritten: None, now: reads.now() }
     }
 
     pub fn law(&self) -> &Arc<Law> {
@@ -45,6 +45,8 @@ impl<'r> Glance<'r> {
                 return Ok(found);
             }
             let Self { reads, view, unwritten, .. } = self;
+            // Before the projections are: together they hold everything.
+            let unwritten = &*unwritten.get_or_insert_with(|| Unwritten::of(&reads.shared));
             reads.store(|reader| {
                 needs.into_iter().try_for_each(|it| load(reads, view, unwritten, reader, it))
             })?;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Value as Json, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::told::Told;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_store::record::{Hash, hex};
@@ -146,14 +147,6 @@ pub fn entry_json(record: &Record) -> Result<Json, StoreError> {
 
 /// The same of an entry that was just committed.
 pub fn sealed_json(entry: &Entry, hash: Option<&Hash>) -> Json {
-    let mut json = entry.to_json();
-    if let Json::Object(map) = &mut json {
-        if let Some(hash) = hash {
-            map.insert("hash".to_owned(), json!(hex(hash)));
-        }
-        if let Some(key) = &entry.key {
-            map.insert("idempotencyKey".to_owned(), json!(key.key));
-        }
-    }
-    json
+    let hash = hash.map(hex);
+    serde_json::to_value(Told::sealed(entry, hash.as_deref())).unwrap_or_default()
 }

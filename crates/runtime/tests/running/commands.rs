@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use trackside_engine::command::Command;
+use trackside_engine::present::Shown;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{Answer, Batch, Failure, Options, Runtime, Verdict};
 use trackside_store::memory::Memory;
@@ -19,6 +20,31 @@ fn an_accepted_command_is_seen_by_whoever_was_told() {
     assert_eq!(done.entity.as_ref().unwrap().state, *"IN_PROGRESS");
     assert_eq!(entity(&runtime, "mission.task/T-1").state, *"IN_PROGRESS");
     assert_eq!(done.entry().unwrap().trigger, *"start");
+}
+
+#[test]
+fn what_the_rules_say_of_an_entity_comes_with_the_answer_or_is_read() {
+    for cached_entities in [100_000, 1] {
+        let runtime = started(Arc::new(Memory::new()), Options { cached_entities, ..manual() });
+        team(&runtime);
+        assigned(&runtime, "T-1");
+        let shown = |command| runtime.gateway().unwrap().submit_shown(command, None).unwrap().wait().unwrap();
+        let Answer::Accepted(done) = shown(fire(ada(), "mission.task/T-1", "start", plan())) else {
+            panic!("it was not accepted")
+        };
+        let reads = runtime.reads().unwrap();
+        let read = reads.present(&key("mission.task/T-1"), &ada()).unwrap();
+        let (entity, now) = (done.entity.unwrap(), reads.now());
+        if let Some(seen) = &done.seen {
+            let told = serde_json::to_value(Shown { entity: &entity, seen, now }).unwrap();
+            assert_eq!(told, read);
+            assert!(!told["allowedTransitions"].as_array().unwrap().is_empty(), "{told}");
+        }
+        assert!(done.seen.is_some() || cached_entities == 1);
+        // Who did not ask for it is not kept waiting for it.
+        let block = fire(ada(), "mission.task/T-1", "block", json!({ "blockReason": "It rains" }));
+        assert_eq!(accepted(&runtime, block).seen, None);
+    }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Texts that are shown once, and of which only the hash is kept.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 /// A new secret, and what is kept of it.
@@ -45,10 +43,10 @@ pub(crate) fn hash_of(text: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").ok();
-        text
-    })
+    let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('0');
+    let mut text = String::with_capacity(bytes.len() * 2);
+    text.extend(bytes.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]));
+    text
 }
 
 #[cfg(test)]

@@ -93,8 +93,8 @@ pub(super) async fn claim(app: &App, caller: &Caller, asked: Claim) -> Result<To
         return Ok(Told::new(says, &Claimed { claimed: false, entity: None, transition: None }));
     };
     let says = format!("{} is yours.", done.entity);
-    let claimed =
-        Claimed { claimed: true, entity: done.moved.entity, transition: Some(done.moved.transition) };
+    let moved = done.moved()?;
+    let claimed = Claimed { claimed: true, entity: moved.entity, transition: Some(moved.transition) };
     Ok(Told::new(says, &claimed))
 }
 
@@ -113,7 +113,8 @@ pub(super) async fn heartbeat(app: &App, caller: &Caller, asked: Heartbeat) -> R
 
 /// What became of a command, in a sentence.
 fn moved(done: Done) -> Result<Told, Refused> {
-    let Done { moved, entity, version, .. } = done;
+    let moved = done.moved()?;
+    let Done { entity, version, .. } = done;
     let state = moved.entity.as_ref().and_then(|it| it.get("state")).and_then(|it| it.as_str());
     let to = moved.transition.get("to").and_then(|it| it.as_str());
     let says = match (moved.dry_run, to.or(state)) {

@@ -12,7 +12,7 @@ use trackside_protocol::{Batch, BatchCommand, Problem};
 use trackside_runtime::{Batch as Outcome, Verdict};
 
 use super::body::fields;
-use super::carry::{answer_told, command};
+use super::carry::{Done, answer_told, command};
 use super::transitions::what;
 use super::{Body, Wanted};
 use crate::app::App;
@@ -47,7 +47,7 @@ pub(crate) async fn batch(
         let (app, caller) = (app.clone(), caller.clone());
         tasks.push(match command {
             Ok(command) => {
-                let pending = app.gateway.submit(command);
+                let pending = app.gateway.submit_shown(command, None);
                 Ok(tokio::spawn(async move {
                     let answer = pending?.await?;
                     answer_told(&app, &caller, answer).await
@@ -63,7 +63,7 @@ pub(crate) async fn batch(
             Err(refused) => Err(refused),
         };
         results.push(match done {
-            Ok(done) => told(&done.moved),
+            Ok(done) => told(&done),
             Err(refused) => problem(&refused),
         });
     }
@@ -76,7 +76,7 @@ async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Resu
             let mut results = Vec::new();
             for answer in answers {
                 results.push(match answer_told(app, caller, answer).await {
-                    Ok(done) => told(&done.moved),
+                    Ok(done) => told(&done),
                     Err(refused) => problem(&refused),
                 });
             }
@@ -94,11 +94,10 @@ async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Resu
     Ok((StatusCode::UNPROCESSABLE_ENTITY, kind, body.to_string()).into_response())
 }
 
-fn told(moved: &trackside_protocol::Moved) -> Value {
-    let created = moved.transition.get("event").is_some_and(|it| it == "CREATED");
-    let mut json = serde_json::to_value(moved).unwrap_or_default();
+fn told(done: &Done) -> Value {
+    let mut json: Value = serde_json::from_str(&done.body).unwrap_or_default();
     if let Value::Object(map) = &mut json {
-        map.insert("status".to_owned(), json!(if created { 201 } else { 200 }));
+        map.insert("status".to_owned(), json!(if done.created { 201 } else { 200 }));
     }
     json
 }

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use trackside_engine::Decision;
 use trackside_engine::command::{Ask, Command};
-use trackside_engine::event::Entry;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::present::Shown;
+use trackside_engine::told::Told;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
-use trackside_runtime::read::{entry_json, sealed_json};
+use trackside_runtime::read::entry_json;
 use trackside_runtime::{Accepted, Answer, ReadError, Reads, Stages};
+use trackside_store::record::hex;
 
 use super::Wanted;
 use crate::app::App;
@@ -23,13 +26,41 @@ use crate::watch::{current, request_id};
 /// A command that was carried out, or would be.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
-    pub moved: Moved,
+    /// What is answered: a `Moved`, written.
+    pub body: String,
+    /// Whether the entity was not there before.
+    pub created: bool,
     pub entity: EntityKey,
     pub version: u64,
     pub seq: u64,
 }
 
+/// A `Moved` of whatever can be written as what it holds.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Moving<'a, E, T> {
+    success: bool,
+    entity: Option<E>,
+    transition: T,
+    replayed: bool,
+    #[serde(skip_serializing_if = "<[Name]>::is_empty")]
+    ignored: &'a [Name],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+impl<E: Serialize, T: Serialize> Moving<'_, E, T> {
+    fn written(&self) -> Result<String, Refused> {
+        serde_json::to_string(self).map_err(|_| Refused::broken())
+    }
+}
+
 impl Done {
+    /// What is answered, for whoever looks into it.
+    pub fn moved(&self) -> Result<Moved, Refused> {
+        serde_json::from_str(&self.body).map_err(|_| Refused::broken())
+    }
+
     pub fn into_response_with(self, status: StatusCode) -> Response {
         let mut headers = HeaderMap::new();
         let mut put = |name: header::HeaderName, value: String| {
@@ -42,7 +73,9 @@ impl Done {
         if status == StatusCode::CREATED {
             put(header::LOCATION, format!("/v1/entities/{}/{}", self.entity.lifecycle, self.entity.id));
         }
-        (status, headers, Json(self.moved)).into_response()
+        let kind = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, kind);
+        (status, headers, self.body).into_response()
     }
 }
 
@@ -81,10 +114,10 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Re
         command.request_id = request_id();
     }
     let answer = match current.as_ref().and_then(|it| it.trace.as_ref()) {
-        None => app.gateway.submit(command)?.await?,
+        None => app.gateway.submit_shown(command, None)?.await?,
         Some(trace) => {
             let (lifecycle, stages) = (command.lifecycle().cloned(), Arc::<Stages>::default());
-            let answer = app.gateway.submit_watched(command, stages.clone())?.await;
+            let answer = app.gateway.submit_shown(command, Some(stages.clone()))?.await;
             trace.command(lifecycle.as_deref(), &stages);
             answer?
         }
@@ -108,16 +141,14 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
                 Err(ReadError::UnknownEntity(_)) => Ok(None),
                 found => found.map(Some),
             });
-            let moved = Moved {
-                success: true,
-                entity: entity.await?,
-                transition: entry.to_json(),
-                replayed: false,
-                ignored: accepted.ignored.iter().map(Name::to_string).collect(),
-                dry_run: true,
-            };
+            let entity = entity.await?;
+            let ignored = &accepted.ignored;
+            let transition = Told::of(&entry);
+            let moving =
+                Moving { success: true, entity, transition, replayed: false, ignored, dry_run: true };
+            let (body, created) = (moving.written()?, is_creation(&entry));
             let Entry { entity, version, .. } = entry;
-            Ok(Done { moved, entity, version, seq: app.reads.seq() })
+            Ok(Done { body, created, entity, version, seq: app.reads.seq() })
         }
         Decision::Refused(refusal) => Err((&*refusal).into()),
         Decision::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
@@ -126,46 +157,49 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
 }
 
 async fn accepted_told(app: &App, caller: &Caller, accepted: Accepted) -> Result<Done, Refused> {
+    if let (Some(entity), Some(seen)) = (&accepted.entity, &accepted.seen) {
+        // Nothing has to be read: what the rules say of it came with the answer.
+        return done(&accepted, Some(Shown { entity, seen, now: app.reads.now() }));
+    }
+    let Some(entity) = accepted.entity.clone() else { return done(&accepted, None::<Shown<'_>>) };
     let actor = caller.actor().clone();
-    app.read(move |reads| {
-        let Some(entry) = accepted.entry() else { return Err(ReadError::UnknownEntry(0)) };
-        let entity = match &accepted.entity {
-            Some(entity) => reads.present_all(std::slice::from_ref(entity), &actor)?.pop(),
-            None => None,
-        };
-        let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
-        let moved = Moved {
-            success: true,
-            entity,
-            transition: sealed_json(entry, accepted.seals.of(entry.seq)),
-            replayed: false,
-            ignored: accepted.ignored.iter().map(Name::to_string).collect(),
-            dry_run: false,
-        };
-        let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
-        Ok(Done { moved, entity: entry.entity.clone(), version, seq })
-    })
-    .await
+    let shown = app.read(move |reads| Ok(reads.present_all(&[entity], &actor)?.pop())).await?;
+    done(&accepted, shown)
+}
+
+/// What is answered to a command that was carried out.
+fn done(accepted: &Accepted, entity: Option<impl Serialize>) -> Result<Done, Refused> {
+    let entry = accepted.entry().ok_or_else(Refused::broken)?;
+    let hash = accepted.seals.of(entry.seq).map(hex);
+    let transition = Told::sealed(entry, hash.as_deref());
+    let ignored = &accepted.ignored;
+    let moving = Moving { success: true, entity, transition, replayed: false, ignored, dry_run: false };
+    let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
+    let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
+    let (body, created) = (moving.written()?, is_creation(entry));
+    Ok(Done { body, created, entity: entry.entity.clone(), version, seq })
+}
+
+fn is_creation(entry: &Entry) -> bool {
+    matches!(entry.event, Event::Created { .. })
 }
 
 /// The first answer again.
 async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32) -> Result<Done, Refused> {
     let actor = caller.actor().clone();
-    app.read(move |reads| {
+    app.blocking(move |app| {
+        let reads = &app.reads;
         let entries = reads.entries(first, count as usize)?;
         let entry = entries.get(root as usize).ok_or(ReadError::UnknownEntry(first))?;
         let last = entries.last().map_or(first, |it| it.seq);
         let past = reads.entity_at(&entry.entity, last)?.entity;
         let version = past.version;
-        let moved = Moved {
-            success: true,
-            entity: reads.present_all(&[past], &actor)?.pop(),
-            transition: told(reads, entry)?,
-            replayed: true,
-            ignored: Vec::new(),
-            dry_run: false,
-        };
-        Ok(Done { moved, entity: entry.entity.clone(), version, seq: last })
+        let entity = reads.present_all(&[past], &actor)?.pop();
+        let transition = told(reads, entry)?;
+        let moving =
+            Moving { success: true, entity, transition, replayed: true, ignored: &[], dry_run: false };
+        let (body, created) = (moving.written()?, is_creation(entry));
+        Ok(Done { body, created, entity: entry.entity.clone(), version, seq: last })
     })
     .await
 }

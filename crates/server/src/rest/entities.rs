@@ -39,7 +39,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Refused> {
     let done = created(&app, &caller, &lifecycle, &wanted, how.dry_run, body).await?;
     // Creating again may mean moving one that is there.
-    let is_new = !how.dry_run && done.moved.transition.get("event").is_some_and(|it| it == "CREATED");
+    let is_new = !how.dry_run && done.created;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(done.into_response_with(status))
 }

@@ -142,7 +142,7 @@ impl Courier {
                 }
             };
             let Some(last) = entries.last().map(|it| it.seq) else { continue };
-            for entry in self.chosen(entries).await? {
+            for entry in self.chosen(entries.to_vec()).await? {
                 self.bring(&entry).await?;
             }
             self.noted(move |it, id| it.pass(id, last)).await?;

@@ -4,7 +4,8 @@ use super::Hash;
 
 /// A hash as 64 hexadecimal digits.
 pub fn hex(hash: &Hash) -> String {
-    hash.iter().map(|it| format!("{it:02x}")).collect()
+    let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('0');
+    hash.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
 }
 
 /// The hash that 64 hexadecimal digits stand for.
