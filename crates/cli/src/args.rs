@@ -70,6 +70,12 @@ pub(crate) enum Command {
     Lifecycles(LifecyclesArgs),
     /// Tells how many are in each state, and for how long
     Stats(StatsArgs),
+    /// Lists requests that wait for a person, and decides on them
+    Approvals(ApprovalsArgs),
+    /// Lists what was said about an entity
+    Messages(MessagesArgs),
+    /// Lists what was told to whom
+    Notifications(NotificationsArgs),
     /// Lists what was raised for people to look at, and says that it is seen, or seen to
     Alerts(AlertsArgs),
     /// Lists invariants that were found broken

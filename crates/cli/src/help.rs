@@ -7,9 +7,12 @@ use crate::args::Args;
 /// What commands are for, and which.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["up", "demo", "init", "sign-in"]),
-    ("Move things", &["new", "fire", "claim", "heartbeat", "correct", "mcp"]),
-    ("See where things are", &["show", "list", "explain", "history", "watch", "query", "stats", "journal"]),
-    ("What people should look at", &["alerts", "violations", "validate"]),
+    ("Move things", &["new", "fire", "claim", "heartbeat", "correct", "mcp", "hook"]),
+    (
+        "See where things are",
+        &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
+    ),
+    ("What people should look at", &["approvals", "alerts", "notifications", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (
         "Packs, people and time",

@@ -340,6 +340,67 @@ pub(crate) struct NoticesArgs {
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
+    after_help = "Example: trackside approvals\n         trackside approvals approve A-1 --note 'go ahead'\n         trackside approvals deny A-1 --note 'not on a Friday'\n\nThe urgent ones come first. Nobody decides on a request of their own."
+)]
+pub(crate) struct ApprovalsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ApprovalsCommand>,
+    #[command(flatten)]
+    pub(crate) list: NoticesArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// Says yes to a request
+    Approve(DecideArgs),
+    /// Says no to a request
+    Deny(DecideArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DecideArgs {
+    /// Its id, as trackside approvals shows it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Where it is to lead, where the request lets people choose
+    #[arg(long, value_name = "STATE")]
+    pub(crate) to: Option<String>,
+    /// Its lifecycle, where several have a request of this id
+    #[arg(long, value_name = "LIFECYCLE")]
+    pub(crate) lifecycle: Option<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example: trackside messages mission.task/T-1\n\nTold are the words that are meant for you.")]
+pub(crate) struct MessagesArgs {
+    /// Such as mission.task/T-1
+    #[arg(value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: String,
+    #[command(flatten)]
+    pub(crate) list: NoticesArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example: trackside notifications --to me")]
+pub(crate) struct NotificationsArgs {
+    /// Only what this audience of a pack was told
+    #[arg(long, value_name = "AUDIENCE")]
+    pub(crate) audience: Option<String>,
+    /// Only what this actor was told by name; `me` is you
+    #[arg(long, value_name = "ACTOR")]
+    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) list: NoticesArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    args_conflicts_with_subcommands = true,
     after_help = "Example: trackside alerts\n         trackside alerts acknowledge 41 --note 'I am looking at it'\n         trackside alerts resolve 41 --note 'the disk was full'\n\nOnly people acknowledge and resolve. What arises again after it was resolved is a new alert."
 )]
 pub(crate) struct AlertsArgs {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod alerts;
+mod approvals;
 mod archive;
 mod audit;
 mod backup;
@@ -28,8 +29,10 @@ mod lifecycles;
 mod list;
 mod man;
 mod mcp;
+mod messages;
 mod migrate;
 mod new;
+mod notifications;
 mod pack;
 mod query;
 mod redact;
@@ -73,6 +76,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Query(args) => query::run(args),
         Command::Lifecycles(args) => lifecycles::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Approvals(args) => approvals::run(args),
+        Command::Messages(args) => messages::run(args),
+        Command::Notifications(args) => notifications::run(args),
         Command::Alerts(args) => alerts::run(args),
         Command::Violations(args) => violations::run(args),
         Command::Whoami(args) => whoami::run(args),

@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod deciding;
 mod demo;
 mod ground;
 mod help;

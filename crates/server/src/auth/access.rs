@@ -30,9 +30,9 @@ pub(crate) const TOKEN: &str = "access.token";
 /// The lifecycle of sign-in links.
 pub(crate) const LINK: &str = "access.link";
 
-/// Whether a lifecycle is ours: tokens and links are the server's own affair, and have routes of their own.
+/// Whether a lifecycle is ours: tokens, links and webhooks are the server's own affair, and have routes of their own.
 pub(crate) fn is_own(lifecycle: &Name) -> bool {
-    [TOKEN, LINK].contains(&lifecycle.as_str())
+    lifecycle.as_str().split_once('.').is_some_and(|(pack, _)| pack == PACK)
 }
 
 /// Most tokens that are remembered at a time.

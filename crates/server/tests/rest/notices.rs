@@ -71,7 +71,7 @@ fn every_pack_tells_whom_it_says() {
     assert_eq!(told(owner, "", "mission.task"), expected);
     assert_eq!(told(&ada, "?to=me", "mission.task"), expected);
     assert!(told(owner, "?to=me", "mission.task").is_empty());
-    fire(&ada, "mission.task/T-1", "block", json!({ "blockReason": "No access" }));
+    fire(owner, "mission.task/T-1", "block", json!({ "blockReason": "No access" }));
     let blocked = notice("operator", &[], "T-1 is blocked: No access");
     assert_eq!(told(owner, "?audience=operator", "mission.task"), [blocked]);
     // Coding: those who can claim it.
