@@ -81,3 +81,51 @@ fn append(mut file: PlainFile, waiting: &Receiver<oneshot::Sender<bool>>, each: 
 fn text(bytes: usize) -> Bytes {
     Bytes::from(format!("\"{}\"", "x".repeat(bytes.saturating_sub(2))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use crate::load::Closed;
+    use crate::scratch::Scratch;
+    use crate::subject::{Ask, Outcome};
+    use crate::web::load::{Target, callers};
+    use crate::web::wire::Reply;
+
+    struct Posts(SocketAddr);
+
+    impl Target for Posts {
+        fn request(&self, _: Ask, to: &mut Vec<u8>) {
+            let request = format!("POST /any HTTP/1.1\r\nhost: {}\r\ncontent-length: 2\r\n\r\n{{}}", self.0);
+            to.extend_from_slice(request.as_bytes());
+        }
+
+        fn answered(&self, _: Ask, reply: &Reply<'_>) -> Outcome {
+            if reply.status == 200 { Outcome::Done } else { Outcome::Failed }
+        }
+    }
+
+    #[test]
+    fn what_is_answered_is_written_and_as_long_as_was_asked_for() {
+        let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
+        let (file, address) = (scratch.path().join("data"), scratch.path().join("address"));
+        let (to, at) = (file.clone(), address.clone());
+        // It serves until the tests end.
+        std::thread::spawn(move || serve(&to, &at, Sizes { written: 300, answer: 200 }));
+        let address: SocketAddr = loop {
+            match std::fs::read_to_string(&address) {
+                Ok(text) => break text.parse().unwrap(),
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let target: Arc<dyn Target> = Arc::new(Posts(address));
+        let how = Closed { load: 0, callers: 4, threads: 2, time: Duration::from_millis(200) };
+        let told = callers(address, &target, &how, &|_| ()).unwrap();
+        assert!(told.asked > 0);
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), told.asked * 300);
+        assert!(told.answer().abs_diff(200 + HEAD) < 8, "{}", told.answer());
+    }
+}
