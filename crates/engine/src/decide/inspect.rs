@@ -34,15 +34,16 @@ impl Decider<'_> {
                 continue;
             }
             self.hit(&life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
+            let (message, evidence) = self.evidence(&life, self.here(key)?.1, invariant)?;
+            let why = std::sync::Arc::from(format!("Repair: {message}"));
             if !was_known {
-                let (message, evidence) = self.evidence(&life, self.here(key)?.1, invariant)?;
                 self.violation(key, &invariant.name, invariant.severity, message, evidence);
             }
             let Some(repair) = &invariant.repair else { continue };
             let condition = Name::from(format!("invariants.{}", invariant.name));
             let mut request =
                 Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
-            request.reason = Some(std::sync::Arc::from(format!("Repair: {}", invariant.says.source())));
+            request.reason = Some(why);
             let what = What::Event(repair.clone());
             if self.softly(key, &condition, |it| it.fire(key, &what, request))? {
                 self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
