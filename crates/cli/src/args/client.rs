@@ -376,7 +376,9 @@ pub(crate) struct DecideArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example: trackside messages mission.task/T-1\n\nTold are the words that are meant for you.")]
+#[command(
+    after_help = "Example: trackside messages mission.task/T-1\n\nTold are the words that are meant for you."
+)]
 pub(crate) struct MessagesArgs {
     /// Such as mission.task/T-1
     #[arg(value_name = "LIFECYCLE/ID")]

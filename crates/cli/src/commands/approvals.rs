@@ -63,7 +63,8 @@ fn decide(args: &DecideArgs, decision: &str) -> Result<u8, Unanswered> {
         to: args.to.clone(),
         lifecycle: args.lifecycle.clone(),
     };
-    let told = Server::find(&args.ask.reach)?.post(&Route::new(&["approvals", &args.id, "decision"]), &body)?;
+    let told =
+        Server::find(&args.ask.reach)?.post(&Route::new(&["approvals", &args.id, "decision"]), &body)?;
     if args.ask.json {
         print::line(&format!("{told:#}"));
         return Ok(exit::DONE);

@@ -71,8 +71,7 @@ pub(super) fn threads() -> Result<tokio::runtime::Runtime, Stopped> {
     };
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let built = builder.worker_threads(answering).thread_name_fn(name).enable_all().build();
-    built
-        .map_err(|error| Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
+    built.map_err(|error| Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
 }
 
 fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {

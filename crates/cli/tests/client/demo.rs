@@ -3,7 +3,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use crate::ground::{binary, scratch, told};
+use crate::ground::scratch;
+use crate::program::{binary, told};
 
 #[test]
 fn the_story_goes_as_it_is_written_and_touches_every_pack() {

@@ -12,6 +12,7 @@ fn help_is_what_we_reviewed() {
         "fire",
         "claim",
         "heartbeat",
+        "hook",
         "correct",
         "show",
         "list",

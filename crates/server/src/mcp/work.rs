@@ -50,8 +50,15 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
     let Found { mut yours, open, more, .. } = looked.await?;
     // What can be moved goes before what waits for others.
     yours.sort_by_key(|it| it.allowed_transitions.is_empty());
-    let work =
-        Work { you: you(caller), now: app.reads.now().to_string(), yours, claimable, decisions, open, more };
+    let work = Work {
+        you: you(caller),
+        now: app.reads.now().to_string(),
+        yours,
+        claimable,
+        decisions,
+        open,
+        more: more || too_many,
+    };
     Ok(Told::new(in_words(&work), &work))
 }
 
