@@ -4,11 +4,13 @@
 //! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
 
 pub mod archive;
+pub mod artifacts;
 pub mod audit;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod error;
 pub mod evidence;
+pub mod lines;
 pub mod memory;
 pub mod project;
 pub mod projection;
@@ -17,6 +19,7 @@ pub mod sqlite;
 pub mod stays;
 pub mod store;
 
+pub use artifacts::Artifacts;
 pub use error::StoreError;
 pub use memory::Memory;
 pub use project::ProjectionBuilder;

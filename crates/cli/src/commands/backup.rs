@@ -4,12 +4,14 @@ use std::path::Path;
 
 use serde_json::json;
 use trackside_store::archive::Archive;
+use trackside_store::artifacts::Looked;
 use trackside_store::record::{hex, unhex};
-use trackside_store::{Chain, Sqlite, SqliteOptions};
+use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions};
 
 use crate::args::{BackupArgs, RestoreArgs};
 use crate::exit;
 use crate::folder::{self, Stopped};
+use crate::moment::texts;
 use crate::print::{self, Progress};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
@@ -38,6 +40,7 @@ pub(crate) fn run_restore(args: &RestoreArgs) -> u8 {
 struct Copied {
     end: Chain,
     files: usize,
+    artifacts: Looked,
 }
 
 /// The same, by the server that has the folder: it goes on meanwhile.
@@ -48,7 +51,11 @@ fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
     let seq = answer.pointer("/end/seq").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let files = answer.get("archiveFiles").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let end = Chain { seq, hash: hash.unwrap_or_default() };
-    let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX) };
+    let artifacts = Looked {
+        whole: answer.get("artifacts").and_then(serde_json::Value::as_u64).unwrap_or_default(),
+        damaged: texts(&answer, "damagedArtifacts").into_iter().map(str::to_owned).collect(),
+    };
+    let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX), artifacts };
     Ok(told(Ok(copied), "backup", &args.data.data, &args.to, args.json))
 }
 
@@ -60,7 +67,8 @@ fn backup(args: &BackupArgs, bar: &Progress) -> Result<Copied, Stopped> {
     })?;
     let files = Archive::of(data)?.copy(&args.to)?;
     whole(&args.to, files, bar)?;
-    Ok(Copied { end, files })
+    let artifacts = Artifacts::of(data).copy(&args.to)?;
+    Ok(Copied { end, files, artifacts })
 }
 
 fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
@@ -71,10 +79,20 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
     if from > 0 {
         whole(&args.from, from, bar)?;
     }
+    let damaged = Artifacts::of(&args.from).look()?.damaged;
+    if let Some(first) = damaged.first() {
+        let why = format!(
+            "{}: the content of {} is not what its name says, first {first}. Put whole ones in their place, or move them away",
+            args.from.display(),
+            folder::counted(damaged.len() as u64, "artifact", "artifacts")
+        );
+        return Err(Stopped { why, code: exit::REFUSED });
+    }
     let end = Sqlite::restore(&args.from, data)?;
     let files = Archive::of(&args.from)?.copy(data)?;
     whole(data, files, bar)?;
-    Ok(Copied { end, files })
+    let artifacts = Artifacts::of(&args.from).copy(data)?;
+    Ok(Copied { end, files, artifacts })
 }
 
 /// Goes through the whole chain, where there is an archive; without one it has been followed already.
@@ -101,17 +119,27 @@ fn whole(folder: &Path, files: usize, bar: &Progress) -> Result<(), Stopped> {
 }
 
 fn told(copied: Result<Copied, Stopped>, what: &str, from: &Path, to: &Path, json: bool) -> u8 {
-    let Copied { end, files } = match copied {
+    let Copied { end, files, artifacts } = match copied {
         Ok(copied) => copied,
         Err(stopped) => return stopped.told(),
     };
     let (seq, hash) = (end.seq, hex(&end.hash));
     if json {
-        let json =
-            json!({ "from": from, "to": to, "end": { "seq": seq, "hash": hash }, "archiveFiles": files });
+        let json = json!({
+            "from": from, "to": to, "end": { "seq": seq, "hash": hash }, "archiveFiles": files,
+            "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
+        });
         print::line(&format!("{json:#}"));
     } else {
         print::line(&format!("{what} to {}, checked: ends at {seq}:{hash}", to.display()));
+        if artifacts.whole > 0 {
+            print::line(&format!("with {}", folder::counted(artifacts.whole, "artifact", "artifacts")));
+        }
     }
-    exit::DONE
+    if artifacts.damaged.is_empty() {
+        return exit::DONE;
+    }
+    let names = artifacts.damaged.join(", ");
+    print::message(&format!("not in the copy, because their content is not what their name says: {names}"));
+    exit::REFUSED
 }

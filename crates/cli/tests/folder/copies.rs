@@ -15,6 +15,38 @@ fn a_backup_is_a_project_and_can_be_put_back() {
 }
 
 #[test]
+fn artifacts_are_in_a_backup_and_held_against_their_hash() {
+    let ground = Ground::filled("backup-artifacts", "Lights go on");
+    // Some hash, and that of nothing.
+    let ids = [
+        "d9cbd6c6a1a0d0e9c7b2f1d1e0d3a0f3a9d0a1b2c3d4e5f60718293a4b5c6d7e",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ];
+    let put = |data: &str, id: &str, content: &str| {
+        let folder = ground.root.join(data).join("artifacts").join(&id[..2]);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(id), content).unwrap();
+    };
+    put("data", ids[1], "");
+    let (copy, back) = (ground.path("copy"), ground.path("back"));
+    ground.ask(&["backup", &copy]).says(0, &["with 1 artifact"]);
+    assert!(ground.root.join("copy/artifacts/e3").join(ids[1]).is_file());
+    let told = trackside(&["restore", &copy, "--data", &back, "--json"]);
+    assert_eq!(told.says(0, &[]).json()["artifacts"], 1);
+    assert!(ground.root.join("back/artifacts/e3").join(ids[1]).is_file());
+
+    // One whose content is another one's is not copied, and said.
+    put("data", ids[0], "something else");
+    let other = ground.path("other");
+    ground.ask(&["backup", &other]).says(1, &["with 1 artifact", "not in the copy", ids[0]]);
+    assert!(!ground.root.join("other/artifacts/d9").exists());
+    put("copy", ids[0], "something else");
+    let nowhere = ground.path("nowhere");
+    trackside(&["restore", &copy, "--data", &nowhere]).says(1, &["is not what its name says", ids[0]]);
+    assert!(!ground.root.join("nowhere").exists(), "nothing was made");
+}
+
+#[test]
 fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
     let ground = Ground::filled("backup-refused", "Lights go on");
     let copy = ground.path("copy");

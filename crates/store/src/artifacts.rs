@@ -1,0 +1,147 @@
+//! Artifacts: content kept in files under its hash, whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::StoreError;
+
+/// The artifacts of a project.
+#[derive(Clone, Debug)]
+pub struct Artifacts {
+    folder: PathBuf,
+}
+
+/// What a look at all of them finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// How many are what their name says.
+    pub whole: u64,
+    /// Names of those whose content has another hash.
+    pub damaged: Vec<String>,
+}
+
+impl Artifacts {
+    /// Those of the project in this folder.
+    pub fn of(data: &Path) -> Self {
+        Self { folder: data.join("artifacts") }
+    }
+
+    /// Whether this is how a hash is written.
+    pub fn is_id(id: &str) -> bool {
+        id.len() == 64 && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
+    /// The hash of some content.
+    pub fn id_of(content: &[u8]) -> String {
+        Sha256::digest(content).iter().map(|it| format!("{it:02x}")).collect()
+    }
+
+    /// Where it lies: in a folder with others whose hash begins alike.
+    fn path(&self, id: &str) -> PathBuf {
+        self.folder.join(id.get(..2).unwrap_or_default()).join(id)
+    }
+
+    /// The content; none if there is none.
+    pub fn get(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(self.path(id)) {
+            Ok(content) => Ok(Some(content)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps it, so that a power cut cannot take it back; false if it was there.
+    pub fn put(&self, id: &str, content: &[u8]) -> io::Result<bool> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let path = self.path(id);
+        if path.exists() {
+            return Ok(false);
+        }
+        let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        fs::create_dir_all(folder)?;
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let part = self.folder.join(format!("{id}-{}-{number}.part", std::process::id()));
+        let written = File::create(&part)
+            .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&part, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&part);
+        }
+        written?;
+        // A new name is there for good once its folder is written, and the folder's name once the one around it is.
+        sync_folder(folder)?;
+        sync_folder(&self.folder)?;
+        Ok(true)
+    }
+
+    /// Copies all of them to the project in another folder, each held against its hash. What is damaged is named, and
+    /// not copied.
+    pub fn copy(&self, to: &Path) -> Result<Looked, StoreError> {
+        let to = Self::of(to);
+        self.each(&mut |name, content| {
+            let kept = to.put(name, content).map(|_| ());
+            kept.map_err(|it| StoreError::io(format!("copy artifact {name}"), it))
+        })
+    }
+
+    /// Holds every one against its hash.
+    pub fn look(&self) -> Result<Looked, StoreError> {
+        self.each(&mut |_, _| Ok(()))
+    }
+
+    /// The names of all of them, in order.
+    pub fn ids(&self) -> Result<Vec<String>, StoreError> {
+        let failed = |it: io::Error| StoreError::io(format!("artifacts in {}", self.folder.display()), it);
+        let mut ids = Vec::new();
+        for folder in entries(&self.folder).map_err(failed)?.into_iter().filter(|it| it.is_dir()) {
+            let names = entries(&folder).map_err(failed)?;
+            let names = names.iter().filter_map(|it| it.file_name().and_then(|it| it.to_str()));
+            ids.extend(names.filter(|it| Self::is_id(it)).map(str::to_owned));
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// Shows each that is what its name says, in order, and tells which are not.
+    pub fn each<E: From<StoreError>>(
+        &self,
+        show: &mut dyn FnMut(&str, &[u8]) -> Result<(), E>,
+    ) -> Result<Looked, E> {
+        let mut looked = Looked::default();
+        for id in self.ids()? {
+            let content = self.get(&id).map_err(|it| StoreError::io(format!("artifact {id}"), it))?;
+            // It may have gone meanwhile.
+            let Some(content) = content else { continue };
+            match Self::id_of(&content) == id {
+                true => {
+                    show(&id, &content)?;
+                    looked.whole += 1;
+                }
+                false => looked.damaged.push(id),
+            }
+        }
+        Ok(looked)
+    }
+}
+
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Ok(all) => all.map(|it| it.map(|it| it.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
