@@ -75,8 +75,10 @@ pub enum Ask {
         alert: u64,
         how: Attention,
     },
-    /// Puts an entity into a state as it is: imports and tests.
+    /// Puts an entity into a state as it is, unchecked: the single ones of a new project, and tests.
     Plant(Plant),
+    /// Entities come from elsewhere: all of them, or none.
+    Adopt(Vec<Adopted>),
     /// An entity is to live by another version of its definition.
     Migrate(Migrate),
     /// A migration is taken back; `migration` is its entry, as the journal has it.
@@ -180,6 +182,41 @@ impl Plant {
     }
 }
 
+/// An entity that comes from elsewhere, as it is to be here.
+#[derive(Clone, Debug)]
+pub struct Adopted {
+    pub entity: EntityKey,
+    /// The initial one if none is named.
+    pub state: Option<Name>,
+    pub fields: Fields,
+    /// Counter, key and value.
+    pub tallies: Vec<(Name, Name, f64)>,
+    /// Slot and holder: granted anew, from now on.
+    pub leases: Vec<(Name, Name)>,
+    /// What it is called where it comes from, for the journal: by this it is known again.
+    pub origin: Arc<str>,
+    /// The file that told of it.
+    pub file: Option<Arc<str>>,
+    /// Its place in what was sent: a refusal speaks of `entities.PLACE`.
+    pub place: usize,
+}
+
+impl Adopted {
+    /// What the journal gives as the reason.
+    pub fn reason(&self) -> String {
+        match &self.file {
+            Some(file) => format!("imported from {} in {file}", self.origin),
+            None => format!("imported from {}", self.origin),
+        }
+    }
+
+    /// Whether such a reason speaks of the same origin, whatever the file is called.
+    pub fn is_from(&self, reason: &str) -> bool {
+        let rest = reason.strip_prefix("imported from ").and_then(|it| it.strip_prefix(&*self.origin));
+        rest.is_some_and(|it| it.is_empty() || it.starts_with(" in "))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Fire {
     pub entity: EntityKey,
@@ -212,10 +249,10 @@ impl Command {
         self
     }
 
-    /// The entity it speaks of; none where that is for the engine to find, or it is about the project.
+    /// The entity it speaks of; none where that is for the engine to find, there are many, or it is about the project.
     pub fn entity(&self) -> Option<&EntityKey> {
         Some(match &self.ask {
-            Ask::Claim(_) | Ask::Configure(_) | Ask::Install(_) => return None,
+            Ask::Claim(_) | Ask::Adopt(_) | Ask::Configure(_) | Ask::Install(_) => return None,
             Ask::Create { entity, .. }
             | Ask::Heartbeat { entity, .. }
             | Ask::Due { entity, .. }
@@ -308,6 +345,17 @@ impl Command {
                 digest.text(plant.state.as_deref().unwrap_or_default());
                 Some(&plant.fields)
             }
+            Ask::Adopt(adopted) => {
+                digest.text("adopt");
+                for it in adopted {
+                    digest.text(&it.entity.to_string());
+                    digest.text(it.state.as_deref().unwrap_or_default());
+                    digest.text(&it.origin);
+                    digest.text(&format!("{:?} {:?}", it.tallies, it.leases));
+                    digest.fields(&it.fields);
+                }
+                None
+            }
             Ask::Migrate(migrate) => {
                 digest.text(&format!("migrate {}", migrate.to));
                 for (from, to) in &migrate.states {
@@ -337,11 +385,7 @@ impl Command {
                 None
             }
         };
-        for (name, value) in fields.into_iter().flat_map(Fields::iter) {
-            digest.text(name);
-            // The stored form tells all types apart and has one spelling for each value.
-            digest.text(&serde_json::to_string(value).unwrap_or_default());
-        }
+        fields.into_iter().for_each(|it| digest.fields(it));
         digest.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -353,5 +397,13 @@ impl Digest {
     fn text(&mut self, text: &str) {
         self.0.update((text.len() as u64).to_le_bytes());
         self.0.update(text.as_bytes());
+    }
+
+    fn fields(&mut self, fields: &Fields) {
+        for (name, value) in fields.iter() {
+            self.text(name);
+            // The stored form tells all types apart and has one spelling for each value.
+            self.text(&serde_json::to_string(value).unwrap_or_default());
+        }
     }
 }

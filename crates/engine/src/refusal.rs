@@ -28,6 +28,7 @@ pub struct Refusal {
 pub const CODES: &[(&str, &str)] = &[
     ("already-exists", "an entity with this id exists, and creating it again is not allowed now"),
     ("always-refused", "a state that must move on by itself cannot"),
+    ("cannot-import", "something that was to come from elsewhere does not fit, so nothing of it was taken"),
     (
         "cannot-migrate",
         "the entity does not fit the other version of its definition, or the way back is closed",

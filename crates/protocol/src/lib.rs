@@ -3,6 +3,7 @@
 mod ask;
 #[cfg(feature = "client")]
 mod client;
+mod exchange;
 mod identity;
 mod notice;
 mod number;
@@ -17,6 +18,7 @@ pub use ask::{
 };
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Exchanged, Told};
+pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, Imported};
 pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
 pub use notice::{AlertTold, Attend, Attended};
 pub use problem::{Problem, Unmet};

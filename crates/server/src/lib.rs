@@ -3,7 +3,6 @@
 #![allow(unused_qualifications, reason = "what describes a route writes them")]
 
 mod app;
-mod artifacts;
 mod auth;
 mod events;
 mod limits;
@@ -20,8 +19,10 @@ mod watch;
 mod webhooks;
 
 pub use app::ServerOptions;
-pub use auth::AccessError;
+pub use auth::{AccessError, PACK as ACCESS};
 pub use limits::Limits;
+pub use problem::problem_of;
+pub use rest::imports::adopted;
 pub use routes::openapi;
 pub use serve::{Bound, ServeError, Server};
 pub use tls::Tls;

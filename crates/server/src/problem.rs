@@ -70,6 +70,11 @@ fn status(code: &str) -> StatusCode {
     }
 }
 
+/// A refusal of the engine as it goes over the wire.
+pub fn problem_of(refusal: &Refusal) -> Problem {
+    *Refused::from(refusal).0
+}
+
 impl From<&Refusal> for Refused {
     fn from(refusal: &Refusal) -> Self {
         let mut problem = Problem::new(status(refusal.code).as_u16(), refusal.code, refusal.detail.clone());

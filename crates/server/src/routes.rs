@@ -14,7 +14,7 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
-    explain, export, health, history, identity, journal, lifecycles, messages, metrics, migrations, notices,
+    explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics, migrations, notices,
     packs, policy, queries, redactions, settings, stats, transitions, webhooks,
 };
 use crate::{events, mcp, serve};
@@ -63,6 +63,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(notices::sweep))
         .routes(routes!(audit::verify))
         .routes(routes!(export::export))
+        .routes(routes!(imports::import))
         .routes(routes!(backups::backup))
         .routes(routes!(redactions::redact))
         // what people decide, and what the outside does

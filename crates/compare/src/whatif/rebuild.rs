@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Attention, Command, Fire, Plant, What};
+use trackside_engine::command::{Adopted, Ask, Attention, Command, Fire, Plant, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
@@ -152,7 +152,7 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
     let all: Fields = changes.fields.iter().cloned().collect();
     let plain = |ask: Ask| vec![(ask, root.reason.clone())];
     match &root.event {
-        Event::Corrected { to, .. } if root.trigger == "given" => {
+        Event::Corrected { to, .. } if root.trigger == "given" || root.trigger == "import" => {
             let tallies = changes.tallies.iter().filter_map(|it| {
                 it.tally.as_ref().map(|tally| (it.counter.clone(), it.key.clone(), tally.value))
             });
@@ -161,13 +161,14 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
                 _ => None,
             });
             let leases: Vec<(Name, Name)> = leases.collect();
-            plain(Ask::Plant(Plant {
-                entity,
-                state: Some(to.clone()),
-                fields: all,
-                tallies: tallies.collect(),
-                leases,
-            }))
+            let (state, tallies) = (Some(to.clone()), tallies.collect());
+            if root.trigger == "given" {
+                return plain(Ask::Plant(Plant { entity, state, fields: all, tallies, leases }));
+            }
+            let reason = root.reason.as_deref().unwrap_or_default();
+            let origin = Arc::from(reason.strip_prefix("imported from ").unwrap_or(reason));
+            let it = Adopted { entity, state, fields: all, tallies, leases, origin, file: None, place: 0 };
+            plain(Ask::Adopt(vec![it]))
         }
         Event::Corrected { to, .. } if root.trigger == "correct" => {
             plain(Ask::Correct { entity, to: Some(to.clone()), fields: all })

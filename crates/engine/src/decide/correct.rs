@@ -110,17 +110,23 @@ impl Decider<'_> {
             };
             fields.extend(decl.holder.iter().map(|it| (it.clone(), Value::from(holder))));
         }
-        let tallies = tallies.iter().map(|(counter, key, value)| {
-            let window = life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
-            let marks = if window { vec![(self.now, *value)] } else { Vec::new() };
-            let tally = Some(Tally { value: *value, marks, warned: 0 });
-            TallyChange { counter: counter.clone(), key: key.clone(), tally }
-        });
-        let tallies = tallies.collect();
+        let tallies = self.counted(&life, tallies);
         self.put_right(&life, key, &before, from, &to, fields, tallies, &request, "given")?;
-        self.lease_events(key, &request, &Name::new("given"), &plant.leases, &[])?;
+        self.given_leases(key, &plant.leases, &request, "given")
+    }
+
+    /// Grants leases to their holders, as of now.
+    pub(super) fn given_leases(
+        &mut self,
+        key: &EntityKey,
+        leases: &[(Name, Name)],
+        request: &Request,
+        trigger: &str,
+    ) -> Result<(), Stop> {
+        let trigger = Name::new(trigger);
+        self.lease_events(key, request, &trigger, leases, &[])?;
         // The field that shows the end of a lease is written by a heartbeat; here by hand.
-        for (slot, _) in &plant.leases {
+        for (slot, _) in leases {
             let (life, entity) = self.here(key)?;
             let (Some(field), Some(lease)) =
                 (life.slot(slot).and_then(|it| it.until.clone()), entity.lease(slot))
@@ -129,13 +135,24 @@ impl Decider<'_> {
             };
             let fields = vec![(field, Value::Time(lease.expires_at))];
             let changes = Changes { fields, ..Changes::default() };
-            self.record(key, &request, &Name::new("given"), Event::FieldsChanged { changes });
+            self.record(key, request, &trigger, Event::FieldsChanged { changes });
         }
         Ok(())
     }
 
+    /// Counters at these values.
+    pub(super) fn counted(&self, life: &Lifecycle, tallies: &[(Name, Name, f64)]) -> Vec<TallyChange> {
+        let tallies = tallies.iter().map(|(counter, key, value)| {
+            let window = life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
+            let marks = if window { vec![(self.now, *value)] } else { Vec::new() };
+            let tally = Some(Tally { value: *value, marks, warned: 0 });
+            TallyChange { counter: counter.clone(), key: key.clone(), tally }
+        });
+        tallies.collect()
+    }
+
     #[expect(clippy::too_many_arguments, reason = "everything a correction sets")]
-    fn put_right(
+    pub(super) fn put_right(
         &mut self,
         life: &Arc<Lifecycle>,
         key: &EntityKey,
@@ -174,7 +191,7 @@ impl Decider<'_> {
 }
 
 /// Fields of any owner, as long as they fit.
-fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name, Value)> {
+pub(super) fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -> Vec<(Name, Value)> {
     let mut fields = Vec::new();
     for (name, value) in sent.iter() {
         match life.field(name).filter(|it| it.is.is_none()) {

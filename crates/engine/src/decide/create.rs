@@ -27,14 +27,7 @@ impl Decider<'_> {
             return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
         };
         let life: Arc<Lifecycle> = life.clone();
-        let fits = is_valid_id(&key.id) && (life.joins_ids() || !key.id.contains(':'));
-        if !fits || (life.one && key.id != life.kind) {
-            let message = if life.one {
-                format!("There is only one {}, and its id is {}", life.name, life.kind)
-            } else {
-                let joined = if life.joins_ids() { ", two of them joined by :" } else { "" };
-                format!("`{}` is no id of {}: use 1 to 128 of A-Z a-z 0-9 . _ @ -{joined}", key.id, life.name)
-            };
+        if let Some(message) = invalid_id(&life, key) {
             return Err(Refusal::one(Stage::Edge, "invalid-id", message).into());
         }
         match self.draft.entity(key) {
@@ -110,7 +103,7 @@ impl Decider<'_> {
     }
 
     /// What no two open entities of its lifecycle have in common; none if it is closed.
-    fn same_value(&self, scope: &super::scope::Scope<'_>) -> Result<Option<Name>, Stop> {
+    pub(super) fn same_value(&self, scope: &super::scope::Scope<'_>) -> Result<Option<Name>, Stop> {
         let Some(guard) = &scope.life.create.same else { return Ok(None) };
         let state = scope.life.state(&scope.entity.state);
         if state.is_some_and(|it| it.last || it.outcome.is_some()) {
@@ -166,4 +159,17 @@ impl Decider<'_> {
         }
         entity
     }
+}
+
+/// What is wrong with the id of an entity, if something is.
+pub(super) fn invalid_id(life: &Lifecycle, key: &EntityKey) -> Option<String> {
+    let fits = is_valid_id(&key.id) && (life.joins_ids() || !key.id.contains(':'));
+    if fits && (!life.one || key.id == life.kind) {
+        return None;
+    }
+    if life.one {
+        return Some(format!("There is only one {}, and its id is {}", life.name, life.kind));
+    }
+    let joined = if life.joins_ids() { ", two of them joined by :" } else { "" };
+    Some(format!("`{}` is no id of {}: use 1 to 128 of A-Z a-z 0-9 . _ @ -{joined}", key.id, life.name))
 }

@@ -78,6 +78,11 @@ impl Decider<'_> {
 
     /// Error-level invariants that hold no more and did before.
     pub fn broken(&self) -> Result<Vec<Unmet>, Stop> {
+        Ok(self.broken_of()?.into_iter().map(|(_, it)| it).collect())
+    }
+
+    /// The same, with whose they are.
+    pub fn broken_of(&self) -> Result<Vec<(EntityKey, Unmet)>, Stop> {
         let mut broken = Vec::new();
         for key in self.looked_at() {
             let Found::Here(after) = self.draft.entity(&key) else { continue };
@@ -93,7 +98,7 @@ impl Decider<'_> {
                 let mut reason = Unmet::new("invariant-violated", message);
                 reason.rule = Some(Name::new(invariant.holds.source()));
                 reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
-                broken.push(reason);
+                broken.push((key.clone(), reason));
             }
         }
         Ok(broken)

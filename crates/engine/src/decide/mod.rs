@@ -3,6 +3,7 @@
 //! One file per command; `assess` decides whether a rule may be taken, `carry` writes what
 //! follows from it, `follow` does what that in turn entails.
 
+mod adopt;
 mod allowed;
 mod assess;
 mod attend;
@@ -257,6 +258,7 @@ impl<'a> Decider<'a> {
                 self.plant(plant, request(&plant.fields))?;
                 return Ok(());
             }
+            Ask::Adopt(adopted) => return self.adopt(adopted, &request(&Fields::default())),
             Ask::Migrate(migrate) => self.migrate(migrate, &request(&Fields::default()))?,
             Ask::UndoMigration { entity, migration } => {
                 self.undo_migration(entity, migration, &request(&Fields::default()))?;

@@ -38,6 +38,10 @@ pub(crate) fn asked(command: &Command) -> String {
         Ask::Mend { entity, .. } => format!("mend {entity}"),
         Ask::Attend { entity, alert, how } => format!("{} alert {alert} of {entity}", how.as_str()),
         Ask::Plant(plant) => format!("plant {}", plant.entity),
+        Ask::Adopt(adopted) => {
+            let all: Vec<String> = adopted.iter().map(|it| it.entity.to_string()).collect();
+            format!("adopt {}", all.join(", "))
+        }
         Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),
         Ask::Redact(redact) => format!("redact {:?} of {}", redact.entries, redact.entity),

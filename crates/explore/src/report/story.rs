@@ -148,6 +148,7 @@ fn asked(command: &Command) -> String {
         Ask::Mend { entity, .. } => format!("mends the record of {entity}"),
         Ask::Attend { entity, alert, how } => format!("{}s alert {alert} of {entity}", how.as_str()),
         Ask::Plant(plant) => format!("puts {} in place", plant.entity),
+        Ask::Adopt(adopted) => format!("imports {} entities", adopted.len()),
         Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("takes the migration of {entity} back"),
         Ask::Redact(redact) => format!("redacts entries of {}", redact.entity),

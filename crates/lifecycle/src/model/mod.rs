@@ -8,6 +8,7 @@ mod property;
 mod reach;
 mod read;
 mod rule;
+mod told;
 mod transition;
 
 pub use consequence::{

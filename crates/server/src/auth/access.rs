@@ -24,7 +24,7 @@ use crate::app::own;
 use crate::watch::request_id;
 
 /// The pack of all that is kept of who comes in.
-pub(crate) const PACK: &str = "access";
+pub const PACK: &str = "access";
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
 /// The lifecycle of sign-in links.

@@ -5,7 +5,7 @@ mod caller;
 mod rate;
 mod secret;
 
-pub use access::AccessError;
-pub(crate) use access::{Access, Identity, Minting, PACK, TOKEN, is_own, pack};
+pub(crate) use access::{Access, Identity, Minting, TOKEN, is_own, pack};
+pub use access::{AccessError, PACK};
 pub(crate) use caller::{COOKIE, Caller};
 pub(crate) use secret::Secret;

@@ -1,19 +1,15 @@
 //! Artifacts: content that fields refer to by its hash.
 
-use std::pin::Pin;
-
 use axum::Json;
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures_core::Stream as _;
 use trackside_protocol::{ArtifactKept, Problem};
 use trackside_runtime::Failure;
+use trackside_store::Artifacts;
 
-use super::body::too_large;
+use super::body::whole;
 use crate::app::App;
-use crate::artifacts::Artifacts;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
@@ -84,20 +80,6 @@ fn must_be_id(id: &str) -> Result<(), Refused> {
             "An artifact is named by the SHA-256 of its content: 64 lower-case hexadecimal digits",
         )),
     }
-}
-
-/// All of a body, within a limit.
-async fn whole(body: Body, most: usize) -> Result<Vec<u8>, Refused> {
-    let mut stream = body.into_data_stream();
-    let mut all = Vec::new();
-    while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await {
-        let piece = piece.map_err(|_| Refused::shape("The body could not be read: send it again"))?;
-        if all.len().saturating_add(piece.len()) > most {
-            return Err(too_large(most));
-        }
-        all.extend_from_slice(&piece);
-    }
-    Ok(all)
 }
 
 fn unavailable(error: &std::io::Error) -> Refused {

@@ -9,16 +9,16 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use trackside_protocol::{Backup, Problem};
 use trackside_runtime::Failure;
-use trackside_store::StoreError;
 use trackside_store::record::hex;
+use trackside_store::{Artifacts, StoreError};
 
 use super::Body;
 use crate::app::App;
-use crate::artifacts::Artifacts;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
+/// Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy. Artifacts
+/// whose content is not what their hash says are named, and not copied.
 #[utoipa::path(
     post, path = "/v1/backup", tag = "journal", operation_id = "backup", request_body = Option<Backup>,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -66,11 +66,10 @@ fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
     }
     let end = store.backup(to, &mut |_, _| {}).map_err(unavailable)?;
     let files = store.archive().and_then(|it| it.copy(to)).map_err(unavailable)?;
-    let artifacts = Artifacts::of(&app.options.data).copy(to);
-    let artifacts = artifacts.map_err(|it| unavailable(StoreError::io("copying artifacts", it)))?;
+    let artifacts = Artifacts::of(&app.options.data).copy(to).map_err(unavailable)?;
     Ok(json!({
         "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex(&end.hash) },
-        "archiveFiles": files, "artifacts": artifacts,
+        "archiveFiles": files, "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
     }))
 }
 

@@ -1,9 +1,12 @@
 //! What a request brings, or what is wrong with it.
 
+use std::pin::Pin;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
+use futures_core::Stream as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 use trackside_engine::fields::Fields;
@@ -23,11 +26,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
         let limits = app.options.limits;
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        let is_json = kind.is_none_or(|it| {
-            let kind = it.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            kind == "application/json" || kind.ends_with("+json")
-        });
+        let is_json = is_json(&request);
         let bytes = Bytes::from_request(request, app).await.map_err(|error| match error.status() {
             StatusCode::PAYLOAD_TOO_LARGE => too_large(limits.body),
             _ => Refused::shape("The body could not be read: send it again"),
@@ -35,18 +34,59 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         if bytes.len() > limits.body {
             return Err(too_large(limits.body));
         }
-        if bytes.is_empty() {
-            return parse(b"{}").map(Self);
-        }
-        if !is_json {
-            let detail = "The body must be JSON: send it with `Content-Type: application/json`";
-            return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail));
-        }
-        if is_too_deep(&bytes, limits.depth) {
-            return Err(Refused::shape(format!("The body has more than {} levels", limits.depth)));
-        }
-        parse(&bytes).map(Self)
+        read(is_json, &bytes, limits.depth).map(Self)
     }
+}
+
+/// The same where much may be sent at once: as much as an artifact may have.
+#[derive(Clone, Debug)]
+pub(crate) struct Large<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Large<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
+        let limits = app.options.limits;
+        let is_json = is_json(&request);
+        let bytes = whole(request.into_body(), limits.artifact).await?;
+        read(is_json, &bytes, limits.depth).map(Self)
+    }
+}
+
+fn is_json(request: &Request) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    kind.is_none_or(|it| {
+        let kind = it.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        kind == "application/json" || kind.ends_with("+json")
+    })
+}
+
+fn read<T: DeserializeOwned>(is_json: bool, bytes: &[u8], depth: usize) -> Result<T, Refused> {
+    if bytes.is_empty() {
+        return parse(b"{}");
+    }
+    if !is_json {
+        let detail = "The body must be JSON: send it with `Content-Type: application/json`";
+        return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail));
+    }
+    if is_too_deep(bytes, depth) {
+        return Err(Refused::shape(format!("The body has more than {depth} levels")));
+    }
+    parse(bytes)
+}
+
+/// All of a body, within a limit.
+pub(crate) async fn whole(body: axum::body::Body, most: usize) -> Result<Vec<u8>, Refused> {
+    let mut stream = body.into_data_stream();
+    let mut all = Vec::new();
+    while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await {
+        let piece = piece.map_err(|_| Refused::shape("The body could not be read: send it again"))?;
+        if all.len().saturating_add(piece.len()) > most {
+            return Err(too_large(most));
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(all)
 }
 
 pub(crate) fn too_large(most: usize) -> Refused {

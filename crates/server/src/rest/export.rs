@@ -1,4 +1,4 @@
-//! Everything, as JSON lines: a line about it, the definitions, then the journal.
+//! Everything, as JSON lines: a line about it, the definitions, then the journal, then artifacts.
 
 use std::io;
 use std::pin::Pin;
@@ -14,24 +14,18 @@ use tokio::sync::mpsc;
 use trackside_protocol::Problem;
 use trackside_runtime::read::entry_json;
 use trackside_runtime::{Failure, ReadError};
-use trackside_store::record::hex;
-use trackside_store::{Record, StoreError};
+use trackside_store::{Artifacts, StoreError, lines};
 
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
 use crate::problem::Refused;
 
-/// The form of the lines.
-const FORMAT: u32 = 1;
-/// Records read at a time.
-const PIECE: usize = 500;
-
-/// Exports the project as JSON lines. People with role admin get the records as they are kept; others the entries
-/// that they may see, as the journal shows them.
+/// Exports the project as JSON lines. People with role admin get the records as they are kept, and artifacts; others
+/// the entries that they may see, as the journal shows them.
 #[utoipa::path(
     get, path = "/v1/export", tag = "journal", operation_id = "export",
-    responses((status = 200, description = "One line about it, one per definition, one per entry.", body = String, content_type = "application/jsonl"),
+    responses((status = 200, description = "One line about it, one per definition, one per entry, one per artifact.", body = String, content_type = "application/jsonl"),
         (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
@@ -79,51 +73,22 @@ fn write(app: &App, sight: &Sight, whole: bool, out: &mut Lines) -> Result<(), E
     // What comes meanwhile is left out: it ends where it began to be read.
     let upto = app.reads.seq();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
-    let base = reader.base()?.seq;
-    out.say(&json!({ "export": {
-        "format": FORMAT, "at": app.reads.now().to_string(), "last": upto,
-        "content": if whole { "records" } else { "entries" },
-    } }))?;
+    out.say(&lines::about(app.reads.now(), upto, whole))?;
     for it in reader.definitions()? {
-        let files: Value = it.files.iter().map(|(path, text)| (path.clone(), json!(text))).collect();
-        out.say(&json!({ "definition": {
-            "pack": it.pack, "version": it.version, "digest": it.digest, "files": files,
-        } }))?;
+        out.say(&lines::definition(&it))?;
     }
-    let mut after = 0;
-    while after < upto {
-        let records = match after < base {
-            true => archive.records(after, PIECE)?,
-            false => reader.records(after, PIECE)?,
-        };
-        let Some(last) = records.last().map(|it| it.seq) else {
-            // What was archived and is elsewhere is not here to be exported.
-            if after < base {
-                after = base;
-                continue;
-            }
-            break;
-        };
-        for record in records.iter().filter(|it| it.seq <= upto && (after >= base || it.seq <= base)) {
-            match whole {
-                true => out.say(&kept(record))?,
-                false if sight.sees(&app.reads, &record.entry()?)? => {
-                    out.say(&json!({ "entry": entry_json(record)? }))?;
-                }
-                false => {}
-            }
+    lines::each_record::<Ended>(reader.as_mut(), &archive, upto, &mut |record| match whole {
+        true => out.say(&lines::record(record)),
+        false if sight.sees(&app.reads, &record.entry()?)? => {
+            out.say(&json!({ "entry": entry_json(record)? }))
         }
-        after = if after < base { last.min(base) } else { last };
+        false => Ok(()),
+    })?;
+    if whole {
+        Artifacts::of(&app.options.data)
+            .each::<Ended>(&mut |id, content| out.say(&lines::artifact(id, content)))?;
     }
     out.flush()
-}
-
-/// A record as it is kept, so that its hash can be checked.
-fn kept(record: &Record) -> Value {
-    json!({ "record": {
-        "seq": record.seq, "prev": record.prev, "format": record.format, "header": record.header,
-        "payload": record.payload, "digest": record.digest.as_ref().map(hex), "hash": hex(&record.hash),
-    } })
 }
 
 /// Lines on their way, some at a time.

@@ -43,7 +43,7 @@ fn short(law: &Law, life: &Lifecycle) -> Value {
     })
 }
 
-/// Shows one definition: states, transitions and what each takes.
+/// Shows one definition: states, fields, transitions and what each takes.
 #[utoipa::path(
     get, path = "/v1/lifecycles/{lifecycle}", tag = "definitions", operation_id = "showLifecycle",
     params(("lifecycle" = String, Path)),
@@ -58,6 +58,7 @@ pub(crate) async fn show(
     let life = newest(&law, &lifecycle)?;
     let mut told = short(&law, &life);
     if let Value::Object(map) = &mut told {
+        map.insert("fields".to_owned(), life.fields_told());
         map.insert("definition".to_owned(), serde_json::to_value(graph(&law, &life)?).unwrap_or_default());
     }
     Ok(Json(told))

@@ -18,6 +18,7 @@ pub(crate) mod export;
 pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod identity;
+pub(crate) mod imports;
 pub(crate) mod journal;
 pub(crate) mod lifecycles;
 pub(crate) mod messages;
@@ -34,7 +35,7 @@ pub(crate) mod transitions;
 mod wanted;
 pub(crate) mod webhooks;
 
-pub(crate) use body::{Body, Parameters, too_large};
+pub(crate) use body::{Body, Large, Parameters, too_large};
 pub(crate) use carry::{Done, carry_out, command};
 pub(crate) use wanted::Wanted;
 

@@ -16,6 +16,7 @@ mod effects;
 mod figures;
 mod ground;
 mod heartbeats;
+mod imports;
 mod mcp;
 mod migrations;
 mod notices;

@@ -183,6 +183,23 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/v1/sweep", None, ADMIN, ""),
     row("GET", "/v1/audit/verify", None, PEOPLE, ""),
     row("GET", "/v1/export", Hidden, ANYONE, ""),
+    with(
+        "?dryRun=true",
+        row(
+            "POST",
+            "/v1/import",
+            None,
+            ADMIN,
+            r#"{"entities":[{"lifecycle":"vault.open","id":"I-1","origin":"x"}]}"#,
+        ),
+    ),
+    row(
+        "POST",
+        "/v1/import",
+        Hidden,
+        "1111 33 33 33r",
+        r#"{"entities":[{"lifecycle":"vault.closed","id":"{id}","origin":"x"}]}"#,
+    ),
     row("POST", "/v1/backup", None, ADMIN, "{}"),
     row(
         "POST",

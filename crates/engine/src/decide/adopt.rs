@@ -1,0 +1,155 @@
+//! Entities that come from elsewhere.
+//!
+//! They are put in place as they are, without the transitions that led there, so nothing reacts to them; but
+//! whatever can be told from the definition is checked, for all of them together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::model::Lifecycle;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+
+use super::configure::not_admin;
+use super::correct::fitting;
+use super::create::invalid_id;
+use super::fire::plain_scope;
+use super::request::Request;
+use super::{Decider, Stop, unknown_lifecycle};
+use crate::command::Adopted;
+use crate::key::EntityKey;
+use crate::refusal::{Refusal, Stage, Unmet};
+use crate::view::Found;
+
+impl Decider<'_> {
+    /// Takes in all of them, or says of each what is wrong: only for people with role admin, and the engine.
+    pub fn adopt(&mut self, adopted: &[Adopted], request: &Request) -> Result<(), Stop> {
+        if !(request.is_admin() || request.is_own()) {
+            return Err(not_admin("import entities").into());
+        }
+        let mut unmet = Vec::new();
+        for it in adopted {
+            self.moved()?;
+            let wrong = self.adopt_one(it, request)?;
+            unmet.extend(wrong.into_iter().map(|wrong| placed(it, wrong)));
+        }
+        if unmet.is_empty() {
+            let places: BTreeMap<&EntityKey, &Adopted> = adopted.iter().map(|it| (&it.entity, it)).collect();
+            for (key, broken) in self.broken_of()? {
+                unmet.push(match places.get(&key) {
+                    Some(it) => placed(it, broken),
+                    None => Unmet { message: format!("{key}: {}", broken.message), ..broken },
+                });
+            }
+        }
+        if let Some(first) = unmet.first() {
+            let stage = match first.code {
+                "invariant-violated" => Stage::Invariants,
+                _ => Stage::Requirements,
+            };
+            let mut refusal = Refusal::new(stage, "cannot-import", first.message.clone());
+            refusal.errors = unmet;
+            return Err(refusal.into());
+        }
+        self.invariants()
+    }
+
+    /// Puts one in place, or tells everything that is wrong with it.
+    fn adopt_one(&mut self, it: &Adopted, request: &Request) -> Result<Vec<Unmet>, Stop> {
+        let key = &it.entity;
+        let Some(life) = self.law.newest(&key.lifecycle) else {
+            let unknown = unknown_lifecycle(self.law, &key.lifecycle);
+            return Ok(vec![Unmet::new(unknown.code, unknown.detail).of("lifecycle")]);
+        };
+        let life: Arc<Lifecycle> = life.clone();
+        let mut unmet = Vec::new();
+        if let Some(message) = invalid_id(&life, key) {
+            unmet.push(Unmet::new("invalid-id", message).of("id"));
+        }
+        match self.draft.entity(key) {
+            Found::Absent => {}
+            Found::Unknown => return Err(Stop::NotLoaded),
+            Found::Here(entity) => {
+                let message = format!("{key} exists already and is {}. Give it another id", entity.state);
+                unmet.push(Unmet::new("already-exists", message).of("id"));
+            }
+        }
+        if it.origin.trim().is_empty() {
+            unmet.push(Unmet::new("missing", "Say where it comes from, for the journal").of("origin"));
+        }
+        let to = it.state.as_ref().unwrap_or(&life.initial);
+        if life.state(to).is_none() {
+            unmet.push(unknown_state(&life, to));
+        }
+        let mut misfits = Vec::new();
+        let sent = fitting(&life, &it.fields, &mut misfits);
+        unmet.extend(misfits.into_iter().map(|it| {
+            let path = it.field.as_ref().map_or_else(|| "fields".to_owned(), |name| format!("fields.{name}"));
+            it.of(&path)
+        }));
+        for (counter, _, _) in it.tallies.iter().filter(|(name, _, _)| life.counter(name).is_none()) {
+            let message = format!("{} has no counter {counter}", life.name);
+            unmet.push(Unmet::new("unknown-counter", message).of("counts"));
+        }
+        for (slot, _) in it.leases.iter().filter(|(name, _)| life.slot(name).is_none()) {
+            let message = format!("{} has no slot {slot}", life.name);
+            unmet.push(Unmet::new("unknown-slot", message).of("leases"));
+        }
+        if !unmet.is_empty() {
+            return Ok(unmet);
+        }
+        let blank = self.blank(&life, key);
+        let defaults = blank.fields.iter().filter(|(name, _)| !sent.iter().any(|(it, _)| it == *name));
+        let mut fields: Vec<(Name, Value)> =
+            defaults.map(|(name, value)| (name.clone(), value.clone())).collect();
+        fields.extend(sent);
+        for (slot, holder) in &it.leases {
+            if let Some(field) = life.slot(slot).and_then(|it| it.holder.clone()) {
+                fields.retain(|(name, _)| *name != field);
+                fields.push((field, Value::from(holder)));
+            }
+        }
+        let request = Request { reason: Some(Arc::from(it.reason())), ..request.clone() };
+        let tallies = self.counted(&life, &it.tallies);
+        self.put_right(&life, key, &blank, None, to, fields, tallies, &request, "import")?;
+        self.given_leases(key, &it.leases, &request, "import")?;
+        self.twin_of(key, &request)
+    }
+
+    /// What no two open ones may have in common is not taken from another.
+    fn twin_of(&self, key: &EntityKey, request: &Request) -> Result<Vec<Unmet>, Stop> {
+        let (life, entity) = self.here(key)?;
+        let around = self.around();
+        let scope = plain_scope(&around, &life, entity, request);
+        let Some(value) = self.same_value(&scope)?.filter(|it| entity.same.as_ref() != Some(it)) else {
+            return Ok(Vec::new());
+        };
+        match self.draft.same(&life.name, &value) {
+            Found::Unknown => Err(Stop::NotLoaded),
+            Found::Absent => Ok(Vec::new()),
+            Found::Here(twin) => {
+                let message = format!("{twin} is open and has {value}, which no two may have in common");
+                Ok(vec![Unmet::new("already-exists", message)])
+            }
+        }
+    }
+}
+
+fn unknown_state(life: &Lifecycle, state: &Name) -> Unmet {
+    let names = || life.states.iter().map(|it| it.name.as_str());
+    let hint = match nearest(state, names()) {
+        Some(near) => format!("Did you mean {near}?"),
+        None => format!("It has {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Unmet::new("unknown-state", format!("{} has no state {state}. {hint}", life.name)).of("state")
+}
+
+/// With the place of the entity before the name of what is wrong.
+fn placed(it: &Adopted, unmet: Unmet) -> Unmet {
+    let path = match &unmet.field {
+        Some(field) => format!("entities.{}.{field}", it.place),
+        None => format!("entities.{}", it.place),
+    };
+    unmet.of(&path)
+}

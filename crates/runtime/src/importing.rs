@@ -1,0 +1,81 @@
+//! Brings in entities that come from elsewhere. The same import again brings nothing twice.
+
+use trackside_engine::Decision;
+use trackside_engine::actor::Actor;
+use trackside_engine::command::{Adopted, Ask, Command};
+use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Refusal;
+use trackside_lifecycle::name::Name;
+use trackside_store::StoreError;
+use trackside_store::archive::Archive;
+
+use crate::answer::{Answer, Failure};
+use crate::runtime::Runtime;
+
+/// What became, or would become, of an import.
+#[derive(Clone, Debug)]
+pub enum Imported {
+    Done {
+        /// How many came in.
+        brought: u64,
+        /// Those that an earlier import brought from the same place: they are left as they are by now.
+        already: Vec<EntityKey>,
+    },
+    /// Nothing came in.
+    Refused(Box<Refusal>),
+}
+
+impl Runtime {
+    /// Brings all of them in, or none, and tells what is wrong with each; with `dry_run` changes nothing. `request` is
+    /// the name by which the request is found again.
+    pub fn import(
+        &self,
+        actor: &Actor,
+        request: Option<Name>,
+        entities: Vec<Adopted>,
+        dry_run: bool,
+    ) -> Result<Imported, Failure> {
+        let archive = self.store().archive().map_err(unavailable)?;
+        let (mut already, mut new) = (Vec::new(), Vec::new());
+        for it in entities {
+            match self.came_from_there(&archive, &it).map_err(unavailable)? {
+                true => already.push(it.entity),
+                false => new.push(it),
+            }
+        }
+        let brought = new.len() as u64;
+        if new.is_empty() {
+            return Ok(Imported::Done { brought, already });
+        }
+        let mut command = Command::new(actor.clone(), Ask::Adopt(new));
+        command.request_id = request;
+        let refusal = match dry_run {
+            true => match self.gateway()?.dry_run(command)?.wait()? {
+                Decision::Refused(refusal) => Some(refusal),
+                Decision::Accepted(_) | Decision::Replayed { .. } | Decision::Needs(_) => None,
+            },
+            false => match self.gateway()?.ask(command)? {
+                Answer::Refused(refusal) => Some(refusal),
+                Answer::Accepted(_) | Answer::Replayed { .. } => None,
+            },
+        };
+        Ok(match refusal {
+            Some(refusal) => Imported::Refused(refusal),
+            None => Imported::Done { brought, already },
+        })
+    }
+
+    /// Whether it is here because an import brought it from the same place: its first entry says so.
+    fn came_from_there(&self, archive: &Archive, it: &Adopted) -> Result<bool, StoreError> {
+        let Some(entity) = self.entity(&it.entity)? else { return Ok(false) };
+        let trail = self.shared().read(|reader| archive.trail(reader, entity.seq, usize::MAX))?;
+        let Some(first) = trail.last().filter(|it| it.prev == 0) else { return Ok(false) };
+        let entry = first.entry()?;
+        // Words that were redacted cannot tell; that it was imported is enough then.
+        Ok(entry.trigger == *"import" && entry.reason.as_deref().is_none_or(|said| it.is_from(said)))
+    }
+}
+
+fn unavailable(error: StoreError) -> Failure {
+    Failure::Unavailable(error.to_string())
+}

@@ -1,0 +1,91 @@
+//! Entities that come from elsewhere.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use trackside_engine::command::Adopted;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Import, ImportEntity, Imported, Problem, Unmet};
+use trackside_runtime::Imported as Outcome;
+
+use super::body::fields;
+use super::{DryRun, Large, Parameters};
+use crate::app::App;
+use crate::auth::{Caller, PACK};
+use crate::problem::Refused;
+use crate::watch::request_id;
+
+/// Brings entities in as they are, each by an entry of the journal that says where it comes from: all of them or
+/// none. Those that an earlier import brought from the same place are left as they are.
+#[utoipa::path(
+    post, path = "/v1/import", tag = "journal", operation_id = "import", params(DryRun), request_body = Import,
+    responses((status = 200, body = Imported), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(how): Parameters<DryRun>,
+    Large(body): Large<Import>,
+) -> Result<Json<Imported>, Refused> {
+    caller.must_be_admin("import entities")?;
+    let most = app.options.limits.batch;
+    if body.entities.len() > most {
+        return Err(Refused::shape(format!("An import has at most {most} entities")));
+    }
+    must_be_importable(&app, &body)?;
+    let (actor, request) = (caller.actor().clone(), request_id());
+    let entities = adopted(&body);
+    let done = app.blocking(move |app| Ok(app.runtime.import(&actor, request, entities, how.dry_run)?));
+    match done.await? {
+        Outcome::Refused(refusal) => Err((&*refusal).into()),
+        Outcome::Done { brought, already } => Ok(Json(Imported {
+            imported: brought,
+            already: already.iter().map(EntityKey::to_string).collect(),
+            dry_run: how.dry_run,
+        })),
+    }
+}
+
+/// Who may come in is decided here, never elsewhere.
+fn must_be_importable(app: &App, body: &Import) -> Result<(), Refused> {
+    let law = app.runtime.law();
+    let of_ours =
+        |it: &ImportEntity| law.newest(&Name::new(&it.lifecycle)).is_some_and(|it| it.pack == *PACK);
+    let ours = body.entities.iter().enumerate().filter(|(_, it)| of_ours(it));
+    let errors: Vec<Unmet> = ours
+        .map(|(place, it)| Unmet {
+            field: Some(format!("entities.{place}.lifecycle")),
+            message: format!("{} cannot be imported: make tokens and links here", it.lifecycle),
+            code: "not-permitted".to_owned(),
+            rule: None,
+            saw: std::collections::BTreeMap::new(),
+        })
+        .collect();
+    let Some(first) = errors.first() else { return Ok(()) };
+    let mut refused = Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot-import", first.message.clone());
+    refused.0.errors = errors;
+    Err(refused)
+}
+
+/// What is asked for, as the engine knows it.
+pub fn adopted(body: &Import) -> Vec<Adopted> {
+    let file: Option<Arc<str>> = body.file.as_deref().map(Arc::from);
+    let one = |(place, it): (usize, &ImportEntity)| {
+        let counts = it.counts.iter().map(|it| (Name::new(&it.counter), Name::new(&it.key), it.value));
+        let leases = it.leases.iter().map(|it| (Name::new(&it.slot), Name::new(&it.holder)));
+        Adopted {
+            entity: EntityKey::new(it.lifecycle.as_str(), it.id.as_str()),
+            state: it.state.as_deref().map(Name::new),
+            fields: fields(&it.fields),
+            tallies: counts.collect(),
+            leases: leases.collect(),
+            origin: Arc::from(it.origin.as_str()),
+            file: file.clone(),
+            place,
+        }
+    };
+    body.entities.iter().enumerate().map(one).collect()
+}
