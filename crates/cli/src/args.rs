@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod client;
+mod exchange;
 mod folder;
 mod mcp;
 mod project;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use client::*;
+pub(crate) use exchange::*;
 pub(crate) use folder::*;
 pub(crate) use mcp::*;
 pub(crate) use project::*;
@@ -124,7 +126,9 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Moves old journal into files of its own
     Archive(ArchiveArgs),
-    /// Makes a project of a journal in a file
+    /// Writes everything as JSON lines
+    Export(ExportArgs),
+    /// Brings in an export, or what another tool keeps
     Import(ImportArgs),
     /// Looks at the folder of a project, and tells what to do next
     Doctor(DoctorArgs),

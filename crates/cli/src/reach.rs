@@ -95,6 +95,11 @@ impl Server {
         self.answered(self.client.put(route.as_str(), body)).map(|it| it.body)
     }
 
+    /// Content as it is.
+    pub(crate) fn put_bytes(&self, route: &Route, content: &[u8]) -> Result<(), Unanswered> {
+        self.answered(self.client.put_bytes(route.as_str(), content)).map(|_| ())
+    }
+
     pub(crate) fn delete(&self, route: &Route) -> Result<Json, Unanswered> {
         self.answered(self.client.delete(route.as_str())).map(|it| it.body)
     }

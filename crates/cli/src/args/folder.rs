@@ -12,24 +12,6 @@ pub(crate) struct DataArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Example: trackside test packs/mission --only 'Heartbeats keep it present' --journal agent.jsonl\n         trackside import agent.jsonl --data agent\n\nThe folder must be empty or not there. Entries are taken as they are and sealed into the hash chain."
-)]
-pub(crate) struct ImportArgs {
-    /// A journal as JSON lines, as `trackside test --journal` writes it
-    #[arg(value_name = "JOURNAL")]
-    pub(crate) journal: PathBuf,
-    /// Pack folders or folders of packs that its entities live by [default: the five that come with Trackside]
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    pub(crate) packs: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
-    /// Prints the result as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
     pub(crate) command: AuditCommand,

@@ -17,6 +17,7 @@ mod diff;
 mod doctor;
 mod explain;
 mod explore;
+mod export;
 mod fire;
 mod fmt;
 mod heartbeat;
@@ -105,6 +106,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Validate(args) => validate::run(args),
         Command::Redact(args) => redact::run(args),
         Command::Migrate(args) => migrate::run(args),
+        Command::Export(args) => export::run(args),
         Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),
         Command::Version => {

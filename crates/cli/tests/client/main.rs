@@ -8,6 +8,7 @@
 
 mod deciding;
 mod demo;
+mod exchange;
 mod ground;
 mod help;
 mod hook;

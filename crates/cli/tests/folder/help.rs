@@ -4,7 +4,7 @@ use crate::ground::trackside;
 
 #[test]
 fn help_is_what_we_reviewed() {
-    for command in ["import", "validate", "redact", "backup", "restore", "archive", "doctor"] {
+    for command in ["export", "import", "validate", "redact", "backup", "restore", "archive", "doctor"] {
         insta::assert_snapshot!(format!("help-{command}"), trackside(&[command, "--help"]).data);
     }
     insta::assert_snapshot!("help-audit-verify", trackside(&["audit", "verify", "--help"]).data);

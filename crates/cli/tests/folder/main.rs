@@ -9,6 +9,7 @@
 mod audit;
 mod copies;
 mod doctor;
+mod exchange;
 mod ground;
 mod help;
 mod import;

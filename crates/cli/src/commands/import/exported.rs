@@ -1,0 +1,307 @@
+//! What `trackside export` wrote: looked at as a whole, then taken in.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use serde_json::{Map, Value as Json, json};
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_engine::{Law, View, apply};
+use trackside_protocol::{ImportCount, ImportEntity, ImportLease};
+use trackside_runtime::PackSource;
+use trackside_store::lines::{self, About, Line};
+use trackside_store::record::hex;
+use trackside_store::{Chain, Definition};
+
+use super::pieces::{Sent, send};
+use super::{in_the_way, whole};
+use crate::args::ImportArgs;
+use crate::door::Door;
+use crate::folder::{Stopped, counted};
+use crate::foreign::Trouble;
+use crate::reach::Unanswered;
+use crate::refused::{self, About as Asked};
+use crate::{exit, print};
+
+/// Most bytes of a line.
+const LONGEST: u64 = 64 * 1024 * 1024;
+/// Most problems that are looked for: beyond them it is another file.
+const ENOUGH: usize = 1_000;
+
+pub(super) fn run(args: &ImportArgs) -> u8 {
+    match look(&args.file) {
+        Err(troubles) => in_the_way(args, &troubles, exit::USAGE),
+        Ok(looked) => refused::ended(import(args, &looked), Asked::default(), args.json),
+    }
+}
+
+fn import(args: &ImportArgs, looked: &Looked) -> Result<u8, Unanswered> {
+    match Door::find(&args.data, args.dry_run)? {
+        None => Ok(whole::run(args, looked)),
+        Some(door) => {
+            let code = into_project(args, looked, &door)?;
+            door.close()?;
+            Ok(code)
+        }
+    }
+}
+
+/// An export that is what was written, from its first entry to its last.
+pub(super) struct Looked {
+    pub(super) definitions: Vec<Definition>,
+    pub(super) end: Chain,
+    pub(super) artifacts: u64,
+    /// The first entry's hash: no two projects have the same.
+    first: String,
+    view: View,
+    law: Law,
+    /// The line of the last entry of each.
+    lines: BTreeMap<EntityKey, usize>,
+}
+
+impl Looked {
+    pub(super) fn entities(&self) -> u64 {
+        self.view.len() as u64
+    }
+}
+
+/// Goes through all of it: every line, the whole chain, and whether the packs are there that its entities live by.
+fn look(path: &Path) -> Result<Looked, Vec<Trouble>> {
+    let mut looking = Looking::default();
+    let read = each_line(path, &mut |n, line| {
+        looking.line(n, line);
+        looking.troubles.len() < ENOUGH
+    });
+    if let Err(error) = read {
+        looking.troubles.push(Trouble::new("", error.to_string()));
+    }
+    looking.done()
+}
+
+#[derive(Default)]
+struct Looking {
+    about: Option<About>,
+    definitions: Vec<(usize, Definition)>,
+    chain: Chain,
+    first: String,
+    view: View,
+    lines: BTreeMap<EntityKey, usize>,
+    troubles: Vec<Trouble>,
+    artifacts: u64,
+    shown: bool,
+}
+
+impl Looking {
+    fn line(&mut self, n: usize, text: &str) {
+        let mut wrong = |what: String| self.troubles.push(Trouble::new(format!("line {n}"), what));
+        match lines::read(text) {
+            Err(what) => wrong(what),
+            Ok(Line::About(about)) if n == 1 => self.about = Some(about),
+            Ok(Line::About(_)) => wrong("another export begins here: import one at a time".to_owned()),
+            Ok(Line::Definition(definition)) => self.definitions.push((n, definition)),
+            Ok(Line::Artifact { .. }) => self.artifacts += 1,
+            Ok(Line::Entry) => self.shown = true,
+            Ok(Line::Record(record)) => {
+                if record.seq == 1 {
+                    self.first = hex(&record.hash);
+                }
+                if self.chain.seq == 0 && record.seq > 1 {
+                    wrong(format!(
+                        "it begins with entry {}: what was before is in an archive that was elsewhere. Put its files back and export again",
+                        record.seq
+                    ));
+                } else if let Err(error) = self.chain.follow(&record) {
+                    wrong(error.to_string());
+                }
+                // One that is wrong is told once, not with every one after it.
+                self.chain = Chain { seq: record.seq, hash: record.hash };
+                match record.entry() {
+                    Err(error) => self.troubles.push(Trouble::new(format!("line {n}"), error.to_string())),
+                    Ok(entry) => {
+                        apply(&mut self.view, &entry);
+                        self.lines.insert(entry.entity, n);
+                    }
+                }
+            }
+        }
+    }
+
+    fn done(mut self) -> Result<Looked, Vec<Trouble>> {
+        let mut packs = Vec::new();
+        self.definitions.sort_by(|(_, a), (_, b)| (&a.pack, a.version).cmp(&(&b.pack, b.version)));
+        for (n, it) in &self.definitions {
+            let source = PackSource { files: it.files.clone() };
+            let what = match source.compile() {
+                Ok((pack, same)) if same.digest == it.digest => {
+                    packs.push(pack);
+                    continue;
+                }
+                Ok(_) => format!("the texts of {} {} are not those that were exported", it.pack, it.version),
+                Err(error) => format!("{} {} does not compile here: {error}", it.pack, it.version),
+            };
+            self.troubles.push(Trouble::new(format!("line {n}"), what));
+        }
+        let law = Law::new(packs);
+        let last = self.about.as_ref().map_or(0, |it| it.last);
+        if self.about.as_ref().is_some_and(|it| !it.records) || self.shown {
+            let what = "it was exported by somebody without role admin, and has only what they may see: let a person with role admin export";
+            self.troubles = vec![Trouble::new("", what)];
+        } else if self.chain.seq != last {
+            let what = format!(
+                "it ends with entry {}, and should with {last}: it was cut off. Export again",
+                self.chain.seq
+            );
+            self.troubles.push(Trouble::new("", what));
+        }
+        if self.troubles.is_empty() {
+            for entity in self.view.entities() {
+                if law.version(&entity.key.lifecycle, entity.definition).is_none() {
+                    let n = self.lines.get(&entity.key).copied().unwrap_or_default();
+                    let what = format!("{} lives by a definition that is not in it", entity.key);
+                    self.troubles.push(Trouble::new(format!("line {n}"), what));
+                }
+            }
+        }
+        match self.troubles.is_empty() {
+            false => Err(self.troubles),
+            true => Ok(Looked {
+                definitions: self.definitions.into_iter().map(|(_, it)| it).collect(),
+                end: self.chain,
+                artifacts: self.artifacts,
+                first: self.first,
+                view: self.view,
+                law,
+                lines: self.lines,
+            }),
+        }
+    }
+}
+
+/// Shows every line that is not blank, with its number, as long as somebody wants more.
+pub(super) fn each_line(path: &Path, show: &mut dyn FnMut(usize, &str) -> bool) -> io::Result<()> {
+    let mut file = BufReader::with_capacity(256 * 1024, File::open(path)?);
+    let mut line = Vec::new();
+    let mut n = 0;
+    loop {
+        line.clear();
+        n += 1;
+        if file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if line.last() != Some(&b'\n') && line.len() as u64 >= LONGEST {
+            return Err(io::Error::other(format!("line {n} has more than {LONGEST} bytes")));
+        }
+        let text = std::str::from_utf8(&line).map_err(|it| io::Error::other(format!("line {n}: {it}")))?;
+        if !text.trim().is_empty() && !show(n, text.trim_end()) {
+            return Ok(());
+        }
+    }
+}
+
+/// Its entities come into a project, as they are at the end.
+fn into_project(args: &ImportArgs, looked: &Looked, door: &Door) -> Result<u8, Unanswered> {
+    let file = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let project = looked.first.get(..8).unwrap_or_default();
+    let (mut entities, mut left_out) = (Vec::new(), BTreeMap::<String, u64>::new());
+    for entity in looked.view.entities() {
+        let Some(life) = looked.law.version(&entity.key.lifecycle, entity.definition) else { continue };
+        // Every project has its own.
+        if life.one || life.pack == *trackside_server::ACCESS {
+            *left_out.entry(life.name.to_string()).or_default() += 1;
+            continue;
+        }
+        let n = looked.lines.get(&entity.key).copied().unwrap_or_default();
+        let cleared = life.fields.values().filter(|it| !it.default.is_null()).map(|it| it.name.as_str());
+        entities.push((told(entity, cleared, project), n));
+    }
+    entities.sort_by_key(|(_, n)| *n);
+    let entities: Vec<(ImportEntity, String)> =
+        entities.into_iter().map(|(it, n)| (it, format!("line {n}"))).collect();
+    match send(door, &entities, &file, args.dry_run)? {
+        Err(troubles) => Ok(in_the_way(args, &troubles, exit::REFUSED)),
+        Ok(sent) => {
+            if !args.dry_run {
+                put_artifacts(args, door)?;
+            }
+            tell(args, &sent, &left_out, looked.artifacts);
+            Ok(exit::DONE)
+        }
+    }
+}
+
+/// Its artifacts, whole ones that are not there yet.
+fn put_artifacts(args: &ImportArgs, door: &Door) -> Result<(), Unanswered> {
+    let mut failed = None;
+    let read = each_line(&args.file, &mut |_, text| {
+        if let Ok(Line::Artifact { id, content }) = lines::read(text) {
+            failed = door.put_artifact(&args.data, &id, &content).err();
+        }
+        failed.is_none()
+    });
+    read.map_err(|it| Stopped::usage(format!("{}: {it}", args.file.display())))?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// An entity as it is to be in another project.
+fn told<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, project: &str) -> ImportEntity {
+    let mut fields: Map<String, Json> =
+        entity.fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
+    // What has a default and is not set was cleared.
+    for name in cleared {
+        fields.entry(name).or_insert(Json::Null);
+    }
+    let counts = entity.tallies.iter().flat_map(|it| {
+        it.by_key.iter().map(|(key, tally)| ImportCount {
+            counter: it.counter.to_string(),
+            key: key.to_string(),
+            value: tally.value,
+        })
+    });
+    let leases = entity.leases.iter().filter_map(|(slot, lease)| {
+        let holder = lease.holder.as_ref()?.to_string();
+        Some(ImportLease { slot: slot.to_string(), holder })
+    });
+    ImportEntity {
+        lifecycle: entity.key.lifecycle.to_string(),
+        id: entity.key.id.to_string(),
+        state: Some(entity.state.to_string()),
+        fields,
+        counts: counts.collect(),
+        leases: leases.collect(),
+        origin: format!("trackside {project} {}", entity.key),
+    }
+}
+
+fn tell(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifacts: u64) {
+    if args.json {
+        let json = json!({
+            "success": true, "dryRun": args.dry_run, "imported": sent.imported, "already": sent.already,
+            "leftOut": left_out, "artifacts": artifacts,
+        });
+        print::line(&format!("{json:#}"));
+        return;
+    }
+    let what = if args.dry_run { "would be imported" } else { "imported" };
+    let count = counted(sent.imported, "entity", "entities");
+    print::line(&format!("{count} {what} from {}, as they were at its end", args.file.display()));
+    if !sent.already.is_empty() {
+        let already = counted(sent.already.len() as u64, "was", "were");
+        print::line(&format!("{already} imported before, and left as they are"));
+    }
+    if artifacts > 0 {
+        print::line(&format!("with {}", counted(artifacts, "artifact", "artifacts")));
+    }
+    for (lifecycle, count) in left_out {
+        print::line(&format!("left out: {count} of {lifecycle}, of which every project has its own"));
+    }
+    if args.dry_run {
+        print::message("Nothing was changed. Leave out --dry-run to import.");
+    }
+}
+
+/// The end of a chain, as an audit tells it.
+pub(super) fn end_of(looked: &Looked) -> String {
+    format!("{}:{}", looked.end.seq, hex(&looked.end.hash))
+}

@@ -1,0 +1,140 @@
+//! What another tool keeps comes in, mapped to a lifecycle.
+
+use serde_json::{Value as Json, json};
+
+use super::in_the_way;
+use super::pieces::{Sent, send};
+use crate::args::{ImportArgs, Tool};
+use crate::door::Door;
+use crate::folder::{Stopped, counted};
+use crate::foreign::{self, Mapped, Target, Wishes};
+use crate::reach::Unanswered;
+use crate::refused::{self, About};
+use crate::{exit, print};
+
+pub(super) fn run(args: &ImportArgs, tool: Tool) -> u8 {
+    let into = args.into.as_deref().unwrap_or_default();
+    refused::ended(import(args, tool, into), About::lifecycle(into), args.json)
+}
+
+fn import(args: &ImportArgs, tool: Tool, into: &str) -> Result<u8, Unanswered> {
+    let wishes = wishes(args)?;
+    let Some(door) = Door::find(&args.data, args.dry_run)? else {
+        let data = args.data.data.display();
+        return Err(Stopped {
+            why: format!("there is no project in {data}. Start one with: trackside up --data {data}, or name another with --data"),
+            code: exit::UNREACHABLE,
+        }
+        .into());
+    };
+    let target = Target::of(&door.lifecycle(into)?);
+    let mut found = foreign::read(tool, &args.file);
+    let name = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    for thing in &mut found.things {
+        thing.values.entry("file").or_insert_with(|| json!(name));
+    }
+    let code = match foreign::mapped(tool.name(), found, &target, &wishes) {
+        Err(troubles) => in_the_way(args, &troubles, exit::USAGE),
+        Ok(mapped) => match send(&door, &mapped.entities, &name, args.dry_run)? {
+            Err(troubles) => in_the_way(args, &troubles, exit::REFUSED),
+            Ok(sent) => {
+                match args.json {
+                    true => print::line(&format!("{:#}", to_json(args, &mapped, &sent))),
+                    false => tell(args, into, &mapped, &sent),
+                }
+                exit::DONE
+            }
+        },
+    };
+    door.close()?;
+    Ok(code)
+}
+
+fn wishes(args: &ImportArgs) -> Result<Wishes, Stopped> {
+    let pair = |typed: &String, how: &str| {
+        let both = typed.split_once('=').filter(|(key, _)| !key.is_empty());
+        let both = both.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        both.ok_or_else(|| Stopped::usage(format!("{typed}: write {how}")))
+    };
+    let pairs = |all: &[String], how: &str| all.iter().map(|it| pair(it, how)).collect::<Result<Vec<_>, _>>();
+    let value = |typed: &String| -> Result<(String, String, Json), Stopped> {
+        let wrong = || Stopped::usage(format!("{typed}: write --value KEY:THEIRS=OURS, or := for json"));
+        let (key, rest) = typed.split_once(':').filter(|(key, _)| !key.is_empty()).ok_or_else(wrong)?;
+        let (theirs, ours) = rest.split_once('=').ok_or_else(wrong)?;
+        match theirs.strip_suffix(':') {
+            None => Ok((key.to_owned(), theirs.to_owned(), json!(ours))),
+            Some(theirs) => {
+                let ours: Json = serde_json::from_str(ours).map_err(|_| wrong())?;
+                Ok((key.to_owned(), theirs.to_owned(), ours))
+            }
+        }
+    };
+    let set = |typed: &String| -> Result<(Option<String>, String, Json), Stopped> {
+        let wrong =
+            || Stopped::usage(format!("{typed}: write --set FIELD=TEXT, FIELD:=JSON or STATE:FIELD=TEXT"));
+        let (left, text) = typed.split_once('=').ok_or_else(wrong)?;
+        let (left, value) = match left.strip_suffix(':') {
+            Some(left) => (left, serde_json::from_str(text).map_err(|_| wrong())?),
+            None => (left, json!(text)),
+        };
+        let (state, field) = left.split_once(':').map_or((None, left), |(state, field)| (Some(state), field));
+        match field {
+            "" => Err(wrong()),
+            field => Ok((state.map(str::to_owned), field.to_owned(), value)),
+        }
+    };
+    Ok(Wishes {
+        fields: pairs(&args.map, "--map KEY=FIELD, or --map KEY= to leave it out")?,
+        states: pairs(&args.state, "--state THEIRS=OURS, or --state THEIRS=- to leave those out")?,
+        values: args.value.iter().map(value).collect::<Result<Vec<_>, _>>()?,
+        sets: args.set.iter().map(set).collect::<Result<Vec<_>, _>>()?,
+        only: pairs(&args.only, "--only KEY=VALUE")?,
+    })
+}
+
+fn tell(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
+    let what = if args.dry_run { "would be imported" } else { "imported" };
+    let count = counted(sent.imported, "entity", "entities");
+    print::line(&format!("{count} of {into} {what} from {}", args.file.display()));
+    for ((theirs, ours), count) in &mapped.states {
+        print::line(&format!("  {theirs} is {ours}: {count}"));
+    }
+    let fields: Vec<String> = mapped.fields.iter().map(|(key, field)| format!("{key} to {field}")).collect();
+    if !fields.is_empty() {
+        print::line(&format!("  {}", fields.join(", ")));
+    }
+    if !sent.already.is_empty() {
+        let already = counted(sent.already.len() as u64, "was", "were");
+        print::line(&format!("{already} imported before, and left as they are"));
+    }
+    for it in &mapped.left_out {
+        print::line(&format!("left out: {it}"));
+    }
+    let without: Vec<String> = mapped
+        .without
+        .iter()
+        .filter(|(key, _)| key.as_str() != "file")
+        .map(|(key, count)| format!("{key} ({count})"))
+        .collect();
+    if !without.is_empty() {
+        print::message(&format!(
+            "No field is called like {}. Take one over with --map KEY=FIELD.",
+            without.join(", ")
+        ));
+    }
+    if args.dry_run {
+        print::message("Nothing was changed. Leave out --dry-run to import.");
+    }
+}
+
+fn to_json(args: &ImportArgs, mapped: &Mapped, sent: &Sent) -> Json {
+    let states: Vec<Json> = mapped
+        .states
+        .iter()
+        .map(|((theirs, ours), count)| json!({ "theirs": theirs, "ours": ours, "count": count }))
+        .collect();
+    json!({
+        "success": true, "dryRun": args.dry_run, "imported": sent.imported, "already": sent.already,
+        "states": states, "fields": mapped.fields, "withoutField": mapped.without, "leftOut": mapped.left_out,
+    })
+}

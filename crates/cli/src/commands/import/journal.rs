@@ -1,0 +1,195 @@
+//! The journal of a scenario becomes a project in a folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::json;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command, Install, Plant};
+use trackside_engine::event::Entry;
+use trackside_engine::journal::Journal;
+use trackside_engine::key::EntityKey;
+use trackside_engine::project::{ProjectChange, SettingChange};
+use trackside_engine::view::Project;
+use trackside_engine::{Decision, Law, View, apply, decide};
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::time::Timestamp;
+use trackside_store::record::hex;
+use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
+
+use crate::args::ImportArgs;
+use crate::folder::{self, Stopped, counted};
+use crate::print::{self, Progress};
+use crate::{builtin, exit, packs};
+
+/// Entries in one commit.
+const PIECE: usize = 10_000;
+
+pub(super) fn run(args: &ImportArgs) -> u8 {
+    match import(args) {
+        Ok(imported) => {
+            let data = args.data.data.display();
+            if args.json {
+                let json = json!({
+                    "data": args.data.data, "entries": imported.entries, "entities": imported.entities,
+                    "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex(&imported.end.hash) },
+                });
+                print::line(&format!("{json:#}"));
+            } else {
+                print::line(&format!(
+                    "{} of {} in {data}, with {}",
+                    counted(imported.entries, "entry", "entries"),
+                    counted(imported.entities, "entity", "entities"),
+                    imported.packs.join(", ")
+                ));
+            }
+            exit::DONE
+        }
+        Err(stopped) => stopped.told(),
+    }
+}
+
+struct Imported {
+    entries: u64,
+    entities: u64,
+    packs: Vec<String>,
+    end: Chain,
+}
+
+fn import(args: &ImportArgs) -> Result<Imported, Stopped> {
+    must_be_empty(&args.data.data)?;
+    if args.dry_run {
+        return Err(Stopped::usage(
+            "--dry-run is for exports and files of other tools: the journal of a scenario makes a folder, which can be deleted",
+        ));
+    }
+    let journal = read(&args.file)?;
+    let (law, definitions) = installed(args)?;
+    let entries = completed(&journal, &law, &definitions).map_err(|why| wrong(&args.file, &why))?;
+    let entities: BTreeSet<&EntityKey> = journal.entries.iter().map(|it| &it.entity).collect();
+    let packs = definitions.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
+    let sealed = seal(&entries).map_err(|why| wrong(&args.file, &why))?;
+    let store = Sqlite::open(&args.data.data, folder::owned_by("import"))?;
+    let mut end = store.journal()?;
+    let bar = Progress::new("import");
+    let mut batch = Batch { definitions: definitions.clone(), ..Batch::default() };
+    for piece in sealed.chunks(PIECE) {
+        batch.records = piece.to_vec();
+        end.append(&batch)?;
+        batch.definitions.clear();
+        let done = piece.last().map_or(0, |it| it.seq);
+        bar.show(folder::share(done, sealed.len() as u64), &format!("{done} entries"));
+    }
+    bar.done();
+    let at = end.head()?.chain;
+    Ok(Imported { entries: journal.entries.len() as u64, entities: entities.len() as u64, packs, end: at })
+}
+
+pub(super) fn must_be_empty(folder: &Path) -> Result<(), Stopped> {
+    let inside = std::fs::read_dir(folder).ok().and_then(|mut it| it.next());
+    match inside {
+        None => Ok(()),
+        Some(_) => Err(Stopped::usage(format!(
+            "{}: there is something in it already. Choose a folder that is empty or not there with --data",
+            folder.display()
+        ))),
+    }
+}
+
+fn read(path: &Path) -> Result<Journal, Stopped> {
+    let text = std::fs::read_to_string(path).map_err(|it| wrong(path, &it.to_string()))?;
+    let journal = Journal::read(&text).map_err(|it| wrong(path, &it))?;
+    match journal.entries.is_empty() {
+        true => Err(wrong(path, "it has no entries")),
+        false => Ok(journal),
+    }
+}
+
+fn wrong(path: &Path, why: &str) -> Stopped {
+    Stopped::usage(format!("{}: {why}", path.display()))
+}
+
+/// The packs that are to be in force, and the rows that keep them.
+fn installed(args: &ImportArgs) -> Result<(Law, Vec<Definition>), Stopped> {
+    let sources = match args.packs.is_empty() {
+        true => builtin::all(),
+        false => packs::sources(&args.packs)?,
+    };
+    let both = sources.iter().map(trackside_runtime::PackSource::compile).collect::<Result<Vec<_>, _>>()?;
+    let (packs, definitions): (Vec<Pack>, Vec<Definition>) = both.into_iter().unzip();
+    Ok((Law::new(packs), definitions))
+}
+
+/// The entries, and after them those that say what is in force, so that starting it adds nothing.
+fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result<Vec<Entry>, String> {
+    let mut entries = journal.entries.clone();
+    let mut view = View::default();
+    let mut last = Timestamp(i64::MIN);
+    for entry in &entries {
+        if entry.at < last {
+            return Err(format!("entry {} is older than the one before it", entry.seq));
+        }
+        last = entry.at;
+        apply(&mut view, entry);
+    }
+    for entity in view.entities() {
+        if law.version(&entity.key.lifecycle, entity.definition).is_none() {
+            return Err(format!(
+                "{} lives by version {} of {}, which is in none of the packs: name its pack with --packs",
+                entity.key, entity.definition, entity.key.lifecycle
+            ));
+        }
+    }
+    let now = journal.about.until.map_or(last, |it| it.max(last));
+    let ours = Actor::new("trackside", ActorKind::System);
+    let installs = definitions.iter().map(|it| {
+        let Definition { pack, version, digest, .. } = it;
+        let install = Install { pack: pack.clone(), version: *version, digest: digest.as_str().into() };
+        Command::new(ours.clone(), Ask::Install(install))
+    });
+    let change = changed(journal.about.project());
+    let configures = (!change.is_empty()).then(|| Command::new(folder::owner(), Ask::Configure(change)));
+    // Lifecycles with one entity have it from the beginning.
+    let single = law.lifecycle_names().iter().filter_map(|it| law.newest(it).filter(|it| it.one));
+    let single = single.map(|it| EntityKey { lifecycle: it.name.clone(), id: it.kind.clone() });
+    let plants: Vec<Command> = single
+        .filter(|it| view.get(it).is_none())
+        .map(|it| Command::new(ours.clone(), Ask::Plant(Plant::new(it))))
+        .collect();
+    for command in installs.chain(configures).chain(plants) {
+        match decide(law, &view, &command, now) {
+            Decision::Accepted(accepted) => {
+                accepted.entries.iter().for_each(|it| apply(&mut view, it));
+                entries.extend(accepted.entries);
+            }
+            Decision::Refused(refusal) => return Err(refusal.to_string()),
+            Decision::Replayed { .. } | Decision::Needs(_) => {}
+        }
+    }
+    Ok(entries)
+}
+
+/// What makes a new project this one.
+fn changed(project: Project) -> ProjectChange {
+    let mut settings = Vec::new();
+    for (pack, of_pack) in project.settings {
+        for (setting, value) in of_pack {
+            settings.push(SettingChange { pack: pack.clone(), setting, value });
+        }
+    }
+    ProjectChange {
+        settings,
+        zone: Some(project.zone).filter(|it| !it.is_empty()),
+        people: Some(project.people).filter(|it| !it.is_empty()),
+    }
+}
+
+fn seal(entries: &[Entry]) -> Result<Vec<trackside_store::Record>, String> {
+    let mut chain = Chain::default();
+    let mut last: BTreeMap<&EntityKey, u64> = BTreeMap::new();
+    let sealed = entries.iter().map(|entry| {
+        let prev = last.insert(&entry.entity, entry.seq).unwrap_or(0);
+        chain.seal(entry.clone(), prev).map_err(|it| it.to_string())
+    });
+    sealed.collect()
+}

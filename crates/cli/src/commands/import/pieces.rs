@@ -1,0 +1,131 @@
+//! Entities go in: tried as a whole first, then a piece at a time.
+
+use trackside_protocol::{Import, ImportEntity, Problem};
+
+use crate::door::Door;
+use crate::folder::share;
+use crate::foreign::Trouble;
+use crate::print::Progress;
+use crate::reach::Unanswered;
+
+/// Most entities, and about so many bytes, that go in at once.
+const MOST: usize = 1_000;
+const BYTES: usize = 12 * 1024 * 1024;
+
+/// What came in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    pub(super) imported: u64,
+    /// What an earlier import brought.
+    pub(super) already: Vec<String>,
+}
+
+/// Brings them in, each with where it was found; or tells everything that is wrong with them, and brings none.
+pub(super) fn send(
+    door: &Door,
+    entities: &[(ImportEntity, String)],
+    file: &str,
+    dry_run: bool,
+) -> Result<Result<Sent, Vec<Trouble>>, Unanswered> {
+    let pieces = pieces(entities);
+    let bar = Progress::new("import");
+    let steps = pieces.len() as u64 * if dry_run { 1 } else { 2 };
+    let (mut done, mut troubles, mut sent) = (0, Vec::new(), Sent::default());
+    let rounds: &[bool] = if dry_run { &[true] } else { &[true, false] };
+    for trying in rounds {
+        sent = Sent::default();
+        for piece in &pieces {
+            let all = piece.iter().map(|(it, _)| it.clone()).collect();
+            let body = Import { entities: all, file: Some(file.to_owned()) };
+            match door.import(&body, *trying) {
+                Ok(told) => {
+                    sent.imported += told.imported;
+                    sent.already.extend(told.already);
+                }
+                Err(Unanswered::Refused(problem)) if problem.code == "cannot-import" => {
+                    troubles.extend(told(&problem, piece));
+                }
+                Err(other) => return Err(other),
+            }
+            done += 1;
+            bar.show(share(done, steps), if *trying { "trying" } else { "writing" });
+        }
+        if !troubles.is_empty() {
+            bar.done();
+            return Ok(Err(troubles));
+        }
+    }
+    bar.done();
+    Ok(Ok(sent))
+}
+
+/// In the order in which they are, as many at a time as may go in at once.
+fn pieces(entities: &[(ImportEntity, String)]) -> Vec<&[(ImportEntity, String)]> {
+    let (mut pieces, mut rest) = (Vec::new(), entities);
+    while !rest.is_empty() {
+        let mut bytes = 0_usize;
+        let fitting = rest.iter().take(MOST).take_while(|(it, _)| {
+            bytes = bytes.saturating_add(serde_json::to_string(it).map_or(0, |it| it.len()));
+            bytes <= BYTES
+        });
+        let (piece, more) = rest.split_at(fitting.count().max(1));
+        pieces.push(piece);
+        rest = more;
+    }
+    pieces
+}
+
+/// What is wrong, by where each was found: `entities.3.fields.title` is of the fourth.
+fn told(problem: &Problem, piece: &[(ImportEntity, String)]) -> Vec<Trouble> {
+    let told = |it: &trackside_protocol::Unmet| {
+        let path = it.field.as_deref().and_then(|it| it.strip_prefix("entities."));
+        let (place, rest) = path.map_or(("", ""), |it| it.split_once('.').unwrap_or((it, "")));
+        let Some((entity, at)) = place.parse::<usize>().ok().and_then(|it| piece.get(it)) else {
+            return Trouble::new("", it.message.clone());
+        };
+        let what = match rest.strip_prefix("fields.").unwrap_or(rest) {
+            "" => format!("{}: {}", entity.id, it.message),
+            part => format!("{}: {part}: {}", entity.id, it.message),
+        };
+        Trouble::new(at, what)
+    };
+    problem.errors.iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    fn entity(id: usize) -> (ImportEntity, String) {
+        (ImportEntity { id: format!("E-{id}"), ..ImportEntity::default() }, format!("line {id}"))
+    }
+
+    #[test]
+    fn all_of_them_are_in_some_piece() {
+        let all: Vec<_> = (0..2_500).map(entity).collect();
+        let pieces = pieces(&all);
+        assert_eq!(pieces.iter().map(|it| it.len()).collect::<Vec<_>>(), [1_000, 1_000, 500]);
+        assert!(super::pieces(&[]).is_empty());
+        let mut large = entity(1);
+        large.0.origin = "x".repeat(BYTES + 1);
+        assert_eq!(
+            super::pieces(&[large.clone(), large]).len(),
+            2,
+            "each goes alone, for the server to judge"
+        );
+    }
+
+    #[test]
+    fn problems_are_told_by_their_line() {
+        let mut problem = Problem::new(422, "cannot-import", "x");
+        let first = problem.errors[0].clone();
+        problem.errors = ["entities.1.fields.size", "entities.0", "entities.9.id", "entities.0.state"]
+            .map(|field| trackside_protocol::Unmet { field: Some(field.to_owned()), ..first.clone() })
+            .to_vec();
+        let told: Vec<String> =
+            told(&problem, &[entity(7), entity(8)]).iter().map(|it| it.told("f")).collect();
+        assert_eq!(told, ["f line 8: E-8: size: x", "f line 7: E-7: x", "f: x", "f line 7: E-7: state: x"]);
+    }
+}

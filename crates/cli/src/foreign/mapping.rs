@@ -1,0 +1,400 @@
+//! From things of another tool to entities of a lifecycle: by what is called alike, and by what the user says.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+use trackside_lifecycle::guard::nearest;
+use trackside_protocol::ImportEntity;
+
+use super::target::Field;
+use super::{Found, Target, Thing, Trouble, many};
+
+/// What the user says of the mapping.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wishes {
+    /// What they call it, and the field; an empty one leaves it out.
+    pub(crate) fields: Vec<(String, String)>,
+    /// Their status, and the state; `-` leaves those things out.
+    pub(crate) states: Vec<(String, String)>,
+    /// What they call it, their value, and ours.
+    pub(crate) values: Vec<(String, String, Json)>,
+    /// What a field is where nothing of theirs goes to it: the state it is of, if it is of one only, the field, the value.
+    pub(crate) sets: Vec<(Option<String>, String, Json)>,
+    /// Only things that have this value.
+    pub(crate) only: Vec<(String, String)>,
+}
+
+/// Entities that are ready to be imported, and how they came to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mapped {
+    /// Each with where it was found.
+    pub(crate) entities: Vec<(ImportEntity, String)>,
+    /// Their status to the state, and how many.
+    pub(crate) states: BTreeMap<(String, String), usize>,
+    /// What they call it to the field.
+    pub(crate) fields: BTreeMap<String, String>,
+    /// What has no place here, and how many have it.
+    pub(crate) without: BTreeMap<String, usize>,
+    pub(crate) left_out: Vec<String>,
+}
+
+/// The word for leaving things out.
+const OUT: &str = "-";
+
+/// Maps all of them, or tells everything that is in the way.
+pub(crate) fn mapped(
+    tool: &str,
+    found: Found,
+    target: &Target,
+    wishes: &Wishes,
+) -> Result<Mapped, Vec<Trouble>> {
+    if found.things.is_empty() && !found.troubles.is_empty() {
+        return Err(found.troubles);
+    }
+    let mut troubles = found.troubles;
+    let mut mapped = Mapped { left_out: found.left_out, ..Mapped::default() };
+    let things: Vec<Thing> = found.things.into_iter().filter(|it| wishes.wants(it)).collect();
+    let places = places(&things, target, wishes, &mut mapped, &mut troubles);
+    let states = states(&things, target, wishes, &mut troubles);
+    troubles.extend(wishes.sets.iter().filter_map(|it| unset(target, it)));
+    if troubles.is_empty() && things.is_empty() {
+        troubles.push(Trouble::new("", "nothing in it is as --only asks"));
+    }
+    if !troubles.is_empty() {
+        return Err(troubles);
+    }
+    let mut out = 0;
+    for thing in things {
+        let state = states.get(&thing.status).map_or(OUT, |it| it.as_str());
+        if state == OUT {
+            out += 1;
+            continue;
+        }
+        *mapped.states.entry((thing.status.clone(), state.to_owned())).or_default() += 1;
+        let mut fields = fields(&thing, &places, wishes);
+        for (_, name, value) in
+            wishes.sets.iter().filter(|(of, _, _)| of.as_deref().is_none_or(|it| it == state))
+        {
+            let fitted = target.field(name).map(|it| it.fitted(value));
+            fields.entry(name).or_insert_with(|| fitted.unwrap_or_default());
+        }
+        let entity = ImportEntity {
+            lifecycle: target.lifecycle.clone(),
+            id: thing.id.clone(),
+            state: Some(state.to_owned()),
+            fields,
+            origin: format!("{tool} {}", thing.id),
+            ..ImportEntity::default()
+        };
+        mapped.entities.push((entity, thing.at));
+    }
+    if out > 0 {
+        mapped.left_out.push(format!("{} whose status is left out", many(out, "thing", "things")));
+    }
+    Ok(mapped)
+}
+
+/// What is wrong with a field that is set, if something is.
+fn unset(target: &Target, (state, field, _): &(Option<String>, String, Json)) -> Option<Trouble> {
+    let lifecycle = &target.lifecycle;
+    if let Some(state) = state.as_ref().filter(|it| !target.states.contains(it)) {
+        let near = nearest(state, target.states.iter().map(String::as_str));
+        let hint = near.map_or_else(
+            || format!("it has {}", target.states.join(", ")),
+            |it| format!("did you mean {it}?"),
+        );
+        return Some(Trouble::new(
+            "",
+            format!("--set {state}:{field}=: {lifecycle} has no state {state}; {hint}"),
+        ));
+    }
+    match target.field(field) {
+        Some(_) => None,
+        None => {
+            let near = nearest(field, target.field_names());
+            let hint = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
+            Some(Trouble::new("", format!("--set {field}=: {lifecycle} has no field {field}{hint}")))
+        }
+    }
+}
+
+impl Wishes {
+    fn wants(&self, thing: &Thing) -> bool {
+        self.only.iter().all(|(key, wanted)| match key.as_str() {
+            "status" => thing.status == *wanted,
+            "id" => thing.id == *wanted,
+            key => thing.values.get(key).is_some_and(|it| written(it) == *wanted),
+        })
+    }
+}
+
+/// Which field each of their names goes to, in the order in which texts are joined: a title comes first.
+fn places<'a>(
+    things: &[Thing],
+    target: &'a Target,
+    wishes: &Wishes,
+    mapped: &mut Mapped,
+    troubles: &mut Vec<Trouble>,
+) -> Vec<(String, &'a Field)> {
+    let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
+    for key in
+        things.iter().flat_map(|it| it.values.iter()).filter(|(_, it)| !is_nothing(it)).map(|(key, _)| key)
+    {
+        *keys.entry(key).or_default() += 1;
+    }
+    for (key, _) in
+        wishes.fields.iter().filter(|(key, _)| !keys.contains_key(key.as_str()) && key != STATUS && key != ID)
+    {
+        let near = nearest(key, keys.keys().copied());
+        let hint = near.map_or_else(
+            || format!("there is {}", keys.keys().copied().collect::<Vec<_>>().join(", ")),
+            |it| format!("did you mean {it}?"),
+        );
+        troubles.push(Trouble::new("", format!("--map {key}=: nothing in it has {key}; {hint}")));
+    }
+    let mut places = Vec::new();
+    let titled = keys.keys().copied().filter(|it| *it == TITLE);
+    let rest = keys.keys().copied().filter(|it| *it != TITLE);
+    for key in titled.chain(rest).chain([STATUS, ID]) {
+        let wish = wishes.fields.iter().rev().find(|(it, _)| it == key).map(|(_, field)| field.as_str());
+        let field = match wish {
+            Some("") => continue,
+            Some(name) => match target.field(name) {
+                Some(field) => Some(field),
+                None => {
+                    troubles.push(no_field(target, key, name));
+                    continue;
+                }
+            },
+            // Where it is and what it is called are the entity's own.
+            None if key == STATUS || key == ID => continue,
+            None => target.alike(key),
+        };
+        match field {
+            Some(field) => {
+                mapped.fields.insert(key.to_owned(), field.name.clone());
+                places.push((key.to_owned(), field));
+            }
+            None if key == TITLE => {
+                let names: Vec<&str> = target.field_names().collect();
+                troubles.push(Trouble::new("", format!(
+                    "{} has no field for their {key}: write --map {key}=FIELD with one of {}, or --map {key}= to leave it out",
+                    target.lifecycle,
+                    names.join(", ")
+                )));
+            }
+            None => {
+                mapped.without.insert(key.to_owned(), keys.get(key).copied().unwrap_or_default());
+            }
+        }
+    }
+    places
+}
+
+const TITLE: &str = "title";
+const STATUS: &str = "status";
+const ID: &str = "id";
+
+fn no_field(target: &Target, key: &str, name: &str) -> Trouble {
+    let hint = match nearest(name, target.field_names()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("it has {}", target.field_names().collect::<Vec<_>>().join(", ")),
+    };
+    Trouble::new("", format!("--map {key}={name}: {} has no field {name}; {hint}", target.lifecycle))
+}
+
+/// Which state each of their statuses is.
+fn states(
+    things: &[Thing],
+    target: &Target,
+    wishes: &Wishes,
+    troubles: &mut Vec<Trouble>,
+) -> BTreeMap<String, String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for thing in things {
+        *counts.entry(&thing.status).or_default() += 1;
+    }
+    let known = target.states.join(", ");
+    let mut states = BTreeMap::new();
+    for (theirs, ours) in &wishes.states {
+        if ours != OUT && !target.states.contains(ours) {
+            let near = nearest(ours, target.states.iter().map(String::as_str));
+            let hint = near.map_or_else(|| format!("it has {known}"), |it| format!("did you mean {it}?"));
+            let what = format!("--state {theirs}={ours}: {} has no state {ours}; {hint}", target.lifecycle);
+            troubles.push(Trouble::new("", what));
+        }
+        if !counts.contains_key(theirs.as_str()) {
+            let all = counts.keys().copied().collect::<Vec<_>>().join(", ");
+            let what = format!("--state {theirs}={ours}: nothing in it is {theirs}; there is {all}");
+            troubles.push(Trouble::new("", what));
+        }
+    }
+    for (status, count) in counts {
+        let wish = wishes.states.iter().rev().find(|(it, _)| it == status).map(|(_, state)| state.as_str());
+        match wish.or_else(|| target.state_alike(status)) {
+            Some(state) => {
+                states.insert(status.to_owned(), state.to_owned());
+            }
+            None => troubles.push(Trouble::new("", format!(
+                "their status `{status}` ({count}) is no state of {}: write --state '{status}=STATE' with one of {known}, or --state '{status}={OUT}' to leave {} out",
+                target.lifecycle,
+                if count == 1 { "it" } else { "them" }
+            ))),
+        }
+    }
+    states
+}
+
+fn fields(thing: &Thing, places: &[(String, &Field)], wishes: &Wishes) -> Map<String, Json> {
+    let mut fields: Map<String, Json> = Map::new();
+    for (key, field) in places {
+        let value = match key.as_str() {
+            STATUS => json!(thing.status),
+            ID => json!(thing.id),
+            key => match thing.values.get(key).filter(|it| !is_nothing(it)) {
+                Some(value) => value.clone(),
+                None => continue,
+            },
+        };
+        let said = wishes.values.iter().rev().find(|(it, theirs, _)| it == key && *theirs == written(&value));
+        let value = field.fitted(said.map_or(&value, |(_, _, ours)| ours));
+        let joined = match (fields.get(&field.name), &value) {
+            (Some(Json::String(before)), Json::String(more)) if field.is_text() => {
+                Some(json!(format!("{before}\n\n{more}")))
+            }
+            (Some(Json::Array(before)), Json::Array(more)) => {
+                Some(before.iter().chain(more).cloned().collect())
+            }
+            _ => None,
+        };
+        fields.insert(field.name.clone(), joined.unwrap_or(value));
+    }
+    fields
+}
+
+fn is_nothing(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::String(text) => text.trim().is_empty(),
+        Json::Array(all) => all.is_empty(),
+        _ => false,
+    }
+}
+
+/// A value as it is typed.
+fn written(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    fn target() -> Target {
+        Target::of(&json!({
+            "lifecycle": "t.job", "states": ["OPEN", "CLOSED"],
+            "fields": [
+                { "name": "text", "type": "string", "by": "caller" },
+                { "name": "rank", "type": "integer", "by": "caller" },
+            ],
+        }))
+    }
+
+    fn thing(id: &str, status: &str, values: Json) -> Thing {
+        let values = values.as_object().unwrap().clone();
+        Thing { at: format!("line {id}"), id: id.to_owned(), status: status.to_owned(), values }
+    }
+
+    fn found() -> Found {
+        let things = vec![
+            thing("1", "open", json!({ "title": "A", "body": "more", "rank": "low", "notes": "n" })),
+            thing("2", "wontfix", json!({ "title": "B", "rank": 2, "body": "" })),
+            thing("3", "done", json!({ "title": "C" })),
+        ];
+        Found { things, ..Found::default() }
+    }
+
+    fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
+        all.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_told_at_once_with_what_to_write() {
+        let troubles = mapped("x", found(), &target(), &Wishes::default()).unwrap_err();
+        let told: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
+        assert_eq!(told.len(), 3, "{told:#?}");
+        assert!(
+            told[0].contains("no field for their title: write --map title=FIELD with one of rank, text")
+                || told[0].contains("one of text, rank"),
+            "{told:#?}"
+        );
+        assert!(
+            told[1].contains("`done` (1)")
+                && told[1].contains("--state 'done=STATE' with one of OPEN, CLOSED")
+        );
+        assert!(told[2].contains("`wontfix` (1)"));
+        let wrong = Wishes {
+            fields: pairs(&[("title", "txt"), ("nothing", "text")]),
+            states: pairs(&[("done", "CLOSE"), ("wontfix", "-"), ("never", "OPEN")]),
+            sets: vec![
+                (Some("OPN".to_owned()), "text".to_owned(), json!(1)),
+                (None, "rnk".to_owned(), json!(1)),
+            ],
+            ..Wishes::default()
+        };
+        let troubles = mapped("x", found(), &target(), &wrong).unwrap_err();
+        let told: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
+        assert_eq!(told.len(), 6, "{told:#?}");
+        assert!(told.iter().any(|it| it.contains("did you mean OPEN?")));
+        assert!(told.iter().any(|it| it.contains("did you mean rank?")));
+        assert!(told.iter().any(|it| it.contains("did you mean text?")));
+        assert!(told.iter().any(|it| it.contains("did you mean CLOSED?")));
+    }
+
+    #[test]
+    fn what_is_said_and_what_is_alike_are_taken_together() {
+        let wishes = Wishes {
+            fields: pairs(&[("title", "text"), ("body", "text")]),
+            states: pairs(&[("done", "CLOSED"), ("wontfix", "-")]),
+            values: vec![("rank".to_owned(), "low".to_owned(), json!(9))],
+            sets: vec![
+                (Some("CLOSED".to_owned()), "rank".to_owned(), json!("7")),
+                (None, "text".to_owned(), json!("never")),
+            ],
+            ..Wishes::default()
+        };
+        let mapped = mapped("x", found(), &target(), &wishes).unwrap();
+        let told: Vec<(&str, &str, &Map<String, Json>)> = mapped
+            .entities
+            .iter()
+            .map(|(it, _)| (it.id.as_str(), it.state.as_deref().unwrap(), &it.fields))
+            .collect();
+        assert_eq!(told.len(), 2);
+        assert_eq!((told[0].0, told[0].1), ("1", "OPEN"));
+        assert_eq!(told[0].2["text"], "A\n\nmore");
+        assert_eq!(told[0].2["rank"], 9);
+        assert_eq!((told[1].0, told[1].1), ("3", "CLOSED"));
+        assert_eq!(
+            (&told[1].2["rank"], &told[1].2["text"]),
+            (&json!(7), &json!("C")),
+            "set where nothing goes"
+        );
+        assert_eq!(mapped.entities[0].0.origin, "x 1");
+        assert_eq!(mapped.entities[0].1, "line 1");
+        assert_eq!(mapped.without, BTreeMap::from([("notes".to_owned(), 1)]));
+        assert_eq!(mapped.left_out, ["1 thing whose status is left out"]);
+    }
+
+    #[test]
+    fn only_some_are_taken() {
+        let wishes = Wishes {
+            fields: pairs(&[("title", "text")]),
+            only: pairs(&[("rank", "low")]),
+            ..Wishes::default()
+        };
+        let mapped = mapped("x", found(), &target(), &wishes).unwrap();
+        assert_eq!(mapped.entities.len(), 1);
+    }
+}

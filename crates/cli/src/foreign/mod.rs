@@ -1,0 +1,151 @@
+//! What other tools keep, read as they write it, and mapped to a lifecycle of the user's choice.
+
+mod beads;
+mod mapping;
+mod plan;
+mod target;
+mod vibe_kanban;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use crate::args::Tool;
+pub(crate) use mapping::{Mapped, Wishes, mapped};
+pub(crate) use target::Target;
+
+/// A thing of another tool, as it is there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Thing {
+    /// Where in the file, for messages: `line 12`.
+    pub(crate) at: String,
+    pub(crate) id: String,
+    pub(crate) status: String,
+    pub(crate) values: Map<String, Json>,
+}
+
+/// Something that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    /// Empty where it is about the whole.
+    pub(crate) at: String,
+    pub(crate) what: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(at: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { at: at.into(), what: what.into() }
+    }
+
+    /// In a line, with the file.
+    pub(crate) fn told(&self, file: &str) -> String {
+        match self.at.as_str() {
+            "" => format!("{file}: {}", self.what),
+            at => format!("{file} {at}: {}", self.what),
+        }
+    }
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) things: Vec<Thing>,
+    /// What is not taken from it, in words.
+    pub(crate) left_out: Vec<String>,
+    pub(crate) troubles: Vec<Trouble>,
+}
+
+/// Reads the file of a tool.
+pub(crate) fn read(tool: Tool, path: &Path) -> Found {
+    let mut found = match tool {
+        Tool::Plan => of_text(path, plan::read),
+        Tool::Beads => of_text(path, beads::read),
+        Tool::VibeKanban => vibe_kanban::read(path),
+    };
+    let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut twice = Vec::new();
+    for thing in &found.things {
+        match first.get(thing.id.as_str()) {
+            Some(at) => {
+                twice.push(Trouble::new(&thing.at, format!("{} is there twice, first in {at}", thing.id)))
+            }
+            None => {
+                first.insert(&thing.id, &thing.at);
+            }
+        }
+    }
+    found.troubles.extend(twice);
+    found
+}
+
+/// Most bytes of a text that is read at once.
+const MOST: u64 = 256 * 1024 * 1024;
+
+fn of_text(path: &Path, read: fn(&str) -> Found) -> Found {
+    let failed = |what: String| Found { troubles: vec![Trouble::new("", what)], ..Found::default() };
+    match std::fs::metadata(path) {
+        Ok(about) if about.len() > MOST => return failed(format!("it has more than {MOST} bytes: split it")),
+        Ok(_) | Err(_) => {}
+    }
+    match std::fs::read_to_string(path) {
+        Ok(text) => read(&text),
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+/// The words of those tools, and what is called alike. Data, as definitions are.
+#[derive(Debug, Deserialize)]
+struct Words {
+    /// What is between the brackets of a plan.
+    symbols: BTreeMap<String, String>,
+    /// A status that means that it is gone.
+    deleted: Vec<String>,
+    /// Dependencies that hold something up.
+    waits: Vec<String>,
+    /// Dependencies on what it is a part of.
+    belongs: Vec<String>,
+    /// Names that mean the same, as [`plain`] writes them.
+    alike: Vec<Vec<String>>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let empty = Words {
+        symbols: BTreeMap::new(),
+        deleted: Vec::new(),
+        waits: Vec::new(),
+        belongs: Vec::new(),
+        alike: Vec::new(),
+    };
+    serde_json::from_str(include_str!("words.json")).unwrap_or(empty)
+});
+
+/// A name without what tools differ in: `in-progress`, `inProgress` and `IN_PROGRESS` are one.
+fn plain(name: &str) -> String {
+    name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// A number with its noun.
+fn many(count: usize, one: &str, more: &str) -> String {
+    crate::folder::counted(count as u64, one, more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_there() {
+        assert_eq!(WORDS.symbols.len(), 8);
+        assert!(WORDS.alike.iter().flatten().all(|it| *it == plain(it)));
+    }
+
+    #[test]
+    fn names_are_one_however_they_are_written() {
+        for it in ["in-progress", "inProgress", "IN_PROGRESS", "inprogress", "In Progress"] {
+            assert_eq!(plain(it), "inprogress");
+        }
+    }
+}

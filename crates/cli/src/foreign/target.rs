@@ -1,0 +1,191 @@
+//! The lifecycle that things are to live by, as far as a mapping must know it.
+
+use serde_json::{Value as Json, json};
+
+use super::{WORDS, plain};
+use crate::moment::{list, text, texts};
+
+/// A lifecycle with its states and fields.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Target {
+    pub(crate) lifecycle: String,
+    pub(crate) states: Vec<String>,
+    fields: Vec<Field>,
+}
+
+/// A field, and what may be in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Field {
+    pub(super) name: String,
+    /// Whether callers write it, rather than the engine.
+    ours: bool,
+    shape: Shape,
+}
+
+/// What may be in a field.
+#[derive(Clone, Debug, Default)]
+struct Shape {
+    kind: String,
+    /// One of these, where only some texts are allowed.
+    values: Vec<String>,
+    items: Option<Box<Shape>>,
+}
+
+impl Target {
+    /// As `GET /v1/lifecycles/{lifecycle}` tells it.
+    pub(crate) fn of(told: &Json) -> Self {
+        let fields = list(told, "fields").iter().filter(|it| text(it, "by") != "nobody").map(|it| Field {
+            name: text(it, "name").to_owned(),
+            ours: text(it, "by") == "caller",
+            shape: Shape::of(it),
+        });
+        Self {
+            lifecycle: text(told, "lifecycle").to_owned(),
+            states: texts(told, "states").into_iter().map(str::to_owned).collect(),
+            fields: fields.collect(),
+        }
+    }
+
+    pub(super) fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|it| it.name == name)
+    }
+
+    pub(super) fn field_names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().filter(|it| it.ours).map(|it| it.name.as_str())
+    }
+
+    /// The field that is called like this, or alike. Only one that callers write.
+    pub(super) fn alike(&self, key: &str) -> Option<&Field> {
+        let key = plain(key);
+        let called = |name: &str| self.fields.iter().find(|it| it.ours && plain(&it.name) == name);
+        let groups = WORDS.alike.iter().filter(|it| it.contains(&key));
+        called(&key).or_else(|| groups.flatten().find_map(|it| called(it)))
+    }
+
+    /// The state that is called like this.
+    pub(super) fn state_alike(&self, status: &str) -> Option<&str> {
+        let status = plain(status);
+        self.states.iter().find(|it| plain(it) == status).map(String::as_str)
+    }
+}
+
+impl Field {
+    pub(super) fn is_text(&self) -> bool {
+        self.shape.kind == "string" && self.shape.values.is_empty()
+    }
+
+    /// A value as the field would have it; what does not fit is left as it is, for the server to say why.
+    pub(super) fn fitted(&self, value: &Json) -> Json {
+        self.shape.fitted(value)
+    }
+}
+
+impl Shape {
+    fn of(told: &Json) -> Self {
+        Self {
+            kind: text(told, "type").to_owned(),
+            values: texts(told, "enum").into_iter().map(str::to_owned).collect(),
+            items: told.get("items").map(|it| Box::new(Self::of(it))),
+        }
+    }
+
+    fn fitted(&self, value: &Json) -> Json {
+        match (self.kind.as_str(), value) {
+            ("string", value) => self.text(value),
+            ("integer", Json::String(text)) => {
+                number(text).filter(Json::is_i64).unwrap_or_else(|| value.clone())
+            }
+            ("number", Json::String(text)) => number(text).unwrap_or_else(|| value.clone()),
+            ("boolean", Json::String(text)) => match plain(text).as_str() {
+                "true" | "yes" => json!(true),
+                "false" | "no" => json!(false),
+                _ => value.clone(),
+            },
+            ("time", Json::String(text)) => json!(moment(text)),
+            ("array", value) => {
+                let one = [value.clone()];
+                let all = value.as_array().map_or(one.as_slice(), Vec::as_slice);
+                let item =
+                    |it: &Json| self.items.as_ref().map_or_else(|| it.clone(), |shape| shape.fitted(it));
+                all.iter().map(item).collect()
+            }
+            _ => value.clone(),
+        }
+    }
+
+    fn text(&self, value: &Json) -> Json {
+        let said = match value {
+            Json::String(text) => text.clone(),
+            Json::Array(all) if all.iter().all(Json::is_string) => {
+                all.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
+        let same = self.values.iter().find(|it| plain(it) == plain(&said));
+        Json::String(same.cloned().unwrap_or(said))
+    }
+}
+
+fn number(text: &str) -> Option<Json> {
+    let text = text.trim();
+    text.parse::<i64>().map(|it| json!(it)).ok().or_else(|| text.parse::<f64>().map(|it| json!(it)).ok())
+}
+
+/// A moment as SQLite writes it becomes one as everybody else does.
+fn moment(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((day, time)) if day.len() == 10 && time.contains(':') && !time.contains(['Z', '+']) => {
+            format!("{day}T{time}Z")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    fn target() -> Target {
+        Target::of(&json!({
+            "lifecycle": "t.job", "states": ["TO_DO", "DONE"],
+            "fields": [
+                { "name": "name", "type": "string", "by": "caller" },
+                { "name": "size", "type": "string", "enum": ["small", "large"], "by": "caller" },
+                { "name": "rank", "type": "integer", "by": "caller" },
+                { "name": "when", "type": "time", "by": "caller" },
+                { "name": "dependsOn", "type": "array", "items": { "type": "string" }, "by": "caller" },
+                { "name": "title", "type": "string", "by": "engine" },
+                { "name": "age", "type": "integer", "by": "nobody" },
+            ],
+        }))
+    }
+
+    #[test]
+    fn fields_and_states_are_found_by_what_they_are_called() {
+        let target = target();
+        assert_eq!(target.alike("title").unwrap().name, "name", "not the engine's");
+        assert_eq!(target.alike("dependencies").unwrap().name, "dependsOn");
+        assert!(target.alike("notes").is_none());
+        assert!(target.field("title").is_some(), "where somebody asks for it");
+        assert!(target.field("age").is_none(), "nobody writes it");
+        assert_eq!(target.state_alike("todo"), Some("TO_DO"));
+        assert_eq!(target.state_alike("closed"), None);
+    }
+
+    #[test]
+    fn values_become_what_the_field_has() {
+        let target = target();
+        let fitted = |name: &str, value: Json| target.field(name).unwrap().fitted(&value);
+        assert_eq!(fitted("name", json!(3)), json!("3"));
+        assert_eq!(fitted("name", json!(["a", "b"])), json!("a, b"));
+        assert_eq!(fitted("size", json!("LARGE")), json!("large"));
+        assert_eq!(fitted("size", json!("huge")), json!("huge"), "for the server to refuse");
+        assert_eq!(fitted("rank", json!("2")), json!(2));
+        assert_eq!(fitted("rank", json!("two")), json!("two"));
+        assert_eq!(fitted("dependsOn", json!("a")), json!(["a"]));
+        assert_eq!(fitted("when", json!("2026-01-02 03:04:05.678")), json!("2026-01-02T03:04:05.678Z"));
+        assert_eq!(fitted("when", json!("2026-01-02T03:04:05+11:00")), json!("2026-01-02T03:04:05+11:00"));
+    }
+}

@@ -1,0 +1,143 @@
+//! Tasks of vibe-kanban: its SQLite file, `db.v2.sqlite` or the older `db.sqlite`.
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Found, Thing, Trouble};
+
+/// Most tasks that are read.
+const MOST: usize = 200_000;
+
+/// Reads tasks. The file is only read, and nothing in it is run.
+pub(super) fn read(path: &Path) -> Found {
+    match tasks(path) {
+        Ok(found) => found,
+        Err(what) => Found { troubles: vec![Trouble::new("", what)], ..Found::default() },
+    }
+}
+
+fn tasks(path: &Path) -> Result<Found, String> {
+    if !path.is_file() {
+        return Err(
+            "there is no such file. vibe-kanban keeps its own in db.v2.sqlite, in its folder for data"
+                .to_owned(),
+        );
+    }
+    let unread = |error: rusqlite::Error| {
+        format!(
+            "it cannot be read as a database of vibe-kanban ({error}). Stop vibe-kanban, and name its db.v2.sqlite"
+        )
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let file = Connection::open_with_flags(path, flags).map_err(unread)?;
+    file.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;").map_err(unread)?;
+    let columns = |table: &str| -> Result<Vec<String>, rusqlite::Error> {
+        let mut asked = file.prepare("SELECT name FROM pragma_table_info(?1)")?;
+        asked.query_map([table], |row| row.get(0))?.collect()
+    };
+    let own = columns("tasks").map_err(unread)?;
+    let missing: Vec<&str> =
+        ["id", "title", "status"].into_iter().filter(|it| !own.iter().any(|own| own == it)).collect();
+    if !missing.is_empty() {
+        return Err(format!(
+            "its table tasks has no {}: is it a database of vibe-kanban? Name its db.v2.sqlite",
+            missing.join(", ")
+        ));
+    }
+    let projects = columns("projects").map_err(unread)?;
+    let parents = [("parent_workspace_id", "workspaces"), ("parent_task_attempt", "task_attempts")];
+    let mut sql = "SELECT tasks.id, tasks.title, tasks.status".to_owned();
+    let mut names = Vec::new();
+    for name in ["description", "created_at", "updated_at"] {
+        if own.iter().any(|it| it == name) {
+            sql.push_str(&format!(", tasks.{name}"));
+            names.push(name);
+        }
+    }
+    let mut joins = String::new();
+    if own.iter().any(|it| it == "project_id") && projects.iter().any(|it| it == "name") {
+        sql.push_str(", projects.name");
+        joins.push_str(" LEFT JOIN projects ON projects.id = tasks.project_id");
+        names.push("project");
+    }
+    for (column, table) in parents {
+        let there = own.iter().any(|it| it == column)
+            && columns(table).map_err(unread)?.iter().any(|it| it == "task_id");
+        if there && !names.contains(&"parent") {
+            sql.push_str(", above.task_id");
+            joins.push_str(&format!(" LEFT JOIN {table} AS above ON above.id = tasks.{column}"));
+            names.push("parent");
+        }
+    }
+    sql.push_str(&format!(" FROM tasks{joins} ORDER BY tasks.rowid LIMIT {}", MOST + 1));
+    let mut asked = file.prepare(&sql).map_err(unread)?;
+    let mut rows = asked.query([]).map_err(unread)?;
+    let mut found = Found::default();
+    while let Some(row) = rows.next().map_err(unread)? {
+        let at = format!("task {}", found.things.len() + found.troubles.len() + 1);
+        match thing(row, &names, at.clone()) {
+            Some(thing) => found.things.push(thing),
+            None => found.troubles.push(Trouble::new(at, "its id, title or status is no text")),
+        }
+    }
+    if found.things.len() > MOST {
+        return Err(format!("it has more than {MOST} tasks"));
+    }
+    if found.things.is_empty() && found.troubles.is_empty() {
+        return Err("there is no task in it".to_owned());
+    }
+    Ok(found)
+}
+
+fn thing(row: &Row<'_>, names: &[&str], at: String) -> Option<Thing> {
+    let id = text(row, 0)?;
+    let (title, status) = (text(row, 1)?, text(row, 2)?);
+    let mut values = Map::from_iter([("title".to_owned(), json!(title))]);
+    for (place, name) in names.iter().enumerate() {
+        if let Some(value) = text(row, place + 3) {
+            values.insert((*name).to_owned(), Json::String(value));
+        }
+    }
+    Some(Thing { at, id, status, values })
+}
+
+/// A text; an id of 16 bytes as it is written everywhere else.
+fn text(row: &Row<'_>, place: usize) -> Option<String> {
+    match row.get_ref(place).ok()? {
+        ValueRef::Text(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Blob(bytes) if bytes.len() == 16 => Some(uuid(bytes)),
+        ValueRef::Blob(_) | ValueRef::Real(_) | ValueRef::Null => None,
+    }
+}
+
+fn uuid(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for (place, byte) in bytes.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_written_as_everywhere_else() {
+        let bytes: Vec<u8> = (0..16).collect();
+        assert_eq!(uuid(&bytes), "00010203-0405-0607-0809-0a0b0c0d0e0f");
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_told() {
+        let found = read(Path::new("/nowhere/db.sqlite"));
+        assert!(found.troubles.iter().any(|it| it.what.contains("db.v2.sqlite")), "{found:?}");
+    }
+}

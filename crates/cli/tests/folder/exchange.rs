@@ -1,0 +1,211 @@
+//! `trackside export`, and `trackside import` of what it wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Event;
+use trackside_engine::fields::Fields;
+use trackside_engine::journal::Journal;
+use trackside_engine::key::EntityKey;
+use trackside_engine::{View, apply};
+use trackside_store::{Sqlite, SqliteOptions};
+
+use crate::ground::{Ground, trackside};
+
+const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs");
+
+/// Journals of scenarios in which every lifecycle of every pack occurs, by name.
+fn journals(ground: &Ground) -> Vec<(String, String)> {
+    let mut chosen = Vec::new();
+    let mut known = BTreeSet::new();
+    for pack in ["build", "coding", "mission", "research", "turns"] {
+        let folder = ground.root.join(format!("journals-{pack}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("j.jsonl");
+        trackside(&["test", &format!("{PACKS}/{pack}"), "--journal", file.to_str().unwrap()]).says(0, &[]);
+        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
+        files.sort();
+        for path in files {
+            let journal = Journal::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let here: BTreeSet<_> = journal.entries.iter().map(|it| it.entity.lifecycle.clone()).collect();
+            if !here.is_subset(&known) {
+                chosen.push((format!("{pack}-{}", chosen.len()), path.to_str().unwrap().to_owned()));
+                known.extend(here);
+            }
+        }
+    }
+    assert!(known.len() >= 17, "{known:?}");
+    chosen
+}
+
+fn lines(path: &str) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn entities(data: &Path) -> BTreeMap<EntityKey, Entity> {
+    let mut reader = Sqlite::open_to_read(data, SqliteOptions::default()).unwrap();
+    let mut view = View::default();
+    reader.records(0, 100_000).unwrap().iter().for_each(|it| apply(&mut view, &it.entry().unwrap()));
+    view.entities().into_iter().map(|it| (it.key.clone(), it.clone())).collect()
+}
+
+#[test]
+fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
+    let ground = Ground::new("export-round");
+    for (name, journal) in journals(&ground) {
+        let (data, back) = (ground.path(&name), ground.path(&format!("{name}-back")));
+        let (first, second) = (ground.path(&format!("{name}.1")), ground.path(&format!("{name}.2")));
+        trackside(&["import", &journal, "--data", &data]).says(0, &[]);
+        trackside(&["export", "--to", &first, "--data", &data]).says(0, &["lines in"]);
+        let dry = trackside(&["import", &first, "--data", &back, "--dry-run"]);
+        dry.says(0, &["would be in", "Nothing was changed"]);
+        assert!(!Path::new(&back).exists(), "{name}");
+        trackside(&["import", &first, "--data", &back])
+            .says(0, &["as they were written", "checked: ends at"]);
+        trackside(&["export", "--to", &second, "--data", &back]).says(0, &[]);
+        let (mut first, mut second) = (lines(&first), lines(&second));
+        // When it was written is all that may differ.
+        let without_time = |line: &str| {
+            let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
+            json["export"].as_object_mut().unwrap().remove("at").unwrap();
+            json
+        };
+        assert_eq!(without_time(&first.remove(0)), without_time(&second.remove(0)), "{name}");
+        assert!(first == second, "{name}: what came back is not what went out");
+        assert_eq!(entities(Path::new(&data)), entities(Path::new(&back)), "{name}");
+        trackside(&["audit", "verify", "--data", &back]).says(0, &["intact"]);
+    }
+}
+
+#[test]
+fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
+    let ground = Ground::new("export-merge");
+    ground.journal("Lights go on");
+    let (base, small) = (ground.path("base"), ground.path("pack"));
+    trackside(&["import", &ground.path("journal.jsonl"), "--packs", &small, PACKS, "--data", &base])
+        .says(0, &[]);
+    let (mut came, mut refused) = (0, Vec::new());
+    for (name, journal) in journals(&ground) {
+        let (source, file) = (ground.path(&name), ground.path(&format!("{name}.out")));
+        trackside(&["import", &journal, "--data", &source]).says(0, &[]);
+        trackside(&["export", "--to", &file, "--data", &source]).says(0, &[]);
+        let into = ground.path(&format!("{name}-into"));
+        trackside(&["backup", &into, "--data", &base]).says(0, &[]);
+        let told = trackside(&["import", &file, "--data", &into, "--json"]);
+        if told.code == 1 {
+            // What broke a rule there is told, and not let in here.
+            refused.push(format!("{name}: {}", told.messages));
+            continue;
+        }
+        told.says(0, &[]);
+        let brought = imported(Path::new(&into));
+        assert_eq!(told.json()["imported"], brought.len(), "{told:?}");
+        let there = entities(Path::new(&source));
+        for (key, (state, fields)) in &brought {
+            let was = &there[key];
+            assert_eq!(*state, was.state, "{key}");
+            for (field, value) in was.fields.iter() {
+                assert_eq!(fields.get(field), Some(value), "{name}: {field} of {key}");
+            }
+        }
+        came += brought.len();
+        let again = trackside(&["import", &file, "--data", &into, "--json"]);
+        again.says(0, &[]);
+        assert_eq!(again.json()["imported"], 0, "nothing comes twice");
+        assert_eq!(again.json()["already"].as_array().unwrap().len(), brought.len());
+        trackside(&["audit", "verify", "--data", &into]).says(0, &["intact"]);
+    }
+    assert!(came >= 15, "{came} came, and these not: {refused:#?}");
+    assert!(refused.iter().all(|it| it.contains(" line ")), "{refused:#?}");
+}
+
+/// What imports brought, as their entries tell it.
+fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name, Fields)> {
+    let mut reader = Sqlite::open_to_read(data, SqliteOptions::default()).unwrap();
+    let mut all = BTreeMap::new();
+    for record in reader.records(0, 100_000).unwrap() {
+        let entry = record.entry().unwrap();
+        if entry.trigger != "import" {
+            continue;
+        }
+        assert!(entry.reason.as_deref().unwrap().starts_with("imported from trackside "), "{entry:?}");
+        assert_eq!(entry.actor, "olga");
+        if let Event::Corrected { to, changes, .. } = &entry.event {
+            let fields = changes.fields.iter().cloned().collect();
+            all.insert(entry.entity.clone(), (to.clone(), fields));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made() {
+    let ground = Ground::filled("export-broken", "Lights go on");
+    let (file, back) = (ground.path("out.jsonl"), ground.path("back"));
+    ground.ask(&["export", "--to", &file]).says(0, &[]);
+    ground.ask(&["export", "--to", &file]).says(2, &["is there already"]);
+    let printed = ground.ask(&["export"]);
+    assert_eq!(printed.says(0, &[]).data.lines().count(), lines(&file).len());
+    let good = lines(&file);
+    let broken = |change: &dyn Fn(&mut Vec<String>), words: &[&str]| {
+        let mut all = good.clone();
+        change(&mut all);
+        let path = ground.path("broken.jsonl");
+        std::fs::write(&path, all.join("\n")).unwrap();
+        trackside(&["import", &path, "--data", &back]).says(2, words);
+        assert!(!Path::new(&back).exists(), "something was made");
+        let left = std::fs::read_dir(&ground.root).unwrap();
+        assert!(!left.map(|it| it.unwrap().file_name()).any(|it| it.to_string_lossy().contains("importing")));
+    };
+    broken(
+        &|it| drop(it.pop()),
+        &["ends with entry 7, and should with 8", "cut off", "nothing was imported"],
+    );
+    broken(&|it| drop(it.remove(4)), &["line 5", "comes after 2"]);
+    broken(&|it| it[3] = it[3].replace("secret place", "other place"), &["line 4", "was changed"]);
+    broken(&|it| it[1] = it[1].replace("small.light", "small.lamp"), &["line 2"]);
+    broken(
+        &|it| {
+            it[3] = "nonsense".to_owned();
+            it[5] = "{}".to_owned();
+        },
+        &["line 4: this is no line of an export", "line 6: this is no line of an export"],
+    );
+    broken(&|it| drop(it.remove(2)), &["begins with entry 2"]);
+    broken(
+        &|it| *it = vec![it[0].replace("records", "entries"), "{\"entry\":{}}".to_owned()],
+        &["without role admin", "let a person with role admin export"],
+    );
+    // Into a folder with something else in it, nothing goes.
+    std::fs::create_dir_all(&back).unwrap();
+    std::fs::write(ground.root.join("back/mine"), "x").unwrap();
+    trackside(&["import", &file, "--data", &back]).says(2, &["there is something in it already"]);
+}
+
+#[test]
+fn what_was_redacted_or_archived_stays_so() {
+    let ground = Ground::filled("export-redacted", "Lights go on");
+    let redact = [
+        "redact",
+        "small.light/A",
+        "--set",
+        "note=[gone]",
+        "--set",
+        "watts:=60",
+        "--reason",
+        "it was secret",
+    ];
+    ground.ask(&redact).says(0, &[]);
+    ground.ask(&["archive", "--older-than", "0s"]).says(0, &[]);
+    let (file, back) = (ground.path("out.jsonl"), ground.path("back"));
+    ground.ask(&["export", "--to", &file]).says(0, &[]);
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("secret place"));
+    trackside(&["import", &file, "--data", &back]).says(0, &[]);
+    trackside(&["audit", "verify", "--data", &back]).says(0, &["intact", "dropped"]);
+    std::fs::rename(ground.root.join("data/archive"), ground.root.join("elsewhere")).unwrap();
+    let cut = ground.path("cut.jsonl");
+    ground.ask(&["export", "--to", &cut]).says(0, &[]);
+    trackside(&["import", &cut, "--data", &ground.path("none")])
+        .says(2, &["in an archive that was elsewhere"]);
+}
