@@ -14,8 +14,8 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
-    explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics, migrations, notices,
-    packs, policy, queries, redactions, settings, stats, transitions, webhooks,
+    explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics, migrations,
+    notices, packs, policy, queries, redactions, settings, stats, transitions, webhooks,
 };
 use crate::{events, mcp, serve};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::ground::{Ground, LIGHT, binary, scratch, small, told};
+use crate::ground::{Ground, LIGHT, scratch, small};
+use crate::program::{binary, told};
 
 fn fixture(name: &str) -> String {
     format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
