@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use trackside_engine::event::Event;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::StoreError;
+use trackside_store::project::OPEN_ALERT;
 use trackside_store::store::Census;
 
 use super::stats::entered;
 use super::unwritten::Unwritten;
-use super::{ReadError, Reads};
+use super::{MOST, ReadError, Reads};
 
 /// How everything is. Entities as they are on disk; the rest as projections have it, which are a moment behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,9 +23,16 @@ pub struct Survey {
     pub overdue: Span,
     /// How long the oldest effect has been waiting.
     pub oldest_effect: Span,
+    /// Alerts that nobody has resolved, by severity and whether somebody has acknowledged them: the oldest thousand.
+    pub alerts: BTreeMap<(&'static str, bool), u64>,
+    /// How long the oldest alert has been there that nobody has acknowledged.
+    pub oldest_alert: Span,
     /// Where the journal begins here: the last entry that was archived.
     pub archived: u64,
 }
+
+/// Pages of alerts that are looked at.
+const ALERT_PAGES: usize = 5;
 
 /// What is read of projections, all at the same moment.
 struct Seen {
@@ -52,13 +61,41 @@ impl Reads {
         let now = self.now();
         let ago = |at: Timestamp| Span(now.since(at).0.max(0));
         let asked = seen.effect.map(|id| self.entry(id)).transpose()?.flatten();
+        let (alerts, unseen) = self.open_alerts()?;
         Ok(Survey {
             entities,
+            alerts,
+            oldest_alert: unseen.map(ago).unwrap_or_default(),
             waiting: seen.waiting,
             overdue: seen.due.map(ago).unwrap_or_default(),
             oldest_effect: asked.map(|it| ago(it.at)).unwrap_or_default(),
             archived: seen.archived,
         })
+    }
+
+    /// Alerts that are open, and when the oldest was raised that nobody has acknowledged.
+    fn open_alerts(&self) -> Result<(BTreeMap<(&'static str, bool), u64>, Option<Timestamp>), ReadError> {
+        let (mut alerts, mut unseen, mut after) = (BTreeMap::new(), None, 0);
+        for _ in 0..ALERT_PAGES {
+            let page = self.noticed(&[OPEN_ALERT], after, MOST)?;
+            for record in &page.records {
+                let entry = record.entry()?;
+                let Event::AlertRaised { severity, .. } = &entry.event else { continue };
+                let entity = self.entity(&entry.entity)?;
+                // One may have been resolved since.
+                let Some(alert) = entity.as_ref().and_then(|it| it.alert(entry.seq)) else { continue };
+                let is_seen = alert.acknowledged.is_some();
+                *alerts.entry((severity.as_str(), is_seen)).or_default() += 1;
+                if !is_seen {
+                    unseen.get_or_insert(entry.at);
+                }
+            }
+            match page.next_cursor {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        Ok((alerts, unseen))
     }
 
     fn seen(&self) -> Result<Seen, ReadError> {

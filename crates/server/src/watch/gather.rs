@@ -128,6 +128,16 @@ fn surveyed(survey: &Survey, page: &mut Page) {
     page.gauge("trackside_effects_waiting", help, whole(waiting.effects));
     let help = "How long the oldest effect that nobody has answered has been waiting.";
     page.gauge("trackside_effect_oldest_seconds", help, one(seconds(survey.oldest_effect)));
+    let alerts = ["info", "warning", "error", "critical"].into_iter().flat_map(|severity| {
+        [("true", true), ("false", false)].map(|(word, is_seen)| {
+            let count = survey.alerts.get(&(severity, is_seen)).copied().unwrap_or_default();
+            labelled([("severity", severity), ("acknowledged", word)], count)
+        })
+    });
+    let help = "Alerts that nobody has resolved, by severity and whether somebody has acknowledged them.";
+    page.gauge("trackside_alerts_open", help, alerts);
+    let help = "How long the oldest alert has been there that nobody has acknowledged.";
+    page.gauge("trackside_alert_oldest_seconds", help, one(seconds(survey.oldest_alert)));
     let help = "Violations of invariants that were found and not cleared.";
     page.gauge("trackside_violations_open", help, whole(waiting.violations));
     let help = "The last entry that was moved to the archive; 0 if none was.";

@@ -97,7 +97,7 @@ impl Endpoint {
 
     fn answered(&self) -> Answered {
         let known = STATUSES.iter().map(u16::to_string).zip(&self.statuses);
-        let others = [("other".to_owned(), &self.other), ("abandoned".to_owned(), &self.abandoned)];
+        let others = [("other".to_owned(), &self.other), ("gone".to_owned(), &self.abandoned)];
         let counted = known.chain(others).map(|(name, count)| (name, count.load(Ordering::Relaxed)));
         let statuses = counted.filter(|(_, count)| *count > 0).collect();
         Answered { route: self.route.clone(), method: self.method, statuses, took: self.took.observed() }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(http.under_way(), 1);
         drop(begun);
         assert_eq!(http.under_way(), 0);
-        assert_eq!(http.answered()[0].statuses, [("abandoned".to_owned(), 1)]);
+        assert_eq!(http.answered()[0].statuses, [("gone".to_owned(), 1)]);
         assert_eq!(http.answered()[0].took.count, 0);
     }
 }

@@ -119,16 +119,7 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
             .post("/v1/entities/yard.job/J-1/transitions", &json!({ "event": event }))
             .unwrap_or_else(|it| panic!("{it:#?}"));
     };
-    // Projections are a moment behind, and a survey is kept for a moment.
-    let becomes = |name: &str, wanted: f64| {
-        for _ in 0..200 {
-            if value(&metrics(&ground), name) == wanted {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        panic!("{name} is {}, not {wanted}", value(&metrics(&ground), name));
-    };
+    let becomes = |name: &str, wanted: f64| becomes(&ground, name, wanted);
     ground.owner.post("/v1/entities/yard.job", &json!({ "id": "J-1" })).unwrap();
     let timers = value(&metrics(&ground), "trackside_timers_pending");
     fire("hold");
@@ -146,6 +137,37 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
     becomes("trackside_timer_overdue_seconds", 0.0);
     fire("finish");
     becomes("trackside_entities{lifecycle=\"yard.job\",state=\"DONE\"}", 1.0);
+}
+
+/// Waits until a figure has this value. Projections are a moment behind, and a survey is kept for a moment.
+fn becomes(ground: &Ground, name: &str, wanted: f64) {
+    for _ in 0..200 {
+        if value(&metrics(ground), name) == wanted {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("{name} is {}, not {wanted}", value(&metrics(ground), name));
+}
+
+#[test]
+fn alerts_are_open_until_somebody_resolves_them() {
+    let ground = Ground::new();
+    create(&ground, "T-1");
+    let open = |seen: bool| format!("trackside_alerts_open{{severity=\"critical\",acknowledged=\"{seen}\"}}");
+    becomes(&ground, &open(false), 0.0);
+    let correction = json!({ "to": "INBOX", "reason": "so that people look" });
+    ground.owner.post("/v1/entities/mission.task/T-1/correct", &correction).unwrap();
+    becomes(&ground, &open(false), 1.0);
+    ground.owner.post("/v1/clock/advance", &json!({ "by": "90s" })).unwrap();
+    becomes(&ground, "trackside_alert_oldest_seconds", 90.0);
+    let alert = ground.owner.get("/v1/alerts").unwrap().body["items"][0]["alertId"].as_str().unwrap().to_owned();
+    ground.owner.post(&format!("/v1/alerts/{alert}/acknowledge"), &json!({})).unwrap();
+    becomes(&ground, &open(true), 1.0);
+    becomes(&ground, &open(false), 0.0);
+    becomes(&ground, "trackside_alert_oldest_seconds", 0.0);
+    ground.owner.post(&format!("/v1/alerts/{alert}/resolve"), &json!({})).unwrap();
+    becomes(&ground, &open(true), 0.0);
 }
 
 #[test]
