@@ -31,6 +31,7 @@ mod route;
 mod stages;
 mod stories;
 mod table;
+mod traces;
 mod values;
 
 use std::process::ExitCode;

@@ -52,6 +52,32 @@ pub(crate) struct UpArgs {
     /// `/metrics` needs no token
     #[arg(long)]
     pub(crate) open_metrics: bool,
+    /// In which form it says what happens, on stderr
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = LogKind::Text)]
+    pub(crate) log: LogKind,
+    /// How much it says
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Warn)]
+    pub(crate) log_level: LogLevel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogKind {
+    /// For people
+    Text,
+    /// An object per line, for programs; the sign-in link is not shown then
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// What should not happen
+    Error,
+    /// What somebody should look at
+    Warn,
+    /// Every request
+    Info,
+    /// What is only of use when looking for something
+    Debug,
 }
 
 #[derive(Debug, ClapArgs)]

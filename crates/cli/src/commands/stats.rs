@@ -1,4 +1,4 @@
-//! `trackside stats`: how many are where, and how long they stay.
+//! `trackside stats`: how many are where, how long they stay, how many moves there were and what was refused.
 
 use serde_json::Value as Json;
 
@@ -67,4 +67,19 @@ fn tell(it: &Json) {
         ]);
     }
     table.show();
+    let moves = |name: &str| {
+        let told = it.pointer(&format!("/throughput/{name}")).and_then(Json::as_u64);
+        told.unwrap_or_default()
+    };
+    print::line(&format!(
+        "  moves     {} in the last minute, {} in the last hour, {} since the start",
+        moves("lastMinute"),
+        moves("lastHour"),
+        moves("sinceStart")
+    ));
+    let refusals = it.get("refusals").and_then(Json::as_object).into_iter().flatten();
+    let refusals: Vec<String> = refusals.map(|(code, many)| format!("{code} {many}")).collect();
+    if !refusals.is_empty() {
+        print::line(&format!("  refusals  {} since the start", refusals.join(", ")));
+    }
 }

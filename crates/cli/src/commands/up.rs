@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{Clock, Options, PackSource, Runtime};
-use trackside_server::{ServeError, Server, ServerOptions, Tls};
+use trackside_server::{Bound, Level, Log, LogForm, ServeError, Server, ServerOptions, Tls};
 use trackside_store::{Sqlite, Store as _};
 
-use crate::args::{ClockKind, UpArgs};
+use crate::args::{ClockKind, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
-use crate::{builtin, exit, open_files};
+use crate::{builtin, exit, open_files, traces};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -40,7 +40,9 @@ fn up(args: &UpArgs) -> Result<(), Stopped> {
     let server = server(args, runtime.clone())?;
     tokio.block_on(serve(args, server))?;
     tokio.shutdown_timeout(Duration::from_secs(1));
-    print::message("stopped; everything that was answered is on disk");
+    if args.log == LogKind::Text {
+        print::message("stopped; everything that was answered is on disk");
+    }
     drop(runtime);
     Ok(())
 }
@@ -82,6 +84,8 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
     if let Some(file) = &args.webhook_ca {
         options.webhooks.trust(file).map_err(Stopped::usage)?;
     }
+    options.log = log(args);
+    options.traces = traces::from(|name| std::env::var(name).ok()).map_err(Stopped::usage)?;
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         options.tls = Some(Tls::read(certificate, key).map_err(Stopped::usage)?);
     }
@@ -90,12 +94,36 @@ fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
 
 async fn serve(args: &UpArgs, server: Server) -> Result<(), Stopped> {
     let bound = server.bind(&args.listen).await?;
+    greet(args, &bound);
+    bound.run(stop(), Duration::from_secs(args.stop_within)).await?;
+    Ok(())
+}
+
+/// What is said first. A link that lets somebody in is for the eyes of who started it, not for what collects lines.
+fn greet(args: &UpArgs, bound: &Bound) {
+    if args.log == LogKind::Json {
+        let more = [("url", bound.url.as_str().into()), ("version", env!("CARGO_PKG_VERSION").into())];
+        let log = Log { level: Level::Info, ..log(args) };
+        return log.say(Level::Info, "up", &more);
+    }
     print::message(&format!("Trackside is up at {}", bound.url));
     print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in));
     print::message(&format!("  token      {}", args.data.data.join("token").display()));
     print::message("  stop       Ctrl-C");
-    bound.run(stop(), Duration::from_secs(args.stop_within)).await?;
-    Ok(())
+}
+
+fn log(args: &UpArgs) -> Log {
+    let form = match args.log {
+        LogKind::Text => LogForm::Text,
+        LogKind::Json => LogForm::Json,
+    };
+    let level = match args.log_level {
+        LogLevel::Error => Level::Error,
+        LogLevel::Warn => Level::Warn,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+    };
+    Log { form, level }
 }
 
 /// Until somebody wants it to end.

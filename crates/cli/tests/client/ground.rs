@@ -83,7 +83,7 @@ impl Ground {
         let begun = Instant::now();
         while !data.join("address").is_file() {
             let log = std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
-            let well = log.is_empty() || log.starts_with("Trackside is up");
+            let well = log.is_empty() || log.starts_with("Trackside is up") || log.starts_with('{');
             assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }

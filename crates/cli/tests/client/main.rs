@@ -13,6 +13,7 @@ mod ground;
 mod help;
 mod hook;
 mod identity;
+mod log;
 mod mcp;
 mod moves;
 #[path = "../program/mod.rs"]

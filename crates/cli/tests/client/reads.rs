@@ -11,6 +11,7 @@ fn readings_are_as_reviewed() {
     ground.ask(&["new", "small.light", "--id", "B"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on", "--reason", "it is dark"]).says(0, &[]);
     ground.ask(&["clock", "advance", "2h5m"]).says(0, &[]);
+    ground.ask(&["fire", "small.light/B", "switch_on"]).says(1, &[]);
     let mut text = String::new();
     for args in [
         &["show", "small.light/A"][..],
