@@ -354,6 +354,9 @@ fn who(arms: &[&Arm]) -> String {
 
 /// An expression about people, nearly as one would say it.
 pub(super) fn spoken(source: &str) -> String {
+    if source.trim() == "true" {
+        return "anyone".to_owned();
+    }
     let text = source.replace("||", "or").replace("&&", "and");
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
