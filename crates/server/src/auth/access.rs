@@ -201,9 +201,15 @@ impl Access {
 
     /// Something happened: what was known of tokens may not be true any more.
     pub fn heard(&self, entries: &[Entry]) {
-        if entries.iter().any(|it| *it.entity.lifecycle == *TOKEN) {
-            self.forget();
+        let of_tokens = entries.iter().filter(|it| *it.entity.lifecycle == *TOKEN);
+        let changed: Vec<&Name> = of_tokens.map(|it| &it.entity.id).collect();
+        if changed.is_empty() {
+            return;
         }
+        // Others stay known, with what they have used up of their rate.
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.by_hash.retain(|_, it| !changed.contains(&&it.token));
+        known.forgotten += 1;
     }
 
     /// Nothing is known of tokens until they are looked up again.
