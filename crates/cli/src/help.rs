@@ -20,7 +20,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Look after a project",
-        &["doctor", "audit", "backup", "restore", "archive", "import", "redact", "bench"],
+        &["doctor", "audit", "backup", "restore", "archive", "export", "import", "redact", "bench"],
     ),
     ("The program", &["completions", "man", "version", "help"]),
 ];

@@ -44,7 +44,7 @@ fn every_line_for_programs_is_an_object_and_no_line_tells_a_secret() {
     assert_eq!((smashed["level"].as_str(), smashed["actor"].as_str()), (Some("info"), Some("owner")));
     assert_eq!(
         (smashed["status"].as_u64(), smashed["code"].as_str()),
-        (Some(422), Some("reason-missing")),
+        (Some(422), Some("requirement-missing")),
         "{smashed}"
     );
     assert!(smashed["ms"].is_number() && smashed["requestId"].as_str().unwrap().len() == 16, "{smashed}");
