@@ -161,7 +161,8 @@ fn alerts_are_open_until_somebody_resolves_them() {
     becomes(&ground, &open(false), 1.0);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "90s" })).unwrap();
     becomes(&ground, "trackside_alert_oldest_seconds", 90.0);
-    let alert = ground.owner.get("/v1/alerts").unwrap().body["items"][0]["alertId"].as_str().unwrap().to_owned();
+    let alert =
+        ground.owner.get("/v1/alerts").unwrap().body["items"][0]["alertId"].as_str().unwrap().to_owned();
     ground.owner.post(&format!("/v1/alerts/{alert}/acknowledge"), &json!({})).unwrap();
     becomes(&ground, &open(true), 1.0);
     becomes(&ground, &open(false), 0.0);
