@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::ask::{Answer, Ask, Key};
 use super::script::Scene;
-use crate::moment::{moment, text, value};
+use crate::moment::{list, moment, text, value};
 use crate::print::{self, Colour, painted_data};
 use crate::refused::{self, About};
 use crate::{entry, moved, table};
@@ -81,10 +81,7 @@ impl Telling {
         let before = format!("{:CLOCK$}{:names$}{:DOOR$}", clock(who.now), who.id, who.through);
         // Two lines are enough to see what it is.
         let room = self.columns.saturating_sub(self.margin());
-        let (first, rest) = match words.char_indices().nth(room) {
-            Some((at, _)) => words.split_at(at),
-            None => (words, ""),
-        };
+        let (first, rest) = broken(words, room);
         print::line(&format!("{}{first}", painted_data(&before, Colour::Blue)));
         if !rest.is_empty() {
             self.at_margin(&table::cut(rest, Some(room)));
@@ -123,6 +120,10 @@ impl Telling {
             Answer::Done(told) => {
                 if let Some(words) = done(ask, told) {
                     self.at_margin(&format!("{} {words}", painted_data("done", Colour::Green)));
+                }
+                let leases = told.get("entity").map(|it| list(it, "leases")).unwrap_or_default();
+                for lease in leases.iter().filter(|_| matches!(ask, Ask::Claim { .. })) {
+                    self.deeper(moved::lease_line(lease).trim_start());
                 }
             }
         }
@@ -222,6 +223,17 @@ fn clock(now: &str) -> String {
     moment(now).split(' ').nth(1).unwrap_or_default().trim_end_matches('Z').to_owned()
 }
 
+/// What has room, up to the end of a word where one is near, and the rest.
+fn broken(text: &str, most: usize) -> (&str, &str) {
+    let Some((end, _)) = text.char_indices().nth(most) else { return (text, "") };
+    let (first, rest) = text.split_at(end);
+    let near = first.char_indices().rev().take(most / 3).find(|(_, it)| matches!(it, ' ' | ','));
+    match near {
+        Some((at, it)) => text.split_at(at + it.len_utf8()),
+        None => (first, rest),
+    }
+}
+
 /// In lines that have room.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -245,6 +257,9 @@ mod tests {
     fn words_go_on_where_there_is_room() {
         assert_eq!(wrapped("a bc\n def g", 4), ["a bc", "def", "g"]);
         assert_eq!(wrapped("verylong a", 4), ["verylong", "a"]);
+        assert_eq!(broken("ab cd,ef", 7), ("ab cd,", "ef"));
+        assert_eq!(broken("abcdefgh", 7), ("abcdefg", "h"));
+        assert_eq!(broken("ab", 7), ("ab", ""));
         assert_eq!(clock("2026-01-05T09:00:00Z"), "09:00:00");
     }
 }
