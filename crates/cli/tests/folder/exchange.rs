@@ -163,7 +163,7 @@ fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made
         &["ends with entry 7, and should with 8", "cut off", "nothing was imported"],
     );
     broken(&|it| drop(it.remove(4)), &["line 5", "comes after 2"]);
-    broken(&|it| it[3] = it[3].replace("secret place", "other place"), &["line 4", "was changed"]);
+    broken(&|it| it[2] = it[2].replace("secret place", "other place"), &["line 3", "was changed"]);
     broken(&|it| it[1] = it[1].replace("small.light", "small.lamp"), &["line 2"]);
     broken(
         &|it| {
