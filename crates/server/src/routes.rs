@@ -14,8 +14,8 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
-    explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics, migrations,
-    notices, packs, policy, queries, redactions, settings, stats, transitions, webhooks,
+    evidence, explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics,
+    migrations, notices, packs, policy, queries, redactions, settings, stats, transitions, webhooks,
 };
 use crate::{events, mcp, serve};
 
@@ -62,6 +62,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(notices::violations))
         .routes(routes!(notices::sweep))
         .routes(routes!(audit::verify))
+        .routes(routes!(evidence::export))
         .routes(routes!(export::export))
         .routes(routes!(imports::import))
         .routes(routes!(backups::backup))

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
 
+use super::AskArgs;
+
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct DataArgs {
     /// The folder of the project
@@ -19,15 +21,35 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Checks the hash chain of the whole journal, archive files included
+    /// Checks the hash chain of the whole journal, archive files included, or an evidence file by itself
     Verify(AuditVerifyArgs),
+    /// Writes evidence of an entity into one file: its entries, approvals, costs, artifacts and the proof
+    Export(AuditExportArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside audit verify --data .trackside\n\nExits with 0 if the journal is intact, with 1 if it is not, with 3 if it cannot be opened. Works beside a running server.\nNote the end that it prints somewhere else: with --known a later audit tells whether all was written anew."
+    after_help = "Example: trackside audit export mission.task/T-1 --to T-1.evidence.jsonl\n         trackside audit verify T-1.evidence.jsonl\n\nThe file is checked before it is given its name. Of other entities it tells nothing. For people with role admin."
+)]
+pub(crate) struct AuditExportArgs {
+    /// Which entity, such as mission.task/T-1
+    #[arg(value_name = "LIFECYCLE/ID")]
+    pub(crate) entity: String,
+    /// The file to write, which must not be there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: trackside audit verify --data .trackside\n         trackside audit verify T-1.evidence.jsonl --known 1206:9f86…\n\nExits with 0 if the journal is intact, with 1 if it is not, with 3 if it cannot be opened. Works beside a running server.\nNote the end that it prints somewhere else: with --known a later audit tells whether all was written anew."
 )]
 pub(crate) struct AuditVerifyArgs {
+    /// An evidence file: checked by itself, without a server or a folder [default: the journal of the project]
+    #[arg(value_name = "FILE", conflicts_with = "data")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// An end that an earlier audit printed: fails if the journal does not go through it

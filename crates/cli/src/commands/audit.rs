@@ -6,6 +6,7 @@ use trackside_store::audit::{Audit, Dropped};
 use trackside_store::record::hex;
 use trackside_store::{Chain, Reader, StoreError};
 
+use super::evidence;
 use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
@@ -15,8 +16,21 @@ use crate::print::{self, Colour, Progress, painted_data};
 const NAMED: usize = 20;
 
 pub(crate) fn run(args: &AuditArgs) -> u8 {
-    let AuditCommand::Verify(args) = &args.command;
-    match verify(args) {
+    match &args.command {
+        AuditCommand::Verify(args) => run_verify(args),
+        AuditCommand::Export(args) => evidence::export(args),
+    }
+}
+
+fn run_verify(args: &AuditVerifyArgs) -> u8 {
+    let known = match args.known.iter().map(|it| noted(it)).collect::<Result<Vec<Chain>, _>>() {
+        Ok(known) => known,
+        Err(stopped) => return stopped.told(),
+    };
+    if let Some(file) = &args.file {
+        return evidence::verified(file, &known, args.json);
+    }
+    match verify(args, &known) {
         Ok(verified) => {
             match args.json {
                 true => print::line(&format!("{:#}", verified.to_json())),
@@ -41,12 +55,11 @@ struct Why {
     entry: Option<(String, String, String, Option<String>)>,
 }
 
-fn verify(args: &AuditVerifyArgs) -> Result<Verified, Stopped> {
+fn verify(args: &AuditVerifyArgs, known: &[Chain]) -> Result<Verified, Stopped> {
     let mut reader = folder::look(&args.data)?;
     let archive = Archive::of(&args.data.data)?;
-    let known = args.known.iter().map(|it| noted(it)).collect::<Result<Vec<Chain>, _>>()?;
     let bar = Progress::new("audit");
-    let audit = archive.verify(reader.as_mut(), &known, &mut |done, all| {
+    let audit = archive.verify(reader.as_mut(), known, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
     });
     bar.done();

@@ -15,6 +15,7 @@ mod demo;
 mod diagram;
 mod diff;
 mod doctor;
+mod evidence;
 mod explain;
 mod explore;
 mod export;

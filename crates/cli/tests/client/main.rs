@@ -8,6 +8,7 @@
 
 mod deciding;
 mod demo;
+mod evidence;
 mod exchange;
 mod ground;
 mod help;

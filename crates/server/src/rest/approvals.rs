@@ -30,7 +30,7 @@ pub(crate) const ASKS_PEOPLE: &str = "approval";
 const BUDGET: usize = 5_000;
 
 /// Lifecycles that are requests to people, each with what it goes by.
-fn inboxes(app: &App) -> Vec<Arc<Lifecycle>> {
+pub(super) fn inboxes(app: &App) -> Vec<Arc<Lifecycle>> {
     let law = app.runtime.law();
     let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
     newest.filter(|it| it.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE)).cloned().collect()

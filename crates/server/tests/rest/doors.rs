@@ -14,6 +14,7 @@ const TELLING: &[(&str, &str)] = &[
     ("GET", "/v1/journal"),
     ("GET", "/v1/events"),
     ("GET", "/v1/export"),
+    ("GET", "/v1/audit/export/{lifecycle}/{id}"),
     ("GET", "/v1/approvals"),
     ("POST", "/v1/effects/take"),
     ("POST", "/v1/entities/{lifecycle}/{id}/transitions"),

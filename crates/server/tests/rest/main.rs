@@ -13,6 +13,7 @@ mod artifacts;
 mod bounds;
 mod doors;
 mod effects;
+mod evidence;
 mod figures;
 mod ground;
 mod heartbeats;

@@ -182,6 +182,9 @@ pub(crate) const ROWS: &[Row] = &[
     row("GET", "/v1/violations", None, ANYONE, ""),
     row("POST", "/v1/sweep", None, ADMIN, ""),
     row("GET", "/v1/audit/verify", None, PEOPLE, ""),
+    row("GET", "/v1/audit/export/{lifecycle}/{id}", Own, ADMIN, ""),
+    row("GET", "/v1/audit/export/{lifecycle}/{id}", Other, ADMIN, ""),
+    row("GET", "/v1/audit/export/{lifecycle}/{id}", Hidden, ADMIN, ""),
     row("GET", "/v1/export", Hidden, ANYONE, ""),
     with(
         "?dryRun=true",

@@ -1,0 +1,180 @@
+//! `trackside audit export` and `trackside audit verify FILE`: evidence of an entity in one file, and whether it holds.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+use trackside_store::Chain;
+use trackside_store::evidence::{EntityTold, Judged, NoEvidence, Verdict, verify};
+
+use crate::args::AuditExportArgs;
+use crate::folder::{Stopped, counted};
+use crate::print::{self, Colour, painted_data};
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
+use crate::{exit, moved};
+
+/// Writes a file.
+pub(super) fn export(args: &AuditExportArgs) -> u8 {
+    let (lifecycle, id) = match moved::named(&args.entity) {
+        Ok(named) => named,
+        Err(stopped) => return stopped.told(),
+    };
+    refused::ended(exported(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+}
+
+fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
+    let to = &args.to;
+    if to.exists() {
+        return Err(Stopped::usage(format!("{} is there already: choose another name", to.display())).into());
+    }
+    let route = Route::new(&["audit", "export", lifecycle, id]);
+    let mut from = Server::find(&args.ask.reach)?.stream(&route)?;
+    let part = Part(part_of(to));
+    let stopped = |doing: &str, error: io::Error| Stopped {
+        why: format!("{doing} {}: {error}. Nothing is left behind; ask again", to.display()),
+        code: exit::UNREACHABLE,
+    };
+    written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
+    // Not given its name before it holds.
+    let verdict = judged(&part.0, &[])?;
+    if verdict.judged() == Judged::Broken {
+        show(&verdict);
+        let why = "The evidence does not hold: the journal is not what was written, or something was redacted meanwhile. See trackside audit verify, then ask again";
+        return Err(Stopped { why: why.to_owned(), code: exit::REFUSED }.into());
+    }
+    fs::rename(&part.0, to).map_err(|it| stopped("naming", it))?;
+    match args.ask.json {
+        true => print::line(&format!("{:#}", to_json(&verdict))),
+        false => {
+            show(&verdict);
+            print::message(&format!(
+                "written to {}; whoever has it checks it with: trackside audit verify FILE",
+                to.display()
+            ));
+        }
+    }
+    Ok(exit::DONE)
+}
+
+/// Checks a file.
+pub(super) fn verified(file: &Path, known: &[Chain], as_json: bool) -> u8 {
+    let verdict = match judged(file, known) {
+        Ok(verdict) => verdict,
+        Err(stopped) => return stopped.told(),
+    };
+    match as_json {
+        true => print::line(&format!("{:#}", to_json(&verdict))),
+        false => show(&verdict),
+    }
+    match verdict.judged() {
+        Judged::Intact => exit::DONE,
+        Judged::Broken => exit::REFUSED,
+    }
+}
+
+fn judged(file: &Path, known: &[Chain]) -> Result<Verdict, Stopped> {
+    let verdict = File::open(file).map_err(NoEvidence::from).and_then(|it| verify(BufReader::new(it), known));
+    verdict.map_err(|error| {
+        let code = if matches!(error, NoEvidence::Io(_)) { exit::UNREACHABLE } else { exit::REFUSED };
+        Stopped { why: format!("{}: {error}", file.display()), code }
+    })
+}
+
+/// A file that is not whole yet; it goes where it is not given its name.
+struct Part(PathBuf);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn part_of(to: &Path) -> PathBuf {
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    to.with_file_name(name)
+}
+
+fn written(from: &mut impl io::Read, to: &Path) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(to)?);
+    io::copy(from, &mut file)?;
+    file.flush()?;
+    file.get_ref().sync_all()
+}
+
+fn show(verdict: &Verdict) {
+    let (audit, about) = (&verdict.audit, &verdict.about);
+    let broken = painted_data("broken", Colour::Red);
+    for problem in &audit.problems {
+        print::line(&format!("{broken} {problem}"));
+    }
+    for flaw in &verdict.flaws {
+        print::line(&format!("{broken} {flaw}"));
+    }
+    if audit.more + verdict.more > 0 {
+        print::line(&format!("and {} more", audit.more + verdict.more));
+    }
+    for entity in &verdict.entities {
+        print::line(&line(entity));
+    }
+    let artifacts = verdict.artifacts.iter().map(|(id, size)| format!("artifact {id}  {size} bytes"));
+    let absent = verdict.absent.iter().map(|id| format!("artifact {id}  is named, and was not kept"));
+    artifacts.chain(absent).for_each(|it| print::line(&it));
+    for seq in &verdict.outside {
+        print::message(&format!("entry {seq} is not within this file: that end says nothing about it"));
+    }
+    let mark = match verdict.judged() {
+        Judged::Intact => painted_data("intact", Colour::Green),
+        Judged::Broken => painted_data("BROKEN", Colour::Red),
+    };
+    let (entries, first) = (counted(audit.entries, "entry", "entries"), audit.from.seq.saturating_add(1));
+    let hidden = counted(verdict.hidden, "of them by its digest alone", "of them by their digests alone");
+    print::line(&format!("{mark}  {entries} from {first} to {}, {hidden}", audit.to.seq));
+    print::line(&format!("{} by {} at {}", about.entity, about.by, about.at));
+    print::line(&format!("ends at {}:{}", about.head.seq, about.head.hash));
+}
+
+fn line(entity: &EntityTold) -> String {
+    let mut line = format!(
+        "{}/{}  {}, version {}, {}",
+        entity.lifecycle,
+        entity.id,
+        entity.state,
+        entity.version,
+        counted(entity.entries, "entry", "entries")
+    );
+    if entity.redacted > 0 {
+        line.push_str(&format!(", {} dropped", counted(entity.redacted, "payload", "payloads")));
+    }
+    let counters = entity.counters.iter().flat_map(|(name, by_key)| {
+        by_key.iter().map(move |(key, value)| match key.is_empty() {
+            true => format!("{name} {value}"),
+            false => format!("{name} {key} {value}"),
+        })
+    });
+    let counters: Vec<String> = counters.collect();
+    if !counters.is_empty() {
+        line.push_str(&format!("; counted: {}", counters.join(", ")));
+    }
+    line
+}
+
+fn to_json(verdict: &Verdict) -> Json {
+    let audit = &verdict.audit;
+    let problems = audit
+        .problems
+        .iter()
+        .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }));
+    let flaws = verdict.flaws.iter().map(|it| json!({ "code": it.code(), "message": it.to_string() }));
+    json!({
+        "intact": verdict.judged() == Judged::Intact,
+        "about": verdict.about, "entities": verdict.entities,
+        "entries": audit.entries, "hidden": verdict.hidden, "payloadsDropped": audit.redacted,
+        "artifacts": verdict.artifacts, "absentArtifacts": verdict.absent,
+        "problems": problems.chain(flaws).collect::<Vec<_>>(), "more": audit.more + verdict.more,
+        "notWithin": verdict.outside,
+    })
+}
