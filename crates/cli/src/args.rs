@@ -136,6 +136,9 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Prints the manual page, or writes one for every command
     Man(ManArgs),
+    /// Prints the page of every command, for docs/reference
+    #[command(hide = true)]
+    Reference,
     /// Prints the version
     Version,
 }

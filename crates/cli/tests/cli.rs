@@ -57,6 +57,17 @@ scenarios:
 ";
 
 #[test]
+fn the_page_of_commands_is_what_the_commands_are() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    let kept = std::fs::read_to_string(page).unwrap_or_default();
+    let now = data(&trackside(&["reference"]));
+    assert!(
+        kept == now,
+        "docs/reference/commands.md is not what the commands are now: run `cargo xtask reference`"
+    );
+}
+
+#[test]
 fn help_is_what_we_reviewed() {
     insta::assert_snapshot!("help", data(&trackside(&["--help"])));
     insta::assert_snapshot!("help-test", data(&trackside(&["test", "--help"])));

@@ -23,8 +23,8 @@ pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
 pub use notice::{AlertTold, Attend, Attended};
 pub use problem::{Problem, Unmet};
 pub use tell::{
-    ArtifactKept, Clock, EffectTaken, EffectTold, Entity, HeartbeatTold, Judged, LeaseTold, Message, Moved,
-    Page, Stop, TimerTold,
+    ArtifactKept, Clock, EffectTaken, EffectTold, Entity, HeartbeatTold, JournalEntry, Judged, LeaseTold,
+    Message, Moved, Page, Stop, TimerTold,
 };
 pub use upkeep::{
     Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut, ProjectTold,

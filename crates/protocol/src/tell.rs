@@ -54,15 +54,66 @@ pub struct LeaseTold {
     pub expires_at: String,
 }
 
+/// What happened, as the journal tells it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JournalEntry {
+    /// Its number: there are no gaps.
+    pub seq: u64,
+    #[schema(format = DateTime)]
+    pub timestamp: String,
+    /// One of a closed list of kinds, such as `STATE_TRANSITION`.
+    pub event: String,
+    pub lifecycle: String,
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The transition or event that was asked for.
+    pub trigger: String,
+    pub actor: String,
+    /// `human`, `agent`, `system` or `timeout`.
+    pub actor_kind: String,
+    /// For whom the actor acted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The entity's version after it.
+    pub version: u64,
+    /// What belongs to the kind of event.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Json>,
+    /// The entry it follows from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<u64>,
+    /// The rule that triggered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// The name of the request that asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The key under which the command counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+    /// It covers the entry before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Values and words were dropped from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
+}
+
 /// A command that was carried out.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Moved {
     pub success: bool,
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Entity>)]
     pub entity: Option<Json>,
     /// The journal entry that answers it.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JournalEntry)]
     pub transition: Json,
     /// Whether the same command came before and this is its first answer again.
     pub replayed: bool,

@@ -38,6 +38,7 @@ mod notifications;
 mod pack;
 mod query;
 mod redact;
+mod reference;
 mod schema;
 mod settings;
 mod show;
@@ -110,6 +111,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Command::Export(args) => export::run(args),
         Command::Import(args) => import::run(args),
         Command::Schema(args) => schema::run(args),
+        Command::Reference => reference::run(),
         Command::Version => {
             print::line(concat!("trackside ", env!("CARGO_PKG_VERSION")));
             crate::exit::DONE

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
-use trackside_protocol::{Page, Problem};
+use trackside_protocol::{JournalEntry, Page, Problem};
 use utoipa::IntoParams;
 
 use super::Parameters;
@@ -32,7 +32,7 @@ pub(crate) struct After {
 #[utoipa::path(
     get, path = "/v1/journal", tag = "journal", operation_id = "journal",
     params(After),
-    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<JournalEntry>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn journal(
     State(app): State<App>,

@@ -44,7 +44,8 @@ pub(crate) async fn list(
 /// Answers a query of a pack.
 #[utoipa::path(
     get, path = "/v1/queries/{pack}/{name}", tag = "queries", operation_id = "query",
-    params(("pack" = String, Path), ("name" = String, Path)),
+    params(("pack" = String, Path), ("name" = String, Path),
+        ("parameters" = Option<BTreeMap<String, String>>, Query, style = Form, explode, description = "What the query takes, each by its name.")),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn named(

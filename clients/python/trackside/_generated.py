@@ -1,0 +1,1086 @@
+# Made from the OpenAPI document by `cargo xtask clients`. Do not edit: change the routes, and make it again.
+"""Every type and every route of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+
+from ._transport import Transport, given, part
+
+T = TypeVar("T")
+
+
+class Page(TypedDict, Generic[T]):
+    """A page of a list."""
+
+    items: list[T]
+    # Send it as `cursor` for the next page; null on the last.
+    nextCursor: NotRequired[str | None]
+
+
+class Advance(TypedDict):
+    """Where the manual clock is to go: by a span, or to a time."""
+
+    # `90s`, `15m`, `24h`, `7d`.
+    by: NotRequired[str | None]
+    to: NotRequired[str | None]
+
+
+class ArtifactKept(TypedDict):
+    """Content that is kept under its hash."""
+
+    sha256: str
+    size: int
+    # False if it was there already.
+    stored: bool
+
+
+class Backup(TypedDict):
+    """A copy of the project that is to be made."""
+
+    # A name in the folder `backups` of the project, or a whole path; a name is made if there is none.
+    to: NotRequired[str | None]
+
+
+class Batch(TypedDict):
+    """Many commands in one request."""
+
+    # All of them, or none.
+    atomic: NotRequired[bool]
+    commands: list[BatchCommand]
+
+
+class BatchCommand(TypedDict):
+    """A command of a batch: with `to` or `event` it moves, without it creates."""
+
+    event: NotRequired[str | None]
+    fence: NotRequired[int | None]
+    fields: NotRequired[dict[str, Any]]
+    id: NotRequired[str | None]
+    lifecycle: str
+    reason: NotRequired[str | None]
+    to: NotRequired[str | None]
+
+
+class Claim(TypedDict):
+    """The next one that can be claimed."""
+
+    # The transition that takes it, where several could.
+    event: NotRequired[str | None]
+    fields: NotRequired[dict[str, Any]]
+    reason: NotRequired[str | None]
+    # Only one for which this is true.
+    where: NotRequired[str | None]
+
+
+class Clock(TypedDict):
+    """What time it is for the server."""
+
+    # `system` or `manual`.
+    clock: str
+    now: str
+
+
+class Correct(TypedDict):
+    """The loud override."""
+
+    fields: NotRequired[dict[str, Any]]
+    reason: NotRequired[str | None]
+    to: NotRequired[str | None]
+
+
+class Create(TypedDict):
+    """A new entity."""
+
+    fields: NotRequired[dict[str, Any]]
+    # 1 to 128 of letters, digits, `.`, `_`, `@`, `-`; made by the server if there is none.
+    id: NotRequired[str | None]
+
+
+class Decide(TypedDict):
+    """What somebody decides on a request to people."""
+
+    # `approve` or `deny`.
+    decision: str
+    # The lifecycle, where several have a request with this id.
+    lifecycle: NotRequired[str | None]
+    note: NotRequired[str | None]
+    # Where it is to lead, where the request lets people choose.
+    to: NotRequired[str | None]
+
+
+class EffectResult(TypedDict):
+    """What became of work for the outside."""
+
+    detail: NotRequired[dict[str, Any]]
+    # The number under which it was taken.
+    fence: int
+    ok: bool
+
+
+# Work for the outside that the caller has taken.
+EffectTaken = TypedDict(
+    "EffectTaken",
+    {
+        "entity": "str",
+        # Comes back with the result.
+        "fence": "int",
+        "id": "int",
+        "kind": "str",
+        "lifecycle": "str",
+        # When it is handed to somebody else, if there is no result by then.
+        "until": "str",
+        # What it is to be carried out with.
+        "with": "dict[str, Any]",
+    },
+)
+
+
+class EffectTold(TypedDict):
+    """Work for the outside that nobody has answered."""
+
+    entity: str
+    id: int
+    kind: str
+    # The entity that asked for it.
+    lifecycle: str
+    # Who is at it now.
+    takenBy: NotRequired[str | None]
+
+
+class Entity(TypedDict):
+    """An entity as the caller sees it."""
+
+    # Targets that the rules permit this caller from here, before required fields are asked for.
+    allowedTransitions: list[str]
+    createdAt: str
+    # The version of the definition it lives by.
+    definition: int
+    fields: dict[str, Any]
+    # Whether there is no way out of its state.
+    final: bool
+    id: str
+    leases: list[LeaseTold]
+    lifecycle: str
+    previousState: NotRequired[str | None]
+    state: str
+    stateEnteredAt: str
+    # Seconds.
+    timeInState: float
+    timers: list[TimerTold]
+    updatedAt: str
+    version: int
+
+
+class Evaluate(TypedDict):
+    """An action of which somebody wants to know how risky it is."""
+
+    action: str
+    arguments: NotRequired[Any]
+    # Whose policy; needed where several packs have one.
+    pack: NotRequired[str | None]
+    # For whom; the caller's own roles if there is none.
+    role: NotRequired[str | None]
+
+
+class Heartbeat(TypedDict):
+    """A sign of life from the holder of a lease."""
+
+    # The number of the lease, as it was granted.
+    fence: NotRequired[int | None]
+    # Which lease; needed where the lifecycle has several.
+    slot: NotRequired[str | None]
+
+
+class HeartbeatTold(TypedDict):
+    """What a heartbeat brings back."""
+
+    expiresAt: NotRequired[str | None]
+    fence: NotRequired[int | None]
+    # What the holder was told since its last heartbeat.
+    notices: list[Any]
+    stop: NotRequired[Stop | None]
+
+
+# What happened, as the journal tells it.
+JournalEntry = TypedDict(
+    "JournalEntry",
+    {
+        "actor": "str",
+        # `human`, `agent`, `system` or `timeout`.
+        "actorKind": "str",
+        # The entry it follows from.
+        "cause": "NotRequired[int | None]",
+        # The rule that triggered it.
+        "condition": "NotRequired[str | None]",
+        # One of a closed list of kinds, such as `STATE_TRANSITION`.
+        "event": "str",
+        "from": "NotRequired[str | None]",
+        # It covers the entry before it.
+        "hash": "NotRequired[str | None]",
+        "id": "str",
+        # The key under which the command counts once.
+        "idempotencyKey": "NotRequired[str | None]",
+        "lifecycle": "str",
+        # What belongs to the kind of event.
+        "metadata": "dict[str, Any]",
+        # For whom the actor acted.
+        "onBehalfOf": "NotRequired[str | None]",
+        "reason": "NotRequired[str | None]",
+        # Values and words were dropped from it.
+        "redacted": "NotRequired[bool]",
+        # The name of the request that asked for it.
+        "requestId": "NotRequired[str | None]",
+        # Its number: there are no gaps.
+        "seq": "int",
+        "timestamp": "str",
+        "to": "NotRequired[str | None]",
+        # The transition or event that was asked for.
+        "trigger": "str",
+        # The entity's version after it.
+        "version": "int",
+    },
+)
+
+
+class Judged(TypedDict):
+    """What the policy says of an action."""
+
+    action: str
+    # One of the levels of the policy.
+    level: str
+    # `allow`, `approve` (somebody must say yes first) or `deny`.
+    outcome: str
+    pack: str
+    role: NotRequired[str | None]
+    why: str
+
+
+class LeaseTold(TypedDict):
+    """A lease that somebody holds."""
+
+    expiresAt: str
+    fence: int
+    holder: str
+    slot: str
+
+
+# Words posted on an entity.
+Message = TypedDict(
+    "Message",
+    {
+        "at": "str",
+        # Whose words they are.
+        "from": "str",
+        "kind": "str",
+        # They were taken out of the journal.
+        "redacted": "NotRequired[bool]",
+        "seq": "int",
+        "text": "str",
+        # The actors they are for; null: whoever may see the entity.
+        "to": "NotRequired[list[str] | None]",
+    },
+)
+
+
+class Migrate(TypedDict):
+    """Running entities that are to live by another version of their definition."""
+
+    # What becomes of fields that cannot stay as they are.
+    fields: NotRequired[dict[str, Any]]
+    lifecycle: str
+    # State to its name there, where that is another one.
+    states: NotRequired[dict[str, str]]
+    # The version they are to live by; with `undo`, the one they were moved to.
+    to: int
+    # Takes it back, of those to which nothing has happened since.
+    undo: NotRequired[bool]
+
+
+class Migrated(TypedDict):
+    """What became, or would become, of the entities of a lifecycle."""
+
+    # The first thousand of those that cannot, each with its refusal.
+    cannot: list[MigratedOne]
+    dryRun: bool
+    # The first thousand of those that moved.
+    items: list[MigratedOne]
+    lifecycle: str
+    # How many moved, or would.
+    moved: int
+    # How many cannot.
+    stuck: int
+    to: int
+
+
+# What became of one.
+MigratedOne = TypedDict(
+    "MigratedOne",
+    {
+        # The version it lived by.
+        "from": "int",
+        "id": "str",
+        "refusal": "NotRequired[dict[str, Any] | None]",
+        # The state it has there.
+        "state": "NotRequired[str | None]",
+    },
+)
+
+
+class Moved(TypedDict):
+    """A command that was carried out."""
+
+    dryRun: NotRequired[bool]
+    entity: NotRequired[Entity | None]
+    # Fields the engine owns that were sent all the same.
+    ignored: NotRequired[list[str]]
+    # Whether the same command came before and this is its first answer again.
+    replayed: bool
+    success: bool
+    # The journal entry that answers it.
+    transition: JournalEntry
+
+
+class NewLink(TypedDict):
+    """A person who is to be let in."""
+
+    # The person; the caller if there is none.
+    actor: NotRequired[str | None]
+    roles: NotRequired[list[str]]
+
+
+# A token that is to be made.
+NewToken = TypedDict(
+    "NewToken",
+    {
+        # Whom it speaks for.
+        "actor": "str",
+        # Whom it may act for: ids, with `*` for any end.
+        "for": "NotRequired[list[str]]",
+        # `human`, `agent` or `system`.
+        "kind": "str",
+        # How long it is good for; for ever if there is nothing.
+        "lifetime": "NotRequired[str | None]",
+        "note": "NotRequired[str | None]",
+        # `pack:role`, or bare where that is unique; `admin` for the owner's rights.
+        "roles": "NotRequired[list[str]]",
+    },
+)
+
+
+class PackFiles(TypedDict):
+    """The texts of a pack: path within it and text."""
+
+    # `pack.yaml`, and `lifecycles/….yaml`.
+    files: dict[str, str]
+
+
+class PackInstalled(TypedDict):
+    """What became of a pack that was sent."""
+
+    # False if the same was in force already.
+    installed: bool
+    lifecycles: list[str]
+    pack: str
+    version: int
+
+
+class PackTold(TypedDict):
+    """A pack that is in force."""
+
+    about: str
+    lifecycles: list[str]
+    pack: str
+    roles: list[str]
+    version: int
+
+
+class Problem(TypedDict):
+    """A request that was turned down, in a way that teaches."""
+
+    # Targets that the rules permit this caller from here.
+    allowedTransitions: list[str]
+    code: str
+    detail: str
+    # Every unmet condition, never only the first.
+    errors: list[Unmet]
+    # Whether what was sent is kept in the journal all the same.
+    kept: NotRequired[bool]
+    status: int
+    # Always false.
+    success: bool
+    title: str
+    type: str
+    # Who may do what was asked, in words.
+    who: NotRequired[str | None]
+
+
+class ProjectPut(TypedDict):
+    """What of the project is to change."""
+
+    # As in `Europe/Berlin`; empty means UTC.
+    zone: str
+
+
+class ProjectTold(TypedDict):
+    """What is the same for the whole project."""
+
+    packs: list[SettingsTold]
+    # IANA name of its time zone; empty means UTC.
+    zone: str
+
+
+class Redact(TypedDict):
+    """Values and words that are to leave the journal."""
+
+    all: NotRequired[bool]
+    # What fields become that came from them; without a word they are cleared.
+    becomes: NotRequired[dict[str, Any]]
+    # Numbers of its entries. Either these, or `all`.
+    entries: NotRequired[list[int]]
+    id: str
+    lifecycle: str
+    reason: str
+
+
+class SettingTold(TypedDict):
+    """A setting of a pack."""
+
+    about: str
+    # What the pack says.
+    default: Any
+    max: NotRequired[float | None]
+    min: NotRequired[float | None]
+    name: str
+    # `project` where the project has a word of its own, else `default`.
+    origin: str
+    # `string`, `number`, `integer`, `boolean`, `span`, `list`, `map` or `any`.
+    type: str
+    # What holds.
+    value: Any
+
+
+class SettingsTold(TypedDict):
+    """The settings of a pack."""
+
+    items: list[SettingTold]
+    pack: str
+
+
+class SignInLink(TypedDict):
+    """A way in, once."""
+
+    expiresAt: NotRequired[str | None]
+    url: str
+
+
+class Stop(TypedDict):
+    """A holder is to stop."""
+
+    why: str
+
+
+class TakeEffects(TypedDict):
+    """Work for the outside that somebody wants to do."""
+
+    # Only of this kind.
+    kind: NotRequired[str | None]
+    # How long until it is handed to somebody else, if there is no result by then: `5m` if nothing is said,
+    # `24h` at most.
+    lease: NotRequired[str | None]
+    # How many at most: 1 if nothing is said; of more than 200, 200.
+    limit: NotRequired[int | None]
+
+
+class TimerTold(TypedDict):
+    """A clock that runs."""
+
+    dueAt: str
+    name: str
+
+
+# A token, without its secret.
+Token = TypedDict(
+    "Token",
+    {
+        "actor": "str",
+        "createdAt": "str",
+        "expiresAt": "NotRequired[str | None]",
+        "for": "list[str]",
+        "id": "str",
+        "kind": "str",
+        "mintedBy": "NotRequired[str | None]",
+        "note": "NotRequired[str | None]",
+        "purpose": "str",
+        "roles": "list[str]",
+        "state": "str",
+    },
+)
+
+
+class TokenMade(TypedDict):
+    """A token that was made: its text is shown this once."""
+
+    details: Token
+    # Send it as `Authorization: Bearer …`. It cannot be shown again.
+    token: str
+
+
+class Transition(TypedDict):
+    """A change of state by target or by name, or an event that changes fields only. One of `to` and `event` is
+    named.
+    """
+
+    # The event of the lifecycle.
+    event: NotRequired[str | None]
+    # The number of the lease under which the caller works.
+    fence: NotRequired[int | None]
+    fields: NotRequired[dict[str, Any]]
+    reason: NotRequired[str | None]
+    # The state it is to go to.
+    to: NotRequired[str | None]
+
+
+class Unmet(TypedDict):
+    """One unmet condition."""
+
+    code: str
+    field: NotRequired[str | None]
+    message: str
+    # The expression that was not true.
+    rule: NotRequired[str | None]
+    # The values it saw.
+    saw: NotRequired[dict[str, Any]]
+
+
+# Who the caller is.
+Who = TypedDict(
+    "Who",
+    {
+        # For whom it speaks in this request.
+        "actingFor": "NotRequired[str | None]",
+        "actor": "str",
+        "expiresAt": "NotRequired[str | None]",
+        "for": "list[str]",
+        "kind": "str",
+        "roles": "list[str]",
+        # The id of the token it showed.
+        "token": "str",
+    },
+)
+
+
+class Routes(Transport):
+    """Every route of a server."""
+
+    def list_approvals(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
+        """Lists open requests that the caller may see: the urgent ones first, then the oldest."""
+        told: Page[Any] = self._json("GET", "/v1/approvals", query=given({"limit": limit, "cursor": cursor}))
+        return told
+
+    def decide_approval(
+        self,
+        id: str,
+        *,
+        decision: str,
+        lifecycle: str | None = None,
+        note: str | None = None,
+        to: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Moved:
+        """Decides on a request: the transition that its lifecycle's face names for it."""
+        told: Moved = self._json(
+            "POST",
+            f"/v1/approvals/{part(id)}/decision",
+            json=given({"decision": decision, "lifecycle": lifecycle, "note": note, "to": to}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def evaluate_policy(
+        self,
+        *,
+        action: str,
+        arguments: Any | None = None,
+        pack: str | None = None,
+        role: str | None = None,
+    ) -> Judged:
+        """Tells the risk level of an action, whether a role may do it, and why."""
+        told: Judged = self._json(
+            "POST",
+            "/v1/policy/evaluate",
+            json=given({"action": action, "arguments": arguments, "pack": pack, "role": role}),
+        )
+        return told
+
+    def get_artifact(self, sha256: str) -> bytes:
+        """Gives content back."""
+        return self._bytes("GET", f"/v1/artifacts/{part(sha256)}")
+
+    def put_artifact(self, sha256: str, content: bytes) -> ArtifactKept:
+        """Keeps content under its hash. The same again changes nothing."""
+        told: ArtifactKept = self._json("PUT", f"/v1/artifacts/{part(sha256)}", content=content)
+        return told
+
+    def clock(self) -> Clock:
+        """What time it is."""
+        told: Clock = self._json("GET", "/v1/clock")
+        return told
+
+    def advance_clock(self, *, by: str | None = None, to: str | None = None) -> Clock:
+        """Moves the manual clock: fires what is due, in order."""
+        told: Clock = self._json("POST", "/v1/clock/advance", json=given({"by": by, "to": to}))
+        return told
+
+    def list_lifecycles(self) -> dict[str, Any]:
+        """Lists the lifecycles in force."""
+        told: dict[str, Any] = self._json("GET", "/v1/lifecycles")
+        return told
+
+    def show_lifecycle(self, lifecycle: str) -> dict[str, Any]:
+        """Shows one definition: states, transitions and what each takes."""
+        told: dict[str, Any] = self._json("GET", f"/v1/lifecycles/{part(lifecycle)}")
+        return told
+
+    def draw_lifecycle(self, lifecycle: str, *, format: str | None = None) -> str:
+        """Draws a lifecycle."""
+        return self._text("GET", f"/v1/lifecycles/{part(lifecycle)}/diagram", query=given({"format": format}))
+
+    def migrate(
+        self,
+        *,
+        lifecycle: str,
+        to: int,
+        fields: Mapping[str, Any] | None = None,
+        states: Mapping[str, str] | None = None,
+        undo: bool | None = None,
+        dry_run: bool | None = None,
+    ) -> Migrated:
+        """Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal;
+        with `dryRun` tells what would become of them.
+        """
+        told: Migrated = self._json(
+            "POST",
+            "/v1/migrations",
+            query=given({"dryRun": dry_run}),
+            json=given({"fields": fields, "lifecycle": lifecycle, "states": states, "to": to, "undo": undo}),
+        )
+        return told
+
+    def list_packs(self) -> Page[PackTold]:
+        """Lists the packs in force."""
+        told: Page[PackTold] = self._json("GET", "/v1/packs")
+        return told
+
+    def put_pack(self, pack: str, *, files: Mapping[str, str]) -> PackInstalled:
+        """Checks a pack and takes it into force, beside the versions that running entities live by."""
+        told: PackInstalled = self._json("PUT", f"/v1/packs/{part(pack)}", json=given({"files": files}))
+        return told
+
+    def project_settings(self) -> ProjectTold:
+        """Shows the zone, and the settings of every pack."""
+        told: ProjectTold = self._json("GET", "/v1/settings")
+        return told
+
+    def put_project_settings(self, *, zone: str) -> ProjectTold:
+        """Changes the zone of the project."""
+        told: ProjectTold = self._json("PUT", "/v1/settings", json=given({"zone": zone}))
+        return told
+
+    def settings(self, pack: str) -> SettingsTold:
+        """Shows the settings of a pack: what holds, what the pack says, and whose word it is."""
+        told: SettingsTold = self._json("GET", f"/v1/settings/{part(pack)}")
+        return told
+
+    def put_settings(self, pack: str, body: Mapping[str, Any]) -> SettingsTold:
+        """Changes settings of a pack: each name with its value, or null to go back to what the pack says."""
+        told: SettingsTold = self._json("PUT", f"/v1/settings/{part(pack)}", json=body)
+        return told
+
+    def list_effects(
+        self,
+        *,
+        kind: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[EffectTold]:
+        """Lists effects that nobody has answered, the oldest first."""
+        told: Page[EffectTold] = self._json(
+            "GET",
+            "/v1/effects",
+            query=given({"kind": kind, "limit": limit, "cursor": cursor}),
+        )
+        return told
+
+    def take_effects(
+        self,
+        *,
+        kind: str | None = None,
+        lease: str | None = None,
+        limit: int | None = None,
+    ) -> Page[EffectTaken]:
+        """Takes effects that nobody is at, the oldest first."""
+        told: Page[EffectTaken] = self._json(
+            "POST",
+            "/v1/effects/take",
+            json=given({"kind": kind, "lease": lease, "limit": limit}),
+        )
+        return told
+
+    def settle_effect(
+        self,
+        id: int,
+        *,
+        fence: int,
+        ok: bool,
+        detail: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Brings the result of an effect home."""
+        told: dict[str, Any] = self._json(
+            "POST",
+            f"/v1/effects/{part(id)}/result",
+            json=given({"detail": detail, "fence": fence, "ok": ok}),
+        )
+        return told
+
+    def batch(
+        self,
+        *,
+        commands: Sequence[BatchCommand],
+        atomic: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Carries out many commands; each has its own outcome unless `atomic`."""
+        told: dict[str, Any] = self._json(
+            "POST",
+            "/v1/batch",
+            json=given({"atomic": atomic, "commands": commands}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def list_entities(
+        self,
+        lifecycle: str,
+        *,
+        state: str | None = None,
+        where: str | None = None,
+        overdue: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        seq: int | None = None,
+    ) -> Page[Entity]:
+        """Lists entities of a lifecycle."""
+        told: Page[Entity] = self._json(
+            "GET",
+            f"/v1/entities/{part(lifecycle)}",
+            query=given({"state": state, "where": where, "overdue": overdue, "limit": limit, "cursor": cursor, "seq": seq}),
+        )
+        return told
+
+    def create_entity(
+        self,
+        lifecycle: str,
+        *,
+        fields: Mapping[str, Any] | None = None,
+        id: str | None = None,
+        dry_run: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> Moved:
+        """Creates an entity."""
+        told: Moved = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}",
+            query=given({"dryRun": dry_run}),
+            json=given({"fields": fields, "id": id}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def claim(
+        self,
+        lifecycle: str,
+        *,
+        event: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        where: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Moved | None:
+        """Claims the next claimable one for the caller."""
+        told: Moved | None = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}/claim",
+            json=given({"event": event, "fields": fields, "reason": reason, "where": where}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def show_entity(self, lifecycle: str, id: str, *, at: int | None = None) -> Entity:
+        """Shows one entity."""
+        told: Entity = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}", query=given({"at": at}))
+        return told
+
+    def correct(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        fields: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        to: str | None = None,
+    ) -> Moved:
+        """Sets an entity right outside of its edges. Journalled, and raises an alert."""
+        told: Moved = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/correct",
+            json=given({"fields": fields, "reason": reason, "to": to}),
+        )
+        return told
+
+    def explain(self, lifecycle: str, id: str) -> dict[str, Any]:
+        """Explains where an entity stands."""
+        told: dict[str, Any] = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}/explain")
+        return told
+
+    def heartbeat(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        fence: int | None = None,
+        slot: str | None = None,
+    ) -> HeartbeatTold:
+        """Extends a lease."""
+        told: HeartbeatTold = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/heartbeat",
+            json=given({"fence": fence, "slot": slot}),
+        )
+        return told
+
+    def history(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        all: bool | None = None,
+    ) -> dict[str, Any]:
+        """Journal entries of an entity, the oldest first, and seconds spent in each state."""
+        told: dict[str, Any] = self._json(
+            "GET",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/history",
+            query=given({"limit": limit, "cursor": cursor, "all": all}),
+        )
+        return told
+
+    def messages(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Message]:
+        """Messages of an entity, the oldest first: those that are meant for the caller."""
+        told: Page[Message] = self._json(
+            "GET",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/messages",
+            query=given({"limit": limit, "cursor": cursor}),
+        )
+        return told
+
+    def fire(
+        self,
+        lifecycle: str,
+        id: str,
+        *,
+        event: str | None = None,
+        fence: int | None = None,
+        fields: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        to: str | None = None,
+        dry_run: bool | None = None,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Moved:
+        """Asks for a transition by target or by name."""
+        told: Moved = self._json(
+            "POST",
+            f"/v1/entities/{part(lifecycle)}/{part(id)}/transitions",
+            query=given({"dryRun": dry_run}),
+            headers=given({"If-Match": if_match}),
+            json=given({"event": event, "fence": fence, "fields": fields, "reason": reason, "to": to}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def healthz(self) -> dict[str, Any]:
+        """It is there."""
+        told: dict[str, Any] = self._json("GET", "/healthz")
+        return told
+
+    def metrics(self) -> str:
+        """Every figure, for Prometheus and whatever else reads its format."""
+        return self._text("GET", "/metrics")
+
+    def readyz(self) -> dict[str, Any]:
+        """It can take commands: the store can be used and what is written behind keeps up."""
+        told: dict[str, Any] = self._json("GET", "/readyz")
+        return told
+
+    def create_sign_in_link(self, *, actor: str | None = None, roles: Sequence[str] | None = None) -> SignInLink:
+        """Makes a way in for a person, once."""
+        told: SignInLink = self._json("POST", "/v1/sign-in-links", json=given({"actor": actor, "roles": roles}))
+        return told
+
+    def sign_out(self) -> dict[str, Any]:
+        """Ends the session of the caller."""
+        told: dict[str, Any] = self._json("POST", "/v1/sign-out")
+        return told
+
+    def list_tokens(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Token]:
+        """Lists tokens: all of them for an admin, one's own for others."""
+        told: Page[Token] = self._json("GET", "/v1/tokens", query=given({"limit": limit, "cursor": cursor}))
+        return told
+
+    def create_token(
+        self,
+        *,
+        actor: str,
+        kind: str,
+        for_: Sequence[str] | None = None,
+        lifetime: str | None = None,
+        note: str | None = None,
+        roles: Sequence[str] | None = None,
+    ) -> TokenMade:
+        """Makes a token. Its text is in the answer, and nowhere else."""
+        told: TokenMade = self._json(
+            "POST",
+            "/v1/tokens",
+            json=given({"actor": actor, "for": for_, "kind": kind, "lifetime": lifetime, "note": note, "roles": roles}),
+        )
+        return told
+
+    def revoke_token(self, id: str) -> None:
+        """Takes a token back, from now on."""
+        return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
+
+    def whoami(self) -> Who:
+        """Who the caller is."""
+        told: Who = self._json("GET", "/v1/whoami")
+        return told
+
+    def export_evidence(self, lifecycle: str, id: str) -> Iterator[dict[str, Any]]:
+        """Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify
+        FILE`: its entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of
+        other entities nothing is told.
+        """
+        return self._lines("GET", f"/v1/audit/export/{part(lifecycle)}/{part(id)}")
+
+    def verify_audit(self) -> dict[str, Any]:
+        """Goes through every entry of the journal and of its archive, and through every link between them."""
+        told: dict[str, Any] = self._json("GET", "/v1/audit/verify")
+        return told
+
+    def backup(self, *, to: str | None = None) -> dict[str, Any]:
+        """Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy."""
+        told: dict[str, Any] = self._json("POST", "/v1/backup", json=given({"to": to}))
+        return told
+
+    def events(
+        self,
+        *,
+        lifecycle: str | None = None,
+        id: str | None = None,
+        audience: str | None = None,
+        after: int | None = None,
+        all: bool | None = None,
+    ) -> Iterator[JournalEntry]:
+        """Follows the journal as server-sent events; resumes by `Last-Event-ID`."""
+        return self._events(
+            "GET",
+            "/v1/events",
+            query=given({"lifecycle": lifecycle, "id": id, "audience": audience, "after": after, "all": all}),
+        )
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Exports the project as JSON lines. People with role admin get the records as they are kept; others the
+        entries that they may see, as the journal shows them.
+        """
+        return self._lines("GET", "/v1/export")
+
+    def journal(
+        self,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[JournalEntry]:
+        """The global journal in order, as far as the caller may see."""
+        told: Page[JournalEntry] = self._json(
+            "GET",
+            "/v1/journal",
+            query=given({"after": after, "limit": limit, "cursor": cursor}),
+        )
+        return told
+
+    def redact(
+        self,
+        *,
+        id: str,
+        lifecycle: str,
+        reason: str,
+        all: bool | None = None,
+        becomes: Mapping[str, Any] | None = None,
+        entries: Sequence[int] | None = None,
+    ) -> dict[str, Any]:
+        """Drops what entries of an entity said, and what it still has from them."""
+        told: dict[str, Any] = self._json(
+            "POST",
+            "/v1/redactions",
+            json=given({"all": all, "becomes": becomes, "entries": entries, "id": id, "lifecycle": lifecycle, "reason": reason}),
+        )
+        return told
+
+    def stats(self, *, lifecycle: str | None = None) -> dict[str, Any]:
+        """Figures of one lifecycle, or of all."""
+        told: dict[str, Any] = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
+        return told
+
+    def alerts(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
+        """Alerts, the oldest first."""
+        told: Page[Any] = self._json("GET", "/v1/alerts", query=given({"limit": limit, "cursor": cursor}))
+        return told
+
+    def notifications(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
+        """What somebody was told, the oldest first."""
+        told: Page[Any] = self._json("GET", "/v1/notifications", query=given({"limit": limit, "cursor": cursor}))
+        return told
+
+    def sweep(self) -> dict[str, Any]:
+        """Looks at every entity now, and repairs what its definition says how to."""
+        told: dict[str, Any] = self._json("POST", "/v1/sweep")
+        return told
+
+    def violations(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
+        """Invariants that were found broken, the oldest first; those that hold again say so."""
+        told: Page[Any] = self._json("GET", "/v1/violations", query=given({"limit": limit, "cursor": cursor}))
+        return told
+
+    def list_queries(self, pack: str) -> dict[str, Any]:
+        """Lists the queries of a pack."""
+        told: dict[str, Any] = self._json("GET", f"/v1/queries/{part(pack)}")
+        return told
+
+    def query(self, pack: str, name: str, *, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Answers a query of a pack."""
+        told: dict[str, Any] = self._json(
+            "GET",
+            f"/v1/queries/{part(pack)}/{part(name)}",
+            query=given({**(parameters or {})}),
+        )
+        return told

@@ -1,0 +1,1240 @@
+// Made from the OpenAPI document by `cargo xtask clients`. Do not edit: change the routes, and make it again.
+
+import { type CallOptions, type Json, Transport } from './transport.js';
+
+/** A page of a list. */
+export interface Page<T> {
+  items: T[];
+  /** Send it as `cursor` for the next page; null on the last. */
+  nextCursor?: string | null;
+}
+
+/** Where the manual clock is to go: by a span, or to a time. */
+export interface Advance {
+  /** `90s`, `15m`, `24h`, `7d`. */
+  by?: string | null;
+  to?: string | null;
+}
+
+/** Content that is kept under its hash. */
+export interface ArtifactKept {
+  sha256: string;
+  size: number;
+  /** False if it was there already. */
+  stored: boolean;
+}
+
+/** A copy of the project that is to be made. */
+export interface Backup {
+  /** A name in the folder `backups` of the project, or a whole path; a name is made if there is none. */
+  to?: string | null;
+}
+
+/** Many commands in one request. */
+export interface Batch {
+  /** All of them, or none. */
+  atomic?: boolean;
+  commands: BatchCommand[];
+}
+
+/** A command of a batch: with `to` or `event` it moves, without it creates. */
+export interface BatchCommand {
+  event?: string | null;
+  fence?: number | null;
+  fields?: { [name: string]: Json };
+  id?: string | null;
+  lifecycle: string;
+  reason?: string | null;
+  to?: string | null;
+}
+
+/** The next one that can be claimed. */
+export interface Claim {
+  /** The transition that takes it, where several could. */
+  event?: string | null;
+  fields?: { [name: string]: Json };
+  reason?: string | null;
+  /** Only one for which this is true. */
+  where?: string | null;
+}
+
+/** What time it is for the server. */
+export interface Clock {
+  /** `system` or `manual`. */
+  clock: string;
+  now: string;
+}
+
+/** The loud override. */
+export interface Correct {
+  fields?: { [name: string]: Json };
+  reason?: string | null;
+  to?: string | null;
+}
+
+/** A new entity. */
+export interface Create {
+  fields?: { [name: string]: Json };
+  /** 1 to 128 of letters, digits, `.`, `_`, `@`, `-`; made by the server if there is none. */
+  id?: string | null;
+}
+
+/** What somebody decides on a request to people. */
+export interface Decide {
+  /** `approve` or `deny`. */
+  decision: string;
+  /** The lifecycle, where several have a request with this id. */
+  lifecycle?: string | null;
+  note?: string | null;
+  /** Where it is to lead, where the request lets people choose. */
+  to?: string | null;
+}
+
+/** What became of work for the outside. */
+export interface EffectResult {
+  detail?: { [name: string]: Json };
+  /** The number under which it was taken. */
+  fence: number;
+  ok: boolean;
+}
+
+/** Work for the outside that the caller has taken. */
+export interface EffectTaken {
+  entity: string;
+  /** Comes back with the result. */
+  fence: number;
+  id: number;
+  kind: string;
+  lifecycle: string;
+  /** When it is handed to somebody else, if there is no result by then. */
+  until: string;
+  /** What it is to be carried out with. */
+  with: { [name: string]: Json };
+}
+
+/** Work for the outside that nobody has answered. */
+export interface EffectTold {
+  entity: string;
+  id: number;
+  kind: string;
+  /** The entity that asked for it. */
+  lifecycle: string;
+  /** Who is at it now. */
+  takenBy?: string | null;
+}
+
+/** An entity as the caller sees it. */
+export interface Entity {
+  /** Targets that the rules permit this caller from here, before required fields are asked for. */
+  allowedTransitions: string[];
+  createdAt: string;
+  /** The version of the definition it lives by. */
+  definition: number;
+  fields: { [name: string]: Json };
+  /** Whether there is no way out of its state. */
+  final: boolean;
+  id: string;
+  leases: LeaseTold[];
+  lifecycle: string;
+  previousState?: string | null;
+  state: string;
+  stateEnteredAt: string;
+  /** Seconds. */
+  timeInState: number;
+  timers: TimerTold[];
+  updatedAt: string;
+  version: number;
+}
+
+/** An action of which somebody wants to know how risky it is. */
+export interface Evaluate {
+  action: string;
+  arguments?: Json;
+  /** Whose policy; needed where several packs have one. */
+  pack?: string | null;
+  /** For whom; the caller's own roles if there is none. */
+  role?: string | null;
+}
+
+/** A sign of life from the holder of a lease. */
+export interface Heartbeat {
+  /** The number of the lease, as it was granted. */
+  fence?: number | null;
+  /** Which lease; needed where the lifecycle has several. */
+  slot?: string | null;
+}
+
+/** What a heartbeat brings back. */
+export interface HeartbeatTold {
+  expiresAt?: string | null;
+  fence?: number | null;
+  /** What the holder was told since its last heartbeat. */
+  notices: Json[];
+  stop?: Stop | null;
+}
+
+/** What happened, as the journal tells it. */
+export interface JournalEntry {
+  actor: string;
+  /** `human`, `agent`, `system` or `timeout`. */
+  actorKind: string;
+  /** The entry it follows from. */
+  cause?: number | null;
+  /** The rule that triggered it. */
+  condition?: string | null;
+  /** One of a closed list of kinds, such as `STATE_TRANSITION`. */
+  event: string;
+  from?: string | null;
+  /** It covers the entry before it. */
+  hash?: string | null;
+  id: string;
+  /** The key under which the command counts once. */
+  idempotencyKey?: string | null;
+  lifecycle: string;
+  /** What belongs to the kind of event. */
+  metadata: { [name: string]: Json };
+  /** For whom the actor acted. */
+  onBehalfOf?: string | null;
+  reason?: string | null;
+  /** Values and words were dropped from it. */
+  redacted?: boolean;
+  /** The name of the request that asked for it. */
+  requestId?: string | null;
+  /** Its number: there are no gaps. */
+  seq: number;
+  timestamp: string;
+  to?: string | null;
+  /** The transition or event that was asked for. */
+  trigger: string;
+  /** The entity's version after it. */
+  version: number;
+}
+
+/** What the policy says of an action. */
+export interface Judged {
+  action: string;
+  /** One of the levels of the policy. */
+  level: string;
+  /** `allow`, `approve` (somebody must say yes first) or `deny`. */
+  outcome: string;
+  pack: string;
+  role?: string | null;
+  why: string;
+}
+
+/** A lease that somebody holds. */
+export interface LeaseTold {
+  expiresAt: string;
+  fence: number;
+  holder: string;
+  slot: string;
+}
+
+/** Words posted on an entity. */
+export interface Message {
+  at: string;
+  /** Whose words they are. */
+  from: string;
+  kind: string;
+  /** They were taken out of the journal. */
+  redacted?: boolean;
+  seq: number;
+  text: string;
+  /** The actors they are for; null: whoever may see the entity. */
+  to?: string[] | null;
+}
+
+/** Running entities that are to live by another version of their definition. */
+export interface Migrate {
+  /** What becomes of fields that cannot stay as they are. */
+  fields?: { [name: string]: Json };
+  lifecycle: string;
+  /** State to its name there, where that is another one. */
+  states?: { [name: string]: string };
+  /** The version they are to live by; with `undo`, the one they were moved to. */
+  to: number;
+  /** Takes it back, of those to which nothing has happened since. */
+  undo?: boolean;
+}
+
+/** What became, or would become, of the entities of a lifecycle. */
+export interface Migrated {
+  /** The first thousand of those that cannot, each with its refusal. */
+  cannot: MigratedOne[];
+  dryRun: boolean;
+  /** The first thousand of those that moved. */
+  items: MigratedOne[];
+  lifecycle: string;
+  /** How many moved, or would. */
+  moved: number;
+  /** How many cannot. */
+  stuck: number;
+  to: number;
+}
+
+/** What became of one. */
+export interface MigratedOne {
+  /** The version it lived by. */
+  from: number;
+  id: string;
+  refusal?: { [name: string]: Json } | null;
+  /** The state it has there. */
+  state?: string | null;
+}
+
+/** A command that was carried out. */
+export interface Moved {
+  dryRun?: boolean;
+  entity?: Entity | null;
+  /** Fields the engine owns that were sent all the same. */
+  ignored?: string[];
+  /** Whether the same command came before and this is its first answer again. */
+  replayed: boolean;
+  success: boolean;
+  /** The journal entry that answers it. */
+  transition: JournalEntry;
+}
+
+/** A person who is to be let in. */
+export interface NewLink {
+  /** The person; the caller if there is none. */
+  actor?: string | null;
+  roles?: string[];
+}
+
+/** A token that is to be made. */
+export interface NewToken {
+  /** Whom it speaks for. */
+  actor: string;
+  /** Whom it may act for: ids, with `*` for any end. */
+  for?: string[];
+  /** `human`, `agent` or `system`. */
+  kind: string;
+  /** How long it is good for; for ever if there is nothing. */
+  lifetime?: string | null;
+  note?: string | null;
+  /** `pack:role`, or bare where that is unique; `admin` for the owner's rights. */
+  roles?: string[];
+}
+
+/** The texts of a pack: path within it and text. */
+export interface PackFiles {
+  /** `pack.yaml`, and `lifecycles/….yaml`. */
+  files: { [name: string]: string };
+}
+
+/** What became of a pack that was sent. */
+export interface PackInstalled {
+  /** False if the same was in force already. */
+  installed: boolean;
+  lifecycles: string[];
+  pack: string;
+  version: number;
+}
+
+/** A pack that is in force. */
+export interface PackTold {
+  about: string;
+  lifecycles: string[];
+  pack: string;
+  roles: string[];
+  version: number;
+}
+
+/** A request that was turned down, in a way that teaches. */
+export interface Problem {
+  /** Targets that the rules permit this caller from here. */
+  allowedTransitions: string[];
+  code: string;
+  detail: string;
+  /** Every unmet condition, never only the first. */
+  errors: Unmet[];
+  /** Whether what was sent is kept in the journal all the same. */
+  kept?: boolean;
+  status: number;
+  /** Always false. */
+  success: boolean;
+  title: string;
+  type: string;
+  /** Who may do what was asked, in words. */
+  who?: string | null;
+}
+
+/** What of the project is to change. */
+export interface ProjectPut {
+  /** As in `Europe/Berlin`; empty means UTC. */
+  zone: string;
+}
+
+/** What is the same for the whole project. */
+export interface ProjectTold {
+  packs: SettingsTold[];
+  /** IANA name of its time zone; empty means UTC. */
+  zone: string;
+}
+
+/** Values and words that are to leave the journal. */
+export interface Redact {
+  all?: boolean;
+  /** What fields become that came from them; without a word they are cleared. */
+  becomes?: { [name: string]: Json };
+  /** Numbers of its entries. Either these, or `all`. */
+  entries?: number[];
+  id: string;
+  lifecycle: string;
+  reason: string;
+}
+
+/** A setting of a pack. */
+export interface SettingTold {
+  about: string;
+  /** What the pack says. */
+  default: Json;
+  max?: number | null;
+  min?: number | null;
+  name: string;
+  /** `project` where the project has a word of its own, else `default`. */
+  origin: string;
+  /** `string`, `number`, `integer`, `boolean`, `span`, `list`, `map` or `any`. */
+  type: string;
+  /** What holds. */
+  value: Json;
+}
+
+/** The settings of a pack. */
+export interface SettingsTold {
+  items: SettingTold[];
+  pack: string;
+}
+
+/** A way in, once. */
+export interface SignInLink {
+  expiresAt?: string | null;
+  url: string;
+}
+
+/** A holder is to stop. */
+export interface Stop {
+  why: string;
+}
+
+/** Work for the outside that somebody wants to do. */
+export interface TakeEffects {
+  /** Only of this kind. */
+  kind?: string | null;
+  /**
+   * How long until it is handed to somebody else, if there is no result by then: `5m` if nothing is said, `24h` at
+   * most.
+   */
+  lease?: string | null;
+  /** How many at most: 1 if nothing is said; of more than 200, 200. */
+  limit?: number | null;
+}
+
+/** A clock that runs. */
+export interface TimerTold {
+  dueAt: string;
+  name: string;
+}
+
+/** A token, without its secret. */
+export interface Token {
+  actor: string;
+  createdAt: string;
+  expiresAt?: string | null;
+  for: string[];
+  id: string;
+  kind: string;
+  mintedBy?: string | null;
+  note?: string | null;
+  purpose: string;
+  roles: string[];
+  state: string;
+}
+
+/** A token that was made: its text is shown this once. */
+export interface TokenMade {
+  details: Token;
+  /** Send it as `Authorization: Bearer …`. It cannot be shown again. */
+  token: string;
+}
+
+/**
+ * A change of state by target or by name, or an event that changes fields only. One of `to` and `event` is
+ * named.
+ */
+export interface Transition {
+  /** The event of the lifecycle. */
+  event?: string | null;
+  /** The number of the lease under which the caller works. */
+  fence?: number | null;
+  fields?: { [name: string]: Json };
+  reason?: string | null;
+  /** The state it is to go to. */
+  to?: string | null;
+}
+
+/** One unmet condition. */
+export interface Unmet {
+  code: string;
+  field?: string | null;
+  message: string;
+  /** The expression that was not true. */
+  rule?: string | null;
+  /** The values it saw. */
+  saw?: { [name: string]: Json };
+}
+
+/** Who the caller is. */
+export interface Who {
+  /** For whom it speaks in this request. */
+  actingFor?: string | null;
+  actor: string;
+  expiresAt?: string | null;
+  for: string[];
+  kind: string;
+  roles: string[];
+  /** The id of the token it showed. */
+  token: string;
+}
+
+/** Every route of a server. */
+export class Routes extends Transport {
+  /** Lists open requests that the caller may see: the urgent ones first, then the oldest. */
+  listApprovals(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
+    return this.forJson<Page<Json>>({
+      method: 'GET',
+      path: `/v1/approvals`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Decides on a request: the transition that its lifecycle's face names for it. */
+  decideApproval(id: string, body: Decide, options: CallOptions = {}): Promise<Moved> {
+    return this.forJson<Moved>({
+      method: 'POST',
+      path: `/v1/approvals/${encodeURIComponent(id)}/decision`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Tells the risk level of an action, whether a role may do it, and why. */
+  evaluatePolicy(body: Evaluate, options: CallOptions = {}): Promise<Judged> {
+    return this.forJson<Judged>({
+      method: 'POST',
+      path: `/v1/policy/evaluate`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Gives content back. */
+  getArtifact(sha256: string, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.forBytes({
+      method: 'GET',
+      path: `/v1/artifacts/${encodeURIComponent(sha256)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Keeps content under its hash. The same again changes nothing. */
+  putArtifact(sha256: string, body: Uint8Array, options: CallOptions = {}): Promise<ArtifactKept> {
+    return this.forJson<ArtifactKept>({
+      method: 'PUT',
+      path: `/v1/artifacts/${encodeURIComponent(sha256)}`,
+      query: {},
+      headers: {},
+      body: { bytes: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** What time it is. */
+  clock(options: CallOptions = {}): Promise<Clock> {
+    return this.forJson<Clock>({
+      method: 'GET',
+      path: `/v1/clock`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Moves the manual clock: fires what is due, in order. */
+  advanceClock(body: Advance, options: CallOptions = {}): Promise<Clock> {
+    return this.forJson<Clock>({
+      method: 'POST',
+      path: `/v1/clock/advance`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists the lifecycles in force. */
+  listLifecycles(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/lifecycles`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows one definition: states, transitions and what each takes. */
+  showLifecycle(lifecycle: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/lifecycles/${encodeURIComponent(lifecycle)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Draws a lifecycle. */
+  drawLifecycle(lifecycle: string, options: { format?: string } & CallOptions = {}): Promise<string> {
+    return this.forText({
+      method: 'GET',
+      path: `/v1/lifecycles/${encodeURIComponent(lifecycle)}/diagram`,
+      query: { format: options.format },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal; with
+   * `dryRun` tells what would become of them.
+   */
+  migrate(body: Migrate, options: { dryRun?: boolean } & CallOptions = {}): Promise<Migrated> {
+    return this.forJson<Migrated>({
+      method: 'POST',
+      path: `/v1/migrations`,
+      query: { dryRun: options.dryRun },
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists the packs in force. */
+  listPacks(options: CallOptions = {}): Promise<Page<PackTold>> {
+    return this.forJson<Page<PackTold>>({
+      method: 'GET',
+      path: `/v1/packs`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Checks a pack and takes it into force, beside the versions that running entities live by. */
+  putPack(pack: string, body: PackFiles, options: CallOptions = {}): Promise<PackInstalled> {
+    return this.forJson<PackInstalled>({
+      method: 'PUT',
+      path: `/v1/packs/${encodeURIComponent(pack)}`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows the zone, and the settings of every pack. */
+  projectSettings(options: CallOptions = {}): Promise<ProjectTold> {
+    return this.forJson<ProjectTold>({
+      method: 'GET',
+      path: `/v1/settings`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Changes the zone of the project. */
+  putProjectSettings(body: ProjectPut, options: CallOptions = {}): Promise<ProjectTold> {
+    return this.forJson<ProjectTold>({
+      method: 'PUT',
+      path: `/v1/settings`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows the settings of a pack: what holds, what the pack says, and whose word it is. */
+  settings(pack: string, options: CallOptions = {}): Promise<SettingsTold> {
+    return this.forJson<SettingsTold>({
+      method: 'GET',
+      path: `/v1/settings/${encodeURIComponent(pack)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Changes settings of a pack: each name with its value, or null to go back to what the pack says. */
+  putSettings(pack: string, body: { [name: string]: Json }, options: CallOptions = {}): Promise<SettingsTold> {
+    return this.forJson<SettingsTold>({
+      method: 'PUT',
+      path: `/v1/settings/${encodeURIComponent(pack)}`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists effects that nobody has answered, the oldest first. */
+  listEffects(
+    options: { kind?: string; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<EffectTold>> {
+    return this.forJson<Page<EffectTold>>({
+      method: 'GET',
+      path: `/v1/effects`,
+      query: { kind: options.kind, limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Takes effects that nobody is at, the oldest first. */
+  takeEffects(body: TakeEffects = {}, options: CallOptions = {}): Promise<Page<EffectTaken>> {
+    return this.forJson<Page<EffectTaken>>({
+      method: 'POST',
+      path: `/v1/effects/take`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Brings the result of an effect home. */
+  settleEffect(id: number, body: EffectResult, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/effects/${encodeURIComponent(id)}/result`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Carries out many commands; each has its own outcome unless `atomic`. */
+  batch(body: Batch, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/batch`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Lists entities of a lifecycle. */
+  listEntities(
+    lifecycle: string,
+    options: { state?: string; where?: string; overdue?: boolean; limit?: number; cursor?: string; seq?: number } & CallOptions = {},
+  ): Promise<Page<Entity>> {
+    return this.forJson<Page<Entity>>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}`,
+      query: { state: options.state, where: options.where, overdue: options.overdue, limit: options.limit, cursor: options.cursor, seq: options.seq },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Creates an entity. */
+  createEntity(lifecycle: string, body: Create = {}, options: { dryRun?: boolean } & CallOptions = {}): Promise<Moved> {
+    return this.forJson<Moved>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}`,
+      query: { dryRun: options.dryRun },
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Claims the next claimable one for the caller. */
+  claim(lifecycle: string, body: Claim = {}, options: CallOptions = {}): Promise<Moved | undefined> {
+    return this.forJson<Moved | undefined>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/claim`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Shows one entity. */
+  showEntity(lifecycle: string, id: string, options: { at?: number } & CallOptions = {}): Promise<Entity> {
+    return this.forJson<Entity>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}`,
+      query: { at: options.at },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Sets an entity right outside of its edges. Journalled, and raises an alert. */
+  correct(lifecycle: string, id: string, body: Correct = {}, options: CallOptions = {}): Promise<Moved> {
+    return this.forJson<Moved>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/correct`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Explains where an entity stands. */
+  explain(lifecycle: string, id: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/explain`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Extends a lease. */
+  heartbeat(lifecycle: string, id: string, body: Heartbeat = {}, options: CallOptions = {}): Promise<HeartbeatTold> {
+    return this.forJson<HeartbeatTold>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/heartbeat`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Journal entries of an entity, the oldest first, and seconds spent in each state. */
+  history(
+    lifecycle: string,
+    id: string,
+    options: { limit?: number; cursor?: string; all?: boolean } & CallOptions = {},
+  ): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/history`,
+      query: { limit: options.limit, cursor: options.cursor, all: options.all },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Messages of an entity, the oldest first: those that are meant for the caller. */
+  messages(
+    lifecycle: string,
+    id: string,
+    options: { limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<Message>> {
+    return this.forJson<Page<Message>>({
+      method: 'GET',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/messages`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Asks for a transition by target or by name. */
+  fire(
+    lifecycle: string,
+    id: string,
+    body: Transition,
+    options: { dryRun?: boolean; ifMatch?: string } & CallOptions = {},
+  ): Promise<Moved> {
+    return this.forJson<Moved>({
+      method: 'POST',
+      path: `/v1/entities/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}/transitions`,
+      query: { dryRun: options.dryRun },
+      headers: { 'If-Match': options.ifMatch },
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** It is there. */
+  healthz(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/healthz`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Every figure, for Prometheus and whatever else reads its format. */
+  metrics(options: CallOptions = {}): Promise<string> {
+    return this.forText({
+      method: 'GET',
+      path: `/metrics`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** It can take commands: the store can be used and what is written behind keeps up. */
+  readyz(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/readyz`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Makes a way in for a person, once. */
+  createSignInLink(body: NewLink = {}, options: CallOptions = {}): Promise<SignInLink> {
+    return this.forJson<SignInLink>({
+      method: 'POST',
+      path: `/v1/sign-in-links`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Ends the session of the caller. */
+  signOut(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/sign-out`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists tokens: all of them for an admin, one's own for others. */
+  listTokens(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Token>> {
+    return this.forJson<Page<Token>>({
+      method: 'GET',
+      path: `/v1/tokens`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Makes a token. Its text is in the answer, and nowhere else. */
+  createToken(body: NewToken, options: CallOptions = {}): Promise<TokenMade> {
+    return this.forJson<TokenMade>({
+      method: 'POST',
+      path: `/v1/tokens`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Takes a token back, from now on. */
+  revokeToken(id: string, options: CallOptions = {}): Promise<void> {
+    return this.forNothing({
+      method: 'DELETE',
+      path: `/v1/tokens/${encodeURIComponent(id)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Who the caller is. */
+  whoami(options: CallOptions = {}): Promise<Who> {
+    return this.forJson<Who>({
+      method: 'GET',
+      path: `/v1/whoami`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify FILE`:
+   * its entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of other
+   * entities nothing is told.
+   */
+  exportEvidence(lifecycle: string, id: string, options: CallOptions = {}): AsyncGenerator<{ [name: string]: Json }> {
+    return this.forLines({
+      method: 'GET',
+      path: `/v1/audit/export/${encodeURIComponent(lifecycle)}/${encodeURIComponent(id)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Goes through every entry of the journal and of its archive, and through every link between them. */
+  verifyAudit(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/audit/verify`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy. */
+  backup(body: Backup = {}, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/backup`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Follows the journal as server-sent events; resumes by `Last-Event-ID`. */
+  events(
+    options: { lifecycle?: string; id?: string; audience?: string; after?: number; all?: boolean } & CallOptions = {},
+  ): AsyncGenerator<JournalEntry> {
+    return this.forEvents<JournalEntry>({
+      method: 'GET',
+      path: `/v1/events`,
+      query: { lifecycle: options.lifecycle, id: options.id, audience: options.audience, after: options.after, all: options.all },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Exports the project as JSON lines. People with role admin get the records as they are kept; others the entries
+   * that they may see, as the journal shows them.
+   */
+  export(options: CallOptions = {}): AsyncGenerator<{ [name: string]: Json }> {
+    return this.forLines({
+      method: 'GET',
+      path: `/v1/export`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** The global journal in order, as far as the caller may see. */
+  journal(
+    options: { after?: number; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<JournalEntry>> {
+    return this.forJson<Page<JournalEntry>>({
+      method: 'GET',
+      path: `/v1/journal`,
+      query: { after: options.after, limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Drops what entries of an entity said, and what it still has from them. */
+  redact(body: Redact, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/redactions`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Figures of one lifecycle, or of all. */
+  stats(options: { lifecycle?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/stats`,
+      query: { lifecycle: options.lifecycle },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Alerts, the oldest first. */
+  alerts(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
+    return this.forJson<Page<Json>>({
+      method: 'GET',
+      path: `/v1/alerts`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** What somebody was told, the oldest first. */
+  notifications(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
+    return this.forJson<Page<Json>>({
+      method: 'GET',
+      path: `/v1/notifications`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Looks at every entity now, and repairs what its definition says how to. */
+  sweep(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/sweep`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Invariants that were found broken, the oldest first; those that hold again say so. */
+  violations(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
+    return this.forJson<Page<Json>>({
+      method: 'GET',
+      path: `/v1/violations`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists the queries of a pack. */
+  listQueries(pack: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/queries/${encodeURIComponent(pack)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Answers a query of a pack. */
+  query(
+    pack: string,
+    name: string,
+    options: { parameters?: { [name: string]: string } } & CallOptions = {},
+  ): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'GET',
+      path: `/v1/queries/${encodeURIComponent(pack)}/${encodeURIComponent(name)}`,
+      query: { ...options.parameters },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+}

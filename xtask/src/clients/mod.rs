@@ -1,0 +1,42 @@
+//! `cargo xtask clients`: the typed parts of the Python and TypeScript clients, made from the OpenAPI document.
+//!
+//! What is written by hand there (how a request is sent, retried and refused) is the same for every route.
+
+mod python;
+mod typescript;
+
+use std::{fs, io};
+
+use crate::openapi::{Document, described};
+use crate::tree::Tree;
+
+/// Every file that is made, by its path from the root.
+fn files(document: &Document) -> [(&'static str, String); 2] {
+    [
+        ("clients/python/trackside/_generated.py", python::written(document)),
+        ("clients/typescript/src/generated.ts", typescript::written(document)),
+    ]
+}
+
+/// Writes them all; says what.
+pub fn write(tree: &Tree) -> io::Result<String> {
+    let document = described();
+    for (path, text) in files(&document) {
+        fs::write(tree.root().join(path), text)?;
+    }
+    Ok(format!("clients: {} routes, {} types", document.operations.len(), document.types.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clients_know_every_route_as_it_is() {
+        let tree = Tree::here();
+        for (path, text) in files(&described()) {
+            let kept = fs::read_to_string(tree.root().join(path)).unwrap_or_default();
+            assert!(kept == text, "{path} is not what the routes are now: run `cargo xtask clients`");
+        }
+    }
+}

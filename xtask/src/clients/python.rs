@@ -1,0 +1,277 @@
+//! The Python client: a typed dictionary for every type, a method for every route.
+
+use std::fmt::Write as _;
+
+use crate::openapi::{Body, Document, Form, Kind, Member, Named, Operation, Parameter, Place};
+use crate::words::{snake, wrapped};
+
+const HEAD: &str = "\
+# Made from the OpenAPI document by `cargo xtask clients`. Do not edit: change the routes, and make it again.
+\"\"\"Every type and every route of a server.\"\"\"
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+
+from ._transport import Transport, given, part
+
+T = TypeVar(\"T\")
+
+
+class Page(TypedDict, Generic[T]):
+    \"\"\"A page of a list.\"\"\"
+
+    items: list[T]
+    # Send it as `cursor` for the next page; null on the last.
+    nextCursor: NotRequired[str | None]
+";
+
+/// The longest line.
+const WIDTH: usize = 118;
+
+/// Words that no name may be.
+const RESERVED: &[&str] = &[
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+
+/// The whole file.
+pub fn written(document: &Document) -> String {
+    let mut out = HEAD.to_owned();
+    for (name, named) in &document.types {
+        dictionary(&mut out, name, named);
+    }
+    out.push_str("\n\nclass Routes(Transport):\n    \"\"\"Every route of a server.\"\"\"\n");
+    for operation in &document.operations {
+        out.push('\n');
+        method(&mut out, document, operation);
+    }
+    out
+}
+
+fn dictionary(out: &mut String, name: &str, named: &Named) {
+    // Names that are words of the language can only be written as text.
+    if named.members.iter().any(|it| RESERVED.contains(&it.name.as_str())) {
+        let _ = writeln!(out, "\n\n# {}\n{name} = TypedDict(\n    \"{name}\",\n    {{", named.about);
+        for member in &named.members {
+            comment(out, "        ", &member.about);
+            let _ = writeln!(out, "        \"{}\": \"{}\",", member.name, member_kind(member));
+        }
+        out.push_str("    },\n)\n");
+        return;
+    }
+    let _ = writeln!(out, "\n\nclass {name}(TypedDict):");
+    docstring(out, "    ", &named.about);
+    if !named.members.is_empty() && !named.about.is_empty() {
+        out.push('\n');
+    }
+    for member in &named.members {
+        comment(out, "    ", &member.about);
+        let _ = writeln!(out, "    {}: {}", member.name, member_kind(member));
+    }
+    if named.members.is_empty() && named.about.is_empty() {
+        out.push_str("    pass\n");
+    }
+}
+
+fn member_kind(member: &Member) -> String {
+    match member.required {
+        true => kind(&member.kind),
+        false => format!("NotRequired[{}]", kind(&member.kind)),
+    }
+}
+
+/// What a method takes beside the path.
+#[derive(Clone)]
+struct Taken {
+    name: String,
+    kind: String,
+    required: bool,
+}
+
+fn method(out: &mut String, document: &Document, operation: &Operation) {
+    let (call, answer) = call(operation);
+    let body = sent(document, operation);
+    signature(out, operation, &body, &answer);
+    docstring(out, "        ", &operation.about);
+    let mut asked = vec![format!("\"{}\"", operation.method), path(operation)];
+    for (place, name) in [(Place::Query, "query"), (Place::Header, "headers")] {
+        let some: Vec<String> = operation.options().filter(|it| it.place == place).map(pair).collect();
+        if !some.is_empty() {
+            asked.push(format!("{name}=given({{{}}})", some.join(", ")));
+        }
+    }
+    asked.extend(body.written);
+    if operation.keyed {
+        asked.push("key=self._key(idempotency_key)".to_owned());
+    }
+    // What JSON says is anything; it is given its type before it is handed on.
+    let typed = matches!(operation.answer.form, Form::Json(_));
+    let begin = if typed { format!("told: {answer} = ") } else { "return ".to_owned() };
+    let line = format!("        {begin}self.{call}({})", asked.join(", "));
+    if line.len() <= WIDTH {
+        let _ = writeln!(out, "{line}");
+    } else {
+        let asked = asked.join(",\n            ");
+        let _ = writeln!(out, "        {begin}self.{call}(\n            {asked},\n        )");
+    }
+    if typed {
+        out.push_str("        return told\n");
+    }
+}
+
+fn signature(out: &mut String, operation: &Operation, body: &Sent, answer: &str) {
+    let options = operation.options().map(|it| Taken {
+        name: safe(&it.name),
+        kind: argument(&it.kind),
+        required: it.required && !matches!(it.kind, Kind::Map(_)),
+    });
+    let key = Taken { name: "idempotency_key".to_owned(), kind: "str".to_owned(), required: false };
+    let named: Vec<Taken> =
+        body.takes.iter().cloned().chain(options).chain(operation.keyed.then_some(key)).collect();
+    let mut takes = vec!["self".to_owned()];
+    takes.extend(operation.path_parameters().map(|it| format!("{}: {}", safe(&it.name), kind(&it.kind))));
+    takes.extend(body.first.clone());
+    if !named.is_empty() {
+        takes.push("*".to_owned());
+    }
+    let (needed, free): (Vec<&Taken>, Vec<&Taken>) = named.iter().partition(|it| it.required);
+    takes.extend(needed.iter().map(|it| format!("{}: {}", it.name, it.kind)));
+    takes.extend(free.iter().map(|it| format!("{}: {} | None = None", it.name, it.kind)));
+    let name = safe(&operation.id);
+    let line = format!("    def {name}({}) -> {answer}:", takes.join(", "));
+    if line.len() <= WIDTH {
+        let _ = writeln!(out, "{line}");
+    } else {
+        let takes = takes.join(",\n        ");
+        let _ = writeln!(out, "    def {name}(\n        {takes},\n    ) -> {answer}:");
+    }
+}
+
+/// A body as a method takes it.
+#[derive(Default)]
+struct Sent {
+    /// As an argument after the path.
+    first: Option<String>,
+    /// Its members, each by its name.
+    takes: Vec<Taken>,
+    written: Option<String>,
+}
+
+fn sent(document: &Document, operation: &Operation) -> Sent {
+    let Some(Body { kind: of, required }) = &operation.body else { return Sent::default() };
+    let members = match of {
+        Kind::Bytes => {
+            let (first, written) = (Some("content: bytes".to_owned()), Some("content=content".to_owned()));
+            return Sent { first, written, ..Sent::default() };
+        }
+        Kind::Named(name) => document.types.get(name).map(|it| it.members.as_slice()).unwrap_or_default(),
+        _ => &[],
+    };
+    let taken = |name: &str| operation.parameters.iter().any(|it| safe(&it.name) == name);
+    if members.is_empty() || members.iter().any(|it| taken(&safe(&it.name))) {
+        let none = if *required { "" } else { " | None = None" };
+        let first = Some(format!("body: {}{none}", argument(of)));
+        return Sent { first, written: Some("json=body".to_owned()), ..Sent::default() };
+    }
+    let takes = members.iter().map(|it| Taken {
+        name: safe(&it.name),
+        kind: argument(match &it.kind {
+            Kind::Maybe(of) => of,
+            kind => kind,
+        }),
+        required: it.required,
+    });
+    let pairs: Vec<String> =
+        members.iter().map(|it| format!("\"{}\": {}", it.name, safe(&it.name))).collect();
+    let written = Some(format!("json=given({{{}}})", pairs.join(", ")));
+    Sent { first: None, takes: takes.collect(), written }
+}
+
+/// How it is sent, and what comes back.
+fn call(operation: &Operation) -> (&'static str, String) {
+    let empty = if operation.answer.empty { " | None" } else { "" };
+    match &operation.answer.form {
+        Form::Nothing => ("_nothing", "None".to_owned()),
+        Form::Json(of) => ("_json", format!("{}{empty}", kind(of))),
+        Form::Text => ("_text", "str".to_owned()),
+        Form::Bytes => ("_bytes", "bytes".to_owned()),
+        Form::Lines => ("_lines", "Iterator[dict[str, Any]]".to_owned()),
+        Form::Events => ("_events", "Iterator[JournalEntry]".to_owned()),
+    }
+}
+
+/// A name and what it stands for; what has no names of its own is put in as it is.
+fn pair(parameter: &Parameter) -> String {
+    match parameter.kind {
+        Kind::Map(_) => format!("**({} or {{}})", safe(&parameter.name)),
+        _ => format!("\"{}\": {}", parameter.name, safe(&parameter.name)),
+    }
+}
+
+/// The path with what is put into it.
+fn path(operation: &Operation) -> String {
+    let mut path = operation.path.clone();
+    let mut filled = false;
+    for it in operation.path_parameters() {
+        path = path.replace(&format!("{{{}}}", it.name), &format!("{{part({})}}", safe(&it.name)));
+        filled = true;
+    }
+    format!("{}\"{path}\"", if filled { "f" } else { "" })
+}
+
+/// A name that the language allows.
+fn safe(name: &str) -> String {
+    let name = snake(name);
+    if RESERVED.contains(&name.as_str()) { name + "_" } else { name }
+}
+
+fn kind(it: &Kind) -> String {
+    match it {
+        Kind::Any => "Any".to_owned(),
+        Kind::Text => "str".to_owned(),
+        Kind::Integer => "int".to_owned(),
+        Kind::Number => "float".to_owned(),
+        Kind::Boolean => "bool".to_owned(),
+        Kind::Bytes => "bytes".to_owned(),
+        Kind::Words(words) => {
+            format!("Literal[{}]", words.iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", "))
+        }
+        Kind::List(of) => format!("list[{}]", kind(of)),
+        Kind::Map(of) => format!("dict[str, {}]", kind(of)),
+        Kind::Named(name) => name.clone(),
+        Kind::Page(of) => format!("Page[{}]", kind(of)),
+        Kind::Maybe(of) => format!("{} | None", kind(of)),
+    }
+}
+
+/// The same where it is sent: whatever can be read like it will do.
+fn argument(it: &Kind) -> String {
+    match it {
+        Kind::List(of) => format!("Sequence[{}]", argument(of)),
+        Kind::Map(of) => format!("Mapping[str, {}]", argument(of)),
+        other => kind(other),
+    }
+}
+
+fn docstring(out: &mut String, indent: &str, text: &str) {
+    let lines = wrapped(&text.replace('\\', "\\\\"), 105);
+    match lines.as_slice() {
+        [] => {}
+        [one] => {
+            let _ = writeln!(out, "{indent}\"\"\"{one}\"\"\"");
+        }
+        many => {
+            let _ = writeln!(out, "{indent}\"\"\"{}", many.join(&format!("\n{indent}")));
+            let _ = writeln!(out, "{indent}\"\"\"");
+        }
+    }
+}
+
+fn comment(out: &mut String, indent: &str, text: &str) {
+    for line in wrapped(text, 105) {
+        let _ = writeln!(out, "{indent}# {line}");
+    }
+}

@@ -1,0 +1,205 @@
+//! `cargo xtask reference`: the pages of `docs/reference` that are made from the code.
+
+use std::fmt::Write as _;
+use std::process::Command;
+use std::{fs, io};
+
+use serde_json::Value as Json;
+
+use crate::openapi::{Document, Form, Kind, Named, Operation, Parameter, Place, described};
+use crate::packs::packs;
+use crate::tree::Tree;
+
+const ROUTES: &str = "docs/reference/http-routes.md";
+const SETTINGS: &str = "docs/reference/settings.md";
+const COMMANDS: &str = "docs/reference/commands.md";
+
+const HEAD: &str = "\
+# Every route
+
+<!-- Made from the OpenAPI document by `cargo xtask reference`. Do not edit. -->
+
+What each route takes and answers. Who may, and what holds, is told in [HTTP](http.md); refusals of every route are a [problem](refusals.md).
+`Idempotency-Key` is a header: the same key counts once. The same content for programs: `GET /openapi.json`, and the [clients](../guides/clients.md).
+";
+
+/// Writes them all; says which.
+pub fn write(tree: &Tree) -> io::Result<String> {
+    fs::write(tree.root().join(ROUTES), routes(&described()))?;
+    fs::write(tree.root().join(SETTINGS), settings(tree))?;
+    // The commands are known to the program alone.
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let told = Command::new(cargo)
+        .args(["run", "--quiet", "--package", "trackside", "--", "reference"])
+        .current_dir(tree.root())
+        .output()?;
+    if !told.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&told.stderr).into_owned()));
+    }
+    fs::write(tree.root().join(COMMANDS), told.stdout)?;
+    Ok(format!("reference: {ROUTES}, {SETTINGS}, {COMMANDS}"))
+}
+
+/// The page of routes.
+fn routes(document: &Document) -> String {
+    let mut out = HEAD.to_owned();
+    let mut tag = "";
+    for operation in &document.operations {
+        if operation.tag != tag {
+            tag = &operation.tag;
+            let _ = writeln!(out, "\n## Routes: {tag}");
+        }
+        route(&mut out, operation);
+    }
+    out.push_str("\n## Types\n");
+    for (name, named) in &document.types {
+        kind_of(&mut out, name, named);
+    }
+    out
+}
+
+fn route(out: &mut String, operation: &Operation) {
+    let _ = writeln!(
+        out,
+        "\n### `{} {}`\n\n{} Called `{}`.\n",
+        operation.method,
+        operation.path,
+        sentence(&operation.about),
+        operation.id
+    );
+    for it in operation.path_parameters().filter(|it| !it.about.is_empty()) {
+        let _ = writeln!(out, "- `{}`: {}", it.name, it.about);
+    }
+    operation.options().for_each(|it| {
+        let _ = writeln!(out, "- {}", option(it));
+    });
+    if operation.keyed {
+        out.push_str("- header `Idempotency-Key`\n");
+    }
+    if let Some(body) = &operation.body {
+        let may = if body.required { "" } else { ", may be left out" };
+        let _ = writeln!(out, "- body: {}{may}", kind(&body.kind));
+    }
+    let answer = match &operation.answer.form {
+        Form::Nothing => "nothing".to_owned(),
+        Form::Json(of) => kind(of),
+        Form::Text => "text".to_owned(),
+        Form::Bytes => "bytes".to_owned(),
+        Form::Lines => "JSON lines".to_owned(),
+        Form::Events => "[`JournalEntry`](#journalentry), each a server-sent event".to_owned(),
+    };
+    let empty = if operation.answer.empty && !matches!(operation.answer.form, Form::Nothing) {
+        ", or nothing"
+    } else {
+        ""
+    };
+    let _ = writeln!(out, "- answers: {answer}{empty}");
+}
+
+fn option(it: &Parameter) -> String {
+    let place = if it.place == Place::Header { "header " } else { "" };
+    let needed = if it.required && !matches!(it.kind, Kind::Map(_)) { ", needed" } else { "" };
+    let about = if it.about.is_empty() { String::new() } else { format!(": {}", it.about) };
+    let mark = if it.place == Place::Header { "" } else { "?" };
+    format!("{place}`{mark}{}` ({}{needed}){about}", it.name, kind(&it.kind))
+}
+
+fn kind_of(out: &mut String, name: &str, named: &Named) {
+    let _ = writeln!(out, "\n### {name}\n\n{}\n", sentence(&named.about));
+    if named.members.is_empty() {
+        return;
+    }
+    out.push_str("| member | type | |\n|---|---|---|\n");
+    for it in &named.members {
+        let mark = if it.required { "" } else { "?" };
+        let about = it.about.replace('|', "\\|");
+        let _ = writeln!(out, "| `{}`{mark} | {} | {about} |", it.name, kind(&it.kind).replace('|', "\\|"));
+    }
+}
+
+const SETTINGS_HEAD: &str = "\
+# Settings of the packs
+
+<!-- Made from the packs by `cargo xtask reference`. Do not edit. -->
+
+What can be set, and what holds if nobody does. `trackside settings PACK` shows what holds in a project and whose word that is, `trackside settings PACK name=value` changes it; [HTTP](http.md#packs-and-settings) does the same.
+What the server itself is started with is told in [every command](commands.md).
+";
+
+/// The page of settings.
+fn settings(tree: &Tree) -> String {
+    let mut out = SETTINGS_HEAD.to_owned();
+    for pack in packs(tree) {
+        let all: Vec<(&String, &Json)> = pack
+            .definitions()
+            .flat_map(|it| it.value.get("settings").and_then(Json::as_object).into_iter().flatten())
+            .collect();
+        if all.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\n## {}\n\n| setting | default | bounds | |\n|---|---|---|---|", pack.name);
+        for (name, it) in all {
+            let default = it.get("default").unwrap_or(it);
+            let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+            let bound = |of: &str, word: &str| it.get(of).map(|it| format!("{word} {it}"));
+            let bounds: Vec<String> =
+                bound("min", "at least").into_iter().chain(bound("max", "at most")).collect();
+            let about = it.get("about").and_then(Json::as_str).unwrap_or_default();
+            let _ = writeln!(
+                out,
+                "| `{name}` | `{}` | {} | {} |",
+                default.replace('|', "\\|"),
+                bounds.join(", "),
+                about.replace('|', "\\|")
+            );
+        }
+    }
+    out
+}
+
+/// A text that ends as a sentence does.
+fn sentence(text: &str) -> String {
+    if text.is_empty() || text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
+}
+
+fn kind(it: &Kind) -> String {
+    match it {
+        Kind::Any => "anything".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::Integer => "whole number".to_owned(),
+        Kind::Number => "number".to_owned(),
+        Kind::Boolean => "true or false".to_owned(),
+        Kind::Bytes => "bytes".to_owned(),
+        Kind::Words(words) => words.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", "),
+        Kind::List(of) => format!("list of {}", kind(of)),
+        Kind::Map(of) if **of == Kind::Any => "object".to_owned(),
+        Kind::Map(of) => format!("object of {}", kind(of)),
+        Kind::Named(name) => format!("[`{name}`](#{})", name.to_lowercase()),
+        Kind::Page(of) => format!("page of {}", kind(of)),
+        Kind::Maybe(of) => format!("{} or null", kind(of)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_settings_is_what_the_packs_say() {
+        let tree = Tree::here();
+        let kept = fs::read_to_string(tree.root().join(SETTINGS)).unwrap_or_default();
+        assert!(
+            kept == settings(&tree),
+            "{SETTINGS} is not what the packs say now: run `cargo xtask reference`"
+        );
+    }
+
+    #[test]
+    fn the_page_of_routes_is_what_the_routes_are() {
+        let kept = fs::read_to_string(Tree::here().root().join(ROUTES)).unwrap_or_default();
+        assert!(
+            kept == routes(&described()),
+            "{ROUTES} is not what the routes are now: run `cargo xtask reference`"
+        );
+    }
+}
