@@ -82,7 +82,7 @@ impl Artifacts {
     /// not copied.
     pub fn copy(&self, to: &Path) -> Result<Looked, StoreError> {
         let to = Self::of(to);
-        self.each(&mut |name, content| {
+        self.each(|name, content| {
             let kept = to.put(name, content).map(|_| ());
             kept.map_err(|it| StoreError::io(format!("copy artifact {name}"), it))
         })
@@ -90,7 +90,7 @@ impl Artifacts {
 
     /// Holds every one against its hash.
     pub fn look(&self) -> Result<Looked, StoreError> {
-        self.each(&mut |_, _| Ok(()))
+        self.each(|_, _| Ok(()))
     }
 
     /// The names of all of them, in order.
@@ -109,7 +109,7 @@ impl Artifacts {
     /// Shows each that is what its name says, in order, and tells which are not.
     pub fn each<E: From<StoreError>>(
         &self,
-        show: &mut dyn FnMut(&str, &[u8]) -> Result<(), E>,
+        mut show: impl FnMut(&str, &[u8]) -> Result<(), E>,
     ) -> Result<Looked, E> {
         let mut looked = Looked::default();
         for id in self.ids()? {

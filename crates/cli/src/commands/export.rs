@@ -72,7 +72,7 @@ fn read(data: &DataArgs, out: &mut Out) -> Result<(), Stopped> {
         out.line(&lines::record(record).to_string())
     })?;
     let looked = Artifacts::of(&data.data)
-        .each::<Stopped>(&mut |id, content| out.line(&lines::artifact(id, content).to_string()))?;
+        .each(|id, content| -> Result<(), Stopped> { out.line(&lines::artifact(id, content).to_string()) })?;
     if !looked.damaged.is_empty() {
         let names = looked.damaged.join(", ");
         print::message(&format!("left out, because their content is not what their name says: {names}"));

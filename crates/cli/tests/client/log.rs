@@ -24,7 +24,7 @@ fn logged(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     secrets.push(secret);
-    let cookie = answer.lines().find_map(|it| it.split_once("trackside_session=")).expect("a cookie").1;
+    let cookie = answer.lines().find_map(|it| it.split_once("trackside_session=")).unwrap().1;
     secrets.push(cookie.split(';').next().unwrap().to_owned());
     ground.ask(&["new", "small.light", "--id", "A", "place=behind the green door"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "smash"]).says(1, &[]);

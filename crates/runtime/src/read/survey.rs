@@ -44,6 +44,9 @@ struct Seen {
     archived: u64,
 }
 
+/// How many alerts are open, by severity and whether somebody has acknowledged them.
+type Alerts = BTreeMap<(&'static str, bool), u64>;
+
 impl Reads {
     /// Looks at everything. It counts row by row what is waited for: not for every request.
     pub fn survey(&self) -> Result<Survey, ReadError> {
@@ -74,8 +77,8 @@ impl Reads {
     }
 
     /// Alerts that are open, and when the oldest was raised that nobody has acknowledged.
-    fn open_alerts(&self) -> Result<(BTreeMap<(&'static str, bool), u64>, Option<Timestamp>), ReadError> {
-        let (mut alerts, mut unseen, mut after) = (BTreeMap::new(), None, 0);
+    fn open_alerts(&self) -> Result<(Alerts, Option<Timestamp>), ReadError> {
+        let (mut alerts, mut unseen, mut after) = (Alerts::new(), None, 0);
         for _ in 0..ALERT_PAGES {
             let page = self.noticed(&[OPEN_ALERT], after, MOST)?;
             for record in &page.records {

@@ -43,8 +43,8 @@ fn write(app: &App, sight: &Sight, whole: bool, out: &mut Lines) -> Result<(), E
         false => Ok(()),
     })?;
     if whole {
-        Artifacts::of(&app.options.data)
-            .each::<Ended>(&mut |id, content| out.say(&lines::artifact(id, content)))?;
+        let shown = Artifacts::of(&app.options.data);
+        shown.each(|id, content| -> Result<(), Ended> { out.say(&lines::artifact(id, content)) })?;
     }
     Ok(())
 }

@@ -128,7 +128,7 @@ fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields
         let is_pack = law.pack(name).is_some();
         if !is_pack && law.newest(&Name::new(name)).is_none() {
             let known: Vec<&str> = law.lifecycle_names().iter().map(Name::as_str).collect();
-            let near = nearest(name, known.into_iter()).map(|it| format!(" Did you mean {it}?"));
+            let near = nearest(name, known).map(|it| format!(" Did you mean {it}?"));
             let detail = format!("There is no lifecycle and no pack {name}.{}", near.unwrap_or_default());
             return Err(wrong("lifecycles", detail));
         }

@@ -215,7 +215,7 @@ fn what_it_says_of_itself_is_held_against_its_entries() {
         let at = place_of(it);
         it[at]["entity"]["fields"]["cost"] = json!(0.25);
     });
-    assert_eq!(cost, [entity.clone()]);
+    assert_eq!(cost, std::slice::from_ref(&entity));
     assert_eq!(found(|it| drop(it.remove(place_of(it)))), [entity]);
     let approvals = found(|it| it[0]["evidence"]["approvals"] = json!([]));
     assert_eq!(approvals[0], format!("entry 6 is of {REQUEST}, which the file is not about"));
