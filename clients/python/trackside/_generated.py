@@ -27,6 +27,31 @@ class Advance(TypedDict):
     to: NotRequired[str | None]
 
 
+class AlertTold(TypedDict):
+    """An alert, and what people have said of it."""
+
+    acknowledgedAt: NotRequired[str | None]
+    # Who said first that it is seen.
+    acknowledgedBy: NotRequired[str | None]
+    acknowledgedNote: NotRequired[str | None]
+    # Its own number: that of the journal entry that raised it.
+    alertId: str
+    id: str
+    kind: str
+    # Of the entity it is about.
+    lifecycle: str
+    message: str
+    # Whether it is seen to.
+    resolved: bool
+    resolvedAt: NotRequired[str | None]
+    resolvedBy: NotRequired[str | None]
+    resolvedNote: NotRequired[str | None]
+    seq: int
+    # `info`, `warning`, `error` or `critical`.
+    severity: str
+    since: str
+
+
 class ArtifactKept(TypedDict):
     """Content that is kept under its hash."""
 
@@ -34,6 +59,23 @@ class ArtifactKept(TypedDict):
     size: int
     # False if it was there already.
     stored: bool
+
+
+class Attend(TypedDict):
+    """What a person says of an alert."""
+
+    # Kept in the journal, at most 2,000 characters.
+    note: NotRequired[str | None]
+
+
+class Attended(TypedDict):
+    """What became of it."""
+
+    alert: AlertTold
+    # False if somebody had said the same before: the alert tells who.
+    changed: bool
+    replayed: bool
+    success: bool
 
 
 class Backup(TypedDict):
@@ -203,6 +245,56 @@ class HeartbeatTold(TypedDict):
     stop: NotRequired[Stop | None]
 
 
+class Import(TypedDict):
+    """Entities that come from elsewhere: all of them, or none."""
+
+    entities: list[ImportEntity]
+    # The file that told of them, for the journal.
+    file: NotRequired[str | None]
+
+
+class ImportCount(TypedDict):
+    """What a counter has counted under a key."""
+
+    counter: str
+    key: NotRequired[str]
+    value: float
+
+
+class ImportEntity(TypedDict):
+    """One of them, as it is to be here."""
+
+    # What its counters have counted.
+    counts: NotRequired[list[ImportCount]]
+    fields: NotRequired[dict[str, Any]]
+    id: str
+    # Leases that are granted anew, from now on.
+    leases: NotRequired[list[ImportLease]]
+    lifecycle: str
+    # What it is called where it comes from: by this an import knows it again.
+    origin: str
+    # The initial one if none is named.
+    state: NotRequired[str | None]
+
+
+class ImportLease(TypedDict):
+    """Who holds a slot."""
+
+    holder: str
+    slot: str
+
+
+class Imported(TypedDict):
+    """What became of an import."""
+
+    # Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by
+    # now.
+    already: list[str]
+    dryRun: bool
+    # How many came in, or would.
+    imported: int
+
+
 # What happened, as the journal tells it.
 JournalEntry = TypedDict(
     "JournalEntry",
@@ -369,6 +461,20 @@ NewToken = TypedDict(
 )
 
 
+class NewWebhook(TypedDict):
+    """A webhook that is to be made."""
+
+    # `user`: what people follow; `all`: every entry. `user` if nothing is said.
+    audience: NotRequired[str | None]
+    # Kinds of journal entries, such as `STATE_TRANSITION`; if there is none, what the audience is told.
+    events: NotRequired[list[str]]
+    # Lifecycles or packs; all if there is none.
+    lifecycles: NotRequired[list[str]]
+    note: NotRequired[str | None]
+    # Where messages go: `https://…`.
+    url: str
+
+
 class PackFiles(TypedDict):
     """The texts of a pack: path within it and text."""
 
@@ -442,6 +548,13 @@ class Redact(TypedDict):
     id: str
     lifecycle: str
     reason: str
+
+
+class ReplayWebhook(TypedDict):
+    """Dead letters that are to be tried once more."""
+
+    # Numbers of journal entries; all dead letters if there is none.
+    seqs: NotRequired[list[int]]
 
 
 class SettingTold(TypedDict):
@@ -554,6 +667,66 @@ class Unmet(TypedDict):
     saw: NotRequired[dict[str, Any]]
 
 
+class Webhook(TypedDict):
+    """A webhook, without its secret."""
+
+    audience: str
+    createdAt: str
+    # The journal entry up to which everything was delivered, is a dead letter, or is not for it.
+    cursor: int
+    # How many dead letters it has.
+    dead: int
+    events: list[str]
+    # Who had it made: it tells what they may see.
+    holder: str
+    id: str
+    lifecycles: list[str]
+    note: NotRequired[str | None]
+    # Whether messages are sent.
+    sends: bool
+    state: str
+    url: str
+    # Why not.
+    why: NotRequired[str | None]
+
+
+class WebhookDelivery(TypedDict):
+    """What became of a message."""
+
+    # When it was tried last, by the machine's clock.
+    at: str
+    attempts: int
+    # Its `webhook-id`, the same however often it is sent.
+    messageId: str
+    nextAt: NotRequired[str | None]
+    # The journal entry it tells of.
+    seq: int
+    # `delivered`, `failing` (it will be tried again), `dead` or `queued` (a dead letter that is tried once
+    # more).
+    state: str
+    # What the receiver answered last.
+    status: NotRequired[int | None]
+    # Why it was not taken.
+    why: NotRequired[str | None]
+
+
+class WebhookMade(TypedDict):
+    """A webhook that was made: its secret is shown this once."""
+
+    details: Webhook
+    # What its receiver checks signatures with: `whsec_…`. It cannot be shown again.
+    secret: str
+
+
+class WebhookReplayed(TypedDict):
+    """How many messages are tried again."""
+
+    # Whether it was off and is on again.
+    enabled: bool
+    replayed: int
+    success: bool
+
+
 # Who the caller is.
 Who = TypedDict(
     "Who",
@@ -639,7 +812,7 @@ class Routes(Transport):
         return told
 
     def show_lifecycle(self, lifecycle: str) -> dict[str, Any]:
-        """Shows one definition: states, transitions and what each takes."""
+        """Shows one definition: states, fields, transitions and what each takes."""
         told: dict[str, Any] = self._json("GET", f"/v1/lifecycles/{part(lifecycle)}")
         return told
 
@@ -987,7 +1160,9 @@ class Routes(Transport):
         return told
 
     def backup(self, *, to: str | None = None) -> dict[str, Any]:
-        """Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy."""
+        """Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
+        Artifacts whose content is not what their hash says are named, and not copied.
+        """
         told: dict[str, Any] = self._json("POST", "/v1/backup", json=given({"to": to}))
         return told
 
@@ -1008,10 +1183,28 @@ class Routes(Transport):
         )
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Exports the project as JSON lines. People with role admin get the records as they are kept; others the
-        entries that they may see, as the journal shows them.
+        """Exports the project as JSON lines. People with role admin get the records as they are kept, and
+        artifacts; others the entries that they may see, as the journal shows them.
         """
         return self._lines("GET", "/v1/export")
+
+    def import_(
+        self,
+        *,
+        entities: Sequence[ImportEntity],
+        file: str | None = None,
+        dry_run: bool | None = None,
+    ) -> Imported:
+        """Brings entities in as they are, each by an entry of the journal that says where it comes from: all of
+        them or none. Those that an earlier import brought from the same place are left as they are.
+        """
+        told: Imported = self._json(
+            "POST",
+            "/v1/import",
+            query=given({"dryRun": dry_run}),
+            json=given({"entities": entities, "file": file}),
+        )
+        return told
 
     def journal(
         self,
@@ -1051,14 +1244,55 @@ class Routes(Transport):
         told: dict[str, Any] = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
         return told
 
-    def alerts(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
-        """Alerts, the oldest first."""
-        told: Page[Any] = self._json("GET", "/v1/alerts", query=given({"limit": limit, "cursor": cursor}))
+    def alerts(
+        self,
+        *,
+        all: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[AlertTold]:
+        """Alerts that nobody has resolved, the oldest first; with `all=true` every one."""
+        told: Page[AlertTold] = self._json(
+            "GET",
+            "/v1/alerts",
+            query=given({"all": all, "limit": limit, "cursor": cursor}),
+        )
         return told
 
-    def notifications(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
+    def acknowledge_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> Attended:
+        """Says that an alert is seen. For people; whoever says so first is kept."""
+        told: Attended = self._json(
+            "POST",
+            f"/v1/alerts/{part(id)}/acknowledge",
+            json=given({"note": note}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def resolve_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> Attended:
+        """Says that an alert is seen to: it leaves the list, and the same arising again is a new one. For people."""
+        told: Attended = self._json(
+            "POST",
+            f"/v1/alerts/{part(id)}/resolve",
+            json=given({"note": note}),
+            key=self._key(idempotency_key),
+        )
+        return told
+
+    def notifications(
+        self,
+        *,
+        audience: str | None = None,
+        to: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[Any]:
         """What somebody was told, the oldest first."""
-        told: Page[Any] = self._json("GET", "/v1/notifications", query=given({"limit": limit, "cursor": cursor}))
+        told: Page[Any] = self._json(
+            "GET",
+            "/v1/notifications",
+            query=given({"audience": audience, "to": to, "limit": limit, "cursor": cursor}),
+        )
         return told
 
     def sweep(self) -> dict[str, Any]:
@@ -1083,4 +1317,58 @@ class Routes(Transport):
             f"/v1/queries/{part(pack)}/{part(name)}",
             query=given({**(parameters or {})}),
         )
+        return told
+
+    def list_webhooks(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Webhook]:
+        """Lists webhooks: all of them for an admin, one's own for others."""
+        told: Page[Webhook] = self._json("GET", "/v1/webhooks", query=given({"limit": limit, "cursor": cursor}))
+        return told
+
+    def create_webhook(
+        self,
+        *,
+        url: str,
+        audience: str | None = None,
+        events: Sequence[str] | None = None,
+        lifecycles: Sequence[str] | None = None,
+        note: str | None = None,
+    ) -> WebhookMade:
+        """Makes a webhook. What its messages are signed with is in the answer, and nowhere else."""
+        told: WebhookMade = self._json(
+            "POST",
+            "/v1/webhooks",
+            json=given({"audience": audience, "events": events, "lifecycles": lifecycles, "note": note, "url": url}),
+        )
+        return told
+
+    def remove_webhook(self, id: str) -> None:
+        """Ends a webhook: nothing more is sent."""
+        return self._nothing("DELETE", f"/v1/webhooks/{part(id)}")
+
+    def webhook(self, id: str) -> Webhook:
+        """Shows a webhook."""
+        told: Webhook = self._json("GET", f"/v1/webhooks/{part(id)}")
+        return told
+
+    def webhook_deliveries(
+        self,
+        id: str,
+        *,
+        state: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[WebhookDelivery]:
+        """What became of messages, in the order of the journal: the last 200 that were delivered, and all that were
+        not.
+        """
+        told: Page[WebhookDelivery] = self._json(
+            "GET",
+            f"/v1/webhooks/{part(id)}/deliveries",
+            query=given({"state": state, "limit": limit, "cursor": cursor}),
+        )
+        return told
+
+    def replay_webhook(self, id: str, *, seqs: Sequence[int] | None = None) -> WebhookReplayed:
+        """Tries dead letters once more, and at once what is failing. A webhook that is off is turned on."""
+        told: WebhookReplayed = self._json("POST", f"/v1/webhooks/{part(id)}/replay", json=given({"seqs": seqs}))
         return told

@@ -16,12 +16,51 @@ export interface Advance {
   to?: string | null;
 }
 
+/** An alert, and what people have said of it. */
+export interface AlertTold {
+  acknowledgedAt?: string | null;
+  /** Who said first that it is seen. */
+  acknowledgedBy?: string | null;
+  acknowledgedNote?: string | null;
+  /** Its own number: that of the journal entry that raised it. */
+  alertId: string;
+  id: string;
+  kind: string;
+  /** Of the entity it is about. */
+  lifecycle: string;
+  message: string;
+  /** Whether it is seen to. */
+  resolved: boolean;
+  resolvedAt?: string | null;
+  resolvedBy?: string | null;
+  resolvedNote?: string | null;
+  seq: number;
+  /** `info`, `warning`, `error` or `critical`. */
+  severity: string;
+  since: string;
+}
+
 /** Content that is kept under its hash. */
 export interface ArtifactKept {
   sha256: string;
   size: number;
   /** False if it was there already. */
   stored: boolean;
+}
+
+/** What a person says of an alert. */
+export interface Attend {
+  /** Kept in the journal, at most 2,000 characters. */
+  note?: string | null;
+}
+
+/** What became of it. */
+export interface Attended {
+  alert: AlertTold;
+  /** False if somebody had said the same before: the alert tells who. */
+  changed: boolean;
+  replayed: boolean;
+  success: boolean;
 }
 
 /** A copy of the project that is to be made. */
@@ -173,6 +212,50 @@ export interface HeartbeatTold {
   stop?: Stop | null;
 }
 
+/** Entities that come from elsewhere: all of them, or none. */
+export interface Import {
+  entities: ImportEntity[];
+  /** The file that told of them, for the journal. */
+  file?: string | null;
+}
+
+/** What a counter has counted under a key. */
+export interface ImportCount {
+  counter: string;
+  key?: string;
+  value: number;
+}
+
+/** One of them, as it is to be here. */
+export interface ImportEntity {
+  /** What its counters have counted. */
+  counts?: ImportCount[];
+  fields?: { [name: string]: Json };
+  id: string;
+  /** Leases that are granted anew, from now on. */
+  leases?: ImportLease[];
+  lifecycle: string;
+  /** What it is called where it comes from: by this an import knows it again. */
+  origin: string;
+  /** The initial one if none is named. */
+  state?: string | null;
+}
+
+/** Who holds a slot. */
+export interface ImportLease {
+  holder: string;
+  slot: string;
+}
+
+/** What became of an import. */
+export interface Imported {
+  /** Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by now. */
+  already: string[];
+  dryRun: boolean;
+  /** How many came in, or would. */
+  imported: number;
+}
+
 /** What happened, as the journal tells it. */
 export interface JournalEntry {
   actor: string;
@@ -317,6 +400,19 @@ export interface NewToken {
   roles?: string[];
 }
 
+/** A webhook that is to be made. */
+export interface NewWebhook {
+  /** `user`: what people follow; `all`: every entry. `user` if nothing is said. */
+  audience?: string | null;
+  /** Kinds of journal entries, such as `STATE_TRANSITION`; if there is none, what the audience is told. */
+  events?: string[];
+  /** Lifecycles or packs; all if there is none. */
+  lifecycles?: string[];
+  note?: string | null;
+  /** Where messages go: `https://…`. */
+  url: string;
+}
+
 /** The texts of a pack: path within it and text. */
 export interface PackFiles {
   /** `pack.yaml`, and `lifecycles/….yaml`. */
@@ -383,6 +479,12 @@ export interface Redact {
   id: string;
   lifecycle: string;
   reason: string;
+}
+
+/** Dead letters that are to be tried once more. */
+export interface ReplayWebhook {
+  /** Numbers of journal entries; all dead letters if there is none. */
+  seqs?: number[];
 }
 
 /** A setting of a pack. */
@@ -483,6 +585,61 @@ export interface Unmet {
   rule?: string | null;
   /** The values it saw. */
   saw?: { [name: string]: Json };
+}
+
+/** A webhook, without its secret. */
+export interface Webhook {
+  audience: string;
+  createdAt: string;
+  /** The journal entry up to which everything was delivered, is a dead letter, or is not for it. */
+  cursor: number;
+  /** How many dead letters it has. */
+  dead: number;
+  events: string[];
+  /** Who had it made: it tells what they may see. */
+  holder: string;
+  id: string;
+  lifecycles: string[];
+  note?: string | null;
+  /** Whether messages are sent. */
+  sends: boolean;
+  state: string;
+  url: string;
+  /** Why not. */
+  why?: string | null;
+}
+
+/** What became of a message. */
+export interface WebhookDelivery {
+  /** When it was tried last, by the machine's clock. */
+  at: string;
+  attempts: number;
+  /** Its `webhook-id`, the same however often it is sent. */
+  messageId: string;
+  nextAt?: string | null;
+  /** The journal entry it tells of. */
+  seq: number;
+  /** `delivered`, `failing` (it will be tried again), `dead` or `queued` (a dead letter that is tried once more). */
+  state: string;
+  /** What the receiver answered last. */
+  status?: number | null;
+  /** Why it was not taken. */
+  why?: string | null;
+}
+
+/** A webhook that was made: its secret is shown this once. */
+export interface WebhookMade {
+  details: Webhook;
+  /** What its receiver checks signatures with: `whsec_…`. It cannot be shown again. */
+  secret: string;
+}
+
+/** How many messages are tried again. */
+export interface WebhookReplayed {
+  /** Whether it was off and is on again. */
+  enabled: boolean;
+  replayed: number;
+  success: boolean;
 }
 
 /** Who the caller is. */
@@ -604,7 +761,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Shows one definition: states, transitions and what each takes. */
+  /** Shows one definition: states, fields, transitions and what each takes. */
   showLifecycle(lifecycle: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
@@ -1071,7 +1228,10 @@ export class Routes extends Transport {
     });
   }
 
-  /** Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy. */
+  /**
+   * Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
+   * Artifacts whose content is not what their hash says are named, and not copied.
+   */
   backup(body: Backup = {}, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'POST',
@@ -1100,8 +1260,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Exports the project as JSON lines. People with role admin get the records as they are kept; others the entries
-   * that they may see, as the journal shows them.
+   * Exports the project as JSON lines. People with role admin get the records as they are kept, and artifacts;
+   * others the entries that they may see, as the journal shows them.
    */
   export(options: CallOptions = {}): AsyncGenerator<{ [name: string]: Json }> {
     return this.forLines({
@@ -1110,6 +1270,22 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
+   * Brings entities in as they are, each by an entry of the journal that says where it comes from: all of them or
+   * none. Those that an earlier import brought from the same place are left as they are.
+   */
+  import(body: Import, options: { dryRun?: boolean } & CallOptions = {}): Promise<Imported> {
+    return this.forJson<Imported>({
+      method: 'POST',
+      path: `/v1/import`,
+      query: { dryRun: options.dryRun },
+      headers: {},
+      body: { json: body },
       keyed: false,
       options,
     });
@@ -1156,12 +1332,12 @@ export class Routes extends Transport {
     });
   }
 
-  /** Alerts, the oldest first. */
-  alerts(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
-    return this.forJson<Page<Json>>({
+  /** Alerts that nobody has resolved, the oldest first; with `all=true` every one. */
+  alerts(options: { all?: boolean; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<AlertTold>> {
+    return this.forJson<Page<AlertTold>>({
       method: 'GET',
       path: `/v1/alerts`,
-      query: { limit: options.limit, cursor: options.cursor },
+      query: { all: options.all, limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -1169,12 +1345,40 @@ export class Routes extends Transport {
     });
   }
 
+  /** Says that an alert is seen. For people; whoever says so first is kept. */
+  acknowledgeAlert(id: string, body: Attend = {}, options: CallOptions = {}): Promise<Attended> {
+    return this.forJson<Attended>({
+      method: 'POST',
+      path: `/v1/alerts/${encodeURIComponent(id)}/acknowledge`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
+  /** Says that an alert is seen to: it leaves the list, and the same arising again is a new one. For people. */
+  resolveAlert(id: string, body: Attend = {}, options: CallOptions = {}): Promise<Attended> {
+    return this.forJson<Attended>({
+      method: 'POST',
+      path: `/v1/alerts/${encodeURIComponent(id)}/resolve`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: true,
+      options,
+    });
+  }
+
   /** What somebody was told, the oldest first. */
-  notifications(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
+  notifications(
+    options: { audience?: string; to?: string; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<Json>> {
     return this.forJson<Page<Json>>({
       method: 'GET',
       path: `/v1/notifications`,
-      query: { limit: options.limit, cursor: options.cursor },
+      query: { audience: options.audience, to: options.to, limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -1233,6 +1437,87 @@ export class Routes extends Transport {
       query: { ...options.parameters },
       headers: {},
       body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Lists webhooks: all of them for an admin, one's own for others. */
+  listWebhooks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Webhook>> {
+    return this.forJson<Page<Webhook>>({
+      method: 'GET',
+      path: `/v1/webhooks`,
+      query: { limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Makes a webhook. What its messages are signed with is in the answer, and nowhere else. */
+  createWebhook(body: NewWebhook, options: CallOptions = {}): Promise<WebhookMade> {
+    return this.forJson<WebhookMade>({
+      method: 'POST',
+      path: `/v1/webhooks`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Ends a webhook: nothing more is sent. */
+  removeWebhook(id: string, options: CallOptions = {}): Promise<void> {
+    return this.forNothing({
+      method: 'DELETE',
+      path: `/v1/webhooks/${encodeURIComponent(id)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Shows a webhook. */
+  webhook(id: string, options: CallOptions = {}): Promise<Webhook> {
+    return this.forJson<Webhook>({
+      method: 'GET',
+      path: `/v1/webhooks/${encodeURIComponent(id)}`,
+      query: {},
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** What became of messages, in the order of the journal: the last 200 that were delivered, and all that were not. */
+  webhookDeliveries(
+    id: string,
+    options: { state?: string; limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<Page<WebhookDelivery>> {
+    return this.forJson<Page<WebhookDelivery>>({
+      method: 'GET',
+      path: `/v1/webhooks/${encodeURIComponent(id)}/deliveries`,
+      query: { state: options.state, limit: options.limit, cursor: options.cursor },
+      headers: {},
+      body: undefined,
+      keyed: false,
+      options,
+    });
+  }
+
+  /** Tries dead letters once more, and at once what is failing. A webhook that is off is turned on. */
+  replayWebhook(id: string, body: ReplayWebhook = {}, options: CallOptions = {}): Promise<WebhookReplayed> {
+    return this.forJson<WebhookReplayed>({
+      method: 'POST',
+      path: `/v1/webhooks/${encodeURIComponent(id)}/replay`,
+      query: {},
+      headers: {},
+      body: { json: body },
       keyed: false,
       options,
     });
