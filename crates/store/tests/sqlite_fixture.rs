@@ -65,12 +65,13 @@ fn journals_of_every_release_are_replayed_to_what_they_came_to() {
         let expected: Vec<trackside_engine::entity::Entity> =
             expected.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         assert!(!expected.is_empty());
-        assert_eq!(
-            view.entities().into_iter().cloned().collect::<Vec<_>>(),
-            expected,
-            "{}",
-            fixture.display()
-        );
+        // What an earlier release did not know of is not in its list.
+        let known = |mut it: trackside_engine::entity::Entity| {
+            it.alerts.clear();
+            it
+        };
+        let told: Vec<_> = view.entities().into_iter().cloned().map(known).collect();
+        assert_eq!(told, expected.into_iter().map(known).collect::<Vec<_>>(), "{}", fixture.display());
 
         // It is gone on with.
         let mut journal = store.journal().unwrap();

@@ -152,7 +152,7 @@ impl Cluster {
         std::fs::write(&script, TASK).map_err(Trouble::file(&script))?;
         let [ingress, admin, fabric, own] = free_ports().map_err(Trouble::file(folder))?;
         let mut node = Command::new(&installation.node);
-        node.arg(&script).env("PORT", own.port().to_string()).env("RESTATE_LOGGING", "ERROR");
+        node.arg(&script).env("PORT", own.port().to_string()).env("RESTATE_LOGGING", "WARN");
         let task = Process::start(node, &folder.join("task.log"))?;
         let mut server = Command::new(&installation.server);
         server.arg("--base-dir").arg(folder.join("data")).args(["--no-logo", "--listen-mode", "tcp"]);

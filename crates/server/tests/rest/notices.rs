@@ -86,8 +86,8 @@ fn every_pack_tells_whom_it_says() {
     fire(&planner, "coding.task/T-1", "finalize", json!({}));
     assert_eq!(told(owner, "", "coding.task"), [notice("coders", &[], "T-1 can be claimed: Parse numbers")]);
     // Build: the plan manager at 80 %, the orchestrator when the time is over.
-    let orchestrator = ground.agent("orch", "build:orchestrator");
-    make(&orchestrator, "build.task", "B-1", json!({ "title": "Add a search box" }));
+    let planner = ground.agent("plan", "build:plan_manager");
+    make(&planner, "build.task", "B-1", json!({ "title": "Add a search box" }));
     owner.post("/v1/clock/advance", &json!({ "by": "48m" })).unwrap();
     let late = |words: &str| format!("Task B-1 (Add a search box) {words} in pending.");
     let warned = notice("plan_manager", &[], &late("has used 80 % of its time"));
