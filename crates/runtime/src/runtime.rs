@@ -65,7 +65,7 @@ impl Default for Options {
             cached_timers: 100_000,
             cached_values: 50_000,
             cached_keys: 50_000,
-            behind: Duration::from_millis(400),
+            behind: Duration::from_millis(100),
             behind_entries: 15_000,
             most_behind: 600_000,
             sweep_every: Some(Span::seconds(30)),

@@ -51,7 +51,7 @@ fn snatch(folder: &Path) -> Folder {
 #[test]
 fn a_log_is_begun_anew_under_load_and_never_cut_off() {
     let folder = Folder::new("log");
-    let options = SqliteOptions { log_step: 16, log_limit: 64, ..SqliteOptions::default() };
+    let options = SqliteOptions::default().with_logs(16, 64);
     let store = Sqlite::open(folder.path(), options).unwrap();
     let mut journal = store.journal().unwrap();
     let mut reader = store.reader().unwrap();
@@ -73,7 +73,7 @@ fn a_log_is_begun_anew_under_load_and_never_cut_off() {
 #[test]
 fn a_log_that_a_reader_held_back_is_begun_anew_later() {
     let folder = Folder::new("held");
-    let options = SqliteOptions { log_step: 16, log_limit: 64, ..SqliteOptions::default() };
+    let options = SqliteOptions::default().with_logs(16, 64);
     let store = Sqlite::open(folder.path(), options).unwrap();
     let mut journal = store.journal().unwrap();
     let mut chain = Chain::default();

@@ -16,7 +16,7 @@ const CALLERS: u64 = 8;
 
 /// Logs that begin anew often, so that a kill meets that too.
 pub fn sqlite() -> SqliteOptions {
-    SqliteOptions { log_step: 16, log_limit: 64, ..SqliteOptions::default() }
+    SqliteOptions::default().with_logs(16, 64)
 }
 
 /// Little memory and much writing, and no clock but the one that is moved.

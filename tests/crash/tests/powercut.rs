@@ -27,12 +27,7 @@ use trackside_store::{Sqlite, SqliteOptions, Store};
 
 /// Logs that begin anew often.
 fn on(disk: &Disk) -> SqliteOptions {
-    SqliteOptions {
-        vfs: Some(disk.vfs().to_owned()),
-        log_step: 24,
-        log_limit: 48,
-        ..SqliteOptions::default()
-    }
+    SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48)
 }
 
 /// What makes one find like another to those who open it.

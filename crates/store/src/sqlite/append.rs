@@ -133,7 +133,7 @@ impl Journal for Appender {
         };
         self.known = Some(self.write(batch, known)?);
         let pages = self.pages(batch);
-        self.shared.logs.wrote(&self.shared.logs.journal, pages, &self.shared.options);
+        self.shared.logs.wrote(&self.shared.logs.journal, pages);
         Ok(())
     }
 

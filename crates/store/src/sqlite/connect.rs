@@ -81,8 +81,10 @@ fn settle(connection: &Connection, options: &SqliteOptions, purpose: Use) -> rus
     }
     let synchronous = match (options.durability, purpose) {
         (Durability::OffForTests, _) => "off",
-        (Durability::Full, Use::Append | Use::Keep) => "full",
-        (Durability::Full, Use::Project | Use::Read) => "normal",
+        // Projections could be made anew, yet they are synced as they are written, by the one who writes them behind:
+        // what the system saves up to write later, the next commit of the journal waits for.
+        (Durability::Full, Use::Append | Use::Keep | Use::Project) => "full",
+        (Durability::Full, Use::Read) => "normal",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;

@@ -15,20 +15,27 @@ use rusqlite::Connection;
 
 use super::connect::{PATIENCE, Use, connect};
 use super::failure::failed;
-use super::options::SqliteOptions;
+use super::options::{LogSize, SqliteOptions};
 use crate::StoreError;
 
 /// What a writer and the keeper tell each other of one log.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Wal {
+    size: LogSize,
     /// Pages written since the last pass, about.
     fresh: AtomicU64,
     /// Long enough to begin anew, and nearly all of it copied.
     ripe: AtomicBool,
 }
 
+impl Wal {
+    fn of(size: LogSize) -> Self {
+        Self { size, fresh: AtomicU64::new(0), ripe: AtomicBool::new(false) }
+    }
+}
+
 /// Both logs, and how the keeper is woken.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Logs {
     pub journal: Wal,
     pub state: Wal,
@@ -43,6 +50,11 @@ struct Bell {
 }
 
 impl Logs {
+    pub fn new(options: &SqliteOptions) -> Self {
+        let (journal, state) = (Wal::of(options.journal_log), Wal::of(options.state_log));
+        Self { journal, state, bell: Mutex::default(), rung: Condvar::new() }
+    }
+
     fn ring(&self, stop: bool) {
         let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
         bell.rung = true;
@@ -61,9 +73,9 @@ impl Logs {
     }
 
     /// A writer has written this many pages, about.
-    pub fn wrote(&self, wal: &Wal, pages: u64, options: &SqliteOptions) {
+    pub fn wrote(&self, wal: &Wal, pages: u64) {
         let fresh = wal.fresh.fetch_add(pages, Ordering::Relaxed) + pages;
-        if fresh >= options.log_step && fresh - pages < options.log_step {
+        if fresh >= wal.size.step && fresh - pages < wal.size.step {
             self.ring(false);
         }
     }
@@ -126,7 +138,7 @@ pub(super) fn before_commit(
 ) -> Result<(), StoreError> {
     // Nobody keeps the logs of a file layer of somebody else; and a keeper that does not get to it is no reason
     // for a log without end.
-    let most = if options.vfs.is_some() { options.log_step } else { options.log_limit };
+    let most = if options.vfs.is_some() { wal.size.step } else { wal.size.limit };
     let alone = wal.fresh.load(Ordering::Relaxed) >= most;
     if alone {
         wal.fresh.store(0, Ordering::Relaxed);
@@ -198,11 +210,11 @@ impl Keeper {
     ) -> Result<Self, StoreError> {
         let mut journal = Kept::open(journal, files.journal.clone(), options)?;
         let mut state = Kept::open(state, files.state.clone(), options)?;
-        let (at_work, options) = (logs.clone(), options.clone());
+        let at_work = logs.clone();
         let work = move || {
             while at_work.wait() {
-                journal.keep(&at_work.journal, &options);
-                state.keep(&at_work.state, &options);
+                journal.keep(&at_work.journal);
+                state.keep(&at_work.state);
             }
         };
         let thread = std::thread::Builder::new().name("store-keeper".to_owned()).spawn(work);
@@ -235,8 +247,8 @@ impl Kept {
     }
 
     /// An error here is no loss: the log keeps everything.
-    fn keep(&mut self, wal: &Wal, options: &SqliteOptions) {
-        if wal.fresh.load(Ordering::Relaxed) < options.log_step {
+    fn keep(&mut self, wal: &Wal) {
+        if wal.fresh.load(Ordering::Relaxed) < wal.size.step {
             return;
         }
         wal.fresh.store(0, Ordering::Relaxed);
@@ -245,11 +257,11 @@ impl Kept {
             wal.ripe.store(true, Ordering::Release);
             return;
         };
-        if first.length < options.log_limit {
+        if first.length < wal.size.limit {
             return;
         }
         // Once more, so that little is left for the writer.
-        if self.copy().is_some_and(|it| it.length.saturating_sub(it.copied) <= options.log_step) {
+        if self.copy().is_some_and(|it| it.length.saturating_sub(it.copied) <= wal.size.step) {
             wal.ripe.store(true, Ordering::Release);
         }
     }

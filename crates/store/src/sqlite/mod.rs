@@ -28,7 +28,7 @@ pub use health::FileHealth;
 use keeper::{Files, Keeper, Logs};
 use lock::Lock;
 use log::Log;
-pub use options::{Durability, SqliteOptions};
+pub use options::{Durability, LogSize, SqliteOptions};
 use project::Writer;
 use read::Looker;
 
@@ -76,7 +76,7 @@ impl Sqlite {
             journal: dir.join("journal.db"),
             state: dir.join("state.db"),
             archive: options.vfs.is_none().then(|| folder_of(dir)),
-            logs: Arc::new(Logs::default()),
+            logs: Arc::new(Logs::new(&options)),
             appending: AtomicBool::new(false),
             projecting: AtomicBool::new(false),
             files: None,

@@ -9,16 +9,25 @@ pub struct SqliteOptions {
     pub journal_page: u32,
     /// Bytes of a page of `state.db`, when it is made.
     pub state_page: u32,
-    /// After so many new pages in a log, they are moved into the file.
-    pub log_step: u64,
-    /// A log that has reached so many pages is begun anew, in place.
-    pub log_limit: u64,
+    /// How long the log of `journal.db` becomes.
+    pub journal_log: LogSize,
+    /// How long that of `state.db` does: its pages are written again and again, so a longer one moves fewer.
+    pub state_log: LogSize,
     /// Memory for pages of `state.db`, in KiB, for whoever writes it and for each reader.
     pub cache_kib: u32,
     /// The file layer under SQLite, by the name under which it was registered. Then nothing else touches
     /// files: there is no `lock`, and logs are moved by whoever writes, on its own thread.
     pub vfs: Option<String>,
     pub durability: Durability,
+}
+
+/// How long a log becomes, in pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSize {
+    /// After so many new ones, they are moved into the file.
+    pub step: u64,
+    /// A log that has reached so many is begun anew, in place.
+    pub limit: u64,
 }
 
 /// What a commit waits for.
@@ -36,8 +45,8 @@ impl Default for SqliteOptions {
             owner: None,
             journal_page: 4096,
             state_page: 4096,
-            log_step: 512,
-            log_limit: 4096,
+            journal_log: LogSize { step: 512, limit: 4096 },
+            state_log: LogSize { step: 2048, limit: 8192 },
             cache_kib: 16 * 1024,
             vfs: None,
             durability: Durability::Full,
@@ -46,6 +55,13 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
+    /// The same with both logs of this length.
+    #[must_use]
+    pub fn with_logs(self, step: u64, limit: u64) -> Self {
+        let size = LogSize { step, limit };
+        Self { journal_log: size, state_log: size, ..self }
+    }
+
     /// Commits that a power cut takes back: to show that tests of durability would notice.
     #[must_use]
     pub fn for_tests_without_durability(mut self) -> Self {

@@ -140,7 +140,7 @@ fn every_fault_of_a_disk_is_told_and_survived() {
     for (fault, words) in faults {
         let disk = Disk::new();
         let sqlite =
-            SqliteOptions { vfs: Some(disk.vfs().to_owned()), log_step: 24, ..SqliteOptions::default() };
+            SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48);
         let mut project = Project::open(Path::new("data"), sqlite.clone());
         project.asks(6);
         disk.fail(fault);

@@ -154,7 +154,7 @@ impl Projector for Writer {
         }
         let touched = projection.entities.len() + projection.groups.len() + projection.reranked.len();
         let pages = (touched as u64).saturating_mul(PAGES) + 8;
-        self.shared.logs.wrote(&self.shared.logs.state, pages, &self.shared.options);
+        self.shared.logs.wrote(&self.shared.logs.state, pages);
         written
     }
 
