@@ -26,3 +26,4 @@ mod stuck;
 mod tls;
 mod upkeep;
 mod watch;
+mod wishes;
