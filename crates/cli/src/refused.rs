@@ -112,6 +112,8 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
     let of = |command: &str| entity.as_ref().map(|it| format!("trackside {command} {it}"));
     let mut missing: Vec<String> = problem.errors.iter().filter_map(typed).collect();
     missing.dedup();
+    let extra = problem.errors.iter().filter(|it| it.code == "unexpected-field");
+    let extra: Vec<&str> = extra.filter_map(|it| it.field.as_deref()).collect();
     let sent_as_text =
         problem.errors.iter().any(|it| it.code == "wrong-type" && it.message.ends_with("this is text"));
     Some(match problem.code.as_str() {
@@ -142,12 +144,17 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
             "write numbers, lists and yes or no as json, with := as in count:=3 or names:='[\"ada\"]'"
                 .to_owned()
         }
-        _ if !missing.is_empty() => {
+        _ if !missing.is_empty() || !extra.is_empty() => {
+            let with = missing.join(" ");
             let how = match missing.iter().any(|it| it.contains('=')) {
                 true => " (name=text, name:=json or name=@file)",
                 false => "",
             };
-            format!("ask again with {}{how}", missing.join(" "))
+            match (missing.is_empty(), extra.is_empty()) {
+                (true, _) => format!("ask again without {}", extra.join(", ")),
+                (false, true) => format!("ask again with {with}{how}"),
+                (false, false) => format!("ask again without {} and with {with}{how}", extra.join(", ")),
+            }
         }
         // What is wrong with what was typed is said already.
         _ if problem.status == 400 => return None,
@@ -158,6 +165,20 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_taken_is_to_be_left_out_and_what_is_missing_given() {
+        let unmet = |field: &str, code: &str| {
+            serde_json::from_value(serde_json::json!({ "field": field, "code": code, "message": "" }))
+                .unwrap()
+        };
+        let mut problem = Problem::new(422, "unexpected-field", "y");
+        problem.errors = vec![unmet("limit", "unexpected-field")];
+        assert_eq!(next(&problem, About::default()).unwrap(), "ask again without limit");
+        problem.errors.push(unmet("title", "missing"));
+        let both = "ask again without limit and with title=… (name=text, name:=json or name=@file)";
+        assert_eq!(next(&problem, About::default()).unwrap(), both);
+    }
 
     #[test]
     fn codes_say_whether_it_was_refused_forbidden_or_typed_wrongly() {

@@ -9,8 +9,11 @@ use crate::route::Route;
 use crate::{exit, values};
 
 pub(crate) fn run(args: &NewArgs) -> u8 {
-    let about = About { lifecycle: Some(&args.lifecycle), id: args.id.as_deref() };
-    refused::ended(create(args), about, args.ask.json)
+    let outcome = create(args);
+    // Where nothing was created there is nothing to look at, but for the one that has the id already.
+    let there = matches!(&outcome, Err(Unanswered::Refused(it)) if it.code == "already-exists");
+    let about = About { lifecycle: Some(&args.lifecycle), id: args.id.as_deref().filter(|_| there) };
+    refused::ended(outcome, about, args.ask.json)
 }
 
 fn create(args: &NewArgs) -> Result<u8, Unanswered> {
