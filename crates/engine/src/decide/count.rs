@@ -68,6 +68,14 @@ pub(super) fn counted<'l>(
     };
     let now = scope.around.now;
     let mut tally = scope.entity.tally(&counter.name, &key).cloned().unwrap_or_default();
+    let limit = match &counter.limit {
+        Some(limit) => Some(number(limit)?),
+        None => None,
+    };
+    // A limit that was raised meanwhile is approached anew: steps that lie ahead again are told again.
+    let anew = counter.within.is_none() && counter.last.is_none();
+    let told = if anew { passed(counter, tally.value, limit) } else { usize::MAX };
+    let first = told.min(tally.warned as usize);
     if let Some(within) = &counter.within {
         let within = scope.span(within).map_err(|fault| {
             Stop::from(Refusal::one(Stage::Requirements, "evaluation-failed", fault.to_string()))
@@ -86,21 +94,17 @@ pub(super) fn counted<'l>(
     }
     let surplus = tally.marks.len().saturating_sub(MARKS);
     tally.marks.drain(..surplus);
-    let limit = match &counter.limit {
-        Some(limit) => Some(number(limit)?),
-        None => None,
-    };
-    let first = tally.warned as usize;
-    let passed = counter
-        .warn
-        .iter()
-        .take_while(|it| limit.is_some_and(|limit| tally.value * 100.0 >= limit * f64::from(it.percent)))
-        .count();
-    let warned = first..passed.max(first);
+    let warned = first..passed(counter, tally.value, limit).max(first);
     tally.warned = u32::try_from(warned.end).unwrap_or(u32::MAX);
     let reached = counts && limit.is_some_and(|limit| tally.value >= limit);
     let change = TallyChange { counter: counter.name.clone(), key, tally: Some(tally) };
-    Ok(Some(Counted { counter, change, warned, reached }))
+    Ok(Some(Counted { counter, change, warned, limit, reached }))
+}
+
+/// How many of its warnings a value has come to.
+fn passed(counter: &Counter, value: f64, limit: Option<f64>) -> usize {
+    let due = |percent: u32| limit.is_some_and(|limit| value * 100.0 >= limit * f64::from(percent));
+    counter.warn.iter().take_while(|it| due(it.percent)).count()
 }
 
 /// Stands between the parts of a key; no part contains it.

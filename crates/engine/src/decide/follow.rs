@@ -335,7 +335,7 @@ impl Decider<'_> {
                 let event = Event::LimitWarned { counter: name.clone(), percent: warn.percent, changes };
                 self.record(key, &engine, name, event);
                 if let Some(severity) = warn.severity {
-                    let message = format!("{key}: {name} has reached {}% of its limit", warn.percent);
+                    let message = format!("{key}: {}", it.nearing(warn.percent));
                     self.record(key, &engine, name, alert("limit", severity, message));
                 }
                 self.tell_people(life, key, name, &warn.then, request, moved)?;

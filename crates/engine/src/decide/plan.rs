@@ -1,7 +1,7 @@
 //! What a rule would do, before anything is written.
 
 use trackside_lifecycle::model::{
-    Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, Target,
+    Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, Tally, Target,
 };
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -147,7 +147,22 @@ pub(super) struct Counted<'l> {
     pub change: TallyChange,
     /// Which of its warnings are due.
     pub warned: std::ops::Range<usize>,
+    /// What they are percentages of.
+    pub limit: Option<f64>,
     pub reached: bool,
+}
+
+impl Counted<'_> {
+    /// That it has come near its limit, in words.
+    pub fn nearing(&self, percent: u32) -> String {
+        let of = match &self.counter.tally {
+            Tally::One => String::new(),
+            Tally::PerState | Tally::ByKey(_) => format!(" ({})", self.change.key),
+        };
+        let value = self.change.tally.as_ref().map_or(0.0, |it| it.value);
+        let limit = self.limit.unwrap_or_default();
+        format!("{}{of} has reached {percent}% of its limit: {value} of {limit}", self.counter.name)
+    }
 }
 
 impl Decider<'_> {
