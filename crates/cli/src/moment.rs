@@ -45,6 +45,52 @@ pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
     })
 }
 
+/// Everything that a document holds, a line each under the name of its place: `payload.arguments.command: make`.
+/// It is what people decide about: nothing is cut, and no line break or control character in it passes for ours.
+pub(crate) fn places(fields: &Json) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, it) in fields.as_object().into_iter().flatten() {
+        // Words and figures, and what is made of them: a flag says little without its neighbours.
+        if !it.is_boolean() {
+            placed(name, it, &mut lines);
+        }
+    }
+    lines
+}
+
+fn placed(place: &str, it: &Json, lines: &mut Vec<String>) {
+    match it {
+        Json::Null => {}
+        Json::Object(members) => {
+            for (name, it) in members {
+                placed(&format!("{}.{}", place, exact(name)), it, lines);
+            }
+        }
+        Json::Array(some) if some.iter().any(|it| it.is_object() || it.is_array()) => {
+            for (at, it) in some.iter().enumerate() {
+                placed(&format!("{place}[{at}]"), it, lines);
+            }
+        }
+        Json::Array(some) => {
+            let all: Vec<String> = some.iter().map(plain).collect();
+            if !all.is_empty() {
+                lines.push(format!("{place}: {}", all.join(", ")));
+            }
+        }
+        it => lines.push(format!("{place}: {}", plain(it))),
+    }
+}
+
+fn plain(it: &Json) -> String {
+    it.as_str().map_or_else(|| it.to_string(), exact)
+}
+
+/// Text as it is; where that is more than one line, or would steer a terminal, in quotes and with escapes.
+fn exact(text: &str) -> String {
+    let strange = |it: char| it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.contains(strange) { format!("{text:?}") } else { text.to_owned() }
+}
+
 /// A value in one line.
 pub(crate) fn value(it: &Json) -> String {
     match it {
@@ -108,5 +154,21 @@ mod tests {
         assert_eq!(value(&serde_json::json!("a\n b")), "a b");
         assert_eq!(value(&serde_json::json!(["a", 1])), "a, 1");
         assert_eq!(value(&serde_json::json!({ "a": [1] })), "{\"a\":[1]}");
+    }
+
+    #[test]
+    fn everything_is_told_by_its_place_and_nothing_passes_for_ours() {
+        let held = serde_json::json!({
+            "action": "shell", "urgent": false, "none": null, "tags": ["a", 1],
+            "payload": { "arguments": { "command": "ls # \nrm -rf \u{1b}[8m~", "force": false }, "steps": [{ "n": 1 }] },
+        });
+        let told = [
+            "action: shell",
+            "payload.arguments.command: \"ls # \\nrm -rf \\u{1b}[8m~\"",
+            "payload.arguments.force: false",
+            "payload.steps[0].n: 1",
+            "tags: a, 1",
+        ];
+        assert_eq!(places(&held), told);
     }
 }

@@ -5,11 +5,11 @@ use trackside_protocol::Decide;
 
 use crate::args::{ApprovalsArgs, ApprovalsCommand, DecideArgs};
 use crate::listed::{Much, listed};
-use crate::moment::{moment, text, value};
+use crate::moment::{moment, places, text};
+use crate::print::{Colour, painted_data};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
-use crate::table::Table;
 use crate::{exit, moved, print};
 
 pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
@@ -32,28 +32,16 @@ fn list(args: &ApprovalsArgs) -> Result<u8, Unanswered> {
         print::message("nothing waits for a decision");
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["ID", "OF", "SINCE", "URGENT", "SAYS"]);
     for it in &found.items {
-        let urgent = it.get("urgent") == Some(&Json::Bool(true));
-        table.row([
-            text(it, "id").to_owned(),
-            text(it, "lifecycle").to_owned(),
-            moment(text(it, "createdAt")),
-            if urgent { "yes" } else { "-" }.to_owned(),
-            said(it),
-        ]);
+        let urgent = if it.get("urgent") == Some(&Json::Bool(true)) { ", urgent" } else { "" };
+        let (of, since) = (text(it, "lifecycle"), moment(text(it, "createdAt")));
+        print::line(&format!("{} ({of}), since {since}{urgent}", painted_data(text(it, "id"), Colour::Bold)));
+        let held = it.get("fields").map(places).unwrap_or_default();
+        held.iter().for_each(|it| print::line(&format!("  {it}")));
     }
-    table.show();
     found.tell_more();
     print::message("decide with: trackside approvals approve|deny ID --note TEXT");
     Ok(exit::DONE)
-}
-
-/// What a request holds, in one line.
-fn said(request: &Json) -> String {
-    let fields = request.get("fields").and_then(Json::as_object);
-    let shown = fields.into_iter().flatten().filter(|(_, it)| it.is_string() || it.is_number());
-    shown.map(|(name, it)| format!("{name}: {}", value(it))).collect::<Vec<_>>().join("; ")
 }
 
 fn decide(args: &DecideArgs, decision: &str) -> Result<u8, Unanswered> {

@@ -21,12 +21,23 @@ fn people_see_what_waits_for_them_and_decide() {
         "action=send_email",
         "justification=The customer waits",
         "rollbackPlan=None",
+        "arguments:={\"to\":\"all@example.org\",\"body\":\"Dear all\\nwe moved\"}",
     ];
     ground.ask_as(&ada, &asked).says(0, &[]);
     let waiting = ground.ask(&["approvals", "--json"]).json();
     let id = waiting["items"][0]["id"].as_str().unwrap().to_owned();
-    ground.ask_as(&pia, &["approvals"]).says(0, &[&id, "send_email", "decide with"]);
+    ground.ask_as(&pia, &["approvals"]).says(
+        0,
+        &[
+            &id,
+            "action: send_email",
+            "payload.arguments.to: all@example.org",
+            "payload.arguments.body: \"Dear all\\nwe moved\"",
+            "decide with",
+        ],
+    );
     ground.ask_as(&ada, &["approvals", "approve", &id]).says(4, &["refused: not-permitted"]);
+    ground.ask_as(&pia, &["approvals", "approve", &id]).says(1, &["note", "Say why it is approved"]);
     // A RED one needs two people.
     ground.ask_as(&pia, &["approvals", "approve", &id, "--note", "fine"]).says(0, &[]);
     ground.ask_as(&pia, &["approvals", "approve", &id, "--note", "fine"]).says(4, &["not approver"]);

@@ -100,9 +100,12 @@ pub(super) struct Brief {
     pub named: Vec<String>,
     /// Where you may take it, before required fields are asked for.
     pub allowed_transitions: Vec<String>,
-    /// Short fields only.
+    /// Short fields only; of what you are to decide, all that are not too long.
     #[schema(value_type = Object)]
     pub fields: Map<String, Json>,
+    /// Fields of what you are to decide that are too long to be here: `show` it before you decide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Leases that you hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<LeaseTold>,

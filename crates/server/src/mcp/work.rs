@@ -33,6 +33,8 @@ const FEW: usize = 20;
 const TOO_EXPENSIVE: &str = "too-expensive";
 /// The longest text that is told in short.
 const SHORT: usize = 120;
+/// The longest field, as JSON, of something that is to be decided.
+const LONG: usize = 8_000;
 
 pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result<Told, Refused> {
     let lives = lives(app, caller, asked.lifecycle.as_deref()).await?;
@@ -118,7 +120,7 @@ async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Ve
         Err(refused) if refused.0.code == TOO_EXPENSIVE => return Ok((Vec::new(), true)),
         Err(refused) => return Err(refused),
     };
-    let briefs = page.items.iter().map(|it| brief(it, Vec::new(), subject(caller)));
+    let briefs = page.items.iter().map(|it| whole(it, subject(caller)));
     let mine =
         |it: &Brief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
@@ -243,8 +245,23 @@ fn brief(entity: &Json, named: Vec<String>, subject: &Name) -> Brief {
             .map(str::to_owned)
             .collect(),
         fields: short.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>(),
+        left_out: Vec::new(),
         leases: leases.filter(|it| it.holder == **subject).collect(),
     }
+}
+
+/// Something to decide: nobody can who does not see what it is about.
+fn whole(entity: &Json, subject: &Name) -> Brief {
+    let mut told = brief(entity, Vec::new(), subject);
+    let fields = entity.get("fields").and_then(Json::as_object);
+    for (name, it) in fields.into_iter().flatten().filter(|(_, it)| !it.is_null()) {
+        if it.to_string().len() <= LONG {
+            told.fields.insert(name.clone(), it.clone());
+        } else {
+            told.left_out.push(name.clone());
+        }
+    }
+    told
 }
 
 /// The same in a few lines.
@@ -259,7 +276,7 @@ fn in_words(work: &Work) -> String {
         text.push_str(&format!(", acting for {id}"));
     }
     text.push('.');
-    let mut group = |title: &str, all: &[Brief]| {
+    let mut group = |title: &str, all: &[Brief], whole: bool| {
         for (place, it) in all.iter().enumerate() {
             let title = if place == 0 { format!("\n{title}:") } else { String::new() };
             let next = match it.allowed_transitions.as_slice() {
@@ -267,11 +284,17 @@ fn in_words(work: &Work) -> String {
                 to => format!("you may go to {}", to.join(", ")),
             };
             text.push_str(&format!("{title}\n- {}/{} is {}: {next}", it.lifecycle, it.id, it.state));
+            if whole {
+                text.push_str(&format!("\n  {}", Json::Object(it.fields.clone())));
+            }
+            if !it.left_out.is_empty() {
+                text.push_str(&format!("\n  show it for {}: too long to be here", it.left_out.join(", ")));
+            }
         }
     };
-    group("Yours", &work.yours);
-    group("For you to decide", &work.decisions);
-    group("Open to you", &work.open);
+    group("Yours", &work.yours, false);
+    group("For you to decide", &work.decisions, true);
+    group("Open to you", &work.open, false);
     for it in &work.claimable {
         text.push_str(&format!("\nclaim {} would give you {} ({})", it.lifecycle, it.id, it.event));
     }

@@ -93,11 +93,19 @@ fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
 fn people_are_told_what_they_may_decide() {
     let ground = yard();
     let owner = &ground.owner;
-    let asked = json!({ "id": "A-1", "fields": { "justification": "to move on", "summary": "Delete it" } });
+    let arguments = json!({ "command": "fly destroy", "where": ["here"] });
+    let long = "x".repeat(9_000);
+    let asked = json!({ "id": "A-1", "fields": {
+        "justification": "to move on", "summary": "Delete it", "action": "shell",
+        "payload": { "arguments": arguments }, "rollbackPlan": long,
+    } });
     ground.person("pia").post("/v1/entities/mission.approval", &asked).unwrap();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let work = Speaker::new(&ground, token.trim(), NEWEST).given("my_work", json!({}));
     assert_eq!(names(&work["decisions"]), ["A-1"], "{work}");
+    // Whoever decides sees what is decided.
+    assert_eq!(work["decisions"][0]["fields"]["payload"]["arguments"], arguments, "{work}");
+    assert_eq!(work["decisions"][0]["leftOut"], json!(["rollbackPlan"]), "{work}");
     assert_eq!(
         names(&Speaker::agent(&ground, "ada").given("my_work", json!({}))["decisions"]),
         Vec::<&str>::new()
