@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::args::ExplainArgs;
-use crate::moment::{list, moment, relative, text, texts, value};
+use crate::moment::{list, moment, places, relative, text, texts, value};
 use crate::print::{self, Colour, painted_data};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
@@ -94,6 +94,14 @@ impl<'a> Told<'a> {
         for it in texts(self.all, "broken") {
             why.push(format!("Its rule {it} is broken: see trackside violations."));
         }
+        for it in list(self.all, "requests") {
+            let (key, since) = (key_of(it), text(it, "since"));
+            why.push(format!("It waits for a decision about {key}, asked for {}:", moment(since)));
+            why.extend(it.get("fields").map(places).unwrap_or_default().iter().map(|it| format!("  {it}")));
+        }
+        if !list(self.all, "requests").is_empty() {
+            return why;
+        }
         let yours = self.moves.iter().any(|it| it.ready);
         let possible = self.moves.iter().any(|it| it.missing.is_empty());
         let others = !self.moves.iter().any(|it| it.yours);
@@ -132,8 +140,15 @@ impl<'a> Told<'a> {
     /// Who can bring it forward: whoever it is given to or held by, then you, then whoever else the rules name.
     fn who(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
+        for it in list(self.all, "requests") {
+            for decider in list(it, "deciders") {
+                let you = if decider.get("permitted") == Some(&Json::Bool(true)) { " (you)" } else { "" };
+                all.push(format!("{}{you}: {} {}", text(decider, "who"), text(decider, "event"), key_of(it)));
+            }
+        }
         let holders = list(self.entity, "leases").iter().map(|it| (text(it, "holder"), "holds it"));
-        let assigned = texts(self.all, "givenTo").into_iter().map(|it| (it, "it is given to them"));
+        // Whoever no move would hear cannot help, though it is theirs.
+        let assigned = texts(self.all, "ableToAct").into_iter().map(|it| (it, "it is given to them"));
         for (name, why) in holders.chain(assigned) {
             if !all.iter().any(|it| it.starts_with(&format!("{name}: "))) {
                 all.push(format!("{name}: {why}"));
@@ -158,11 +173,35 @@ impl<'a> Told<'a> {
         all
     }
 
+    /// The move that led here, and what came with it.
+    fn arrival(&self) -> Vec<String> {
+        let Some(it) = self.all.get("arrival").filter(|it| it.is_object()) else { return Vec::new() };
+        let who = |it: &Json| match text(it, "onBehalfOf") {
+            "" => text(it, "actor").to_owned(),
+            whom => format!("{} for {whom}", text(it, "actor")),
+        };
+        let from = Some(text(it, "from")).filter(|it| !it.is_empty());
+        let from = from.map(|it| format!(" from {it}")).unwrap_or_default();
+        let mut first = format!("{}{from}, by {}", text(it, "event"), who(it));
+        if let Some(after) = it.get("after").filter(|it| it.is_object()) {
+            first.push_str(&format!(" after {} by {}", text(after, "event"), who(after)));
+        }
+        let mut lines = vec![first];
+        if !text(it, "reason").is_empty() {
+            lines.push(format!("  reason: {}", value(it.get("reason").unwrap_or(&NOTHING))));
+        }
+        lines.extend(it.get("fields").map(places).unwrap_or_default().iter().map(|it| format!("  {it}")));
+        lines
+    }
+
     /// What happens by itself, the soonest first.
     fn next(&self) -> Vec<String> {
         let mut coming: Vec<&Json> = list(self.all, "timers").iter().collect();
         coming.sort_by_key(|it| text(it, "at").to_owned());
         let mut lines: Vec<String> = coming.iter().map(|it| self.step(it)).collect();
+        for it in list(self.all, "requests") {
+            lines.extend(list(it, "timers").iter().map(|timer| format!("{}: {}", key_of(it), self.step(timer))));
+        }
         let timed = |event: &str| coming.iter().any(|it| text(it, "then") == event);
         for it in self.engine.iter().filter(|it| !timed(it.event)) {
             let line = format!("when its rules say so: {} → {}", it.event, it.to.join(" or "));
@@ -192,6 +231,11 @@ impl<'a> Told<'a> {
             _ => format!("{}: {end}", when(at)),
         }
     }
+}
+
+/// The name of an entity that is told of.
+fn key_of(it: &Json) -> String {
+    format!("{}/{}", text(it, "lifecycle"), text(it, "id"))
 }
 
 impl<'a> Move<'a> {
@@ -257,6 +301,11 @@ fn tell(key: &str, told: &Told<'_>) {
     heading("since when");
     let since = text(told.all, "since");
     print::line(&format!("  {}, {}", moment(since), relative(since, told.now).unwrap_or_default()));
+    let arrival = told.arrival();
+    if !arrival.is_empty() {
+        heading("how it came here");
+        arrival.iter().for_each(|it| print::line(&format!("  {it}")));
+    }
     heading("why it is not moving");
     told.why().iter().for_each(|it| print::line(&format!("  {it}")));
     if !told.moves.is_empty() {

@@ -8,6 +8,8 @@ struct Case {
     steps: &'static [(&'static str, &'static [&'static str])],
     asks: (&'static str, &'static str),
     told: &'static [&'static str],
+    /// Words that it must not have.
+    never: &'static [&'static str],
 }
 
 const SPEC: [&str; 4] = ["description=a", "spec_ref=s", "done_when=d", "scope=x"];
@@ -30,6 +32,7 @@ const CASES: &[Case] = &[
         steps: &[("owner", &["new", "mission.task", "--id", "new", "title=t"])],
         asks: ("nobody", "mission.task/new"),
         told: &["INBOX: New task", "waits for somebody else", "human or (agent and lead): assign", "nothing"],
+        never: &[],
     },
     // A requirement is missing, and the one who must bring it is named.
     Case {
@@ -39,6 +42,7 @@ const CASES: &[Case] = &[
         ],
         asks: ("ada", "mission.task/given"),
         told: &["ASSIGNED", "ada: it is given to them", "workPlan: Work plan required for IN_PROGRESS"],
+        never: &[],
     },
     // Blocked: who can let it go on (paperclip#11117).
     Case {
@@ -48,6 +52,7 @@ const CASES: &[Case] = &[
         ],
         asks: ("nobody", "mission.task/blocked"),
         told: &["BLOCKED", "human: assign, cancel, unblock", "Must have at least one assignee"],
+        never: &[],
     },
     // It waits for people to approve, and the request ends by itself (paperclip#2718).
     Case {
@@ -61,11 +66,52 @@ const CASES: &[Case] = &[
             "human and not requester",
             "in 1d, 2026-01-02 00:00:00Z: expiry is over, then expire → EXPIRED",
         ],
+        never: &[],
     },
     Case {
         steps: &[],
         asks: ("owner", "mission.task/asked"),
-        told: &["NEEDS_APPROVAL: Waiting for human approval", "decisionNote: A decision note is required"],
+        told: &[
+            "NEEDS_APPROVAL: Waiting for human approval",
+            "decisionNote: A decision note is required",
+            // The request, what it says, who must decide, and when it ends.
+            "It waits for a decision about mission.approval/asked.A1",
+            "justification: costly",
+            "human and not requester and not approver: approve mission.approval/asked.A1",
+            "human and not requester: deny mission.approval/asked.A1",
+            "mission.approval/asked.A1: in 1d, 2026-01-02 00:00:00Z: expiry is over, then expire → EXPIRED",
+        ],
+        never: &["Nobody has asked for a move yet"],
+    },
+    Case {
+        steps: &[],
+        asks: ("sue", "mission.task/asked"),
+        told: &["human and not requester and not approver (you): approve mission.approval/asked.A1"],
+        never: &[],
+    },
+    // A loop stopped it: how, after what, and what the Loop Summary proposes. Whose work it was cannot help.
+    Case {
+        steps: &[
+            ("ada", &["new", "mission.agent", "--id", "ada"]),
+            ("owner", &["new", "mission.task", "--id", "looped", "title=t"]),
+            ("owner", &["fire", "mission.task/looped", "assign", "assigneeIds:=[\"ada\"]"]),
+            ("ada", &["fire", "mission.task/looped", "start", "workPlan:={\"bullets\":[\"a\",\"b\",\"c\"]}"]),
+            ("ada", &["fire", "mission.task/looped", "report_tool_failure", "tool=git", "error=refused"]),
+            ("ada", &["fire", "mission.task/looped", "report_tool_failure", "tool=git", "error=refused"]),
+            ("ada", &["fire", "mission.task/looped", "report_tool_failure", "tool=git", "error=refused"]),
+        ],
+        asks: ("owner", "mission.task/looped"),
+        told: &[
+            "how it came here",
+            "stop_loop from IN_PROGRESS",
+            "after report_tool_failure by ada",
+            "blockReason: Loop detected: tool_failures",
+            "loopSummary.disagreement: git fails again and again: refused",
+            "loopSummary.attempts: 3",
+            "loopSummary.proposedResolution: Repair the tool or do without it.",
+            "loopSummary.nextAction: A person looks at the error and unblocks.",
+        ],
+        never: &["ada: it is given to them"],
     },
     // It waits for another task (vibe-kanban#154).
     Case {
@@ -90,6 +136,7 @@ const CASES: &[Case] = &[
         ],
         asks: ("coder-1", "coding.task/second"),
         told: &["UNCLAIMED", "depends_on: It waits for others: 0 of 1 are merged", "you: claim"],
+        never: &[],
     },
     // A live worker has it, until when (hatchet#322), and what follows if it falls silent (gascity#4387).
     Case {
@@ -105,6 +152,7 @@ const CASES: &[Case] = &[
             // And it waits for the outside (vibe-kanban#1571).
             "It waits for the outside: worktree.create",
         ],
+        never: &[],
     },
     // Somebody has paused what it belongs to (temporal#3006).
     Case {
@@ -119,12 +167,14 @@ const CASES: &[Case] = &[
         ],
         asks: ("coder-2", "coding.task/third"),
         told: &["Nothing that you ask of it is heard: Sprint S1 is paused", "you: claim"],
+        never: &[],
     },
     // A draft that the planner has forgotten.
     Case {
         steps: &[("plan", &["new", "coding.task", "--id", "draft", SPEC[0]])],
         asks: ("coder-1", "coding.task/draft"),
         told: &["DRAFT", "planner: finalize", "in 30m, 2026-01-01 00:30:00Z: its time in DRAFT is over"],
+        never: &[],
     },
     // A role is missing in the team, and the clock runs (kandev#3712).
     Case {
@@ -139,6 +189,7 @@ const CASES: &[Case] = &[
             "in 24m, 2026-01-01 00:24:00Z: a warning of timeout",
             "in 30m",
         ],
+        never: &[],
     },
     // Everything was tried: a person must decide (OpenHands#2067).
     Case {
@@ -148,11 +199,13 @@ const CASES: &[Case] = &[
         ],
         asks: ("nobody", "build.task/stuck"),
         told: &["human_escalation: A person must decide", "human: complete, resume, abandon"],
+        never: &[],
     },
     Case {
         steps: &[],
         asks: ("owner", "build.task/stuck"),
         told: &["and you can", "to: Say where to: one of planning", "nothing: ask for it"],
+        never: &[],
     },
     // It has ended, and nobody noticed.
     Case {
@@ -162,6 +215,7 @@ const CASES: &[Case] = &[
         ],
         asks: ("nobody", "build.task/over"),
         told: &["abandoned", "It has ended: nothing moves it any more"],
+        never: &[],
     },
     // It is not its turn: the engine gives it (gastown#930).
     Case {
@@ -176,6 +230,7 @@ const CASES: &[Case] = &[
         ],
         asks: ("a2", "turns.member/c1:a2"),
         told: &["QUEUED", "when its rules say so: grant → ACTIVE"],
+        never: &[],
     },
     // A check that a machine makes has not come back, and it fails by itself (temper#384).
     Case {
@@ -188,6 +243,7 @@ const CASES: &[Case] = &[
             "in 1m, 2026-01-01 00:01:00Z",
             "then fail → FAILED",
         ],
+        never: &[],
     },
 ];
 
@@ -207,12 +263,15 @@ fn whoever_is_stuck_is_told_why_who_since_when_and_what_next() {
         let (who, entity) = case.asks;
         let told = ask(who, &["explain", entity]);
         told.says(0, case.told);
+        for words in case.never {
+            assert!(!told.data.contains(words), "{entity}: {words}: {}", told.data);
+        }
         told.says(
             0,
             &["since when", "2026-01-01 00:00:00Z", "why it is not moving", "what happens next by itself"],
         );
         let json = ask(who, &["explain", entity, "--json"]).json();
-        for member in ["entity", "since", "summary", "transitions", "waitingFor", "timers", "next"] {
+        for member in ["entity", "since", "summary", "transitions", "waitingFor", "timers", "next", "arrival", "requests"] {
             assert!(json.get(member).is_some(), "{entity}: {member}");
         }
     }

@@ -31,6 +31,8 @@ pub struct Way {
     pub who: String,
     /// Whether the actor is one of them.
     pub permitted: bool,
+    /// Whether no gate keeps the actor out.
+    pub heard: bool,
     /// What a request may bring, and whether it must.
     pub takes: Vec<(Name, bool)>,
     /// Whether it must say why.
@@ -70,7 +72,7 @@ impl Decider<'_> {
         let around = self.around();
         let scope = plain_scope(&around, life, entity, request);
         let to = targets(&scope, arm);
-        let mut checks = Vec::new();
+        let mut checks: Vec<Checked> = Vec::new();
         for gate in life.gates.iter().filter(|it| it.binds(&arm.transition) && !it.reads_request) {
             let shut = self.shut(&scope, gate)?;
             checks.push(Checked {
@@ -80,6 +82,7 @@ impl Decider<'_> {
                 saw: scope.saw(&gate.open),
             });
         }
+        let heard = checks.iter().all(|it| it.passed);
         if let Some(slot) = &arm.holding {
             let unheld = not_holding(entity, slot, request);
             let (passed, message) = (unheld.is_none(), unheld.map(|it| it.message));
@@ -105,6 +108,7 @@ impl Decider<'_> {
             to,
             who: spoken(arm.by.source()),
             permitted: self.permits(life, entity, &arm.by, request)?,
+            heard,
             takes: arm.takes.iter().map(|it| (it.name.clone(), it.required.is_some())).collect(),
             needs_reason: arm.reason.is_some(),
             checks,

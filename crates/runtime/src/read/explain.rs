@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trackside_engine::actor::Actor;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::Command;
 use trackside_engine::decide::{Way, ways};
 use trackside_engine::entity::Entity;
@@ -12,6 +12,7 @@ use trackside_engine::query::Asking;
 use trackside_engine::refusal::Refusal;
 use trackside_engine::view::{Found, Need};
 use trackside_engine::{Decision, Law, View, decide};
+use trackside_lifecycle::model::{Lifecycle, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
@@ -26,6 +27,10 @@ pub struct Explanation {
     pub ways: Vec<Way>,
     /// What would come of each event now, asked by this actor with nothing in its hands.
     pub trials: Vec<(Name, Trial)>,
+    /// Who it is given to, by the field that its lifecycle names for that.
+    pub given_to: Vec<Name>,
+    /// Those of them whom a rule that moves it would hear, whatever roles they hold.
+    pub able: Vec<Name>,
 }
 
 /// What would come of an event.
@@ -96,8 +101,24 @@ fn explained(law: &Law, view: &View, key: &EntityKey, actor: &Actor, now: Timest
     if !asking.may_read(&entity).unwrap_or(false) {
         return None;
     }
+    let mut given_to = life.assignee.as_ref().map(|it| entity.ids(it)).unwrap_or_default();
+    given_to.retain(|it| !it.is_empty());
+    let able = given_to.iter().filter(|id| is_able(law, view, &entity, life, id, now)).cloned().collect();
     let ways = ways(law, view, &entity, actor, now);
-    Some(Explanation { entity, now, ways, trials })
+    Some(Explanation { entity, now, ways, trials, given_to, able })
+}
+
+/// Whether a rule that moves the entity would hear somebody. Their roles are not known here: they are granted all.
+fn is_able(law: &Law, view: &View, entity: &Entity, life: &Lifecycle, id: &Name, now: Timestamp) -> bool {
+    let is_person = view.project.people.contains(id);
+    let kind = if is_person { ActorKind::Human } else { ActorKind::Agent };
+    let roles = life.reads.iter().filter_map(|it| match it {
+        Read::Role(holders) => Some(holders),
+        _ => None,
+    });
+    let somebody = Actor::new(id.clone(), kind).with_roles(roles.flatten().cloned());
+    let leads_on = |it: &Way| it.to.iter().any(|to| *to != entity.state);
+    ways(law, view, entity, &somebody, now).iter().any(|it| it.permitted && it.heard && leads_on(it))
 }
 
 /// Decides and keeps nothing; what it misses is added to `needs`.

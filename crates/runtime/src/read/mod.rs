@@ -5,6 +5,7 @@
 //! decider, but for what is said to.
 
 mod alerts;
+mod arrival;
 mod error;
 mod explain;
 mod glance;
@@ -39,6 +40,7 @@ use crate::clock::Clock;
 use crate::gateway::Gateway;
 use crate::shared::Shared;
 pub use alerts::Alert;
+pub use arrival::Arrival;
 pub use error::ReadError;
 pub use explain::{Explanation, Trial};
 use glance::Glance;

@@ -104,6 +104,27 @@ fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) 
     }
 }
 
+/// What to ask for requests of a lifecycle that refer to an entity: a question for each field by which they can.
+pub(super) fn referring(
+    reads: &Reads,
+    life: &Lifecycle,
+    key: &EntityKey,
+    actor: &Actor,
+) -> Result<Vec<ListQuery>, ReadError> {
+    let refs = life.refs.iter().filter(|it| it.to == key.lifecycle);
+    let fields = refs.filter_map(|it| Some((it.by.as_ref()?, it.many)));
+    let asked = fields.map(|(by, many)| {
+        // Ids have no character that would need an escape.
+        let id = &key.id;
+        let condition = if many { format!("\"{id}\" in {by}") } else { format!("{by} == \"{id}\"") };
+        let mut query = ListQuery::of(life.name.clone(), actor.clone());
+        query.filter = Some(reads.condition(&life.name, &condition)?);
+        query.limit = MOST;
+        Ok(query)
+    });
+    asked.collect()
+}
+
 /// Decides on a request: the transition that its lifecycle's face names for it.
 #[utoipa::path(
     post, path = "/v1/approvals/{id}/decision", tag = "approvals", operation_id = "decideApproval",

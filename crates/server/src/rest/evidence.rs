@@ -6,7 +6,7 @@ use axum::response::Response;
 use trackside_engine::actor::Actor;
 use trackside_engine::key::EntityKey;
 use trackside_protocol::Problem;
-use trackside_runtime::read::{ListQuery, MOST};
+use trackside_runtime::read::ListQuery;
 use trackside_runtime::{Failure, ReadError, Reads};
 use trackside_store::evidence::{Bundle, Wanted};
 use trackside_store::{Artifacts, StoreError};
@@ -87,14 +87,7 @@ fn refused(error: StoreError) -> Refused {
 fn requests(app: &App, key: &EntityKey, actor: &Actor) -> Result<Vec<(EntityKey, u64)>, ReadError> {
     let mut found = Vec::new();
     for life in approvals::inboxes(app) {
-        let refs = life.refs.iter().filter(|it| it.to == key.lifecycle);
-        for (by, many) in refs.filter_map(|it| Some((it.by.clone()?, it.many))) {
-            // Ids have no character that would need an escape.
-            let id = &key.id;
-            let condition = if many { format!("\"{id}\" in {by}") } else { format!("{by} == \"{id}\"") };
-            let mut query = ListQuery::of(life.name.clone(), actor.clone());
-            query.filter = Some(app.reads.condition(&life.name, &condition)?);
-            query.limit = MOST;
+        for query in approvals::referring(&app.reads, &life, key, actor)? {
             all(&app.reads, query, &mut found)?;
         }
     }

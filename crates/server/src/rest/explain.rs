@@ -9,10 +9,11 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_lifecycle::value::Value as Given;
 use trackside_protocol::Problem;
 use trackside_runtime::read::{Explanation, Trial};
 
+use super::approvals;
+use super::asked::{self, Asked};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -30,16 +31,25 @@ pub(crate) async fn explain(
 ) -> Result<Json<Value>, Refused> {
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let law = app.runtime.law();
+    let inboxes = approvals::inboxes(&app);
     let told = app.read(move |reads| {
         let explanation = reads.explain(&key, &actor)?;
         let entity = reads.present_all(std::slice::from_ref(&explanation.entity), &actor)?.pop();
         let life = law.definition(&key.lifecycle, explanation.entity.definition);
-        Ok(told(&explanation, entity, life.map(|it| &**it)))
+        let asked = asked::asked(reads, &law, &inboxes, &key, &actor)?;
+        let arrival = reads.arrival(&key)?.map(|it| asked::arrived(&it, entity.as_ref()));
+        Ok(told(&explanation, entity, life.map(|it| &**it), arrival, &asked))
     });
     Ok(Json(told.await?))
 }
 
-fn told(it: &Explanation, entity: Option<Value>, life: Option<&Lifecycle>) -> Value {
+fn told(
+    it: &Explanation,
+    entity: Option<Value>,
+    life: Option<&Lifecycle>,
+    arrival: Option<Value>,
+    asked: &[Asked],
+) -> Value {
     let open = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
     let ready: Vec<&str> =
         it.trials.iter().filter(|(_, trial)| open(trial)).map(|(event, _)| event.as_str()).collect();
@@ -53,8 +63,11 @@ fn told(it: &Explanation, entity: Option<Value>, life: Option<&Lifecycle>) -> Va
         "now": it.now.to_string(),
         "since": it.entity.state_entered_at.to_string(),
         "about": life.and_then(|life| life.state(&it.entity.state)).map(|it| &it.about),
-        "summary": summary(it, &ready, next.map(Coming::in_words)),
-        "givenTo": assigned(it, life),
+        "summary": summary(it, &ready, asked, next.map(Coming::in_words)),
+        "arrival": arrival,
+        "requests": asked.iter().map(|it| &it.told).collect::<Vec<_>>(),
+        "givenTo": it.given_to,
+        "ableToAct": it.able,
         "ready": ready,
         "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
@@ -66,30 +79,18 @@ fn told(it: &Explanation, entity: Option<Value>, life: Option<&Lifecycle>) -> Va
     })
 }
 
-/// Who it is given to, by the field that its lifecycle names for that.
-fn assigned(it: &Explanation, life: Option<&Lifecycle>) -> Vec<String> {
-    let Some(field) = life.and_then(|it| it.assignee.as_ref()) else { return Vec::new() };
-    match it.entity.fields.value(field) {
-        Given::Text(one) if !one.is_empty() => vec![one.to_string()],
-        many => {
-            let many = many.as_list().unwrap_or_default().iter();
-            many.filter_map(Given::as_str).map(str::to_owned).collect()
-        }
-    }
-}
-
 /// A clock of an entity that runs: what comes of it by itself, and when.
-struct Coming<'a> {
+pub(super) struct Coming<'a> {
     name: &'a Name,
     /// Its next step: a warning, or its end.
-    at: Timestamp,
+    pub at: Timestamp,
     ends_at: Timestamp,
     /// The event at its end, and where that leads.
     then: Option<&'a Name>,
     to: Vec<&'a Name>,
 }
 
-fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<Coming<'a>> {
+pub(super) fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<Coming<'a>> {
     let running = it.entity.timers.iter();
     let told = running.filter_map(|(name, timer)| {
         let then = life.and_then(|life| match life.timer(name) {
@@ -106,7 +107,7 @@ fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<Coming<'a
 }
 
 impl Coming<'_> {
-    fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "timer": self.name, "name": self.name, "at": self.at.to_string(), "nextStepAt": self.at.to_string(),
             "step": if self.at < self.ends_at { "warning" } else { "end" }, "dueAt": self.ends_at.to_string(),
@@ -114,7 +115,7 @@ impl Coming<'_> {
         })
     }
 
-    fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         match (self.at < self.ends_at, self.then) {
             (true, _) => format!("{} warns at {}", self.name, self.at),
             (false, Some(then)) => format!("{then} at {}, when {} ends", self.at, self.name),
@@ -167,10 +168,13 @@ fn waiting(it: &Explanation) -> Vec<Value> {
 }
 
 /// One sentence for people.
-fn summary(it: &Explanation, ready: &[&str], next: Option<String>) -> String {
+fn summary(it: &Explanation, ready: &[&str], asked: &[Asked], next: Option<String>) -> String {
     let entity = &it.entity;
     let since = &entity.state_entered_at;
     let mut text = format!("{} is {} since {since}.", entity.key, entity.state);
+    for it in asked {
+        text.push_str(&format!(" {}", it.in_words));
+    }
     if it.ways.is_empty() {
         text.push_str(" It has ended: nothing moves it any more.");
     } else if ready.is_empty() {

@@ -3,6 +3,7 @@
 pub(crate) mod alerts;
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
+mod asked;
 pub(crate) mod audit;
 pub(crate) mod backups;
 pub(crate) mod batch;

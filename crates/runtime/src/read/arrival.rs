@@ -1,0 +1,67 @@
+//! How an entity came to where it is.
+
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+
+use super::{ReadError, Reads};
+
+/// Entries that are read at once, and the most that are looked at: what came so long ago nobody waits for.
+const CHUNK: usize = 64;
+const FAR: usize = 1_024;
+
+/// The move that led an entity to its state.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    pub entry: Entry,
+    /// The request that it followed from, where that was one about the same entity.
+    pub cause: Option<Entry>,
+    /// Fields that the move changed, and what followed from it at once.
+    pub changed: Vec<Name>,
+}
+
+impl Reads {
+    /// How an entity came to its state; none where that is too long ago to look for.
+    pub fn arrival(&self, key: &EntityKey) -> Result<Option<Arrival>, ReadError> {
+        let head = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?.seq;
+        let (mut next, mut looked, mut later) = (head, 0, Vec::new());
+        while next > 0 && looked < FAR {
+            let found = self.store(|reader| reader.trail(next, CHUNK))?;
+            if found.is_empty() {
+                break;
+            }
+            looked += found.len();
+            for record in found {
+                next = record.prev;
+                let entry = record.entry()?;
+                if is_move(&entry) {
+                    return Ok(Some(self.arrived(entry, &later)?));
+                }
+                later.push(entry);
+            }
+        }
+        Ok(None)
+    }
+
+    /// `later` are the entries after it, the newest first.
+    fn arrived(&self, entry: Entry, later: &[Entry]) -> Result<Arrival, ReadError> {
+        let root = |it: &Entry| it.cause.unwrap_or(it.seq);
+        let together = later.iter().rev().filter(|it| root(it) == root(&entry));
+        let changes = std::iter::once(&entry).chain(together).filter_map(|it| it.event.changes());
+        let mut changed: Vec<Name> = Vec::new();
+        for (name, _) in changes.flat_map(|it| &it.fields) {
+            if !changed.contains(name) {
+                changed.push(name.clone());
+            }
+        }
+        let cause = match entry.cause {
+            Some(seq) => self.entry(seq)?.filter(|it| it.entity == entry.entity),
+            None => None,
+        };
+        Ok(Arrival { entry, cause, changed })
+    }
+}
+
+fn is_move(entry: &Entry) -> bool {
+    matches!(entry.event, Event::Created { .. } | Event::Transitioned { .. } | Event::Corrected { .. })
+}
