@@ -17,7 +17,7 @@ use trackside_lifecycle::name::Name;
 use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
-use crate::auth::{AccessError, Minting};
+use crate::auth::{AccessError, Minting, keep_people};
 use crate::manners::{heard_out, in_our_form};
 use crate::mcp;
 use crate::notify;
@@ -83,6 +83,8 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let data = self.app.options.data.clone();
         owner(&self.app, &data).await?;
+        // Whoever has no way in any more does not count from the first request on.
+        self.app.access.count_people().await?;
         let url = format!("{}://{address}", self.app.options.scheme());
         // Whoever reads it takes it for plain HTTP, unless it says otherwise.
         let told = if self.app.options.tls.is_some() { url.clone() } else { address.to_string() };
@@ -113,6 +115,7 @@ impl Bound {
             self.app.stopping.subscribe(),
         ));
         tokio::spawn(webhooks::start(self.app.clone()));
+        tokio::spawn(keep_people(self.app.clone()));
         notify::tell("READY=1");
         let stopping = async move {
             stopping.await;

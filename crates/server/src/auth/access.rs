@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
+use tokio::sync::Mutex;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
-use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -73,7 +73,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    fn of(entity: &Entity) -> Option<Self> {
+    pub(super) fn of(entity: &Entity) -> Option<Self> {
         let text = |name: &str| Some(Name::new(entity.fields.get(name)?.as_str()?));
         let list = |name: &str| -> Vec<Name> {
             let value = entity.fields.value(name);
@@ -125,8 +125,10 @@ pub(crate) struct Minting {
 
 /// Who has come in, by the hash of what they showed.
 pub(crate) struct Access {
-    runtime: Arc<Runtime>,
+    pub(super) runtime: Arc<Runtime>,
     known: RwLock<Known>,
+    /// Held while people are counted and the list is written.
+    pub(super) counting: Mutex<()>,
 }
 
 /// What was looked up, and how often all of it was forgotten.
@@ -144,7 +146,7 @@ impl std::fmt::Debug for Access {
 
 impl Access {
     pub fn new(runtime: Arc<Runtime>) -> Self {
-        Self { runtime, known: RwLock::default() }
+        Self { runtime, known: RwLock::default(), counting: Mutex::default() }
     }
 
     /// Whom a token speaks for; none if it is not one, or not any more.
@@ -241,24 +243,9 @@ impl Access {
         let entity =
             self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone()).await?;
         if minting.kind == ActorKind::Human {
-            self.known_as_person(minting.holder).await?;
+            self.count_person(&minting.holder).await?;
         }
         Ok((secret, entity))
-    }
-
-    /// Rules count people: whoever has a token of a person is one.
-    async fn known_as_person(&self, person: Name) -> Result<(), AccessError> {
-        let mut people = self.runtime.reads()?.people();
-        if people.contains(&person) {
-            return Ok(());
-        }
-        people.push(person);
-        people.sort();
-        let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
-        match self.runtime.gateway()?.submit(Command::new(own(), Ask::Configure(change)))?.await? {
-            Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
-            Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
-        }
     }
 
     /// Makes a way in for a person, once.

@@ -2,10 +2,12 @@
 
 mod access;
 mod caller;
+mod people;
 mod rate;
 mod secret;
 
 pub(crate) use access::{Access, Identity, Minting, TOKEN, is_own, pack};
 pub use access::{AccessError, PACK};
 pub(crate) use caller::{COOKIE, Caller};
+pub(crate) use people::keep_people;
 pub(crate) use secret::Secret;

@@ -210,7 +210,19 @@ pub(crate) async fn revoke(
     match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
         // What is revoked already stays so.
         Answer::Refused(refusal) if refusal.code != "final-state" => Err((&*refusal).into()),
-        _ => Ok(StatusCode::NO_CONTENT),
+        answer => {
+            ended(&app, &answer).await;
+            Ok(StatusCode::NO_CONTENT)
+        }
+    }
+}
+
+/// A token was taken back. It is, even if the list of people cannot be written now: that is tried again.
+async fn ended(app: &App, answer: &Answer) {
+    if let Answer::Accepted(accepted) = answer
+        && let Some(token) = &accepted.entity
+    {
+        app.access.has_ended(token).await.ok();
     }
 }
 
@@ -297,7 +309,8 @@ pub(crate) async fn sign_in(
 pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
     let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
     let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
-    submit(&app, fire).await?;
+    let answer = submit(&app, fire).await?;
+    ended(&app, &answer).await;
     let mut response = Json(json!({ "success": true }) as Value).into_response();
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     if let Ok(gone) = HeaderValue::from_str(&gone) {

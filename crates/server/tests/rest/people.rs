@@ -1,7 +1,16 @@
 //! Words for somebody, requests to people, and how risky an action is.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::{Value as Json, json};
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::project::ProjectChange;
+use trackside_lifecycle::name::Name;
 use trackside_protocol::Client;
+use trackside_runtime::{Options, Runtime};
+use trackside_store::{Sqlite, SqliteOptions};
 
 use crate::ground::{Ground, each, refused, why};
 
@@ -175,16 +184,105 @@ fn an_action_is_judged_for_a_role() {
     );
 }
 
+/// The people whom the project counts, as the journal says last.
+fn counted(ground: &Ground) -> Vec<String> {
+    let (mut last, mut after) = (Vec::new(), 0);
+    loop {
+        let journal = ground.owner.get(&format!("/v1/journal?limit=200&after={after}")).unwrap().body;
+        let items = journal["items"].as_array().unwrap();
+        for people in items.iter().filter_map(|it| it.pointer("/metadata/people")) {
+            last = people.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+        }
+        match items.last() {
+            Some(entry) => after = entry["seq"].as_u64().unwrap(),
+            None => return last,
+        }
+    }
+}
+
+/// Waits until it is so.
+fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it did not come to be so");
+}
+
 #[test]
 fn whoever_has_a_token_of_a_person_counts_as_one_from_the_start() {
     let ground = Ground::new();
-    let people = || {
-        let journal = ground.owner.get("/v1/journal?limit=200").unwrap().body;
-        let named = |it: &Json| it.pointer("/metadata/people").cloned();
-        journal["items"].as_array().unwrap().iter().filter_map(named).next_back()
-    };
-    assert_eq!(people(), Some(json!(["owner"])));
+    assert_eq!(counted(&ground), ["owner"]);
     ground.person("pia");
     ground.agent("ada", "mission:lead");
-    assert_eq!(people(), Some(json!(["owner", "pia"])));
+    assert_eq!(counted(&ground), ["owner", "pia"]);
+}
+
+#[test]
+fn nobody_is_lost_when_tokens_are_made_at_the_same_time() {
+    let ground = Ground::new();
+    let names: Vec<String> = (10..26).map(|it| format!("p-{it}")).collect();
+    std::thread::scope(|threads| {
+        for name in &names {
+            threads.spawn(|| ground.person(name));
+        }
+    });
+    let mut all = vec!["owner".to_owned()];
+    all.extend(names);
+    assert_eq!(counted(&ground), all);
+}
+
+#[test]
+fn whoever_has_no_token_any_more_is_not_counted_on() {
+    let ground = Ground::new();
+    let made = |body: Json| {
+        let made = ground.owner.post("/v1/tokens", &body).unwrap().body;
+        made["details"]["id"].as_str().unwrap().to_owned()
+    };
+    let person = |id: &str| json!({ "actor": id, "kind": "human" });
+    let tokens = [made(person("pia")), made(person("mia")), made(person("kim"))];
+    let second = made(person("kim"));
+    let ada = ground.agent("ada", "mission:lead");
+    let ask = |id: &str| {
+        let fields = json!({ "justification": "to move on", "summary": "Delete it", "risk": "RED" });
+        let asked = json!({ "id": id, "fields": fields });
+        ada.post("/v1/entities/mission.approval", &asked).unwrap_or_else(|it| panic!("{it:#?}"));
+        ground.owner.get(&format!("/v1/entities/mission.approval/{id}")).unwrap().body
+    };
+    assert_eq!(ask("A-1")["fields"]["shortage"], Json::Null);
+
+    for token in &tokens {
+        ground.owner.delete(&format!("/v1/tokens/{token}")).unwrap();
+    }
+    assert_eq!(counted(&ground), ["kim", "owner"], "one of hers is good");
+    ground.owner.delete(&format!("/v1/tokens/{second}")).unwrap();
+    assert_eq!(counted(&ground), ["owner"]);
+    let short = ask("A-2");
+    assert_eq!(short["fields"]["shortage"], json!("Needs 2 people, but only 1 can decide"));
+    let fewer = json!({ "event": "lower_quorum", "fields": { "people": 1 } });
+    let lowered = ground.owner.post("/v1/entities/mission.approval/A-2/transitions", &fewer);
+    lowered.unwrap_or_else(|it| panic!("{it:#?}"));
+
+    // By time, and by whoever signs out.
+    made(json!({ "actor": "late", "kind": "human", "lifetime": "1h" }));
+    let leaves = ground.person("leaves");
+    assert_eq!(counted(&ground), ["late", "leaves", "owner"]);
+    leaves.post("/v1/sign-out", &json!({})).unwrap();
+    assert_eq!(counted(&ground), ["late", "owner"]);
+    ground.owner.post("/v1/clock/advance", &json!({ "by": "2h" })).unwrap();
+    until(|| counted(&ground) == ["owner"]);
+
+    // What the list says wrongly is set right when the server starts.
+    let ground = ground.restarted_after(|data| {
+        let store = Arc::new(Sqlite::open(data, SqliteOptions::default()).unwrap());
+        let runtime = Runtime::start(store, &[], Options::default()).unwrap();
+        let people = Some(vec![Name::new("ghost"), Name::new("owner")]);
+        let change = ProjectChange { people, ..ProjectChange::default() };
+        let own = Actor::new("trackside", ActorKind::System);
+        runtime.gateway().unwrap().ask(Command::new(own, Ask::Configure(change))).unwrap();
+        runtime.stop();
+    });
+    assert_eq!(counted(&ground), ["owner"]);
 }

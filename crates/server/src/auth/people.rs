@@ -1,0 +1,119 @@
+//! The people whom rules count: whoever has a token of a person that is good.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use trackside_engine::actor::ActorKind;
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::project::ProjectChange;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
+use trackside_runtime::read::{ListQuery, MOST};
+use trackside_runtime::{Answer, Failure, ReadError, Runtime};
+
+use super::access::{Access, AccessError, Identity, TOKEN};
+use crate::app::{App, own};
+use crate::watch::request_id;
+
+/// How long it takes a breath after trouble.
+const BREATH: Duration = Duration::from_secs(2);
+
+impl Access {
+    /// Somebody has a token of a person now.
+    pub(super) async fn count_person(&self, person: &Name) -> Result<(), AccessError> {
+        let _counting = self.counting.lock().await;
+        // Whoever left since then was taken from the list before, or will be by looking at this token too.
+        if self.runtime.reads()?.people().contains(person) {
+            return Ok(());
+        }
+        self.counted().await
+    }
+
+    /// Makes the list of people that of whoever has a token of a person. One at a time: each looks and writes.
+    pub async fn count_people(&self) -> Result<(), AccessError> {
+        let _counting = self.counting.lock().await;
+        self.counted().await
+    }
+
+    /// A token has ended: its holder may be no longer one of the people.
+    pub async fn has_ended(&self, token: &Entity) -> Result<(), AccessError> {
+        match is_of_person(token) {
+            true => self.count_people().await,
+            false => Ok(()),
+        }
+    }
+
+    async fn counted(&self) -> Result<(), AccessError> {
+        let runtime = self.runtime.clone();
+        let people = tokio::task::spawn_blocking(move || people(&runtime)).await;
+        let people = people.map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let people = people.map_err(|it| Failure::Unavailable(it.to_string()))?;
+        if people == self.runtime.reads()?.people() {
+            return Ok(());
+        }
+        let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
+        let mut command = Command::new(own(), Ask::Configure(change));
+        command.request_id = request_id();
+        match self.runtime.gateway()?.submit(command)?.await? {
+            Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
+            Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
+        }
+    }
+
+    /// Whether a token of a person may have ended by one of these.
+    fn may_have_left(&self, entries: &[Entry]) -> bool {
+        let ends = |it: &&Entry| *it.entity.lifecycle == *TOKEN && !matches!(it.event, Event::Created { .. });
+        entries.iter().filter(ends).any(|it| match self.runtime.entity(&it.entity) {
+            Ok(token) => token.is_none_or(|it| is_of_person(&it)),
+            Err(_) => true,
+        })
+    }
+}
+
+fn is_of_person(token: &Entity) -> bool {
+    token.fields.get("kind").and_then(Value::as_str) == Some(ActorKind::Human.as_str())
+}
+
+/// Whoever has a token of a person that is good, in order.
+fn people(runtime: &Arc<Runtime>) -> Result<Vec<Name>, ReadError> {
+    let (reads, law) = (runtime.reads()?, runtime.law());
+    let mut query = ListQuery::of(TOKEN, own());
+    let states = law.newest(&query.lifecycle).into_iter().flat_map(|it| &it.states).filter(|it| !it.last);
+    (query.states, query.limit) = (states.map(|it| it.name.clone()).collect(), MOST);
+    let (mut people, now) = (Vec::new(), reads.now());
+    loop {
+        let listed = reads.list(&query)?;
+        let known = listed.items.iter().filter(|it| is_of_person(it)).filter_map(|it| Identity::of(it));
+        people.extend(known.filter(|it| it.expires.is_none_or(|at| now < at)).map(|it| it.actor.id));
+        query.cursor = listed.next_cursor;
+        if query.cursor.is_none() {
+            people.sort();
+            people.dedup();
+            return Ok(people);
+        }
+    }
+}
+
+/// Keeps the list right while the server runs: tokens end by their timers too.
+pub(crate) async fn keep_people(app: App) {
+    let mut stopping = app.stopping.subscribe();
+    let mut feed = app.runtime.follow(app.reads.seq());
+    // Something may have ended while no server ran.
+    let mut due = true;
+    loop {
+        if due {
+            due = app.access.count_people().await.is_err();
+        }
+        tokio::select! {
+            found = feed.next() => match found {
+                Ok(entries) => due |= app.access.may_have_left(&entries),
+                Err(Failure::Stopped) => return,
+                Err(_) => tokio::time::sleep(BREATH).await,
+            },
+            () = tokio::time::sleep(BREATH), if due => {}
+            _ = stopping.wait_for(|it| *it) => return,
+        }
+    }
+}
