@@ -21,7 +21,7 @@ use super::args::Wait;
 use super::ticket::Ticket;
 use super::told::{Told, result};
 use super::wait::Awaited;
-use super::{moves, reading, tools, wait, work};
+use super::{Asker, moves, reading, tools, wait, work};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -129,13 +129,13 @@ impl ServerHandler for Desk {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = caller(&context)?;
+        let asker = asker(&context)?;
         let (name, sent) = (request.name, request.arguments.unwrap_or_default());
         if name == "wait" {
-            let waited = self.waited(&caller, sent, &context).await;
+            let waited = asker.during(self.waited(&asker.caller, sent, &context)).await;
             return Ok(waited.unwrap_or_else(|it| CallToolResponse::Complete(result(Err(it)))));
         }
-        match self.in_time(&caller, &name, sent).await.transpose() {
+        match asker.during(self.in_time(&asker.caller, &name, sent)).await.transpose() {
             Some(outcome) => Ok(CallToolResponse::Complete(result(outcome))),
             None => {
                 let names: Vec<&str> = self.tools.iter().map(|it| &*it.name).collect();
@@ -150,7 +150,7 @@ impl ServerHandler for Desk {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let caller = caller(&context)?;
+        let caller = asker(&context)?.caller;
         let ticket = ticket(&request.task_id)?;
         let payload = match self.gave_up(&caller, &request.task_id) {
             true => TaskPayload::Cancelled,
@@ -176,7 +176,7 @@ impl ServerHandler for Desk {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let caller = caller(&context)?;
+        let caller = asker(&context)?.caller;
         let ticket = ticket(&request.task_id)?;
         // What has ended stays as it ended.
         let ended = !matches!(ticket.looked(&self.app, &caller).await, Ok(None));
@@ -192,9 +192,9 @@ impl ServerHandler for Desk {
 }
 
 /// Who made a call: the door has looked.
-fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
-    let caller = context.extensions.get::<Parts>().and_then(|it| it.extensions.get::<Caller>());
-    caller.cloned().ok_or_else(|| ErrorData::internal_error("It is not known who asks", None))
+fn asker(context: &RequestContext<RoleServer>) -> Result<Asker, ErrorData> {
+    let asker = context.extensions.get::<Parts>().and_then(|it| it.extensions.get::<Asker>());
+    asker.cloned().ok_or_else(|| ErrorData::internal_error("It is not known who asks", None))
 }
 
 /// What a call brings, as what it should be.

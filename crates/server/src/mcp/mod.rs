@@ -30,6 +30,7 @@ use crate::auth::Caller;
 use crate::limits::is_too_deep;
 use crate::problem::Refused;
 use crate::serve::is_our_name;
+use crate::watch::{Current, current};
 use desk::Desk;
 
 /// Where it is.
@@ -38,6 +39,23 @@ pub(crate) const PATH: &str = "/mcp";
 const WORDS: usize = 4 * 1024;
 
 type Endpoint = StreamableHttpService<Desk, NeverSessionManager>;
+
+/// Who asks, and the request in which that was said: calls are answered on tasks of their own.
+#[derive(Clone, Debug)]
+struct Asker {
+    caller: Caller,
+    request: Option<Arc<Current>>,
+}
+
+impl Asker {
+    /// Does something for this request.
+    async fn during<T>(&self, work: impl Future<Output = T>) -> T {
+        match &self.request {
+            Some(request) => request.clone().during(work).await,
+            None => work.await,
+        }
+    }
+}
 
 /// The door: whoever has a token comes in.
 pub(crate) fn door(app: &App) -> MethodRouter<App> {
@@ -66,7 +84,7 @@ async fn asked(app: &App, service: &Endpoint, caller: Caller, request: Request) 
     // The token has done its part: what goes on from here cannot tell it.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
-    parts.extensions.insert(caller);
+    parts.extensions.insert(Asker { caller, request: current() });
     let limits = app.options.limits;
     let whole = Request::from_parts(parts.clone(), body);
     let unread = || Refused::shape("The body could not be read: send it again");

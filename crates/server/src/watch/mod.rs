@@ -22,8 +22,7 @@ use trackside_runtime::ReadError;
 use trackside_runtime::read::{Reads, Survey};
 
 use crate::problem::Code;
-use current::Current;
-pub(crate) use current::{current, request_id};
+pub(crate) use current::{Current, current, request_id};
 pub(crate) use gather::gathered;
 use http::{Http, UnderWay};
 pub use log::{Level, Log, LogForm};

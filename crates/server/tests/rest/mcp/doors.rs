@@ -76,8 +76,9 @@ fn a_supervisor_acts_for_its_agents_and_the_journal_keeps_both() {
     park(&ground, "W-1");
     let token = ground.minted(json!({ "actor": "boss", "kind": "agent", "for": ["fitter-*"] }));
     let mut boss = Speaker::new(&ground, &token, NEWEST);
-    boss.shown.push_str("\r\nTrackside-For: fitter-1");
+    boss.shown.push_str("\r\nTrackside-For: fitter-1\r\nX-Request-Id: by-mcp-7");
     let claimed = boss.given("claim", json!({ "lifecycle": "yard.wagon" }));
+    assert_eq!(claimed["transition"]["requestId"], "by-mcp-7", "{claimed}");
     assert_eq!(claimed["entity"]["leases"][0]["holder"], "fitter-1");
     assert_eq!(
         (&claimed["transition"]["actor"], &claimed["transition"]["onBehalfOf"]),
