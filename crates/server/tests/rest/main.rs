@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says so"
 )]
 
+mod again;
 mod alerts;
 mod artifacts;
 mod bounds;
@@ -27,6 +28,7 @@ mod receiver;
 mod requests;
 mod secrets;
 mod settings;
+mod sight;
 mod table;
 mod traces;
 mod upkeep;

@@ -1,0 +1,126 @@
+//! What somebody may not see, on whichever way: after a new version of the rules, and after their token is gone.
+
+use std::io::BufRead as _;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use trackside_protocol::Client;
+
+use crate::ground::{Ground, why};
+
+/// A pack whose chests are for their holders, or for everybody.
+fn chests(version: u32, read: &str) -> Json {
+    let pack = format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: {{}} }}\n");
+    let chest = format!(
+        "lifecycle: vault.chest\nabout: A chest.\n{read}\
+         fields: {{ holder: {{ type: string }}, secret: {{ type: string }} }}\n\
+         create: {{ by: human, takes: [holder, secret] }}\n\
+         states: {{ SHUT: {{ initial: true }}, OPEN: {{ final: true, outcome: success }} }}\n\
+         transitions:\n  open: {{ from: SHUT, to: OPEN, by: human }}\n  \
+         shake: {{ from: SHUT, by: human, notify: {{ audience: operator, message: 'It sounds like {{secret}}' }}, \
+         alert: {{ kind: shaken, severity: error, message: 'It sounds like {{secret}}' }} }}\n"
+    );
+    json!({ "files": { "pack.yaml": pack, "lifecycles/chest.yaml": chest } })
+}
+
+const FOR_HOLDERS: &str = "read: actor.id == holder || (human && admin)\n";
+
+#[test]
+fn what_lives_by_an_older_version_is_seen_by_whom_that_lets_see_it() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    owner.put("/v1/packs/vault", &chests(1, FOR_HOLDERS)).unwrap_or_else(|it| panic!("{it:#?}"));
+    let chest = |id: &str, secret: &str| {
+        let fields = json!({ "holder": "mia", "secret": secret });
+        owner.post("/v1/entities/vault.chest", &json!({ "id": id, "fields": fields })).unwrap();
+    };
+    chest("C-1", "the-old-combination");
+    owner.put("/v1/packs/vault", &chests(2, "")).unwrap();
+    chest("C-2", "for-everybody");
+    let shake = json!({ "event": "shake" });
+    for id in ["C-1", "C-2"] {
+        owner.post(&format!("/v1/entities/vault.chest/{id}/transitions"), &shake).unwrap();
+    }
+    let (token, mia) = (ground.minted(json!({ "actor": "pia", "kind": "human" })), ground.person("mia"));
+    let pia = ground.client(&token);
+    assert_eq!(why(pia.get("/v1/entities/vault.chest/C-1")).0, 404);
+    pia.get("/v1/entities/vault.chest/C-2").unwrap();
+
+    let surfaces = ["/v1/journal?limit=200", "/v1/notifications", "/v1/alerts", "/v1/export"];
+    let shown = |who: &Client, path: &str| String::from_utf8(who.get_bytes(path).unwrap()).unwrap();
+    for path in surfaces {
+        assert!(!shown(&pia, path).contains("the-old-combination"), "{path}");
+        assert!(shown(&pia, path).contains("for-everybody"), "{path}");
+        assert!(shown(&mia, path).contains("the-old-combination"), "{path}");
+    }
+    let head = format!("GET /v1/events?after=0&audience=all HTTP/1.1\r\nAuthorization: Bearer {token}");
+    let heard = String::from_utf8(ground.raw_begin(&head).body).unwrap();
+    assert!(heard.contains("for-everybody") && !heard.contains("the-old-combination"), "{heard}");
+}
+
+/// The lines of a stream as they come; the end of it ends them.
+fn lines(stream: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
+    let (told, heard) = channel();
+    std::thread::spawn(move || {
+        for line in stream.lines().map_while(Result::ok) {
+            if told.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    heard
+}
+
+/// Everything until the stream ends; it must.
+fn to_the_end(heard: &Receiver<String>) -> String {
+    let mut all = String::new();
+    loop {
+        match heard.recv_timeout(Duration::from_secs(10)) {
+            Ok(line) => all.push_str(&line),
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return all,
+            Err(_) => panic!("the stream goes on: {all}"),
+        }
+    }
+}
+
+#[test]
+fn a_stream_ends_with_the_token_it_was_opened_with() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    let task = |id: &str| {
+        let body = json!({ "id": id, "fields": { "title": "x" } });
+        owner.post("/v1/entities/mission.task", &body).unwrap();
+    };
+    let open = |token: &Json| {
+        let client = ground.client(token["token"].as_str().unwrap());
+        lines(client.stream("/v1/events?audience=all").unwrap())
+    };
+    let made = |more: Json| {
+        let mut wanted = json!({ "actor": "pia", "kind": "human" });
+        wanted.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        owner.post("/v1/tokens", &wanted).unwrap().body
+    };
+    let (taken, stays) = (made(json!({})), made(json!({})));
+    let (taken_stream, stays_stream) = (open(&taken), open(&stays));
+    task("T-1");
+    owner.delete(&format!("/v1/tokens/{}", taken["details"]["id"].as_str().unwrap())).unwrap();
+    task("T-2");
+    let heard = to_the_end(&taken_stream);
+    assert!(heard.contains("T-1") && !heard.contains("T-2"), "{heard}");
+
+    // By time as well; and whoever is good goes on.
+    let late = made(json!({ "lifetime": "1h" }));
+    let late_stream = open(&late);
+    task("T-3");
+    owner.post("/v1/clock/advance", &json!({ "by": "2h" })).unwrap();
+    task("T-4");
+    let heard = to_the_end(&late_stream);
+    assert!(heard.contains("T-3") && !heard.contains("T-4"), "{heard}");
+    loop {
+        let line = stays_stream.recv_timeout(Duration::from_secs(10)).expect("it goes on");
+        if line.contains("T-4") {
+            return;
+        }
+    }
+}
