@@ -22,7 +22,7 @@ use trackside_runtime::{Failure, Follower, Heard, ReadError, Reads};
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Standing};
 use crate::problem::Refused;
 use crate::rest::Parameters;
 
@@ -139,8 +139,8 @@ pub(crate) async fn events(
     let after = last.or(crate::rest::number("after", which.after)?).unwrap_or_else(|| app.reads.seq());
     let place = Place::take(&app)?;
     let choice = Choice { sight: Sight::of(&app, &caller), which, everything };
-    let feed = app.runtime.follow(after);
-    let frames = Frames { next: None, ready: VecDeque::new(), feed: Some(feed), choice, _place: place };
+    let (feed, standing) = (Some(app.runtime.follow(after)), Standing::of(&caller));
+    let frames = Frames { next: None, ready: VecDeque::new(), feed, choice, standing, _place: place };
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(BREATH).text("still here")))
 }
 
@@ -194,15 +194,31 @@ impl Choice {
     }
 }
 
-type Fetching = Pin<Box<dyn Future<Output = (Follower, Result<Heard, Failure>)> + Send>>;
+/// What came next; none: nothing did, for as long as a breath.
+type Fetched = Result<Option<Heard>, Failure>;
+type Fetching = Pin<Box<dyn Future<Output = (Follower, Fetched)> + Send>>;
 
-/// The frames of one stream. It ends when the journal cannot be followed: the client comes back by itself.
+/// The frames of one stream. It ends with the token it was opened with, and when the journal cannot be followed: the
+/// client comes back by itself.
 struct Frames {
     next: Option<Fetching>,
     ready: VecDeque<Frame>,
     feed: Option<Follower>,
     choice: Choice,
+    standing: Standing,
     _place: Place,
+}
+
+impl Frames {
+    /// What is to be shown of it, to somebody who is still let in; none if they are not.
+    fn shown(&mut self, found: Fetched) -> Option<VecDeque<Frame>> {
+        let (found, app) = (found.ok()?, &self.choice.sight.app);
+        let entries = found.as_deref().unwrap_or_default();
+        if !self.standing.is_good(app, entries).unwrap_or(false) {
+            return None;
+        }
+        found.map_or(Some(VecDeque::new()), |it| self.choice.frames(&it).ok())
+    }
 }
 
 impl Stream for Frames {
@@ -218,7 +234,8 @@ impl Stream for Frames {
                 let mut stopping = self.choice.sight.app.stopping.subscribe();
                 self.next = Some(Box::pin(async move {
                     let found = tokio::select! {
-                        found = feed.next() => found,
+                        found = feed.next() => found.map(Some),
+                        () = tokio::time::sleep(BREATH) => Ok(None),
                         _ = stopping.wait_for(|it| *it) => Err(Failure::Stopped),
                     };
                     (feed, found)
@@ -227,8 +244,7 @@ impl Stream for Frames {
             let Some(fetching) = &mut self.next else { return Poll::Ready(None) };
             let Poll::Ready((feed, found)) = fetching.as_mut().poll(cx) else { return Poll::Pending };
             self.next = None;
-            let frames = found.map_err(ReadError::from).and_then(|it| self.choice.frames(&it));
-            let Ok(frames) = frames else { return Poll::Ready(None) };
+            let Some(frames) = self.shown(found) else { return Poll::Ready(None) };
             self.feed = Some(feed);
             self.ready = frames;
         }

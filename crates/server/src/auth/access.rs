@@ -214,6 +214,11 @@ impl Access {
         known.forgotten += 1;
     }
 
+    /// How often something happened to tokens: whoever goes by what was known looks again then.
+    pub fn forgotten(&self) -> u64 {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).forgotten
+    }
+
     /// Nothing is known of tokens until they are looked up again.
     pub fn forget(&self) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

@@ -24,7 +24,7 @@ use super::args::Wait;
 use super::told::{Claimable, Told, Waited};
 use super::work;
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Standing};
 use crate::events::Place;
 use crate::problem::Refused;
 
@@ -176,6 +176,10 @@ pub(super) async fn in_call(
     let begun = Instant::now();
     let breath = Breath { token: context.meta.get_progress_token(), begun, limit };
     let mut next_breath = begun;
+    let mut standing = Standing::of(caller);
+    let gone = || {
+        Refused::unauthorized("The token was revoked or has expired meanwhile: ask an admin for a new one")
+    };
     loop {
         if let Some(waited) = awaited.looked(app, caller).await? {
             return Ok(told(awaited, &waited));
@@ -185,11 +189,15 @@ pub(super) async fn in_call(
                 return Ok(told(awaited, &awaited.in_vain(app, caller).await?));
             }
             if Instant::now() >= next_breath {
+                if !standing.is_good(app, &[])? {
+                    return Err(gone());
+                }
                 breath.taken(context, awaited).await;
                 next_breath = Instant::now() + BREATH;
             }
             tokio::select! {
                 found = feed.next() => match found {
+                    Ok(entries) if !standing.is_good(app, &entries)? => return Err(gone()),
                     Ok(entries) if awaited.concerns(&entries) => break,
                     Ok(_) => {}
                     Err(failure) => return Err(failure.into()),

@@ -51,6 +51,21 @@ fn a_call_waits_until_people_have_decided() {
 }
 
 #[test]
+fn nobody_goes_on_waiting_with_a_token_that_is_gone() {
+    let ground = yard();
+    ask(&ground, "A-1");
+    let made = ground.owner.post("/v1/tokens", &json!({ "actor": "ada", "kind": "agent" })).unwrap().body;
+    let ada = Speaker::new(&ground, made["token"].as_str().unwrap(), OLDER);
+    let wait = json!({ "lifecycle": "mission.approval", "id": "A-1", "seconds": 10 });
+    let gone = format!("/v1/tokens/{}", made["details"]["id"].as_str().unwrap());
+    let take = || {
+        ground.owner.delete(&gone).unwrap();
+    };
+    let waited = meanwhile(take, || ada.refused("wait", wait));
+    assert_eq!((&waited["status"], &waited["code"]), (&json!(401), &json!("unauthorized")));
+}
+
+#[test]
 fn a_call_that_waits_in_vain_says_so_and_hears_of_progress() {
     let ground = yard();
     ask(&ground, "A-1");
