@@ -49,12 +49,15 @@ pub struct Webhook {
     pub dead: u64,
 }
 
-/// A webhook that was made: its secret is shown this once.
+/// A webhook that was made: its secret is shown this once, and to the same request under its key.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WebhookMade {
     /// What its receiver checks signatures with: `whsec_…`. It cannot be shown again.
     pub secret: String,
     pub details: Webhook,
+    /// It was made by the same request before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
 /// What became of a message.

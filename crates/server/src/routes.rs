@@ -15,7 +15,7 @@ use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
     evidence, explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics,
-    migrations, notices, packs, policy, queries, redactions, settings, stats, transitions, webhooks,
+    migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats, transitions, webhooks,
 };
 use crate::{events, mcp, serve};
 
@@ -84,8 +84,8 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))
         .routes(routes!(identity::revoke))
-        .routes(routes!(identity::link))
-        .routes(routes!(identity::sign_out))
+        .routes(routes!(sign_in::link))
+        .routes(routes!(sign_in::sign_out))
         // time
         .routes(routes!(clock::show))
         .routes(routes!(clock::advance))
@@ -116,7 +116,7 @@ pub(crate) fn router(app: App) -> Router {
     router
         .route("/openapi.json", get(serve_document))
         .route(mcp::PATH, mcp::door(&app))
-        .route("/sign-in", get(identity::sign_in))
+        .route("/sign-in", get(sign_in::sign_in))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         .layer(DefaultBodyLimit::max(most))

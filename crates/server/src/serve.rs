@@ -90,7 +90,7 @@ impl Server {
         let told = if self.app.options.tls.is_some() { url.clone() } else { address.to_string() };
         write(&data.join("address"), &told, false)?;
         let (link, _) =
-            self.app.access.link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER)).await?;
+            self.app.access.link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER), None).await?;
         let sign_in = format!("{url}/sign-in?link={}", link.text);
         Ok(Bound { app: self.app, listener, address, url, sign_in })
     }
@@ -195,7 +195,7 @@ async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
         expires: None,
         by: Name::new(crate::app::OWN),
     };
-    let (secret, _) = app.access.mint(minting).await?;
+    let (secret, _) = app.access.mint(minting, None).await?;
     write(&file, &secret.text, true)
 }
 

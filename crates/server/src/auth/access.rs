@@ -21,6 +21,7 @@ use trackside_runtime::{Answer, Failure, PackSource, Runtime};
 use super::rate::Bucket;
 use super::secret::{Secret, hash_of};
 use crate::app::own;
+use crate::rest::{Once, is_twice};
 use crate::watch::request_id;
 
 /// The pack of all that is kept of who comes in.
@@ -56,6 +57,8 @@ pub enum AccessError {
     Failure(#[from] Failure),
     #[error("the machine has no randomness to make a secret of")]
     NoRandomness,
+    #[error("it was made before")]
+    Twice,
     #[error("{0}")]
     Refused(String),
 }
@@ -227,8 +230,12 @@ impl Access {
     }
 
     /// Makes a token; its text is not kept anywhere.
-    pub async fn mint(&self, minting: Minting) -> Result<(Secret, Arc<Entity>), AccessError> {
-        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
+    pub async fn mint(
+        &self,
+        minting: Minting,
+        once: Option<&Once>,
+    ) -> Result<(Secret, Arc<Entity>), AccessError> {
+        let secret = secret(once)?;
         let names = |all: &[Name]| Value::list(all.iter().map(Value::from).collect());
         let mut fields = vec![
             ("holder", Value::from(&minting.holder)),
@@ -246,7 +253,7 @@ impl Access {
             fields.push(("expires", Value::Time(expires)));
         }
         let entity =
-            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone()).await?;
+            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone(), once).await?;
         if minting.kind == ActorKind::Human {
             self.count_person(&minting.holder).await?;
         }
@@ -259,15 +266,16 @@ impl Access {
         holder: Name,
         roles: &[Name],
         by: Name,
+        once: Option<&Once>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
-        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
+        let secret = secret(once)?;
         let fields = vec![
             ("holder", Value::from(&holder)),
             ("roles", Value::list(roles.iter().map(Value::from).collect())),
             ("hash", Value::text(&secret.hash)),
             ("mintedBy", Value::from(&by)),
         ];
-        let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by).await?;
+        let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by, once).await?;
         Ok((secret, entity))
     }
 
@@ -297,17 +305,25 @@ impl Access {
         key: EntityKey,
         fields: Vec<(&str, Value)>,
         by: Name,
+        once: Option<&Once>,
     ) -> Result<Arc<Entity>, AccessError> {
         let fields = fields.into_iter().collect();
         let mut command = Command::new(own(), Ask::Create { entity: key, fields });
         command.on_behalf_of = Some(by);
         command.request_id = request_id();
+        command.idempotency_key = once.map(|it| it.key.clone());
         match self.runtime.gateway()?.submit(command)?.await? {
             Answer::Accepted(accepted) => {
                 accepted.entity.ok_or_else(|| AccessError::Refused("nothing was made".to_owned()))
             }
+            Answer::Refused(refusal) if is_twice(refusal.code) => Err(AccessError::Twice),
             Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail.clone())),
-            Answer::Replayed { .. } => Err(AccessError::Refused("it was made before".to_owned())),
+            Answer::Replayed { .. } => Err(AccessError::Twice),
         }
     }
+}
+
+/// A new secret, under the name that it is to have.
+fn secret(once: Option<&Once>) -> Result<Secret, AccessError> {
+    once.map_or_else(Secret::new, |it| Secret::named(&it.entity.id)).ok_or(AccessError::NoRandomness)
 }

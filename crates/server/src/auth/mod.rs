@@ -7,7 +7,7 @@ mod rate;
 mod secret;
 mod standing;
 
-pub(crate) use access::{Access, Identity, Minting, TOKEN, is_own, pack};
+pub(crate) use access::{Access, Identity, LINK, Minting, TOKEN, is_own, pack};
 pub use access::{AccessError, PACK};
 pub(crate) use caller::{COOKIE, Caller};
 pub(crate) use people::keep_people;

@@ -1,11 +1,9 @@
-//! Who is who: tokens, and ways in for people.
+//! Who is who: tokens.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use axum::response::{IntoResponse, Response};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
@@ -14,20 +12,18 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{NewLink, NewToken, Page, Problem, SignInLink, Token, TokenMade, Who};
+use trackside_protocol::{NewToken, Page, Problem, Token, TokenMade, Who};
 use trackside_runtime::Answer;
 use trackside_runtime::read::ListQuery;
 
 use super::carry::{command, submit};
-use super::{Body, Paging, Parameters, Wanted};
+use super::{Body, Once, Paging, Parameters, Wanted};
 use crate::app::{App, OWN};
-use crate::auth::{AccessError, COOKIE, Caller, Minting};
+use crate::auth::{AccessError, Caller, Minting};
 use crate::problem::Refused;
 
 /// How long a run token lasts at most, and if nothing is said.
 const RUN: Span = Span(60 * 60 * 1_000);
-/// How long a signed-in browser stays so.
-const SESSION: Span = Span(7 * 24 * 60 * 60 * 1_000);
 
 /// Who the caller is.
 #[utoipa::path(
@@ -89,22 +85,34 @@ fn token(entity: &Entity) -> Token {
     }
 }
 
-/// Makes a token. Its text is in the answer, and nowhere else.
+/// Makes a token. Its text is in the answer, and nowhere else: under the same key it is refused, with its id.
 #[utoipa::path(
-    post, path = "/v1/tokens", tag = "identity", operation_id = "createToken", request_body = NewToken,
+    post, path = "/v1/tokens", tag = "identity", operation_id = "createToken", params(super::Keyed),
+    request_body = NewToken,
     responses((status = 201, body = TokenMade), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<NewToken>,
 ) -> Result<Response, Refused> {
     let minting = minting(&app, &caller, &body)?;
-    let (secret, entity) = app.access.mint(minting).await.map_err(refused)?;
+    let once = Once::of(&caller, &wanted, crate::auth::TOKEN, &body);
+    let (secret, entity) = match (app.access.mint(minting, once.as_ref()).await, &once) {
+        (Err(AccessError::Twice), Some(once)) => return Err(once.refused(&app, made_before).await),
+        (made, _) => made.map_err(refused)?,
+    };
     let made = TokenMade { token: secret.text, details: token(&entity) };
     let mut response = (StatusCode::CREATED, Json(made)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
+}
+
+fn made_before(id: &str) -> String {
+    format!(
+        "The token {id} was made by this request, and its text was shown only then. If that is lost, revoke {id} (`trackside token revoke {id}`) and make another with another key"
+    )
 }
 
 /// Whether the caller may have this token made, and what it is then.
@@ -161,7 +169,7 @@ fn minting(app: &App, caller: &Caller, body: &NewToken) -> Result<Minting, Refus
 }
 
 /// Roles are those that packs declare, bare where that is unique.
-fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
+pub(super) fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
     let law = app.runtime.law();
     for role in roles.iter().filter(|it| *it != "admin") {
         let declared: Vec<String> = law
@@ -218,7 +226,7 @@ pub(crate) async fn revoke(
 }
 
 /// A token was taken back. It is, even if the list of people cannot be written now: that is tried again.
-async fn ended(app: &App, answer: &Answer) {
+pub(super) async fn ended(app: &App, answer: &Answer) {
     if let Answer::Accepted(accepted) = answer
         && let Some(token) = &accepted.entity
     {
@@ -226,103 +234,12 @@ async fn ended(app: &App, answer: &Answer) {
     }
 }
 
-/// Makes a way in for a person, once.
-#[utoipa::path(
-    post, path = "/v1/sign-in-links", tag = "identity", operation_id = "createSignInLink", request_body = Option<NewLink>,
-    responses((status = 201, body = SignInLink), (status = "4XX", body = Problem, content_type = "application/problem+json")),
-)]
-pub(crate) async fn link(
-    State(app): State<App>,
-    caller: Caller,
-    headers: axum::http::HeaderMap,
-    Body(body): Body<NewLink>,
-) -> Result<Response, Refused> {
-    let own = caller.actor();
-    let holder = body.actor.clone().unwrap_or_else(|| own.id.to_string());
-    let for_itself = *own.id == *holder && body.roles.iter().all(|it| own.has_role(it));
-    let is_own = for_itself && own.kind == ActorKind::Human;
-    if !is_own && !caller.identity.is_admin() {
-        let detail = "Only a person with role admin makes links for others";
-        return Err(Refused::forbidden(detail, "human and admin"));
-    }
-    if !is_valid_id(&holder) || holder == OWN {
-        return Err(Refused::shape("actor must be 1 to 128 of letters, digits and `._@-`"));
-    }
-    known_roles(&app, &body.roles)?;
-    let roles: Vec<Name> = match (body.roles.is_empty(), *own.id == *holder) {
-        (true, true) => own.roles.to_vec(),
-        _ => body.roles.iter().map(|it| Name::new(it)).collect(),
-    };
-    let (secret, entity) =
-        app.access.link(Name::new(&holder), &roles, own.id.clone()).await.map_err(refused)?;
-    let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
-    let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());
-    let url = format!("{}://{host}/sign-in?link={}", app.options.scheme(), secret.text);
-    let mut response = (StatusCode::CREATED, Json(SignInLink { url, expires_at })).into_response();
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Following {
-    #[serde(default)]
-    link: String,
-}
-
-/// Lets a person in who followed a link.
-pub(crate) async fn sign_in(
-    State(app): State<App>,
-    Query(following): Query<Following>,
-) -> Result<Response, Refused> {
-    let Some((holder, roles)) = app.access.follow(&following.link).await.map_err(refused)? else {
-        return Err(Refused::unauthorized(
-            "This link was used, has expired, or is of another server. Ask for a new one: `trackside sign-in`",
-        ));
-    };
-    let minting = Minting {
-        holder: holder.clone(),
-        kind: ActorKind::Human,
-        roles,
-        on_behalf: Vec::new(),
-        purpose: "session",
-        note: None,
-        expires: Some(app.reads.now().plus(SESSION)),
-        by: holder.clone(),
-    };
-    let (secret, _) = app.access.mint(minting).await.map_err(refused)?;
-    let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
-    let lasts = SESSION.0 / 1_000;
-    let cookie =
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", secret.text);
-    let mut response = Redirect::to("/").into_response();
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
-}
-
-/// Ends the session of the caller.
-#[utoipa::path(
-    post, path = "/v1/sign-out", tag = "identity", operation_id = "signOut",
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
-)]
-pub(crate) async fn sign_out(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
-    let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
-    let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
-    let answer = submit(&app, fire).await?;
-    ended(&app, &answer).await;
-    let mut response = Json(json!({ "success": true }) as Value).into_response();
-    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    if let Ok(gone) = HeaderValue::from_str(&gone) {
-        response.headers_mut().insert(header::SET_COOKIE, gone);
-    }
-    Ok(response)
-}
-
-fn refused(error: AccessError) -> Refused {
+/// Why somebody could not be given a way in.
+pub(super) fn refused(error: AccessError) -> Refused {
     match error {
         AccessError::Failure(failure) => failure.into(),
         AccessError::NoRandomness => Refused::broken(),
+        AccessError::Twice => Refused::new(StatusCode::CONFLICT, "already-exists", error.to_string()),
         AccessError::Refused(why) => Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-token", why),
     }
 }

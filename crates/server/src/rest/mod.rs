@@ -27,11 +27,13 @@ pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
 pub(crate) mod notices;
+mod once;
 pub(crate) mod packs;
 pub(crate) mod policy;
 pub(crate) mod queries;
 pub(crate) mod redactions;
 pub(crate) mod settings;
+pub(crate) mod sign_in;
 pub(crate) mod stats;
 mod streamed;
 pub(crate) mod transitions;
@@ -40,6 +42,7 @@ pub(crate) mod webhooks;
 
 pub(crate) use body::{Body, Large, Parameters, too_large};
 pub(crate) use carry::{Done, carry_out, command};
+pub(crate) use once::{Once, is_twice};
 pub(crate) use wanted::Wanted;
 
 use serde::Deserialize;

@@ -1,5 +1,7 @@
 //! Webhooks: who is told outside, and what became of it.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -23,7 +25,7 @@ use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, Paging, Parameters, Wanted};
+use super::{Body, Once, Paging, Parameters, Wanted, is_twice};
 use crate::app::{App, own};
 use crate::auth::{Caller, Secret};
 use crate::problem::Refused;
@@ -53,14 +55,17 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-/// Makes a webhook. What its messages are signed with is in the answer, and nowhere else.
+/// Makes a webhook. What its messages are signed with is in the answer, and nowhere else; under the same key it is
+/// told again.
 #[utoipa::path(
-    post, path = "/v1/webhooks", tag = "webhooks", operation_id = "createWebhook", request_body = NewWebhook,
+    post, path = "/v1/webhooks", tag = "webhooks", operation_id = "createWebhook", params(super::Keyed),
+    request_body = NewWebhook,
     responses((status = 201, body = WebhookMade), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<NewWebhook>,
 ) -> Result<Response, Refused> {
     if caller.actor().kind == ActorKind::Agent {
@@ -69,31 +74,62 @@ pub(crate) async fn create(
     }
     must_be_lasting(&app, &caller).await?;
     let fields = wanted_fields(&app, &caller, &body)?;
+    let once = Once::of(&caller, &wanted, WEBHOOK, &body);
+    if let Some(entity) = made_before(&app, once.as_ref()).await? {
+        return made(&app, entity, true).await;
+    }
     if open_ones(&app).await?.len() >= MOST_WEBHOOKS {
         let detail = format!("There are {MOST_WEBHOOKS} webhooks, which is the limit: remove one first");
         return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "too-many-webhooks", detail));
     }
-    let id = Secret::new().ok_or_else(Refused::broken)?.id;
-    let webhook = id.clone();
-    let secret = app.blocking(move |app| {
-        let secret = app.webhooks.secret_of(&webhook).map_err(|_| Refused::broken())?;
+    let entity = match &once {
+        Some(once) => once.entity.clone(),
+        None => EntityKey::new(WEBHOOK, Secret::new().ok_or_else(Refused::broken)?.id.as_str()),
+    };
+    let webhook = entity.id.clone();
+    let begun = app.blocking(move |app| {
         // Before it is there: what happens right after it is made is not missed, whatever ends us in between.
-        app.webhooks.ledger.pass(&webhook, app.reads.seq()).map_err(|_| Refused::broken())?;
-        Ok(secret)
+        app.webhooks.ledger.begin(&webhook, app.reads.seq()).map_err(|_| Refused::broken())
     });
-    let secret = secret.await?;
-    let entity = EntityKey::new(WEBHOOK, id.as_str());
+    begun.await?;
+    let webhook = entity.id.clone();
     let mut ask = Command::new(own(), Ask::Create { entity, fields });
     ask.on_behalf_of = Some(caller.actor().id.clone());
-    let entity = match submit(&app, ask).await? {
-        Answer::Accepted(accepted) => accepted.entity.ok_or_else(Refused::broken)?,
-        Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { .. } => return Err(Refused::broken()),
+    ask.idempotency_key = once.as_ref().map(|it| it.key.clone());
+    let refused = match submit(&app, ask).await? {
+        Answer::Accepted(accepted) => {
+            return made(&app, accepted.entity.ok_or_else(Refused::broken)?, false).await;
+        }
+        Answer::Refused(refusal) => match &once {
+            Some(once) if is_twice(refusal.code) => once.conflict(),
+            _ => (&*refusal).into(),
+        },
+        Answer::Replayed { .. } => Refused::broken(),
     };
-    let details = app.blocking(move |app| told(app, &entity)).await?;
-    let mut response = (StatusCode::CREATED, Json(WebhookMade { secret, details })).into_response();
+    // The same may have been sent twice at the same time.
+    if let Some(entity) = made_before(&app, once.as_ref()).await? {
+        return made(&app, entity, true).await;
+    }
+    app.blocking(move |app| app.webhooks.ledger.forget(&webhook).map_err(|_| Refused::broken())).await?;
+    Err(refused)
+}
+
+/// What the same request made before.
+async fn made_before(app: &App, once: Option<&Once>) -> Result<Option<Arc<Entity>>, Refused> {
+    let Some(key) = once.map(|it| it.entity.clone()) else { return Ok(None) };
+    app.read(move |reads| reads.entity(&key)).await
+}
+
+/// A webhook that was made, with what its messages are signed with.
+async fn made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response, Refused> {
+    let place = HeaderValue::from_str(&format!("/v1/webhooks/{}", entity.key.id));
+    let made = app.blocking(move |app| {
+        let secret = app.webhooks.secret_of(&entity.key.id).map_err(|_| Refused::broken())?;
+        Ok(WebhookMade { secret, details: told(app, &entity)?, replayed })
+    });
+    let mut response = (StatusCode::CREATED, Json(made.await?)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(place) = HeaderValue::from_str(&format!("/v1/webhooks/{id}")) {
+    if let Ok(place) = place {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
@@ -281,7 +317,7 @@ pub(crate) async fn replay(
 }
 
 /// A webhook that is not removed, if the caller may see it.
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<std::sync::Arc<Entity>, Refused> {
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<Arc<Entity>, Refused> {
     let (key, actor) = (EntityKey::new(WEBHOOK, id), caller.actor().clone());
     let found = app.read(move |reads| reads.readable(&key, &actor)).await?;
     match app.access.is_open(&found) {

@@ -109,6 +109,12 @@ impl Ledger {
         self.with(|it| it.prepare_cached(sql)?.query_row([webhook], |row| number(row, 0)).optional())
     }
 
+    /// It begins after this entry, unless it has begun already.
+    pub fn begin(&self, webhook: &str, seq: u64) -> Result<()> {
+        let sql = "INSERT INTO progress (webhook, cursor) VALUES (?1, ?2) ON CONFLICT (webhook) DO NOTHING";
+        self.with(|it| it.execute(sql, params![webhook, int(seq)]).map(|_| ()))
+    }
+
     /// It has come up to this entry.
     pub fn pass(&self, webhook: &str, seq: u64) -> Result<()> {
         self.with(|it| pass(it, webhook, seq))
@@ -275,7 +281,8 @@ mod tests {
     fn what_is_noted_is_there_the_next_time() {
         let (ledger, data) = ledger("again");
         assert_eq!(ledger.cursor("a").unwrap(), None);
-        ledger.pass("a", 7).unwrap();
+        ledger.begin("a", 7).unwrap();
+        ledger.begin("a", 9).unwrap();
         let failing = Delivery {
             status: Some(500),
             why: Some("it answered 500".to_owned()),

@@ -1,0 +1,87 @@
+//! The same request sent again under its key: what has a secret counts once as well.
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::{Ground, each, refused, why};
+
+const KEY: [(&str, &str); 1] = [("Idempotency-Key", "once-1")];
+
+fn text(it: &Json) -> &str {
+    it.as_str().unwrap_or_else(|| panic!("no text: {it}"))
+}
+
+#[test]
+fn a_webhook_that_is_asked_for_again_is_the_same_with_the_same_secret() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"], "note": "of ours" });
+    let first = owner.post_with("/v1/webhooks", &wanted, &KEY).unwrap();
+    let again = owner.post_with("/v1/webhooks", &wanted, &KEY).unwrap();
+    assert_eq!((first.status, again.status), (201, 201));
+    assert_eq!((&again.body["secret"], &again.body["details"]), (&first.body["secret"], &first.body["details"]));
+    assert_eq!((first.body.get("replayed"), &again.body["replayed"]), (None, &json!(true)));
+    assert_eq!(each(&owner.get("/v1/webhooks").unwrap().body, "id").len(), 1);
+
+    let other = json!({ "url": "https://other.invalid/" });
+    let conflict = owner.post_with("/v1/webhooks", &other, &KEY);
+    assert_eq!(why(conflict), (409, "idempotency-conflict".to_owned()));
+    // A key is its sender's.
+    let root = ground.actor(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
+    let theirs = root.post_with("/v1/webhooks", &wanted, &KEY).unwrap().body;
+    assert_ne!(theirs["details"]["id"], first.body["details"]["id"]);
+    // Without a key each is another.
+    owner.post("/v1/webhooks", &wanted).unwrap();
+    assert_eq!(each(&owner.get("/v1/webhooks").unwrap().body, "id").len(), 3);
+}
+
+#[test]
+fn a_token_that_is_asked_for_again_is_made_once_and_not_shown_again() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    let wanted = json!({ "actor": "ada", "kind": "agent", "roles": ["mission:lead"], "lifetime": "1h" });
+    let made = owner.post_with("/v1/tokens", &wanted, &KEY).unwrap().body;
+    let id = text(&made["details"]["id"]).to_owned();
+    owner.post("/v1/clock/advance", &json!({ "by": "1m" })).unwrap();
+    let again = refused(owner.post_with("/v1/tokens", &wanted, &KEY));
+    assert_eq!((again.status, again.code.as_str()), (409, "made-before"));
+    assert!(again.detail.contains(&id) && again.detail.contains("revoke"), "{}", again.detail);
+    assert!(!again.detail.contains(text(&made["token"])));
+    ground.client(text(&made["token"])).get("/v1/whoami").unwrap();
+
+    for (member, value) in [("actor", json!("eve")), ("lifetime", json!("2h")), ("roles", json!([]))] {
+        let mut other = wanted.clone();
+        other[member] = value;
+        let conflict = owner.post_with("/v1/tokens", &other, &KEY);
+        assert_eq!(why(conflict), (409, "idempotency-conflict".to_owned()), "{member}");
+    }
+    let all = owner.get("/v1/tokens?limit=200").unwrap().body;
+    assert_eq!(each(&all, "actor").iter().filter(|it| **it == "ada").count(), 1);
+
+    // Sent at the same time, one of them makes it.
+    let mut statuses: Vec<u16> = std::thread::scope(|threads| {
+        let send = || match owner.post_with("/v1/tokens", &wanted, &[("Idempotency-Key", "both")]) {
+            Ok(told) => told.status,
+            other => refused(other).status,
+        };
+        let sent: Vec<_> = (0..4).map(|_| threads.spawn(send)).collect();
+        sent.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 409, 409, 409]);
+}
+
+#[test]
+fn a_link_that_is_asked_for_again_is_made_once_and_not_shown_again() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    let wanted = json!({ "actor": "pia" });
+    owner.post_with("/v1/sign-in-links", &wanted, &KEY).unwrap();
+    let again = refused(owner.post_with("/v1/sign-in-links", &wanted, &KEY));
+    assert_eq!((again.status, again.code.as_str()), (409, "made-before"));
+    assert!(again.detail.contains("another key"), "{}", again.detail);
+    let other = owner.post_with("/v1/sign-in-links", &json!({ "actor": "mia" }), &KEY);
+    assert_eq!(why(other), (409, "idempotency-conflict".to_owned()));
+    // One key is for one request, whatever it is for.
+    let token = json!({ "actor": "ada", "kind": "agent" });
+    assert_eq!(why(owner.post_with("/v1/tokens", &token, &KEY)), (409, "idempotency-conflict".to_owned()));
+}
