@@ -2,6 +2,7 @@
 //! tells anybody. The only place that knows the time.
 
 mod answer;
+mod by;
 mod catalog;
 mod clock;
 mod feed;
@@ -26,6 +27,7 @@ mod trail;
 mod work;
 
 pub use answer::{Accepted, Answer, Batch, Failure, Pending, Seals, Verdict};
+pub use by::By;
 pub use catalog::{CatalogError, PackSource};
 pub use clock::Clock;
 pub use feed::{Follower, Heard};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::Decision;
-use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command, Migrate};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
@@ -14,6 +13,7 @@ use trackside_store::StoreError;
 use trackside_store::store::Listing;
 
 use crate::answer::{Answer, Failure};
+use crate::by::By;
 use crate::runtime::Runtime;
 use crate::trail;
 
@@ -45,12 +45,13 @@ impl Runtime {
     /// Tells of each entity whether it could move and why not, and changes nothing.
     pub fn plan_migration(
         &self,
-        actor: &Actor,
+        by: impl Into<By>,
         migration: &Migration,
         told: &mut dyn FnMut(&Moved),
     ) -> Result<(), Failure> {
+        let by = by.into();
         self.each_to_move(migration, &mut |keys| {
-            let commands = keys.iter().map(|(key, _)| migration.command(actor, key.clone()));
+            let commands = keys.iter().map(|(key, _)| migration.command(&by, key.clone()));
             let asked = commands.map(|it| self.gateway()?.dry_run(it)).collect::<Result<Vec<_>, _>>()?;
             for (key, pending) in keys.into_iter().zip(asked) {
                 match pending.wait()? {
@@ -66,12 +67,13 @@ impl Runtime {
     /// Moves every entity that can be moved, a batch at a time; each move is an entry of the journal.
     pub fn apply_migration(
         &self,
-        actor: &Actor,
+        by: impl Into<By>,
         migration: &Migration,
         told: &mut dyn FnMut(&Moved),
     ) -> Result<(), Failure> {
+        let by = by.into();
         self.each_to_move(migration, &mut |keys| {
-            let commands = keys.iter().map(|(key, _)| migration.command(actor, key.clone()));
+            let commands = keys.iter().map(|(key, _)| migration.command(&by, key.clone()));
             let asked = commands.map(|it| self.gateway()?.submit(it)).collect::<Result<Vec<_>, _>>()?;
             for (key, pending) in keys.into_iter().zip(asked) {
                 match pending.wait()? {
@@ -87,12 +89,13 @@ impl Runtime {
     /// Takes migrations to a version back, of those to which nothing has happened since.
     pub fn undo_migration(
         &self,
-        actor: &Actor,
+        by: impl Into<By>,
         lifecycle: &Name,
         version: u32,
         told: &mut dyn FnMut(&Moved),
     ) -> Result<(), Failure> {
         let unavailable = |it: StoreError| Failure::Unavailable(it.to_string());
+        let by = by.into();
         self.each(lifecycle, &|definition| definition == version, &mut |keys| {
             for (entity, _) in keys {
                 let last = self.entity(&entity).map_err(unavailable)?.map_or(0, |it| it.seq);
@@ -108,7 +111,7 @@ impl Runtime {
                 // One that was made by this version was never moved to it.
                 let Some(migration) = migration else { continue };
                 let ask = Ask::UndoMigration { entity: entity.clone(), migration: Box::new(migration) };
-                match self.gateway()?.ask(Command::new(actor.clone(), ask))? {
+                match self.gateway()?.ask(by.command(ask))? {
                     Answer::Accepted(accepted) => tell((entity, version), Ok(&accepted.entries), told),
                     Answer::Refused(refusal) => tell((entity, version), Err(refusal), told),
                     Answer::Replayed { .. } => {}
@@ -154,9 +157,9 @@ impl Runtime {
 }
 
 impl Migration {
-    fn command(&self, actor: &Actor, entity: EntityKey) -> Command {
+    fn command(&self, by: &By, entity: EntityKey) -> Command {
         let Self { to, states, fields, .. } = self.clone();
-        Command::new(actor.clone(), Ask::Migrate(Migrate { entity, to, states, fields }))
+        by.command(Ask::Migrate(Migrate { entity, to, states, fields }))
     }
 }
 

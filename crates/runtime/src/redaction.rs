@@ -1,13 +1,13 @@
 //! Takes values and words out of the journal, so that the chain still verifies and says so.
 
-use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Command, Redact};
+use trackside_engine::command::{Ask, Redact};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_store::{Record, StoreError};
 
 use crate::answer::{Answer, Failure};
+use crate::by::By;
 use crate::runtime::Runtime;
 use crate::trail;
 
@@ -24,16 +24,16 @@ pub struct Redaction {
 
 impl Runtime {
     /// Drops the payloads of entries of an entity, and what it still has from them. For people with role admin.
-    pub fn redact(&self, actor: Actor, redaction: Redaction) -> Result<Answer, Failure> {
+    pub fn redact(&self, by: impl Into<By>, redaction: Redaction) -> Result<Answer, Failure> {
         let last = self.entity(&redaction.entity).map_err(unavailable)?.map_or(0, |it| it.seq);
         let records = self.shared().read(|it| trail::upto(it, last)).map_err(unavailable)?;
-        self.redact_knowing(actor, redaction, &records)
+        self.redact_knowing(by, redaction, &records)
     }
 
     /// The same for whoever knows all records of the entity, the oldest first: part of them may be archived.
     pub fn redact_knowing(
         &self,
-        actor: Actor,
+        by: impl Into<By>,
         redaction: Redaction,
         records: &[Record],
     ) -> Result<Answer, Failure> {
@@ -45,7 +45,7 @@ impl Runtime {
             false => entries,
         };
         let ask = Ask::Redact(Redact { entity, entries, becomes, history });
-        self.gateway()?.ask(Command::new(actor, ask).because(&reason))
+        self.gateway()?.ask(by.into().command(ask).because(&reason))
     }
 }
 

@@ -12,6 +12,7 @@ use trackside_lifecycle::time::Span;
 use trackside_store::{Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
+use crate::by::By;
 use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::clock::Clock;
 use crate::feed::{Feed, Follower};
@@ -183,11 +184,16 @@ impl Runtime {
 
     /// Takes packs into force, beside the versions that running entities live by.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
+        self.install_by(packs, By::own())
+    }
+
+    /// The same for somebody who is let do so: people with role admin.
+    pub fn install_by(&self, packs: &[PackSource], by: By) -> Result<Vec<Definition>, StartError> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         let mut with = catalog.clone();
         let new = with.take(packs)?;
         let (ticket, pending) = oneshot::channel();
-        self.gateway()?.hand_in(Work::Law(Arc::new(with.law()), new.clone(), ticket))?;
+        self.gateway()?.hand_in(Work::Law(Arc::new(with.law()), new.clone(), by, ticket))?;
         Pending(pending).wait()?;
         *catalog = with;
         Ok(new)

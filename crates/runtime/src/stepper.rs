@@ -15,6 +15,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
+use crate::by::By;
 use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
@@ -110,7 +111,7 @@ impl Stepper {
     pub fn install(&self, packs: &Packs) -> Result<Pending<()>, Failure> {
         let (ticket, pending) = oneshot::channel();
         let (law, definitions) = (Arc::new(packs.0.law()), packs.0.definitions());
-        self.gateway.hand_in(Work::Law(law, definitions, ticket))?;
+        self.gateway.hand_in(Work::Law(law, definitions, By::own(), ticket))?;
         Ok(Pending(pending))
     }
 

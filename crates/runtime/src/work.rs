@@ -11,6 +11,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::Definition;
 
 use crate::answer::{Answer, Batch, Failure};
+use crate::by::By;
 use crate::pipeline::SweepReport;
 use crate::stages::Stages;
 
@@ -46,8 +47,8 @@ pub(crate) enum Work {
     Mend(Arc<Entity>, Arc<str>, Ticket<Answer>),
     /// Nothing more will be asked.
     Stop,
-    /// Definitions that are in force from here on.
-    Law(Arc<Law>, Vec<Definition>, Ticket<()>),
+    /// Definitions that are in force from here on, and who has them installed.
+    Law(Arc<Law>, Vec<Definition>, By, Ticket<()>),
 }
 
 impl fmt::Debug for Work {

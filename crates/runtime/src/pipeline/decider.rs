@@ -21,6 +21,7 @@ use super::tail::Tail;
 use super::timers::Timers;
 use super::turn::{Before, Turn};
 use crate::answer::{Accepted, Answer, Batch, Failure, Outcome, Verdict};
+use crate::by::By;
 use crate::clock::Clock;
 use crate::planted::{Bug, is_planted};
 use crate::work::{Ticket, Work};
@@ -317,12 +318,12 @@ impl Decider {
                 let outcome = self.mend(entity, found);
                 self.say(ticket, outcome);
             }
-            Work::Law(law, definitions, ticket) => {
+            Work::Law(law, definitions, by, ticket) => {
                 if !is_planted(Bug::OldVersionStays) || self.law.packs().next().is_none() {
                     self.law = law.clone();
                 }
                 self.turn.law = Some(law);
-                let outcome = self.install(&definitions);
+                let outcome = self.install(&definitions, &by);
                 self.turn.definitions.extend(definitions);
                 self.say(ticket, outcome);
             }
@@ -394,12 +395,11 @@ impl Decider {
     }
 
     /// Notes which packs are in force, and lets their single entities be.
-    fn install(&mut self, definitions: &[Definition]) -> Result<(), Failure> {
+    fn install(&mut self, definitions: &[Definition], by: &By) -> Result<(), Failure> {
         for Definition { pack, version, digest, .. } in definitions {
             let install =
                 Install { pack: pack.clone(), version: *version, digest: Arc::from(digest.as_str()) };
-            let actor = Actor::new("trackside", ActorKind::System);
-            self.answer(&Command::new(actor, Ask::Install(install)))?;
+            self.answer(&by.command(Ask::Install(install)))?;
         }
         self.found()
     }

@@ -148,7 +148,7 @@ pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
         Work::Advance(_, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }
-        Work::Law(_, _, ticket) => {
+        Work::Law(_, _, _, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }
         Work::Sweep(ticket) => {

@@ -8,10 +8,12 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use trackside_engine::actor::Actor;
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
+use trackside_runtime::By;
 
 use super::Identity;
 use crate::app::App;
 use crate::problem::Refused;
+use crate::watch::request_id;
 
 /// The cookie that a signed-in browser sends.
 pub(crate) const COOKIE: &str = "trackside_session";
@@ -27,6 +29,12 @@ pub(crate) struct Caller {
 impl Caller {
     pub fn actor(&self) -> &Actor {
         &self.identity.actor
+    }
+
+    /// Who has something done in this request.
+    pub fn by(&self) -> By {
+        let (actor, on_behalf_of) = (self.actor().clone(), self.on_behalf_of.clone());
+        By { actor, on_behalf_of, request_id: request_id() }
     }
 
     /// Only a person with role admin may go on.

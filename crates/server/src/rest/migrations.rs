@@ -4,11 +4,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use trackside_engine::Law;
-use trackside_engine::actor::Actor;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
-use trackside_runtime::{Migration, Moved};
+use trackside_runtime::{By, Migration, Moved};
 
 use super::body::fields;
 use super::{Body, DryRun, Parameters};
@@ -35,11 +34,11 @@ pub(crate) async fn migrate(
     if body.undo && (how.dry_run || !body.states.is_empty() || !body.fields.is_empty()) {
         return Err(Refused::shape("`undo` goes with `lifecycle` and `to` only, and not with `dryRun`"));
     }
-    let actor = caller.actor().clone();
-    app.blocking(move |app| carry_out(app, &actor, &body, how.dry_run)).await.map(Json)
+    let by = caller.by();
+    app.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await.map(Json)
 }
 
-fn carry_out(app: &App, actor: &Actor, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {
+fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {
     let lifecycle = Name::new(&body.lifecycle);
     known(&app.runtime.law(), &lifecycle, body.to)?;
     let mut told = Migrated {
@@ -53,13 +52,13 @@ fn carry_out(app: &App, actor: &Actor, body: &Migrate, dry_run: bool) -> Result<
     };
     let mut note = |it: &Moved| noted(&mut told, it);
     if body.undo {
-        app.runtime.undo_migration(actor, &lifecycle, body.to, &mut note)?;
+        app.runtime.undo_migration(by, &lifecycle, body.to, &mut note)?;
     } else {
         let states = body.states.iter().map(|(old, new)| (Name::new(old), Name::new(new))).collect();
         let migration = Migration { lifecycle, to: body.to, states, fields: fields(&body.fields) };
         match dry_run {
-            true => app.runtime.plan_migration(actor, &migration, &mut note)?,
-            false => app.runtime.apply_migration(actor, &migration, &mut note)?,
+            true => app.runtime.plan_migration(by, &migration, &mut note)?,
+            false => app.runtime.apply_migration(by, &migration, &mut note)?,
         }
     }
     app.access.forget();

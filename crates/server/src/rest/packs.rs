@@ -11,7 +11,7 @@ use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FileId, Problems, Severity, Sources};
 use trackside_protocol::{PackFiles, PackInstalled, PackTold, Page, Problem, Unmet};
-use trackside_runtime::{CatalogError, PackSource, StartError};
+use trackside_runtime::{By, CatalogError, PackSource, StartError};
 
 use super::Body;
 use crate::app::{App, OWN};
@@ -55,13 +55,19 @@ pub(crate) async fn put(
     Body(body): Body<PackFiles>,
 ) -> Result<Json<PackInstalled>, Refused> {
     caller.must_be_admin("install packs")?;
-    app.blocking(move |app| install(app, &pack, body.files)).await.map(Json)
+    let by = caller.by();
+    app.blocking(move |app| install(app, by, &pack, body.files)).await.map(Json)
 }
 
-fn install(app: &App, named: &str, files: BTreeMap<String, String>) -> Result<PackInstalled, Refused> {
+fn install(
+    app: &App,
+    by: By,
+    named: &str,
+    files: BTreeMap<String, String>,
+) -> Result<PackInstalled, Refused> {
     let pack = checked(named, &files)?;
     let source = PackSource { files: files.into_iter().collect() };
-    let new = app.runtime.install(&[source]).map_err(|error| match error {
+    let new = app.runtime.install_by(&[source], by).map_err(|error| match error {
         StartError::Catalog(CatalogError::Broken(why)) => invalid(why),
         StartError::Catalog(error @ CatalogError::SameVersion { .. }) => {
             Refused::new(StatusCode::CONFLICT, "version-in-use", error.to_string())

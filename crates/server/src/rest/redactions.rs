@@ -4,11 +4,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use trackside_engine::actor::Actor;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_protocol::{Problem, Redact};
-use trackside_runtime::{Answer, Failure, ReadError, Redaction};
+use trackside_runtime::{Answer, By, Failure, ReadError, Redaction};
 use trackside_store::{Record, StoreError};
 
 use super::Body;
@@ -34,16 +33,16 @@ pub(crate) async fn redact(
     if body.reason.trim().is_empty() {
         return Err(Refused::shape("Say in `reason` why it is dropped: that stays in the journal"));
     }
-    let actor = caller.actor().clone();
-    app.blocking(move |app| drop_payloads(app, actor, body)).await.map(Json)
+    let by = caller.by();
+    app.blocking(move |app| drop_payloads(app, by, body)).await.map(Json)
 }
 
-fn drop_payloads(app: &App, actor: Actor, body: Redact) -> Result<Value, Refused> {
+fn drop_payloads(app: &App, by: By, body: Redact) -> Result<Value, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;
     let (entries, becomes, reason) = (body.entries, fields(&body.becomes), body.reason);
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason };
-    let accepted = match app.runtime.redact_knowing(actor, redaction, &records)? {
+    let accepted = match app.runtime.redact_knowing(by, redaction, &records)? {
         Answer::Accepted(accepted) => accepted,
         Answer::Refused(refusal) => return Err((&*refusal).into()),
         Answer::Replayed { .. } => return Err(Refused::broken()),

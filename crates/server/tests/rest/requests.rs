@@ -3,11 +3,16 @@
 use serde_json::{Value as Json, json};
 
 use crate::ground::{Answered, Ground};
+use crate::packs::{THREE, TWO, lamps};
 
 fn asked(ground: &Ground, path: &str, id: Option<&str>, body: &Json) -> (Answered, String) {
+    sent(ground, &format!("POST {path} HTTP/1.1"), id, body)
+}
+
+fn sent(ground: &Ground, line: &str, id: Option<&str>, body: &Json) -> (Answered, String) {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let mut head = format!(
-        "POST {path} HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Type: application/json",
+        "{line}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream",
         token.trim()
     );
     if let Some(id) = id {
@@ -85,4 +90,55 @@ fn the_name_of_a_request_stays_in_the_journal_when_the_server_is_started_again()
     assert_eq!(named(&ground, "before"), before);
     let told = ground.owner.get("/v1/audit/verify").unwrap().body;
     assert_eq!(told["intact"], json!(true), "it is sealed with the rest");
+}
+
+#[test]
+fn a_call_over_mcp_is_found_again_in_the_journal() {
+    let ground = Ground::new();
+    let arguments =
+        json!({ "lifecycle": "mission.task", "id": "T-1", "fields": { "title": "Find the way" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "create", "arguments": arguments } });
+    let line = "POST /mcp HTTP/1.1\r\nMCP-Protocol-Version: 2025-11-25";
+    let (answer, id) = sent(&ground, line, Some("by-mcp"), &call);
+    assert_eq!((answer.status, id.as_str()), (200, "by-mcp"));
+    let entries = named(&ground, "by-mcp");
+    assert_eq!(entries.first().map(|it| &it["event"]), Some(&json!("CREATED")), "{entries:#?}");
+    // One that nobody sent is made up here too.
+    let note = json!({ "lifecycle": "mission.task", "id": "T-2", "fields": { "title": "x" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": { "name": "create", "arguments": note } });
+    let (_, id) = sent(&ground, line, None, &call);
+    assert_eq!(named(&ground, &id).first().map(|it| &it["id"]), Some(&json!("T-2")));
+}
+
+#[test]
+fn definitions_and_what_is_dropped_are_found_again_with_who_asked() {
+    let ground = Ground::new();
+    let only = |id: &str, event: &str| {
+        let entries = named(&ground, id);
+        assert!(!entries.is_empty(), "nothing is named {id}");
+        for it in &entries {
+            assert_eq!((&it["event"], &it["actor"]), (&json!(event), &json!("owner")), "{it:#}");
+            assert_eq!(it["actorKind"], json!("human"));
+        }
+        entries.len()
+    };
+    let put = "PUT /v1/packs/lamps HTTP/1.1";
+    assert_eq!(sent(&ground, put, Some("first"), &lamps(1, TWO)).0.status, 200);
+    assert_eq!(only("first", "PACK_INSTALLED"), 1);
+    for id in ["a", "b"] {
+        ground.owner.post("/v1/entities/lamps.lamp", &json!({ "id": id, "fields": { "note": "red" } })).unwrap();
+    }
+    assert_eq!(sent(&ground, put, Some("second"), &lamps(2, THREE)).0.status, 200);
+    assert_eq!(only("second", "PACK_INSTALLED"), 1);
+    let moves = [("to", json!({ "lifecycle": "lamps.lamp", "to": 2 })),
+        ("back", json!({ "lifecycle": "lamps.lamp", "to": 2, "undo": true }))];
+    for (id, body) in &moves {
+        assert_eq!(asked(&ground, "/v1/migrations", Some(id), body).0.status, 200);
+        assert_eq!(only(id, "MIGRATED"), 2);
+    }
+    let drop = json!({ "lifecycle": "lamps.lamp", "id": "a", "all": true, "reason": "nobody's business" });
+    assert_eq!(asked(&ground, "/v1/redactions", Some("drops"), &drop).0.status, 200);
+    assert_eq!(only("drops", "REDACTED"), 1);
 }

@@ -11,7 +11,7 @@ use crate::ground::{Ground, why};
 
 /// A pack whose chests are for their holders, or for everybody.
 fn chests(version: u32, read: &str) -> Json {
-    let pack = format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: {{}} }}\n");
+    let pack = format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: Watches. }}\n");
     let chest = format!(
         "lifecycle: vault.chest\nabout: A chest.\n{read}\
          fields: {{ holder: {{ type: string }}, secret: {{ type: string }} }}\n\
