@@ -12,7 +12,7 @@ use trackside_protocol::{Batch, BatchCommand, Problem};
 use trackside_runtime::{Batch as Outcome, Verdict};
 
 use super::body::fields;
-use super::carry::{Done, answer_told, command};
+use super::carry::{Done, answer_told, command, handed_in};
 use super::transitions::what;
 use super::{Body, Wanted};
 use crate::app::App;
@@ -47,10 +47,12 @@ pub(crate) async fn batch(
         let (app, caller) = (app.clone(), caller.clone());
         tasks.push(match command {
             Ok(command) => {
-                let pending = app.gateway.submit_shown(command, None);
+                let handed_in = handed_in(&app, command);
                 Ok(tokio::spawn(async move {
-                    let answer = pending?.await?;
-                    answer_told(&app, &caller, answer).await
+                    let (pending, noting) = handed_in?;
+                    let answer = pending.await;
+                    noting.end();
+                    answer_told(&app, &caller, answer?).await
                 }))
             }
             Err(refused) => Err(refused),

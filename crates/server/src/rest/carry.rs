@@ -14,14 +14,14 @@ use trackside_engine::told::Told;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
 use trackside_runtime::read::entry_json;
-use trackside_runtime::{Accepted, Answer, ReadError, Reads, Stages};
+use trackside_runtime::{Accepted, Answer, Failure, Pending, ReadError, Reads, Stages};
 use trackside_store::record::hex;
 
 use super::Wanted;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::watch::{current, request_id};
+use crate::watch::{Current, current, request_id};
 
 /// A command that was carried out, or would be.
 #[derive(Clone, Debug)]
@@ -109,23 +109,38 @@ pub(crate) async fn answer_told(app: &App, caller: &Caller, answer: Answer) -> R
 
 /// The same, for whoever looks at the answer itself.
 pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Refused> {
-    let current = current();
     if command.request_id.is_none() {
         command.request_id = request_id();
     }
-    let answer = match current.as_ref().and_then(|it| it.trace.as_ref()) {
-        None => app.gateway.submit_shown(command, None)?.await?,
-        Some(trace) => {
-            let (lifecycle, stages) = (command.lifecycle().cloned(), Arc::<Stages>::default());
-            let answer = app.gateway.submit_shown(command, Some(stages.clone()))?.await;
-            trace.command(lifecycle.as_deref(), &stages);
-            answer?
-        }
-    };
+    let (pending, noting) = handed_in(app, command)?;
+    let answer = pending.await;
+    noting.end();
+    let answer = answer?;
     if let Answer::Accepted(accepted) = &answer {
         app.heard(&accepted.entries);
     }
     Ok(answer)
+}
+
+/// Hands a command in; what it goes through is noted for the request that is being answered, if somebody wants to know.
+pub(crate) fn handed_in(app: &App, command: Command) -> Result<(Pending, Noting), Failure> {
+    let watched = current().filter(|it| it.trace.is_some());
+    let noting = Noting(watched.map(|it| (it, command.lifecycle().cloned(), Arc::default())));
+    let stages = noting.0.as_ref().map(|(_, _, stages)| stages.clone());
+    Ok((app.gateway.submit_shown(command, stages)?, noting))
+}
+
+/// What a command goes through, for the trace of its request.
+pub(crate) struct Noting(Option<(Arc<Current>, Option<Name>, Arc<Stages>)>);
+
+impl Noting {
+    /// It was answered.
+    pub fn end(self) {
+        let Some((current, lifecycle, stages)) = self.0 else { return };
+        if let Some(trace) = &current.trace {
+            trace.command(lifecycle.as_deref(), &stages);
+        }
+    }
 }
 
 /// Decides and changes nothing.

@@ -77,6 +77,9 @@ pub(crate) struct Span {
     pub is_error: bool,
 }
 
+/// Most stretches that are noted of one request: a batch can have many commands.
+const MOST: usize = 300;
+
 /// The trace of one request, while it is under way.
 #[derive(Debug)]
 pub(crate) struct Trace {
@@ -119,6 +122,9 @@ impl Trace {
             ("commit", decided, answered),
         ];
         let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if inner.len() >= MOST {
+            return;
+        }
         for (name, from, to) in parts {
             let (Some(from), Some(to), Some(id)) = (from, to, random()) else { continue };
             let at = self.at + stages.begun().saturating_duration_since(self.begun) + from;

@@ -126,6 +126,43 @@ fn a_request_and_what_it_went_through_arrive_at_the_collector() {
     assert_eq!(ids.len(), 4);
 }
 
+/// Sends something under the trace, and gives the names of what it went through.
+fn stages(line: &str, body: &Json) -> Vec<String> {
+    let (endpoint, heard) = collector("200 OK");
+    let ground = traced(endpoint, 0.0);
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let head = format!(
+        "{line}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\ntraceparent: 00-{TRACE}-{PARENT}-01",
+        token.trim()
+    );
+    let answer = ground.raw(&head, body.to_string().as_bytes());
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    drop(ground);
+    let messages: Vec<Message> = heard.try_iter().collect();
+    let mut names: Vec<String> =
+        spans(&messages, TRACE).iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_call_over_mcp_went_through_the_same() {
+    let arguments = json!({ "lifecycle": "mission.task", "id": "T-1", "fields": { "title": "x" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "create", "arguments": arguments } });
+    let line = "POST /mcp HTTP/1.1\r\nMCP-Protocol-Version: 2025-11-25";
+    assert_eq!(stages(line, &call), ["POST /mcp", "commit", "decide", "wait"]);
+}
+
+#[test]
+fn every_command_of_a_batch_went_through_the_same() {
+    let task = |id: &str| json!({ "lifecycle": "mission.task", "id": id, "fields": { "title": "x" } });
+    let batch = json!({ "commands": [task("T-1"), task("T-2")] });
+    let all = ["POST /v1/batch", "commit", "commit", "decide", "decide", "wait", "wait"];
+    assert_eq!(stages("POST /v1/batch HTTP/1.1", &batch), all);
+}
+
 #[test]
 fn what_is_left_is_sent_before_it_ends() {
     let (endpoint, heard) = collector("200 OK");
