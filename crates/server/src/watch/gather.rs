@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::Figures;
 use trackside_runtime::read::Survey;
@@ -9,6 +10,7 @@ use trackside_runtime::read::Survey;
 use super::page::{Form, Labels, Page, Unit};
 use super::process::{Disk, Process};
 use crate::app::App;
+use crate::webhooks::{Stand, WEBHOOK};
 
 /// Every figure, as text. It reads the store: not for async code.
 pub(crate) fn gathered(app: &App, form: Form) -> String {
@@ -18,7 +20,9 @@ pub(crate) fn gathered(app: &App, form: Form) -> String {
     // Without the store there is less to tell, and what there is matters the more.
     if let Ok(survey) = app.watch.survey(&app.reads) {
         surveyed(&survey, &mut page);
+        subscribed(app, &survey, &mut page);
     }
+    told_outside(app, &mut page);
     upkeep(app, &mut page);
     requests(app, &mut page);
     machine(app, &mut page);
@@ -109,7 +113,7 @@ fn surveyed(survey: &Survey, page: &mut Page) {
     let entities = survey.entities.iter().filter(|(lifecycle, _)| !crate::auth::is_own(lifecycle));
     let entities = entities.flat_map(|(lifecycle, states)| {
         let told = move |(state, count): (&_, &u64)| {
-            let state: &trackside_lifecycle::name::Name = state;
+            let state: &Name = state;
             labelled([("lifecycle", lifecycle.as_str()), ("state", state.as_str())], *count)
         };
         states.iter().map(told)
@@ -142,6 +146,27 @@ fn surveyed(survey: &Survey, page: &mut Page) {
     page.gauge("trackside_violations_open", help, whole(waiting.violations));
     let help = "The last entry that was moved to the archive; 0 if none was.";
     page.gauge("trackside_archived_sequence", help, whole(survey.archived));
+}
+
+/// Webhooks in every state that they can leave.
+fn subscribed(app: &App, survey: &Survey, page: &mut Page) {
+    let law = app.runtime.law();
+    let Some(life) = law.newest(&Name::new(WEBHOOK)) else { return };
+    let known = survey.entities.get(&life.name);
+    let count = |state: &Name| known.and_then(|it| it.get(state)).copied().unwrap_or_default();
+    let states = life.states.iter().filter(|it| !it.last);
+    let states = states.map(|it| labelled([("state", it.name.as_str())], count(&it.name)));
+    page.gauge("trackside_webhooks", "Webhooks that are not removed, by state.", states);
+}
+
+fn told_outside(app: &App, page: &mut Page) {
+    let counted = [Stand::Failing, Stand::Dead, Stand::Queued].into_iter().filter_map(|stand| {
+        let count = app.webhooks.ledger.count_all(stand).ok()?;
+        Some(labelled([("state", stand.as_str())], count))
+    });
+    let help =
+        "Messages of webhooks that were not taken: tried again, dead letters, and those tried once more.";
+    page.gauge("trackside_webhook_messages", help, counted);
 }
 
 fn upkeep(app: &App, page: &mut Page) {

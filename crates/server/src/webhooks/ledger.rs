@@ -193,6 +193,12 @@ impl Ledger {
         self.with(|it| it.prepare_cached(sql)?.query_row([webhook, stand.as_str()], |row| number(row, 0)))
     }
 
+    /// How many messages of all webhooks stand so.
+    pub fn count_all(&self, stand: Stand) -> Result<u64> {
+        let sql = "SELECT count(*) FROM delivery WHERE state = ?1";
+        self.with(|it| it.prepare_cached(sql)?.query_row([stand.as_str()], |row| number(row, 0)))
+    }
+
     /// Dead letters are to be tried once more: these, or all. What is failing is tried at once. How many there are.
     pub fn replay(&self, webhook: &str, only: Option<&[u64]>) -> Result<u64> {
         self.with(|connection| {
@@ -328,6 +334,10 @@ mod tests {
         ledger.replay("a", None).unwrap();
         assert_eq!(ledger.count("a", Stand::Queued).unwrap(), 200);
         assert_eq!(ledger.count("b", Stand::Queued).unwrap(), 0);
+        assert_eq!(
+            (ledger.count_all(Stand::Queued).unwrap(), ledger.count_all(Stand::Dead).unwrap()),
+            (200, 1)
+        );
         std::fs::remove_dir_all(&data).unwrap();
     }
 }

@@ -405,3 +405,41 @@ fn a_copy_of_a_project_does_not_speak_for_it() {
     assert!(told["why"].as_str().is_some_and(|it| it.contains("copy")), "{told}");
     assert_eq!(receiver.heard().len(), 1);
 }
+
+#[test]
+fn trouble_with_webhooks_is_seen_by_those_who_watch() {
+    let ground = Ground::telling(quick());
+    let page = || String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
+    let shows = |lines: &[&str]| {
+        for _ in 0..600 {
+            let page = page();
+            if lines.iter().all(|line| page.lines().any(|it| it == *line)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("not all of {lines:?}: {}", page());
+    };
+    shows(&[
+        "trackside_webhooks{state=\"ON\"} 0",
+        "trackside_webhooks{state=\"OFF\"} 0",
+        "trackside_webhook_messages{state=\"dead\"} 0",
+        "trackside_webhook_messages{state=\"failing\"} 0",
+    ]);
+    let (gone, broken) = (Receiver::new(|_| (410, String::new())), Receiver::new(|_| (500, String::new())));
+    let (off, _) = add(&ground.owner, &gone);
+    let (failing, _) = add(&ground.owner, &broken);
+    task(&ground, "T-1");
+    until(&ground, &failing, "dead", 1);
+    shows(&[
+        "trackside_webhooks{state=\"ON\"} 1",
+        "trackside_webhooks{state=\"OFF\"} 1",
+        "trackside_webhook_messages{state=\"dead\"} 1",
+    ]);
+    let alerts = ground.owner.get("/v1/alerts").unwrap().body;
+    let told = alerts["items"].as_array().unwrap().iter().find(|it| it["id"] == json!(off)).cloned();
+    let told = told.unwrap_or_else(|| panic!("no alert: {alerts:#}"));
+    assert_eq!((&told["kind"], &told["severity"]), (&json!("webhook"), &json!("error")));
+    assert!(told["message"].as_str().unwrap().contains("410"), "{told}");
+    assert!(each(&ground.person("pia").get("/v1/alerts").unwrap().body, "id").is_empty(), "it is not hers");
+}
