@@ -21,6 +21,7 @@ mod webhooks;
 pub use app::ServerOptions;
 pub use auth::{AccessError, PACK as ACCESS};
 pub use limits::Limits;
+pub use mcp::TOOLS as MCP_TOOLS;
 pub use problem::problem_of;
 pub use rest::imports::adopted;
 pub use routes::openapi;

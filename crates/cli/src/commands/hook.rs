@@ -4,6 +4,7 @@ use std::io::Read;
 
 use serde_json::{Map, Value as Json, json};
 use trackside_protocol::Evaluate;
+use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
 use crate::moment::text;
@@ -34,6 +35,8 @@ struct Act {
     arguments: Json,
     /// Its mode leaves nobody to ask.
     unattended: bool,
+    /// The tool is one of Trackside's own.
+    own: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +56,10 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
             return BLOCKED;
         }
     };
-    let (decision, why) = match judged(args, &act) {
-        Ok(told) => {
+    let judged = if act.own { Ok(None) } else { judged(args, &act).map(Some) };
+    let (decision, why) = match judged {
+        Ok(None) => (Decision::Allow, "The server judges its own tools by its rules".to_owned()),
+        Ok(Some(told)) => {
             let outcome = match text(&told, "outcome") {
                 "allow" => Decision::Allow,
                 "approve" => Decision::Ask,
@@ -120,13 +125,31 @@ fn act(given: &str) -> Result<Act, String> {
         Some(Ok(inner)) => inner,
         _ => arguments,
     };
+    let own = is_own(&event, tool, text(&sent, "command"));
     Ok(Act {
+        own,
         dialect: if cursor { Dialect::Cursor } else { Dialect::Claude },
         event: if event.is_empty() { "PreToolUse".to_owned() } else { event },
         tool: tool.to_owned(),
         arguments: within(arguments, text(&sent, "cwd")),
         unattended: matches!(text(&sent, "permission_mode"), "bypassPermissions" | "dontAsk"),
     })
+}
+
+/// Whether a tool is one of ours, under the name that the guide gives the server: whoever calls it speaks with a token,
+/// and the server decides what that may.
+fn is_own(event: &str, tool: &str, command: &str) -> bool {
+    let named = match event {
+        // Cursor tells by which command the server runs.
+        "beforeMCPExecution" => {
+            let mut words = command.split_whitespace();
+            let program = words.next().and_then(|it| it.rsplit(['/', '\\']).next()).unwrap_or_default();
+            let program = program.strip_suffix(".exe").unwrap_or(program);
+            (program == "trackside" && words.next() == Some("mcp")).then_some(tool)
+        }
+        _ => tool.strip_prefix("mcp__trackside__"),
+    };
+    named.is_some_and(|it| MCP_TOOLS.contains(&it))
 }
 
 /// The arguments with every path inside the project told from its root, as policies name paths.
@@ -178,6 +201,26 @@ mod tests {
         let text = r#"{"hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"{\"a\":1}"}"#;
         assert_eq!(act(text).unwrap().arguments, json!({ "a": 1 }));
         assert!(act("{}").is_err() && act("").is_err() && act("[1]").is_err());
+    }
+
+    #[test]
+    fn tools_of_the_server_itself_are_known_and_no_others() {
+        let claude = |tool: &str| act(&json!({ "tool_name": tool }).to_string()).unwrap().own;
+        assert!(claude("mcp__trackside__my_work") && claude("mcp__trackside__fire"));
+        for other in ["my_work", "mcp__trackside__rm", "mcp__trackside2__fire", "mcp__other__fire", "Bash"] {
+            assert!(!claude(other), "{other}");
+        }
+        let cursor = |tool: &str, command: &str| {
+            let event = "beforeMCPExecution";
+            let sent = json!({ "hook_event_name": event, "tool_name": tool, "command": command });
+            act(&sent.to_string()).unwrap().own
+        };
+        for command in ["trackside mcp --data /w/.trackside", "/opt/bin/trackside mcp"] {
+            assert!(cursor("wait", command) && !cursor("rm", command), "{command}");
+        }
+        for other in ["other mcp", "trackside up", ""] {
+            assert!(!cursor("wait", other), "{other}");
+        }
     }
 
     #[test]

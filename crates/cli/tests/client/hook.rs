@@ -60,6 +60,12 @@ fn the_policy_speaks_before_an_agent_acts() {
     let told = hook(&ground, &sam, &[], &shell.to_string());
     assert!(["ask", "deny"].contains(&told.json()["permission"].as_str().unwrap()), "{told:?}");
 
+    // The server judges its own tools, whoever has the hook judge all others.
+    let own = tool("mcp__trackside__my_work", json!({}));
+    hook(&ground, &ivy, &["--unattended"], &own).says(0, &[]);
+    assert_eq!(said(&hook(&ground, &ivy, &["--allow"], &own), "permissionDecision"), "allow");
+    hook(&ground, &ivy, &["--unattended"], &tool("mcp__other__my_work", json!({}))).says(2, &["intern"]);
+
     hook(&ground, &sam, &[], "no json").says(2, &["cannot be read"]);
     hook(&ground, &sam, &["--role", "nobody"], &test).says(2, &["no role nobody"]);
     hook(&ground, "ts_000000000000_0", &[], &test).says(2, &["unauthorized"]);

@@ -32,6 +32,7 @@ use crate::problem::Refused;
 use crate::serve::is_our_name;
 use crate::watch::{Current, current};
 use desk::Desk;
+pub use tools::TOOLS;
 
 /// Where it is.
 pub(crate) const PATH: &str = "/mcp";

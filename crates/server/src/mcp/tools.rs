@@ -14,6 +14,10 @@ Begin with my_work: who you are, what is yours, what you may claim, what waits f
 fire moves an entity, report tells something about it without moving it, explain says what each move needs and why something stands still, wait waits for others.
 A refusal (isError) changes nothing. Its structured content lists every unmet condition (errors), the states you may go to (allowedTransitions) and who may (who): set right what it names and call again.";
 
+/// Their names.
+pub const TOOLS: [&str; 10] =
+    ["my_work", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
+
 /// What a tool does to the world.
 enum Does {
     /// It only reads.
@@ -122,6 +126,11 @@ fn tool(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_of_them_are_named() {
+        assert_eq!(all().iter().map(|it| &*it.name).collect::<Vec<_>>(), TOOLS);
+    }
 
     #[test]
     fn every_tool_says_what_it_takes_and_gives() {
