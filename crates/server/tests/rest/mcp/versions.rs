@@ -44,6 +44,19 @@ fn the_newest_has_none_and_says_who_it_is_in_every_request() {
 }
 
 #[test]
+fn what_is_not_offered_is_not_there() {
+    let ground = yard();
+    let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
+    for version in [OLDER, NEWEST] {
+        let ada = Speaker::new(&ground, &token, version);
+        for method in ["prompts/list", "resources/list", "resources/templates/list"] {
+            let answer = ada.heard(method, json!({})).pop().unwrap();
+            assert_eq!(answer["error"]["code"], -32601, "{method} of {version}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn every_tool_is_described_in_both() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
