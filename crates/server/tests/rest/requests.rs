@@ -128,12 +128,17 @@ fn definitions_and_what_is_dropped_are_found_again_with_who_asked() {
     assert_eq!(sent(&ground, put, Some("first"), &lamps(1, TWO)).0.status, 200);
     assert_eq!(only("first", "PACK_INSTALLED"), 1);
     for id in ["a", "b"] {
-        ground.owner.post("/v1/entities/lamps.lamp", &json!({ "id": id, "fields": { "note": "red" } })).unwrap();
+        ground
+            .owner
+            .post("/v1/entities/lamps.lamp", &json!({ "id": id, "fields": { "note": "red" } }))
+            .unwrap();
     }
     assert_eq!(sent(&ground, put, Some("second"), &lamps(2, THREE)).0.status, 200);
     assert_eq!(only("second", "PACK_INSTALLED"), 1);
-    let moves = [("to", json!({ "lifecycle": "lamps.lamp", "to": 2 })),
-        ("back", json!({ "lifecycle": "lamps.lamp", "to": 2, "undo": true }))];
+    let moves = [
+        ("to", json!({ "lifecycle": "lamps.lamp", "to": 2 })),
+        ("back", json!({ "lifecycle": "lamps.lamp", "to": 2, "undo": true })),
+    ];
     for (id, body) in &moves {
         assert_eq!(asked(&ground, "/v1/migrations", Some(id), body).0.status, 200);
         assert_eq!(only(id, "MIGRATED"), 2);

@@ -1,6 +1,5 @@
 //! What somebody may not see, on whichever way: after a new version of the rules, and after their token is gone.
 
-use std::io::BufRead as _;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -11,7 +10,8 @@ use crate::ground::{Ground, why};
 
 /// A pack whose chests are for their holders, or for everybody.
 fn chests(version: u32, read: &str) -> Json {
-    let pack = format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: Watches. }}\n");
+    let pack =
+        format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: Watches. }}\n");
     let chest = format!(
         "lifecycle: vault.chest\nabout: A chest.\n{read}\
          fields: {{ holder: {{ type: string }}, secret: {{ type: string }} }}\n\
