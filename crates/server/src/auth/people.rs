@@ -106,14 +106,15 @@ pub(crate) async fn keep_people(app: App) {
         if due {
             due = app.access.count_people().await.is_err();
         }
-        tokio::select! {
-            found = feed.next() => match found {
-                Ok(entries) => due |= app.access.may_have_left(&entries),
-                Err(Failure::Stopped) => return,
-                Err(_) => tokio::time::sleep(BREATH).await,
-            },
-            () = tokio::time::sleep(BREATH), if due => {}
+        let found = tokio::select! {
+            found = feed.next() => found,
+            () = tokio::time::sleep(BREATH), if due => continue,
             _ = stopping.wait_for(|it| *it) => return,
+        };
+        match found {
+            Ok(entries) => due |= app.access.may_have_left(&entries),
+            Err(Failure::Stopped) => return,
+            Err(_) => tokio::time::sleep(BREATH).await,
         }
     }
 }
