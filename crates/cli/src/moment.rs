@@ -87,7 +87,8 @@ fn plain(it: &Json) -> String {
 
 /// Text as it is; where that is more than one line, or would steer a terminal, in quotes and with escapes.
 fn exact(text: &str) -> String {
-    let strange = |it: char| it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let strange =
+        |it: char| it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.contains(strange) { format!("{text:?}") } else { text.to_owned() }
 }
 

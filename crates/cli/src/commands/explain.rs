@@ -200,7 +200,9 @@ impl<'a> Told<'a> {
         coming.sort_by_key(|it| text(it, "at").to_owned());
         let mut lines: Vec<String> = coming.iter().map(|it| self.step(it)).collect();
         for it in list(self.all, "requests") {
-            lines.extend(list(it, "timers").iter().map(|timer| format!("{}: {}", key_of(it), self.step(timer))));
+            lines.extend(
+                list(it, "timers").iter().map(|timer| format!("{}: {}", key_of(it), self.step(timer))),
+            );
         }
         let timed = |event: &str| coming.iter().any(|it| text(it, "then") == event);
         for it in self.engine.iter().filter(|it| !timed(it.event)) {

@@ -271,7 +271,17 @@ fn whoever_is_stuck_is_told_why_who_since_when_and_what_next() {
             &["since when", "2026-01-01 00:00:00Z", "why it is not moving", "what happens next by itself"],
         );
         let json = ask(who, &["explain", entity, "--json"]).json();
-        for member in ["entity", "since", "summary", "transitions", "waitingFor", "timers", "next", "arrival", "requests"] {
+        for member in [
+            "entity",
+            "since",
+            "summary",
+            "transitions",
+            "waitingFor",
+            "timers",
+            "next",
+            "arrival",
+            "requests",
+        ] {
             assert!(json.get(member).is_some(), "{entity}: {member}");
         }
     }
