@@ -11,8 +11,9 @@ use trackside_runtime::{Imported as Outcome, Runtime};
 use trackside_server::{adopted, problem_of};
 use trackside_store::{Artifacts, StoreError};
 
-use crate::args::{DataArgs, ReachArgs};
+use crate::args::DataArgs;
 use crate::folder::{self, Stopped};
+use crate::project::Project;
 use crate::reach::{Server, Unanswered};
 use crate::route::Route;
 
@@ -21,32 +22,29 @@ use crate::route::Route;
 pub(crate) enum Door {
     Server(Server),
     /// Started for as long as it takes.
-    Folder(Box<Runtime>),
+    Folder(DataArgs, Box<Runtime>),
 }
 
 impl Door {
-    /// The server that the environment names or that has the folder, else the folder; none if there is no project in it.
-    /// Where nothing is to change, the time of a folder stands still.
-    pub(crate) fn find(data: &DataArgs, standing: bool) -> Result<Option<Self>, Stopped> {
-        if let Some(server) = server(data)? {
-            return Ok(Some(Self::Server(server)));
-        }
-        if !data.data.join("journal.db").is_file() {
-            return Ok(None);
-        }
-        let store = Arc::new(folder::open(data, "import")?);
+    /// The door of a project. Where nothing is to change, the time of a folder stands still.
+    pub(crate) fn open(project: Project, standing: bool) -> Result<Self, Stopped> {
+        let data = match project {
+            Project::Server(server) => return Ok(Self::Server(server)),
+            Project::Folder(data) => data,
+        };
+        let store = Arc::new(folder::open(&data, "import")?);
         let runtime = match standing {
             true => folder::start_standing(&store, &[])?,
-            false => folder::start(&store, &[])?,
+            false => folder::start(&data, &store, &[])?,
         };
-        Ok(Some(Self::Folder(Box::new(runtime))))
+        Ok(Self::Folder(data, Box::new(runtime)))
     }
 
     /// A lifecycle: its states and its fields.
     pub(crate) fn lifecycle(&self, name: &str) -> Result<Json, Unanswered> {
         let runtime = match self {
             Self::Server(server) => return server.get(&Route::new(&["lifecycles", name])),
-            Self::Folder(runtime) => runtime,
+            Self::Folder(_, runtime) => runtime,
         };
         let law = runtime.law();
         let Some(life) = law.newest(&Name::new(name)) else {
@@ -65,7 +63,7 @@ impl Door {
                 let told = server.post(&Route::new(&["import"]).with("dryRun", dry_run), body)?;
                 serde_json::from_value(told).map_err(|it| Stopped::usage(it.to_string()).into())
             }
-            Self::Folder(runtime) => {
+            Self::Folder(_, runtime) => {
                 let done =
                     runtime.import(&folder::owner(), None, adopted(body), dry_run).map_err(Stopped::from)?;
                 match done {
@@ -81,10 +79,10 @@ impl Door {
     }
 
     /// Keeps an artifact.
-    pub(crate) fn put_artifact(&self, data: &DataArgs, id: &str, content: &[u8]) -> Result<(), Unanswered> {
+    pub(crate) fn put_artifact(&self, id: &str, content: &[u8]) -> Result<(), Unanswered> {
         match self {
             Self::Server(server) => server.put_bytes(&Route::new(&["artifacts", id]), content),
-            Self::Folder(_) => {
+            Self::Folder(data, _) => {
                 let kept = Artifacts::of(&data.data).put(id, content).map(|_| ());
                 Ok(kept.map_err(|it| StoreError::io(format!("artifact {id}"), it)).map_err(Stopped::from)?)
             }
@@ -93,19 +91,10 @@ impl Door {
 
     /// Leaves, when everything is written.
     pub(crate) fn close(self) -> Result<(), Stopped> {
-        if let Self::Folder(runtime) = self {
+        if let Self::Folder(_, runtime) = self {
             runtime.wait_until_written()?;
             runtime.stop();
         }
         Ok(())
-    }
-}
-
-/// The server that the environment names, else the one that has the folder.
-pub(crate) fn server(data: &DataArgs) -> Result<Option<Server>, Stopped> {
-    let named = std::env::var("TRACKSIDE_URL").is_ok_and(|it| !it.trim().is_empty());
-    match named {
-        true => Server::find(&ReachArgs::default()).map(Some),
-        false => folder::server_of(data),
     }
 }

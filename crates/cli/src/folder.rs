@@ -12,7 +12,7 @@ use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 use crate::args::DataArgs;
 use crate::print::{self, Progress};
 use crate::reach::Server;
-use crate::{exit, packs};
+use crate::{exit, files, packs};
 
 /// Why a command ends early, in words that say what to do next, and with which exit code.
 #[derive(Debug)]
@@ -115,6 +115,11 @@ pub(crate) fn needs_the_folder(data: &DataArgs, what: &str) -> Stopped {
     }
 }
 
+/// Whether there is a project in it.
+pub(crate) fn is_project(data: &DataArgs) -> bool {
+    data.data.join("journal.db").is_file()
+}
+
 fn must_be_there(folder: &Path) -> Result<(), Stopped> {
     if folder.join("journal.db").is_file() {
         return Ok(());
@@ -131,15 +136,44 @@ fn must_be_there(folder: &Path) -> Result<(), Stopped> {
     Err(Stopped { why, code: exit::UNREACHABLE })
 }
 
-/// Starts the project by the machine's clock: what became due since it was stopped happens now, late.
-pub(crate) fn start(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
-    start_by(store, packs, Clock::System)
+/// The file that says that a project lives by a clock that is moved by hand.
+const CLOCK: &str = "clock";
+
+/// Notes by which clock a project lives, for those who come while no server runs.
+pub(crate) fn note_clock(folder: &Path, clock: &Clock) -> Result<(), Stopped> {
+    let path = folder.join(CLOCK);
+    let noted = match clock.is_manual() {
+        true => std::fs::write(&path, "manual\n"),
+        false => std::fs::remove_file(&path).or_else(|it| match it.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(it),
+        }),
+    };
+    noted.map_err(|it| Stopped { why: files::unwritten(&path, &it), code: exit::UNREACHABLE })
+}
+
+/// The clock of a project: one that is moved by hand stands where the journal ends.
+pub(crate) fn clock(data: &DataArgs, store: &Sqlite) -> Result<Clock, Stopped> {
+    let manual = std::fs::read_to_string(data.data.join(CLOCK)).is_ok_and(|it| it.trim() == "manual");
+    match manual {
+        true => standing(store),
+        false => Ok(Clock::System),
+    }
+}
+
+fn standing(store: &Sqlite) -> Result<Clock, Stopped> {
+    let last = store.reader()?.head()?.at;
+    Ok(Clock::manual(last.unwrap_or_else(|| Clock::System.now())))
+}
+
+/// Starts the project by its clock: what became due since it was stopped happens now, late.
+pub(crate) fn start(data: &DataArgs, store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
+    start_by(store, packs, clock(data, store)?)
 }
 
 /// Starts it with a clock that stands where the journal ends, so that nothing becomes due.
 pub(crate) fn start_standing(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
-    let last = store.reader()?.head()?.at;
-    start_by(store, packs, Clock::manual(last.unwrap_or_else(|| Clock::System.now())))
+    start_by(store, packs, standing(store)?)
 }
 
 fn start_by(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runtime, Stopped> {

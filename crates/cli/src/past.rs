@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files::unwritten;
+
 /// A folder of its own with files of an earlier revision; it goes when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Past {
@@ -32,9 +34,9 @@ impl Past {
         for file in listed.lines().filter(|it| it.ends_with(".yaml") || it.ends_with(".yml")) {
             let target = past.folder.join(file);
             let parent = target.parent().unwrap_or(&past.folder);
-            std::fs::create_dir_all(parent).map_err(|it| format!("{}: {it}", parent.display()))?;
+            std::fs::create_dir_all(parent).map_err(|it| unwritten(parent, &it))?;
             let text = git(&["show", &format!("{revision}:./{file}")])?;
-            std::fs::write(&target, text).map_err(|it| format!("{}: {it}", target.display()))?;
+            std::fs::write(&target, text).map_err(|it| unwritten(&target, &it))?;
             found += 1;
         }
         if found == 0 {
@@ -59,7 +61,9 @@ fn digest(text: &str) -> u32 {
 }
 
 fn git(args: &[&str]) -> Result<String, String> {
-    let output = Command::new("git").args(args).output().map_err(|it| format!("git did not answer: {it}"))?;
+    let output = Command::new("git").args(args).output().map_err(|it| {
+        format!("git did not answer ({it}). A revision is read with git: install it, or name a folder")
+    })?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use trackside_protocol::{Client, ClientError, Exchanged, Problem, Told};
 
-use crate::args::ReachArgs;
-use crate::folder::Stopped;
+use crate::args::{DataArgs, ReachArgs};
+use crate::folder::{self, Stopped};
 use crate::route::Route;
-use crate::{exit, print};
+use crate::{exit, files, print};
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -35,24 +35,32 @@ pub(crate) struct Server {
 }
 
 /// The folder of a project, where nothing else is said.
-const USUAL: &str = ".trackside";
+pub(crate) const USUAL: &str = ".trackside";
 
 impl Server {
     /// The one that the environment names, else that of the folder, else that of the nearest folder above.
     pub(crate) fn find(args: &ReachArgs) -> Result<Self, Stopped> {
-        if let Some(url) = told("TRACKSIDE_URL") {
-            if args.data.is_some() {
-                print::message("TRACKSIDE_URL is set and goes before --data");
+        match Self::named()? {
+            Some(server) => {
+                if args.data.is_some() {
+                    print::message("TRACKSIDE_URL is set and goes before --data");
+                }
+                Ok(server)
             }
-            let Some(token) = told("TRACKSIDE_TOKEN") else {
-                return Err(Stopped {
-                    why: "TRACKSIDE_URL is set and TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a folder".to_owned(),
-                    code: exit::UNREACHABLE,
-                });
-            };
-            return Ok(Self { client: client(&with_scheme(&url), &token)?, folder: None });
+            None => Self::of(folder(args)?),
         }
-        Self::of(folder(args)?)
+    }
+
+    /// The one that the environment names, if it names one.
+    pub(crate) fn named() -> Result<Option<Self>, Stopped> {
+        let Some(url) = told("TRACKSIDE_URL") else { return Ok(None) };
+        let Some(token) = told("TRACKSIDE_TOKEN") else {
+            return Err(Stopped {
+                why: "TRACKSIDE_URL is set and TRACKSIDE_TOKEN is not. Set it to your token, or unset TRACKSIDE_URL to use the server of a folder".to_owned(),
+                code: exit::UNREACHABLE,
+            });
+        };
+        Ok(Some(Self { client: client(&with_scheme(&url), &token)?, folder: None }))
     }
 
     /// The one that has this folder, whatever else is named.
@@ -63,6 +71,33 @@ impl Server {
             None => line_of(&folder, "token")?,
         };
         Ok(Self { client: client(&url, &token)?, folder: Some(folder) })
+    }
+
+    /// Where its project is: the folder, or the address if that is all that is known.
+    pub(crate) fn place(&self) -> String {
+        match &self.folder {
+            Some(folder) => folder.display().to_string(),
+            None => self.client.url().to_owned(),
+        }
+    }
+
+    /// Whether it was named by its address, so that it may be on another machine.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.folder.is_none()
+    }
+
+    /// Why something cannot be asked of it.
+    pub(crate) fn needs_its_folder(&self, what: &str) -> Stopped {
+        match &self.folder {
+            Some(data) => folder::needs_the_folder(&DataArgs { data: data.clone() }, what),
+            None => Stopped {
+                why: format!(
+                    "{what} needs the folder of the project for itself, and TRACKSIDE_URL names a server, {}. Stop that server, then ask on its machine, with --data DIR and without TRACKSIDE_URL",
+                    self.client.url()
+                ),
+                code: exit::UNREACHABLE,
+            },
+        }
     }
 
     /// Speaks for somebody else.
@@ -150,7 +185,7 @@ fn told(name: &str) -> Option<String> {
 /// Speaks to a server; `TRACKSIDE_CA` names who signed its certificate, where that is nobody whom everybody trusts.
 fn client(url: &str, token: &str) -> Result<Client, Stopped> {
     let Some(file) = told("TRACKSIDE_CA") else { return Ok(Client::new(url, token)) };
-    let read = std::fs::read(&file).map_err(|it| it.to_string());
+    let read = std::fs::read(&file).map_err(|it| files::reading(&it));
     read.and_then(|it| Client::trusting(url, token, &it))
         .map_err(|why| Stopped { why: format!("TRACKSIDE_CA, {file}: {why}"), code: exit::UNREACHABLE })
 }
@@ -166,16 +201,21 @@ fn folder(args: &ReachArgs) -> Result<PathBuf, Stopped> {
         return Ok(folder.clone());
     }
     let here = std::env::current_dir().unwrap_or_default();
-    nearest(&here).ok_or_else(|| Stopped {
+    nearest(&here).ok_or_else(nowhere)
+}
+
+/// Why there is no project to ask.
+pub(crate) fn nowhere() -> Stopped {
+    Stopped {
         why: format!(
             "there is no {USUAL} in this folder or above it. Start a server here with: trackside up\nOr name one: its folder with --data DIR, or its address in TRACKSIDE_URL and your token in TRACKSIDE_TOKEN"
         ),
         code: exit::UNREACHABLE,
-    })
+    }
 }
 
 /// The nearest folder of a project, from here upwards.
-fn nearest(here: &Path) -> Option<PathBuf> {
+pub(crate) fn nearest(here: &Path) -> Option<PathBuf> {
     let found = here.ancestors().map(|it| it.join(USUAL)).find(|it| it.is_dir())?;
     // The short way to say it, where it is here.
     Some(if found.parent() == Some(here) { PathBuf::from(USUAL) } else { found })
@@ -201,7 +241,7 @@ fn line_of(folder: &Path, name: &str) -> Result<String, Stopped> {
                 }
                 _ => "",
             };
-            Err(stopped(format!("{shown}: {error}{next}")))
+            Err(stopped(format!("{}{next}", files::unread(&path, &error))))
         }
     }
 }

@@ -139,6 +139,9 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
             "say what a field becomes with --set, or name fewer entries with --entry".to_owned()
         }
         "idempotency-conflict" => "choose another --key: this one stands for another command".to_owned(),
+        "journal-damaged" => {
+            "keep the folder as it is and compare it with a backup: docs/operating/recovery.md".to_owned()
+        }
         "overloaded" | "unavailable" | "stopping" => "try again in a moment".to_owned(),
         _ if sent_as_text => {
             "write numbers, lists and yes or no as json, with := as in count:=3 or names:='[\"ada\"]'"

@@ -6,6 +6,8 @@ use trackside_draw::sequence::{Sequence, SequenceKind, SequenceStep};
 use trackside_draw::svg::Theme;
 use trackside_explore::report::{Kind, Outcome, Report, Story};
 
+use crate::files::unwritten;
+
 /// The drawn form of a story.
 pub(crate) fn sequence(title: &str, story: &Story) -> Sequence {
     let mut steps = Vec::new();
@@ -58,14 +60,13 @@ pub(crate) fn write(folder: &Path, pack: &str, report: &Report) -> Result<Vec<Pa
     if stories.is_empty() {
         return Ok(files);
     }
-    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(|it| failed(folder, it))?;
+    std::fs::create_dir_all(folder).map_err(|it| unwritten(folder, &it))?;
     let stage: String = report.stage.chars().map(|it| if it.is_alphanumeric() { it } else { '-' }).collect();
     for (n, (title, story)) in stories.into_iter().enumerate() {
         let drawn = sequence(&title, story);
         for (ending, text) in [("svg", drawn.svg(Theme::Auto)), ("mmd", drawn.mermaid())] {
             let path = folder.join(format!("{pack}-{stage}-{}.{ending}", n + 1));
-            std::fs::write(&path, text).map_err(|it| failed(&path, it))?;
+            std::fs::write(&path, text).map_err(|it| unwritten(&path, &it))?;
             files.push(path);
         }
     }

@@ -5,6 +5,7 @@ use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
+use crate::files;
 use crate::folder::Stopped;
 
 /// All of them; a name that comes twice counts as it came last.
@@ -34,7 +35,7 @@ fn field(typed: &str) -> Result<(String, Json), Stopped> {
         return Ok((name.to_owned(), json));
     }
     if let Some(path) = text.strip_prefix('@') {
-        let text = std::fs::read_to_string(path).map_err(|it| wrong(&it.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(|it| wrong(&files::unread(path.as_ref(), &it)))?;
         return Ok((name.to_owned(), Json::String(text)));
     }
     Ok((name.to_owned(), Json::String(text.to_owned())))

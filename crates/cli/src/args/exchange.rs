@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::DataArgs;
+use super::ProjectArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -15,7 +15,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
 }
 
 /// Another tool.
@@ -77,7 +77,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) packs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

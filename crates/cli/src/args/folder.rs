@@ -13,6 +13,14 @@ pub(crate) struct DataArgs {
     pub(crate) data: PathBuf,
 }
 
+/// Which project a command is about.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct ProjectArgs {
+    /// The folder of the project [default: .trackside, here or in a folder above]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
@@ -44,14 +52,14 @@ pub(crate) struct AuditExportArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside audit verify --data .trackside\n         trackside audit verify T-1.evidence.jsonl --known 1206:9f86…\n\nExits with 0 if the journal is intact, with 1 if it is not, with 3 if it cannot be opened. Works beside a running server.\nNote the end that it prints somewhere else: with --known a later audit tells whether all was written anew."
+    after_help = "Example: trackside audit verify --data .trackside\n         trackside audit verify T-1.evidence.jsonl --known 1206:9f86…\n\nExits with 0 if the journal is intact, with 1 if it is not, with 3 if it cannot be opened. A server that has the folder, or that TRACKSIDE_URL names, is asked.\nNote the end that it prints somewhere else: with --known a later audit tells whether all was written anew."
 )]
 pub(crate) struct AuditVerifyArgs {
     /// An evidence file: checked by itself, without a server or a folder [default: the journal of the project]
     #[arg(value_name = "FILE", conflicts_with = "data")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// An end that an earlier audit printed: fails if the journal does not go through it
     #[arg(long, value_name = "SEQ:HASH")]
     pub(crate) known: Vec<String>,
@@ -69,7 +77,7 @@ pub(crate) struct BackupArgs {
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -111,7 +119,7 @@ pub(crate) struct ArchiveArgs {
 )]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// First throws state.db away and makes it anew from the journal
     #[arg(long)]
     pub(crate) rebuild: bool,
@@ -126,7 +134,7 @@ pub(crate) struct DoctorArgs {
 )]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Also holds every record against the journal, and makes anew what differs
     #[arg(long)]
     pub(crate) deep: bool,
@@ -153,7 +161,7 @@ pub(crate) struct RedactArgs {
     #[arg(long, value_name = "REASON")]
     pub(crate) reason: String,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

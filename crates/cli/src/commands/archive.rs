@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_runtime::Clock;
 use trackside_store::Store;
 use trackside_store::archive::{About, folder_of, move_out};
 use trackside_store::record::hex;
@@ -35,7 +34,7 @@ fn archive(args: &ArchiveArgs) -> Result<Vec<About>, Stopped> {
     let store = Arc::new(folder::open(&args.data, "archive")?);
     // What is not in the projections yet cannot go.
     folder::start_standing(&store, &[])?.stop();
-    let before = Timestamp(Clock::System.now().0.saturating_sub(span.0));
+    let before = Timestamp(folder::clock(&args.data, &store)?.now().0.saturating_sub(span.0));
     let (mut reader, mut journal) = (store.reader()?, store.journal()?);
     let mut moved = Vec::new();
     // One that was broken off is finished first.

@@ -7,10 +7,15 @@ use trackside_store::record::hex;
 use trackside_store::{Chain, Reader, StoreError};
 
 use super::evidence;
-use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs};
+use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs, DataArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
+use crate::moment::{list, text};
 use crate::print::{self, Colour, Progress, painted_data};
+use crate::project::Project;
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
 
 /// Most entries that are named as the reason why payloads are gone.
 const NAMED: usize = 20;
@@ -30,34 +35,31 @@ fn run_verify(args: &AuditVerifyArgs) -> u8 {
     if let Some(file) = &args.file {
         return evidence::verified(file, &known, args.json);
     }
-    match verify(args, &known) {
-        Ok(verified) => {
-            match args.json {
-                true => print::line(&format!("{:#}", verified.to_json())),
-                false => verified.show(),
-            }
-            if verified.audit.is_clean() { exit::DONE } else { exit::REFUSED }
+    let verified = match Project::find(&args.data) {
+        Ok(Project::Server(server)) => served(&server, &known),
+        Ok(Project::Folder(data)) => verify(&data, &known).map_err(Unanswered::from),
+        Err(stopped) => Err(stopped.into()),
+    };
+    let told = verified.map(|verified| {
+        match args.json {
+            true => print::line(&format!("{verified:#}")),
+            false => show(&verified),
         }
-        Err(stopped) => stopped.told(),
-    }
+        if is_intact(&verified) { exit::DONE } else { exit::REFUSED }
+    });
+    refused::ended(told, About::default(), args.json)
 }
 
-struct Verified {
-    audit: Audit,
-    files: usize,
-    dropped: Vec<Why>,
+/// The same, by the server that has the folder: it goes on meanwhile.
+fn served(server: &Server, known: &[Chain]) -> Result<Json, Unanswered> {
+    let known: Vec<String> = known.iter().map(|it| format!("{}:{}", it.seq, hex(&it.hash))).collect();
+    let known = (!known.is_empty()).then(|| known.join(","));
+    server.get(&Route::new(&["audit", "verify"]).with_some("known", known))
 }
 
-/// Why payloads are gone.
-struct Why {
-    dropped: Dropped,
-    /// Entity, who, when and the words given; none if the entry cannot be read.
-    entry: Option<(String, String, String, Option<String>)>,
-}
-
-fn verify(args: &AuditVerifyArgs, known: &[Chain]) -> Result<Verified, Stopped> {
-    let mut reader = folder::look(&args.data)?;
-    let archive = Archive::of(&args.data.data)?;
+fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, Stopped> {
+    let mut reader = folder::look(data)?;
+    let archive = Archive::of(&data.data)?;
     let bar = Progress::new("audit");
     let audit = archive.verify(reader.as_mut(), known, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
@@ -72,7 +74,7 @@ fn verify(args: &AuditVerifyArgs, known: &[Chain]) -> Result<Verified, Stopped> 
         error => error.into(),
     })?;
     let dropped = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();
-    Ok(Verified { files: archive.files().len(), audit, dropped })
+    Ok(to_json(&audit, archive.files().len(), dropped))
 }
 
 /// An end that was noted earlier: `SEQ:HASH`.
@@ -86,107 +88,95 @@ fn noted(text: &str) -> Result<Chain, Stopped> {
     })
 }
 
-fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Why {
+/// Why payloads are gone: which entry says so, and who wrote it.
+fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Json {
     let here = reader.record(dropped.by).ok().flatten();
     let record = here.or_else(|| archive.record(dropped.by).ok().flatten());
-    let entry = record.and_then(|it| it.entry().ok()).map(|it| {
-        (it.entity.to_string(), it.actor.to_string(), it.at.to_string(), it.reason.map(|it| it.to_string()))
-    });
-    Why { dropped, entry }
+    let event = if dropped.erased { "ERASED" } else { "REDACTED" };
+    let mut told = json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads });
+    if let (Json::Object(map), Some(entry)) = (&mut told, record.and_then(|it| it.entry().ok())) {
+        map.extend([
+            ("entity".to_owned(), json!(entry.entity.to_string())),
+            ("actor".to_owned(), json!(entry.actor.to_string())),
+            ("timestamp".to_owned(), json!(entry.at.to_string())),
+            ("reason".to_owned(), json!(entry.reason.map(|it| it.to_string()))),
+        ]);
+    }
+    told
 }
 
-impl Verified {
-    fn show(&self) {
-        let audit = &self.audit;
-        for problem in &audit.problems {
-            print::line(&format!("{} {problem}", painted_data("broken", Colour::Red)));
-        }
-        if audit.more > 0 {
-            print::line(&format!("and {} more", audit.more));
-        }
-        for why in self.dropped.iter().take(NAMED) {
-            print::line(&why.to_string());
-        }
-        if self.dropped.len() > NAMED {
-            print::line(&format!(
-                "and {} more such entries: see all with --json",
-                self.dropped.len() - NAMED
-            ));
-        }
-        if audit.from.seq > 0 {
-            print::message(&format!(
-                "entries up to {} were archived, and their files are not in this folder: they were not looked at",
-                audit.from.seq
-            ));
-        }
-        let files = match self.files {
-            0 => String::new(),
-            some => format!(", {} of the archive among them", counted(some as u64, "file", "files")),
-        };
-        let mark = match audit.is_clean() {
-            true => painted_data("intact", Colour::Green),
-            false => painted_data("BROKEN", Colour::Red),
-        };
-        let entries = counted(audit.entries, "entry", "entries");
-        let dropped = match audit.redacted {
-            0 => String::new(),
-            some => format!(", {} dropped", counted(some, "payload", "payloads")),
-        };
-        print::line(&format!("{mark}  {entries}{files}{dropped}"));
-        print::line(&format!("ends at {}:{}", audit.to.seq, hex(&audit.to.hash)));
-        if !audit.is_clean() {
-            print::message(
-                "The journal is not what was written. Keep the folder as it is and compare it with a backup: docs/operating/recovery.md",
-            );
-        }
-    }
+fn is_intact(verified: &Json) -> bool {
+    verified.get("intact") == Some(&Json::Bool(true))
+}
 
-    fn to_json(&self) -> Json {
-        let audit = &self.audit;
-        let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
-        let problems: Vec<Json> = audit
-            .problems
-            .iter()
-            .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }))
-            .collect();
-        json!({
-            "intact": audit.is_clean(), "entries": audit.entries, "archiveFiles": self.files,
-            "from": end(audit.from), "to": end(audit.to), "problems": problems, "more": audit.more,
-            "payloadsDropped": audit.redacted, "dropped": self.dropped.iter().map(Why::to_json).collect::<Vec<_>>(),
-        })
+fn show(verified: &Json) {
+    let number = |at: &str| verified.pointer(at).and_then(Json::as_u64).unwrap_or_default();
+    for problem in list(verified, "problems") {
+        print::line(&format!("{} {}", painted_data("broken", Colour::Red), text(problem, "message")));
+    }
+    if number("/more") > 0 {
+        print::line(&format!("and {} more", number("/more")));
+    }
+    let dropped = list(verified, "dropped");
+    for why in dropped.iter().take(NAMED) {
+        print::line(&shown(why));
+    }
+    if dropped.len() > NAMED {
+        print::line(&format!("and {} more such entries: see all with --json", dropped.len() - NAMED));
+    }
+    if number("/from/seq") > 0 {
+        print::message(&format!(
+            "entries up to {} were archived, and their files are not in this folder: they were not looked at",
+            number("/from/seq")
+        ));
+    }
+    let files = match number("/archiveFiles") {
+        0 => String::new(),
+        some => format!(", {} of the archive among them", counted(some, "file", "files")),
+    };
+    let mark = match is_intact(verified) {
+        true => painted_data("intact", Colour::Green),
+        false => painted_data("BROKEN", Colour::Red),
+    };
+    let entries = counted(number("/entries"), "entry", "entries");
+    let dropped = match number("/payloadsDropped") {
+        0 => String::new(),
+        some => format!(", {} dropped", counted(some, "payload", "payloads")),
+    };
+    print::line(&format!("{mark}  {entries}{files}{dropped}"));
+    let hash = verified.pointer("/to/hash").and_then(Json::as_str).unwrap_or_default();
+    print::line(&format!("ends at {}:{hash}", number("/to/seq")));
+    if !is_intact(verified) {
+        print::message(
+            "The journal is not what was written. Keep the folder as it is and compare it with a backup: docs/operating/recovery.md",
+        );
     }
 }
 
-impl Why {
-    fn kind(&self) -> &'static str {
-        if self.dropped.erased { "ERASED" } else { "REDACTED" }
-    }
-
-    fn to_json(&self) -> Json {
-        let mut json =
-            json!({ "seq": self.dropped.by, "event": self.kind(), "payloads": self.dropped.payloads });
-        if let (Json::Object(map), Some((entity, actor, at, reason))) = (&mut json, &self.entry) {
-            map.extend([
-                ("entity".to_owned(), json!(entity)),
-                ("actor".to_owned(), json!(actor)),
-                ("timestamp".to_owned(), json!(at)),
-                ("reason".to_owned(), json!(reason)),
-            ]);
+/// Why payloads are gone, as far as it may be told: a server leaves out what it was about.
+fn shown(why: &Json) -> String {
+    let number = |name: &str| why.get(name).and_then(Json::as_u64).unwrap_or_default();
+    let payloads = counted(number("payloads"), "payload", "payloads");
+    let mut line = format!("dropped {payloads}, as entry {} says: {}", number("seq"), text(why, "event"));
+    for (before, name) in [(" ", "entity"), (" by ", "actor"), (" at ", "timestamp"), (": ", "reason")] {
+        if let Some(said) = why.get(name).and_then(Json::as_str) {
+            line.push_str(before);
+            line.push_str(said);
         }
-        json
     }
+    line
 }
 
-impl std::fmt::Display for Why {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let payloads = counted(self.dropped.payloads, "payload", "payloads");
-        write!(f, "dropped {payloads}, as entry {} says: {}", self.dropped.by, self.kind())?;
-        if let Some((entity, actor, at, reason)) = &self.entry {
-            write!(f, " {entity} by {actor} at {at}")?;
-            if let Some(reason) = reason {
-                write!(f, ": {reason}")?;
-            }
-        }
-        Ok(())
-    }
+fn to_json(audit: &Audit, files: usize, dropped: Vec<Json>) -> Json {
+    let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
+    let problems: Vec<Json> = audit
+        .problems
+        .iter()
+        .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }))
+        .collect();
+    json!({
+        "intact": audit.is_clean(), "entries": audit.entries, "archiveFiles": files,
+        "from": end(audit.from), "to": end(audit.to), "problems": problems, "more": audit.more,
+        "payloadsDropped": audit.redacted, "dropped": dropped,
+    })
 }

@@ -8,32 +8,35 @@ use trackside_store::artifacts::Looked;
 use trackside_store::record::{hex, unhex};
 use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions};
 
-use crate::args::{BackupArgs, RestoreArgs};
+use crate::args::{BackupArgs, DataArgs, RestoreArgs};
 use crate::exit;
 use crate::folder::{self, Stopped};
 use crate::moment::texts;
 use crate::print::{self, Progress};
+use crate::project::Project;
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
 
 pub(crate) fn run(args: &BackupArgs) -> u8 {
-    match folder::server_of(&args.data) {
-        Ok(Some(server)) => return refused::ended(served(args, &server), About::default(), args.json),
-        Ok(None) => {}
+    let data = match Project::find(&args.data) {
+        Ok(Project::Server(server)) => {
+            return refused::ended(served(args, &server), About::default(), args.json);
+        }
+        Ok(Project::Folder(data)) => data,
         Err(stopped) => return stopped.told(),
-    }
+    };
     let bar = Progress::new("backup");
-    let copied = backup(args, &bar);
+    let copied = backup(args, &data, &bar);
     bar.done();
-    told(copied, "backup", &args.data.data, &args.to, args.json)
+    told(copied, "backup", &data.data.display().to_string(), &args.to, args.json)
 }
 
 pub(crate) fn run_restore(args: &RestoreArgs) -> u8 {
     let bar = Progress::new("restore");
     let copied = restore(args, &bar);
     bar.done();
-    told(copied, "restored", &args.from, &args.data.data, args.json)
+    told(copied, "restored", &args.from.display().to_string(), &args.data.data, args.json)
 }
 
 /// A copy that was made and checked.
@@ -56,12 +59,16 @@ fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
         damaged: texts(&answer, "damagedArtifacts").into_iter().map(str::to_owned).collect(),
     };
     let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX), artifacts };
-    Ok(told(Ok(copied), "backup", &args.data.data, &args.to, args.json))
+    let code = told(Ok(copied), "backup", &server.place(), &to, args.json);
+    if server.is_elsewhere() {
+        print::message("The copy is on the machine of the server.");
+    }
+    Ok(code)
 }
 
-fn backup(args: &BackupArgs, bar: &Progress) -> Result<Copied, Stopped> {
-    let data = &args.data.data;
-    let store = folder::open(&args.data, "backup")?;
+fn backup(args: &BackupArgs, data: &DataArgs, bar: &Progress) -> Result<Copied, Stopped> {
+    let store = folder::open(data, "backup")?;
+    let data = &data.data;
     let end = store.backup(&args.to, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} pages, then they are checked"));
     })?;
@@ -118,7 +125,7 @@ fn whole(folder: &Path, files: usize, bar: &Progress) -> Result<(), Stopped> {
     }
 }
 
-fn told(copied: Result<Copied, Stopped>, what: &str, from: &Path, to: &Path, json: bool) -> u8 {
+fn told(copied: Result<Copied, Stopped>, what: &str, from: &str, to: &Path, json: bool) -> u8 {
     let Copied { end, files, artifacts } = match copied {
         Ok(copied) => copied,
         Err(stopped) => return stopped.told(),

@@ -37,8 +37,14 @@ fn demo(args: &DemoArgs) -> Result<u8, Stopped> {
     let pace = Pace::parse(&args.pace).ok_or_else(wrong)?;
     up::must_be_loopback(&args.listen, false)?;
     let scenes = demo::scenes().map_err(stopped)?;
+    let threads = up::threads()?;
+    // Before there is a folder: whoever interrupts early finds nothing left behind, too.
+    let stop = {
+        let _inside = threads.enter();
+        up::stop()
+    };
     let folder = Folder::of(args)?;
-    let running = Running::start(&folder.path, &args.listen, &pace)?;
+    let running = Running::start(&folder.path, &args.listen, &pace, threads, stop)?;
     welcome(args, &running, &folder);
     let ended = match pace.rest(4) {
         true => Story::new(&running.url, &running.token, pace).map_err(stopped)?.play(&scenes),
@@ -125,24 +131,29 @@ struct Running {
 }
 
 impl Running {
-    fn start(folder: &Path, listen: &str, pace: &Pace) -> Result<Self, Stopped> {
+    fn start(
+        folder: &Path,
+        listen: &str,
+        pace: &Pace,
+        threads: tokio::runtime::Runtime,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Self, Stopped> {
         let begin = Timestamp::parse(BEGIN).unwrap_or_default();
         let runtime = up::open(folder, "demo", &builtin::all(), |_| Ok(Clock::manual(begin)))?;
-        let threads = up::threads()?;
         let server = Server::new(runtime.clone(), ServerOptions::new(folder))?;
         let bound = threads.block_on(server.bind(listen))?;
         let token = std::fs::read_to_string(folder.join("token"));
         let token = token.map_err(|error| stopped(format!("cannot read the token: {error}")))?;
         let (url, enough, pace) = (bound.url.clone(), Arc::new(Notify::new()), pace.clone());
         let told = enough.clone();
-        let stop = async move {
+        let enough_or_stop = async move {
             tokio::select! {
-                () = up::stop() => {}
+                () = stop => {}
                 () = told.notified() => {}
             }
             pace.end();
         };
-        let served = threads.spawn(bound.run(stop, PATIENCE));
+        let served = threads.spawn(bound.run(enough_or_stop, PATIENCE));
         Ok(Self { runtime, url, token: token.trim().to_owned(), threads, served, enough })
     }
 

@@ -17,10 +17,10 @@ use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::Timestamp;
 
 use crate::args::{DiffArgs, FailOn};
-use crate::exit;
 use crate::packs::{self, NoPack};
 use crate::past::Past;
 use crate::print::{self, Colour, painted_data};
+use crate::{exit, files};
 
 pub(crate) fn run(args: &DiffArgs) -> u8 {
     match told(args) {
@@ -119,7 +119,7 @@ fn whole(name: &Name, gone: bool) -> Change {
 }
 
 fn text(path: &Path) -> Result<String, Failed> {
-    std::fs::read_to_string(path).map_err(|it| wrong(path, &it.to_string()))
+    std::fs::read_to_string(path).map_err(|it| (files::unread(path, &it), exit::USAGE))
 }
 
 fn wrong(path: &Path, why: &str) -> Failed {

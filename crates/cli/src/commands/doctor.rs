@@ -8,18 +8,23 @@ use trackside_store::record::hex;
 use trackside_store::sqlite::FileHealth;
 use trackside_store::{Chain, Definition, Head, Sqlite, Store};
 
-use crate::args::DoctorArgs;
-use crate::exit;
+use crate::args::{DataArgs, DoctorArgs};
 use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Colour, painted_data};
+use crate::reach::Server;
+use crate::{exit, project};
 
 pub(crate) fn run(args: &DoctorArgs) -> u8 {
+    let data = match folder_of(args) {
+        Ok(data) => data,
+        Err(stopped) => return stopped.told(),
+    };
     if args.rebuild
-        && let Err(stopped) = rebuild(args)
+        && let Err(stopped) = rebuild(&data)
     {
         return stopped.told();
     }
-    match look(args) {
+    match look(&data) {
         Ok(found) => {
             match args.json {
                 true => print::line(&format!("{:#}", found.to_json())),
@@ -31,9 +36,23 @@ pub(crate) fn run(args: &DoctorArgs) -> u8 {
     }
 }
 
+/// It looks at files, so a server that is known by its address alone is not enough.
+fn folder_of(args: &DoctorArgs) -> Result<DataArgs, Stopped> {
+    if args.data.data.is_none()
+        && let Some(server) = Server::named()?
+    {
+        let why = format!(
+            "doctor looks at the files of a project, and TRACKSIDE_URL names a server, {}. Name the folder with --data DIR, on the machine that has it; from here ask the server with: trackside audit verify, trackside validate",
+            server.place()
+        );
+        return Err(Stopped { why, code: exit::UNREACHABLE });
+    }
+    project::found(&args.data)
+}
+
 /// Throws the projections away and makes them anew from the journal.
-fn rebuild(args: &DoctorArgs) -> Result<(), Stopped> {
-    let store = Arc::new(folder::open(&args.data, "doctor --rebuild")?);
+fn rebuild(data: &DataArgs) -> Result<(), Stopped> {
+    let store = Arc::new(folder::open(data, "doctor --rebuild")?);
     let base = store.reader()?.base()?;
     // First: what cannot be made anew is not thrown away.
     store.archive()?.must_hold(base)?;
@@ -60,10 +79,10 @@ struct Found {
     packs: Vec<Definition>,
 }
 
-fn look(args: &DoctorArgs) -> Result<Found, Stopped> {
-    let data = &args.data.data;
+fn look(data: &DataArgs) -> Result<Found, Stopped> {
     // First a reader: it says best what is wrong with a folder that is none.
-    let mut reader = folder::look(&args.data)?;
+    let mut reader = folder::look(data)?;
+    let data = &data.data;
     let archive = Archive::of(data)?;
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
     Ok(Found {

@@ -14,7 +14,7 @@ use crate::print::{self, Colour, painted_data};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
-use crate::{exit, moved};
+use crate::{exit, files, moved};
 
 /// Writes a file.
 pub(super) fn export(args: &AuditExportArgs) -> u8 {
@@ -34,7 +34,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Una
     let mut from = Server::find(&args.ask.reach)?.stream(&route)?;
     let part = Part(part_of(to));
     let stopped = |doing: &str, error: io::Error| Stopped {
-        why: format!("{doing} {}: {error}. Nothing is left behind; ask again", to.display()),
+        why: format!("{doing} {}. Nothing is left behind; ask again", files::unwritten(to, &error)),
         code: exit::UNREACHABLE,
     };
     written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
@@ -77,9 +77,9 @@ pub(super) fn verified(file: &Path, known: &[Chain], as_json: bool) -> u8 {
 
 fn judged(file: &Path, known: &[Chain]) -> Result<Verdict, Stopped> {
     let verdict = File::open(file).map_err(NoEvidence::from).and_then(|it| verify(BufReader::new(it), known));
-    verdict.map_err(|error| {
-        let code = if matches!(error, NoEvidence::Io(_)) { exit::UNREACHABLE } else { exit::REFUSED };
-        Stopped { why: format!("{}: {error}", file.display()), code }
+    verdict.map_err(|error| match error {
+        NoEvidence::Io(error) => Stopped { why: files::unread(file, &error), code: exit::UNREACHABLE },
+        error => Stopped { why: format!("{}: {error}", file.display()), code: exit::REFUSED },
     })
 }
 

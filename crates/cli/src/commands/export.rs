@@ -11,21 +11,22 @@ use trackside_store::lines::{self, Line};
 
 use crate::args::{DataArgs, ExportArgs};
 use crate::folder::{self, Stopped, counted};
+use crate::project::Project;
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
-use crate::{door, exit, print};
+use crate::{exit, files, print};
 
 pub(crate) fn run(args: &ExportArgs) -> u8 {
     refused::ended(export(args), About::default(), false)
 }
 
 fn export(args: &ExportArgs) -> Result<u8, Unanswered> {
-    let server = door::server(&args.data)?;
+    let project = Project::find(&args.data)?;
     let mut out = Out::new(args.to.as_deref())?;
-    let written = match server {
-        Some(server) => served(&server, &mut out),
-        None => read(&args.data, &mut out).map_err(Unanswered::from),
+    let written = match project {
+        Project::Server(server) => served(&server, &mut out),
+        Project::Folder(data) => read(&data, &mut out).map_err(Unanswered::from),
     };
     match written {
         Ok(()) => out.done()?,
@@ -129,5 +130,5 @@ impl Out {
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Stopped {
-    Stopped { why: format!("{}: {error}", path.display()), code: exit::UNREACHABLE }
+    Stopped { why: files::unwritten(path, error), code: exit::UNREACHABLE }
 }

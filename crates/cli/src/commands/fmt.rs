@@ -10,7 +10,7 @@ use trackside_lifecycle::source::{FileId, Problems, Sources};
 
 use crate::args::FmtArgs;
 use crate::print::{self, Colour, painted_data};
-use crate::{difference, exit, packs};
+use crate::{difference, exit, files, packs};
 
 pub(crate) fn run(args: &FmtArgs) -> u8 {
     if args.stdin {
@@ -83,7 +83,7 @@ fn format_file(path: &Path, check: bool, sources: &Sources, file: FileId) -> Out
         Ok(after) if after == before => Outcome::AsItWas,
         Ok(after) => match if check { Ok(()) } else { replace(path, &after) } {
             Ok(()) => Outcome::Changed(difference::of(before, &after)),
-            Err(error) => Outcome::Failed(format!("{}: {error}", path.display())),
+            Err(error) => Outcome::Failed(files::unwritten(path, &error)),
         },
     }
 }
@@ -111,7 +111,7 @@ fn stdin(args: &FmtArgs) -> u8 {
     const NAME: &str = "<stdin>";
     let mut bytes = Vec::new();
     if let Err(error) = io::stdin().lock().read_to_end(&mut bytes) {
-        print::message(&format!("{NAME}: {error}"));
+        print::message(&format!("{NAME}: {}", files::reading(&error)));
         return exit::REFUSED;
     }
     let Ok(before) = String::from_utf8(bytes) else {

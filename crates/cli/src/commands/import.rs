@@ -6,14 +6,20 @@ mod journal;
 mod pieces;
 mod whole;
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::args::ImportArgs;
+use crate::folder::Stopped;
 use crate::foreign::Trouble;
-use crate::print;
+use crate::{files, print};
 
 pub(crate) fn run(args: &ImportArgs) -> u8 {
+    if let Err(error) = File::open(&args.file) {
+        let next = "An export is written by: trackside export --to FILE";
+        return Stopped::usage(format!("{}. {next}", files::unread(&args.file, &error))).told();
+    }
     match args.from {
         Some(tool) => foreign::run(args, tool),
         None if is_export(&args.file) => exported::run(args),
@@ -23,7 +29,7 @@ pub(crate) fn run(args: &ImportArgs) -> u8 {
 
 /// Whether its first line is that of an export.
 fn is_export(path: &Path) -> bool {
-    let Ok(file) = std::fs::File::open(path) else { return false };
+    let Ok(file) = File::open(path) else { return false };
     let mut first = Vec::new();
     let read = BufReader::new(file).take(4 * 1024).read_until(b'\n', &mut first);
     read.is_ok() && first.trim_ascii_start().starts_with(b"{\"export\":")

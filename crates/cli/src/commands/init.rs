@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::InitArgs;
 use crate::folder::Stopped;
-use crate::{exit, print};
+use crate::{exit, files, print};
 
 /// Where a file goes inside the pack, and its text; `starter` in it becomes the name of the pack.
 const FILES: [(&str, &str); 3] = [
@@ -55,7 +55,7 @@ fn about(name: &str) -> String {
 fn write(path: &Path, text: &str) -> Result<(), Stopped> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
-    written.map_err(|error| Stopped { why: format!("{}: {error}", path.display()), code: exit::UNREACHABLE })
+    written.map_err(|error| Stopped { why: files::unwritten(path, &error), code: exit::UNREACHABLE })
 }
 
 /// The name of a pack, after the folder it is in.

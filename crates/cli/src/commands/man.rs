@@ -6,7 +6,7 @@ use clap_mangen::Man;
 
 use crate::args::ManArgs;
 use crate::folder::Stopped;
-use crate::{exit, help, print};
+use crate::{exit, files, help, print};
 
 pub(crate) fn run(args: &ManArgs) -> u8 {
     let written = match &args.output {
@@ -16,8 +16,8 @@ pub(crate) fn run(args: &ManArgs) -> u8 {
     match written {
         Ok(()) => exit::DONE,
         Err(error) => {
-            let shown = args.output.as_deref().unwrap_or(Path::new("standard output")).display();
-            Stopped { why: format!("{shown}: {error}"), code: exit::UNREACHABLE }.told()
+            let to = args.output.as_deref().unwrap_or(Path::new("standard output"));
+            Stopped { why: files::unwritten(to, &error), code: exit::UNREACHABLE }.told()
         }
     }
 }

@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_runtime::{Failure, Migration, Moved, PackSource, Runtime};
 use trackside_store::{Sqlite, Store};
 
-use crate::args::{MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
+use crate::args::{DataArgs, MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Colour, Progress, painted_data};
@@ -106,7 +106,7 @@ fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> 
 fn apply(args: &MigrateToArgs) -> Result<Moves, Stopped> {
     let (migration, packs) = asked(args)?;
     let store = Arc::new(folder::open(&args.data, "migrate apply")?);
-    let runtime = started(&store, &packs, &migration.lifecycle, migration.to)?;
+    let runtime = started(&args.data, &store, &packs, &migration.lifecycle, migration.to)?;
     let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |told| {
         runtime.apply_migration(&folder::owner(), &migration, told)
     })?;
@@ -116,6 +116,7 @@ fn apply(args: &MigrateToArgs) -> Result<Moves, Stopped> {
 
 /// Starts it with new packs, but not if what was typed is wrong: then nothing is installed.
 fn started(
+    data: &DataArgs,
     store: &Arc<Sqlite>,
     packs: &[PackSource],
     lifecycle: &Name,
@@ -129,13 +130,13 @@ fn started(
         law.add(Arc::new(pack.compile()?.0));
     }
     known(&law, lifecycle, version)?;
-    folder::start(store, packs)
+    folder::start(data, store, packs)
 }
 
 fn undo(args: &MigrateUndoArgs) -> Result<Moves, Stopped> {
     let store = Arc::new(folder::open(&args.data, "migrate undo")?);
     let lifecycle = Name::new(&args.lifecycle);
-    let runtime = started(&store, &[], &lifecycle, args.version)?;
+    let runtime = started(&args.data, &store, &[], &lifecycle, args.version)?;
     let all = followed("undo", &store, lifecycle.clone(), &mut |told| {
         runtime.undo_migration(&folder::owner(), &lifecycle, args.version, told)
     })?;

@@ -12,24 +12,25 @@ use trackside_runtime::{Answer, Redaction};
 use trackside_store::Store;
 use trackside_store::archive::{Archive, folder_of};
 
-use crate::args::RedactArgs;
+use crate::args::{DataArgs, RedactArgs};
 use crate::folder::{self, Stopped, counted};
 use crate::moment::list;
+use crate::project::Project;
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
 use crate::{exit, print, values};
 
 pub(crate) fn run(args: &RedactArgs) -> u8 {
-    match folder::server_of(&args.data) {
-        Ok(Some(server)) => {
+    let data = match Project::find(&args.data) {
+        Ok(Project::Server(server)) => {
             let (lifecycle, id) = args.entity.split_once('/').unwrap_or((&args.entity, ""));
             return refused::ended(served(args, &server), About::entity(lifecycle, id), args.json);
         }
-        Ok(None) => {}
+        Ok(Project::Folder(data)) => data,
         Err(stopped) => return stopped.told(),
-    }
-    match redact(args) {
+    };
+    match redact(args, &data) {
         Ok(Ok(dropped)) => {
             match args.json {
                 true => print::line(&format!("{:#}", dropped.to_json())),
@@ -85,14 +86,14 @@ struct Dropped {
     fields: Vec<(Name, Value)>,
 }
 
-fn redact(args: &RedactArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
+fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
     let Some(entity) = EntityKey::parse(&args.entity) else {
         return Err(Stopped::usage(format!("{}: name an entity as LIFECYCLE/ID", args.entity)));
     };
     let becomes = values::fields(&args.set)?;
-    let store = Arc::new(folder::open(&args.data, "redact")?);
-    let runtime = folder::start(&store, &[])?;
-    let archive = Archive::of(&args.data.data)?;
+    let store = Arc::new(folder::open(data, "redact")?);
+    let runtime = folder::start(data, &store, &[])?;
+    let archive = Archive::of(&data.data)?;
     let last = runtime.entity(&entity)?.map_or(0, |it| it.seq);
     let mut records = archive.trail(store.reader()?.as_mut(), last, usize::MAX)?;
     records.reverse();
@@ -100,7 +101,7 @@ fn redact(args: &RedactArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
     if missing > 0 {
         let why = format!(
             "entry {missing} of {entity} was archived and its file is not in {}: put it back first",
-            folder_of(&args.data.data).display()
+            folder_of(&data.data).display()
         );
         return Err(Stopped { why, code: exit::REFUSED });
     }

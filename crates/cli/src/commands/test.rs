@@ -15,9 +15,9 @@ use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 
 use crate::args::TestArgs;
-use crate::exit;
 use crate::packs::{self, PackOnDisk};
 use crate::print::{self, Colour, painted, painted_data};
+use crate::{exit, files};
 
 pub(crate) fn run(args: &TestArgs) -> u8 {
     let mut sources = Sources::default();
@@ -58,7 +58,7 @@ fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
             1 => path.to_owned(),
             _ => PathBuf::from(format!("{}-{}.jsonl", path.with_extension("").display(), n + 1)),
         };
-        std::fs::write(&file, journal.to_lines()).map_err(|it| format!("{}: {it}", file.display()))?;
+        std::fs::write(&file, journal.to_lines()).map_err(|it| files::unwritten(&file, &it))?;
         let scenario = journal.about.scenario.as_deref().unwrap_or_default();
         print::message(&format!("{}: {} entries of \"{scenario}\"", file.display(), journal.entries.len()));
     }

@@ -13,7 +13,7 @@ use trackside_store::{Sqlite, Store as _};
 use crate::args::{ClockKind, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
-use crate::{builtin, exit, open_files, traces};
+use crate::{builtin, exit, files, open_files, traces};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -55,11 +55,12 @@ pub(super) fn open(
     clock: impl FnOnce(&Sqlite) -> Result<Clock, Stopped>,
 ) -> Result<Arc<Runtime>, Stopped> {
     std::fs::create_dir_all(folder).map_err(|error| Stopped {
-        why: format!("cannot make {}: {error}", folder.display()),
+        why: format!("cannot make {}", files::unwritten(folder, &error)),
         code: exit::UNREACHABLE,
     })?;
     let store = Arc::new(Sqlite::open(folder, folder::owned_by(doing))?);
     let clock = clock(&store)?;
+    folder::note_clock(folder, &clock)?;
     Ok(Arc::new(start(&store, packs, clock)?))
 }
 
@@ -126,26 +127,32 @@ fn log(args: &UpArgs) -> Log {
     Log { form, level }
 }
 
-/// Until somebody wants it to end.
-pub(super) async fn stop() {
-    let interrupt = async {
-        tokio::signal::ctrl_c().await.ok();
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
+/// Until somebody wants it to end, from the moment of this call on. To be called where tokio is.
+#[cfg(unix)]
+pub(super) fn stop() -> impl Future<Output = ()> + Send + 'static {
+    use tokio::signal::unix::{SignalKind, signal};
+    let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| {
+        let signal = signal(kind);
+        Box::pin(async move {
+            match signal {
+                Ok(mut signal) => signal.recv().await,
+                Err(_) => std::future::pending().await,
             }
-            Err(_) => std::future::pending().await,
+        })
+    });
+    let [mut interrupt, mut terminate] = heard;
+    async move {
+        tokio::select! {
+            _ = &mut interrupt => {}
+            _ = &mut terminate => {}
         }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
     }
+}
+
+/// Until somebody wants it to end.
+#[cfg(not(unix))]
+pub(super) async fn stop() {
+    tokio::signal::ctrl_c().await.ok();
 }
 
 /// Nobody else is let in by accident.

@@ -12,12 +12,13 @@ use trackside_runtime::{RecordReport, Runtime, SweepReport};
 use trackside_store::archive::Archive;
 use trackside_store::{Reader, Store, StoreError};
 
-use crate::args::ValidateArgs;
+use crate::args::{DataArgs, ValidateArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
 use crate::listed::{Much, listed};
 use crate::moment::text;
 use crate::print::{self, Colour, Progress, painted_data};
+use crate::project::Project;
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
@@ -26,9 +27,9 @@ use crate::route::Route;
 const PIECE: usize = 1_000;
 
 pub(crate) fn run(args: &ValidateArgs) -> u8 {
-    let found = match folder::server_of(&args.data) {
-        Ok(Some(server)) => served(args, &server),
-        Ok(None) => validate(args).map_err(Unanswered::from),
+    let found = match Project::find(&args.data) {
+        Ok(Project::Server(server)) => served(args, &server),
+        Ok(Project::Folder(data)) => validate(args, &data).map_err(Unanswered::from),
         Err(stopped) => Err(stopped.into()),
     };
     let told = found.map(|found| {
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
 /// The same, by the server that has the folder.
 fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
     if args.deep {
-        return Err(folder::needs_the_folder(&args.data, "--deep").into());
+        return Err(server.needs_its_folder("--deep").into());
     }
     let told = server.post(&Route::new(&["sweep"]), &json!({}))?;
     let number = |name: &str| told.get(name).and_then(Json::as_u64).unwrap_or_default();
@@ -86,9 +87,9 @@ struct Open {
     evidence: Json,
 }
 
-fn validate(args: &ValidateArgs) -> Result<Found, Stopped> {
-    let store = Arc::new(folder::open(&args.data, "validate")?);
-    let runtime = folder::start(&store, &[])?;
+fn validate(args: &ValidateArgs, data: &DataArgs) -> Result<Found, Stopped> {
+    let store = Arc::new(folder::open(data, "validate")?);
+    let runtime = folder::start(data, &store, &[])?;
     let records = match args.deep {
         true => Some(deep(&runtime)?),
         false => None,
@@ -99,7 +100,7 @@ fn validate(args: &ValidateArgs) -> Result<Found, Stopped> {
     bar.done();
     let sweep = sweep?;
     runtime.wait_until_written()?;
-    let archive = Archive::of(&args.data.data)?;
+    let archive = Archive::of(&data.data)?;
     let open = still_open(store.reader()?.as_mut(), &archive)?;
     runtime.stop();
     Ok(Found { sweep, records, open })

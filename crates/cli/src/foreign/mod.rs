@@ -92,7 +92,7 @@ fn of_text(path: &Path, read: fn(&str) -> Found) -> Found {
     }
     match std::fs::read_to_string(path) {
         Ok(text) => read(&text),
-        Err(error) => failed(error.to_string()),
+        Err(error) => failed(crate::files::reading(&error)),
     }
 }
 

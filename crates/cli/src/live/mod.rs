@@ -38,8 +38,12 @@ pub(crate) fn show(server: &Server, lifecycle: Option<&str>) -> Result<(), Unans
     let (ask, asked) = channel();
     follow(server.clone(), lifecycle.map(str::to_owned), tell.clone());
     look(server.clone(), lifecycle.map(str::to_owned), tell, asked);
-    let failed =
-        |error: std::io::Error| Stopped { why: format!("the terminal: {error}"), code: exit::UNREACHABLE };
+    let failed = |error: std::io::Error| Stopped {
+        why: format!(
+            "the terminal cannot be drawn on ({error}). Watch line by line with: trackside watch --json"
+        ),
+        code: exit::UNREACHABLE,
+    };
     let mut terminal = ratatui::try_init().map_err(failed)?;
     let ended = turns(&mut terminal, &mut scene, &news, &ask);
     let restored = ratatui::try_restore();

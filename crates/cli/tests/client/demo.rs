@@ -49,3 +49,18 @@ fn an_interrupted_story_leaves_nothing_behind() {
     assert_eq!(demo.wait().unwrap().code(), Some(0));
     assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
 }
+
+#[test]
+fn one_that_is_interrupted_before_it_began_leaves_nothing_behind_either() {
+    let place = scratch("demo-early");
+    let mut demo = binary(&["demo"]);
+    let mut demo = demo.env("TMPDIR", &place).stdout(Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    while std::fs::read_dir(&place).unwrap().count() == 0 {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it makes no folder");
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+}

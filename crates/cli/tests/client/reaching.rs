@@ -1,7 +1,9 @@
 //! Finding the server.
 
-use crate::ground::{Ground, scratch};
-use crate::program::{binary, told};
+use std::path::Path;
+
+use crate::ground::{Ground, LIGHT, scratch, small};
+use crate::program::{Told, binary, told};
 
 #[test]
 fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
@@ -57,4 +59,121 @@ fn where_there_is_no_server_the_next_step_is_told() {
     let data = data.to_str().unwrap();
     told(binary(&["list", "mission.task", "--data", data]))
         .says(3, &["no server has run", "trackside up --data"]);
+}
+
+/// The journal of a scenario, to make a project of, and its pack.
+fn journal(root: &Path) -> (String, String) {
+    // Nobody dusts it, and the clock of this machine has gone on.
+    let (light, _) = LIGHT.split_once("  dusted:").unwrap();
+    let pack = small(root, 1, light);
+    let scenarios = "pack: small\nactors: { hank: { human: [] } }\nscenarios:\n  - scenario: One light\n    steps:\n      - { as: hank, create: small.light/A, with: { place: hall } }\n";
+    let folder = Path::new(&pack).join("scenarios");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("light.yaml"), scenarios).unwrap();
+    let file = root.join("journal.jsonl").to_str().unwrap().to_owned();
+    told(binary(&["test", &pack, "--only", "One light", "--journal", &file])).says(0, &["1 passed"]);
+    (file, pack)
+}
+
+/// Everything about a whole project that can be asked of a server.
+const OF_A_PROJECT: [&[&str]; 5] = [
+    &["validate"],
+    &["audit", "verify"],
+    &["export"],
+    &["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "it was secret"],
+    &["backup"],
+];
+
+/// Asks in a folder, with the environment naming this server.
+fn asked(args: &[&str], here: &Path, url: &str, token: &str) -> Told {
+    let mut command = binary(args);
+    command.current_dir(here).env("TRACKSIDE_URL", url).env("TRACKSIDE_TOKEN", token);
+    told(command)
+}
+
+#[test]
+fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
+    let ground = Ground::small("reaching-whole");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    let read = |name: &str| std::fs::read_to_string(ground.root.join("data").join(name)).unwrap();
+    let (url, token) = (format!("http://{}", read("address").trim()), read("token").trim().to_owned());
+    // Another project is in the folder from which it is asked; it is not the one that is meant.
+    let home = scratch("reaching-home");
+    let (journal, pack) = journal(&home);
+    let mut made = binary(&["import", &journal, "--packs", &pack]);
+    made.current_dir(&home);
+    told(made).says(0, &[]);
+    let before = std::fs::read(home.join(".trackside/journal.db")).unwrap();
+    let meant = format!("This is about the project of {url}");
+    let copy = home.join("copy");
+    for args in OF_A_PROJECT {
+        let mut args = args.to_vec();
+        if args == ["backup"] {
+            args.push("copy");
+        }
+        let told = asked(&args, &home, &url, &token);
+        assert!(told.messages.contains(&meant), "{args:?}: {told:#?}");
+        told.says(0, &[]);
+    }
+    assert_eq!(std::fs::read(home.join(".trackside/journal.db")).unwrap(), before);
+    let of_server = ground.ask(&["audit", "verify", "--json"]).json();
+    let copied = told(binary(&["audit", "verify", "--json", "--data", copy.to_str().unwrap()])).json();
+    assert_eq!(copied["to"], of_server["to"], "the copy is of the server's project");
+    // What needs the files of a folder says so, and looks at one that is named.
+    asked(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
+    asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["nobody"]);
+    asked(&["validate", "--deep"], &home, &url, &token).says(3, &["--deep needs", "on its machine"]);
+    // Nobody there: told as to every client.
+    let gone = asked(&["audit", "verify"], &home, "http://127.0.0.1:9", "x");
+    gone.says(3, &["cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
+}
+
+#[test]
+fn a_whole_project_is_found_from_a_folder_below() {
+    let home = scratch("reaching-below");
+    std::fs::create_dir_all(home.join("a/b")).unwrap();
+    let (journal, pack) = journal(&home);
+    let below = |args: &[&str]| {
+        let mut command = binary(args);
+        command.current_dir(home.join("a/b"));
+        told(command)
+    };
+    std::fs::create_dir(home.join(".trackside")).unwrap();
+    below(&["import", &journal, "--packs", &pack]).says(0, &["in ", ".trackside"]);
+    assert!(home.join(".trackside/journal.db").is_file() && !home.join("a/b/.trackside").exists());
+    let which = format!("This is about the project in {}", home.join(".trackside").display());
+    for args in [
+        &["validate"][..],
+        &["audit", "verify"],
+        &["doctor"],
+        &["export", "--to", "out.jsonl"],
+        &["backup", "copy"],
+        &["import", "out.jsonl", "--dry-run"],
+    ] {
+        below(args).says(0, &[&which]);
+    }
+    let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "x"];
+    below(&redact).says(0, &[&which]);
+    // From beside it there is nothing to say.
+    let mut here = binary(&["audit", "verify"]);
+    here.current_dir(&home);
+    let here = told(here);
+    assert!(here.says(0, &["intact"]).messages.is_empty(), "{here:#?}");
+    let mut nowhere = binary(&["audit", "verify"]);
+    nowhere.current_dir("/");
+    told(nowhere).says(3, &["there is no .trackside in this folder or above it"]);
+}
+
+#[test]
+fn the_audit_of_a_running_server_is_its_own() {
+    let ground = Ground::small("reaching-audit");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    let end = ground.ask(&["audit", "verify", "--json"]).json();
+    let known = format!("{}:{}", end["to"]["seq"], end["to"]["hash"].as_str().unwrap());
+    ground.ask(&["audit", "verify", "--known", &known]).says(0, &["intact"]);
+    let other = format!("1:{}", "0".repeat(64));
+    ground.ask(&["audit", "verify", "--known", &other]).says(1, &["entry 1 is not the one", "recovery.md"]);
+    // It is the server that looks: an agent's token is refused by it.
+    let ada = ground.token("ada", "agent", &[]);
+    ground.ask_as(&ada, &["audit", "verify"]).says(4, &["The audit is for people"]);
 }

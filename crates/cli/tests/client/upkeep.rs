@@ -60,3 +60,26 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
     ground.ask(&["migrate", "undo", "small.light", "--version", "2"]).says(0, &["moved back"]);
     assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["definition"], 1);
 }
+
+#[test]
+fn a_clock_that_is_moved_by_hand_stands_still_while_no_server_runs() {
+    let mut ground = Ground::small("upkeep-clock");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    // A deadline of eight hours, which the clock of this machine has long passed.
+    ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
+    let first = ground.ask(&["journal", "--all", "--json"]).data.lines().count();
+    ground.stop();
+    ground.ask(&["archive", "--older-than", "30d"]).says(0, &["nothing to archive"]);
+    ground.ask(&["validate"]).says(0, &["0 open"]);
+    std::fs::remove_file(ground.root.join("data/address")).unwrap();
+    let pack = ground.root.join("small").to_str().unwrap().to_owned();
+    let mut ground = Ground::start(ground.root.clone(), &pack);
+    assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["state"], "ON");
+    ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
+    ground.stop();
+    // By its own clock it is old now.
+    let moved = ground.ask(&["archive", "--older-than", "30d", "--json"]).json();
+    let last = moved["files"][0]["last"].as_u64().unwrap();
+    assert!(last >= first as u64, "{moved:#}, and {first} entries were of the first day");
+    ground.ask(&["audit", "verify"]).says(0, &["intact", "of the archive among them"]);
+}

@@ -10,6 +10,7 @@ mod audit;
 mod copies;
 mod doctor;
 mod exchange;
+mod files;
 mod ground;
 mod help;
 mod import;

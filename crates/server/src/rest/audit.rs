@@ -3,38 +3,82 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
 use trackside_protocol::Problem;
 use trackside_runtime::Failure;
 use trackside_store::archive::Archive;
 use trackside_store::audit::{Audit, Dropped};
-use trackside_store::record::hex;
+use trackside_store::record::{hex, unhex};
 use trackside_store::{Chain, Reader, StoreError};
+use utoipa::IntoParams;
 
+use super::Parameters;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
+/// Most ends that are looked for at once.
+const MOST_KNOWN: usize = 16;
+
+/// What a journal is held against.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Noted {
+    /// Ends that earlier audits told, as `SEQ:HASH` with commas between them, 16 at most: each that the journal does not
+    /// go through is a problem.
+    #[param(pattern = "^[0-9]{1,18}:[0-9a-f]{64}(,[0-9]{1,18}:[0-9a-f]{64}){0,15}$")]
+    known: Option<String>,
+}
+
+impl Noted {
+    fn ends(&self) -> Result<Vec<Chain>, Refused> {
+        let one = |text: &str| {
+            let (seq, hash) = text.split_once(':')?;
+            let plain = seq.len() <= 18 && seq.bytes().all(|it| it.is_ascii_digit());
+            let lower = hash.bytes().all(|it| !it.is_ascii_uppercase());
+            (plain && lower).then_some(())?;
+            Some(Chain { seq: seq.parse().ok()?, hash: unhex(hash)? })
+        };
+        let ends = self.known.as_deref().map_or(Some(Vec::new()), |it| it.split(',').map(one).collect());
+        let ends: Option<Vec<Chain>> = ends.filter(|it: &Vec<Chain>| it.len() <= MOST_KNOWN);
+        ends.ok_or_else(|| {
+            let detail = format!(
+                "known is up to {MOST_KNOWN} ends as earlier audits told them, SEQ:HASH with commas between them"
+            );
+            Refused::parameter("known", detail)
+        })
+    }
+}
+
 /// Goes through every entry of the journal and of its archive, and through every link between them.
 #[utoipa::path(
-    get, path = "/v1/audit/verify", tag = "journal", operation_id = "verifyAudit",
+    get, path = "/v1/audit/verify", tag = "journal", operation_id = "verifyAudit", params(Noted),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn verify(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Refused> {
+pub(crate) async fn verify(
+    State(app): State<App>,
+    caller: Caller,
+    Parameters(noted): Parameters<Noted>,
+) -> Result<Json<Value>, Refused> {
     if caller.actor().kind != ActorKind::Human {
         return Err(Refused::forbidden("The audit is for people: it goes through everything", "human"));
     }
-    let looked = app.blocking(|app| look(app).map_err(|error| refused(app, error)));
+    let known = noted.ends()?;
+    let admin = caller.identity.is_admin();
+    let looked = app.blocking(move |app| look(app, &known, admin).map_err(|error| refused(app, error)));
     looked.await.map(Json)
 }
 
-fn look(app: &App) -> Result<Value, StoreError> {
+fn look(app: &App, known: &[Chain], admin: bool) -> Result<Value, StoreError> {
     let store = app.runtime.store();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
-    let audit = archive.verify(reader.as_mut(), &[], &mut |_, _| {})?;
+    let audit = archive.verify(reader.as_mut(), known, &mut |_, _| {})?;
     app.watch.upkeep.audited(audit.is_clean());
-    let dropped: Vec<Value> = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();
+    let dropped: Vec<Value> =
+        audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it, admin)).collect();
     Ok(told(&audit, archive.files().len(), dropped))
 }
 
@@ -63,11 +107,21 @@ fn told(audit: &Audit, files: usize, dropped: Vec<Value>) -> Value {
     })
 }
 
-/// Why payloads are gone: which entry says so. What entity it was stays with those who may see it.
-fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Value {
+/// Why payloads are gone: which entry says so. What entity it was, and whose words, is for those who may see everything.
+fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped, admin: bool) -> Value {
     let here = reader.record(dropped.by).ok().flatten();
     let record = here.or_else(|| archive.record(dropped.by).ok().flatten());
-    let at = record.and_then(|it| it.entry().ok()).map(|it| it.at.to_string());
+    let entry = record.and_then(|it| it.entry().ok());
+    let at = entry.as_ref().map(|it| it.at.to_string());
     let event = if dropped.erased { "ERASED" } else { "REDACTED" };
-    json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads, "timestamp": at })
+    let mut told =
+        json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads, "timestamp": at });
+    if let (true, Some(entry), Value::Object(map)) = (admin, entry, &mut told) {
+        map.extend([
+            ("entity".to_owned(), json!(entry.entity.to_string())),
+            ("actor".to_owned(), json!(entry.actor.to_string())),
+            ("reason".to_owned(), json!(entry.reason.map(|it| it.to_string()))),
+        ]);
+    }
+    told
 }

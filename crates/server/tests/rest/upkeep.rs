@@ -33,6 +33,23 @@ fn the_audit_goes_through_everything_and_is_for_people() {
 }
 
 #[test]
+fn the_audit_holds_the_journal_against_ends_that_were_noted_elsewhere() {
+    let ground = Ground::new();
+    let told = ground.owner.get("/v1/audit/verify").unwrap().body;
+    let end = format!("{}:{}", told["to"]["seq"], told["to"]["hash"].as_str().unwrap());
+    task(&ground, "T-1", "Find the way");
+    let asked = |known: &str| ground.owner.get(&format!("/v1/audit/verify?known={known}"));
+    assert_eq!(asked(&end).unwrap().body["intact"], json!(true));
+    let other = format!("1:{}", "0".repeat(64));
+    let told = asked(&format!("{end},{other}")).unwrap().body;
+    assert_eq!((&told["intact"], &told["problems"][0]["seq"]), (&json!(false), &json!(1)), "{told:#}");
+    let many = vec![other.as_str(); 17].join(",");
+    for wrong in ["", "1", "1:", "x:00", &format!("{end},"), &many] {
+        assert_eq!(why(asked(wrong)).0, 400, "{wrong}");
+    }
+}
+
+#[test]
 fn the_audit_tells_what_was_tampered_with() {
     let ground = Ground::new();
     task(&ground, "T-1", "Find the way");

@@ -19,11 +19,12 @@ use super::pieces::{Sent, send};
 use super::{in_the_way, whole};
 use crate::args::ImportArgs;
 use crate::door::Door;
-use crate::folder::{Stopped, counted};
+use crate::folder::{self, Stopped, counted};
 use crate::foreign::Trouble;
+use crate::project::Project;
 use crate::reach::Unanswered;
 use crate::refused::{self, About as Asked};
-use crate::{exit, print};
+use crate::{exit, files, print};
 
 /// Most bytes of a line.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -38,9 +39,10 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
 }
 
 fn import(args: &ImportArgs, looked: &Looked) -> Result<u8, Unanswered> {
-    match Door::find(&args.data, args.dry_run)? {
-        None => Ok(whole::run(args, looked)),
-        Some(door) => {
+    match Project::find_or_new(&args.data)? {
+        Project::Folder(data) if !folder::is_project(&data) => Ok(whole::run(args, &data, looked)),
+        project => {
+            let door = Door::open(project, args.dry_run)?;
             let code = into_project(args, looked, &door)?;
             door.close()?;
             Ok(code)
@@ -75,7 +77,7 @@ fn look(path: &Path) -> Result<Looked, Vec<Trouble>> {
         looking.troubles.len() < ENOUGH
     });
     if let Err(error) = read {
-        looking.troubles.push(Trouble::new("", error.to_string()));
+        looking.troubles.push(Trouble::new("", files::reading(&error)));
     }
     looking.done()
 }
@@ -236,11 +238,11 @@ fn put_artifacts(args: &ImportArgs, door: &Door) -> Result<(), Unanswered> {
     let mut failed = None;
     let read = each_line(&args.file, &mut |_, text| {
         if let Ok(Line::Artifact { id, content }) = lines::read(text) {
-            failed = door.put_artifact(&args.data, &id, &content).err();
+            failed = door.put_artifact(&id, &content).err();
         }
         failed.is_none()
     });
-    read.map_err(|it| Stopped::usage(format!("{}: {it}", args.file.display())))?;
+    read.map_err(|it| Stopped::usage(files::unread(&args.file, &it)))?;
     failed.map_or(Ok(()), Err)
 }
 

@@ -6,8 +6,9 @@ use super::in_the_way;
 use super::pieces::{Sent, send};
 use crate::args::{ImportArgs, Tool};
 use crate::door::Door;
-use crate::folder::{Stopped, counted};
+use crate::folder::{self, Stopped, counted};
 use crate::foreign::{self, Mapped, Target, Wishes};
+use crate::project::Project;
 use crate::reach::Unanswered;
 use crate::refused::{self, About};
 use crate::{exit, print};
@@ -19,14 +20,18 @@ pub(super) fn run(args: &ImportArgs, tool: Tool) -> u8 {
 
 fn import(args: &ImportArgs, tool: Tool, into: &str) -> Result<u8, Unanswered> {
     let wishes = wishes(args)?;
-    let Some(door) = Door::find(&args.data, args.dry_run)? else {
-        let data = args.data.data.display();
+    let project = Project::find_or_new(&args.data)?;
+    if let Project::Folder(data) = &project
+        && !folder::is_project(data)
+    {
+        let data = data.data.display();
         return Err(Stopped {
             why: format!("there is no project in {data}. Start one with: trackside up --data {data}, or name another with --data"),
             code: exit::UNREACHABLE,
         }
         .into());
-    };
+    }
+    let door = Door::open(project, args.dry_run)?;
     let target = Target::of(&door.lifecycle(into)?);
     let mut found = foreign::read(tool, &args.file);
     let name = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();

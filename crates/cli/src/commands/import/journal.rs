@@ -20,26 +20,27 @@ use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
 use crate::args::ImportArgs;
 use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Progress};
-use crate::{builtin, exit, packs};
+use crate::{builtin, exit, files, packs, project};
 
 /// Entries in one commit.
 const PIECE: usize = 10_000;
 
 pub(super) fn run(args: &ImportArgs) -> u8 {
-    match import(args) {
+    let data = project::found_or_new(&args.data).data;
+    match import(args, &data) {
         Ok(imported) => {
-            let data = args.data.data.display();
             if args.json {
                 let json = json!({
-                    "data": args.data.data, "entries": imported.entries, "entities": imported.entities,
+                    "data": data, "entries": imported.entries, "entities": imported.entities,
                     "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex(&imported.end.hash) },
                 });
                 print::line(&format!("{json:#}"));
             } else {
                 print::line(&format!(
-                    "{} of {} in {data}, with {}",
+                    "{} of {} in {}, with {}",
                     counted(imported.entries, "entry", "entries"),
                     counted(imported.entities, "entity", "entities"),
+                    data.display(),
                     imported.packs.join(", ")
                 ));
             }
@@ -56,8 +57,8 @@ struct Imported {
     end: Chain,
 }
 
-fn import(args: &ImportArgs) -> Result<Imported, Stopped> {
-    must_be_empty(&args.data.data)?;
+fn import(args: &ImportArgs, data: &Path) -> Result<Imported, Stopped> {
+    must_be_empty(data)?;
     if args.dry_run {
         return Err(Stopped::usage(
             "--dry-run is for exports and files of other tools: the journal of a scenario makes a folder, which can be deleted",
@@ -69,7 +70,7 @@ fn import(args: &ImportArgs) -> Result<Imported, Stopped> {
     let entities: BTreeSet<&EntityKey> = journal.entries.iter().map(|it| &it.entity).collect();
     let packs = definitions.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
     let sealed = seal(&entries).map_err(|why| wrong(&args.file, &why))?;
-    let store = Sqlite::open(&args.data.data, folder::owned_by("import"))?;
+    let store = Sqlite::open(data, folder::owned_by("import"))?;
     let mut end = store.journal()?;
     let bar = Progress::new("import");
     let mut batch = Batch { definitions: definitions.clone(), ..Batch::default() };
@@ -97,7 +98,7 @@ pub(super) fn must_be_empty(folder: &Path) -> Result<(), Stopped> {
 }
 
 fn read(path: &Path) -> Result<Journal, Stopped> {
-    let text = std::fs::read_to_string(path).map_err(|it| wrong(path, &it.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|it| wrong(path, &files::reading(&it)))?;
     let journal = Journal::read(&text).map_err(|it| wrong(path, &it))?;
     match journal.entries.is_empty() {
         true => Err(wrong(path, "it has no entries")),

@@ -8,26 +8,25 @@ use trackside_store::lines::{self, Line};
 use trackside_store::{Artifacts, Batch, Record, Sqlite, Store};
 
 use super::exported::{Looked, each_line, end_of};
-use crate::args::ImportArgs;
-use crate::exit;
+use crate::args::{DataArgs, ImportArgs};
 use crate::folder::{self, Stopped, counted, share};
 use crate::print::{self, Progress};
+use crate::{exit, files};
 
 /// Entries in one commit.
 const PIECE: usize = 10_000;
 
-pub(super) fn run(args: &ImportArgs, looked: &Looked) -> u8 {
-    match restore(args, looked) {
+pub(super) fn run(args: &ImportArgs, data: &DataArgs, looked: &Looked) -> u8 {
+    match restore(args, &data.data, looked) {
         Err(stopped) => stopped.told(),
         Ok(()) => {
-            tell(args, looked);
+            tell(args, &data.data, looked);
             exit::DONE
         }
     }
 }
 
-fn restore(args: &ImportArgs, looked: &Looked) -> Result<(), Stopped> {
-    let data = &args.data.data;
+fn restore(args: &ImportArgs, data: &Path, looked: &Looked) -> Result<(), Stopped> {
     super::journal::must_be_empty(data)?;
     if !args.packs.is_empty() {
         return Err(Stopped::usage("--packs is for the journal of a scenario: an export brings its packs"));
@@ -38,10 +37,8 @@ fn restore(args: &ImportArgs, looked: &Looked) -> Result<(), Stopped> {
     // There as a whole or not at all: it gets its name when everything is written.
     let beside = beside(data);
     let written = write(args, looked, &beside).and_then(|()| {
-        let unmoved = |it: std::io::Error| Stopped {
-            why: format!("{}: {it}", data.display()),
-            code: exit::UNREACHABLE,
-        };
+        let unmoved =
+            |it: std::io::Error| Stopped { why: files::unwritten(data, &it), code: exit::UNREACHABLE };
         if data.is_dir() {
             fs::remove_dir(data).map_err(unmoved)?;
         }
@@ -94,9 +91,9 @@ fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
         return Err(failed);
     }
     if let Some(error) = unkept {
-        return Err(Stopped { why: format!("{}: {error}", to.display()), code: exit::UNREACHABLE });
+        return Err(Stopped { why: files::unwritten(to, &error), code: exit::UNREACHABLE });
     }
-    read.map_err(|it| Stopped::usage(format!("{}: {it}", args.file.display())))?;
+    read.map_err(|it| Stopped::usage(files::unread(&args.file, &it)))?;
     let end = journal.head()?.chain;
     match end == looked.end {
         true => Ok(()),
@@ -104,13 +101,12 @@ fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
     }
 }
 
-fn tell(args: &ImportArgs, looked: &Looked) {
-    let data = args.data.data.display();
+fn tell(args: &ImportArgs, data: &Path, looked: &Looked) {
     let packs: Vec<String> =
         looked.definitions.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
     if args.json {
         let json = json!({
-            "success": true, "dryRun": args.dry_run, "data": args.data.data, "entries": looked.end.seq,
+            "success": true, "dryRun": args.dry_run, "data": data, "entries": looked.end.seq,
             "entities": looked.entities(), "packs": packs, "artifacts": looked.artifacts,
             "end": end_of(looked),
         });
@@ -119,9 +115,10 @@ fn tell(args: &ImportArgs, looked: &Looked) {
     }
     let what = if args.dry_run { "would be" } else { "are" };
     print::line(&format!(
-        "{} of {} {what} in {data}, as they were written, with {}",
+        "{} of {} {what} in {}, as they were written, with {}",
         counted(looked.end.seq, "entry", "entries"),
         counted(looked.entities(), "entity", "entities"),
+        data.display(),
         packs.join(", ")
     ));
     if looked.artifacts > 0 {

@@ -1,0 +1,36 @@
+//! Files that cannot be read or written: everybody is told what to do next, not what the system calls it.
+
+use crate::ground::{Ground, trackside};
+
+#[test]
+fn a_file_that_is_not_what_it_should_be_is_told_with_the_next_step() {
+    let ground = Ground::filled("files", "Lights go on");
+    let (pack, nowhere, data) = (ground.path("pack"), ground.path("nowhere.jsonl"), ground.path("data"));
+    let (deep, file) = (ground.path("no/such/out"), ground.path("journal.jsonl"));
+    let (new, note) = (ground.path("new"), format!("note=@{nowhere}"));
+    let below = format!("{file}/below");
+    let bytes = ground.path("bytes");
+    std::fs::write(&bytes, [0xff, 0xfe]).unwrap();
+    let none = "there is no such file";
+    let rows: [(&[&str], i32, &str); 13] = [
+        (&["import", &nowhere, "--data", &data], 2, none),
+        (&["import", &nowhere, "--data", &data], 2, "trackside export --to FILE"),
+        (&["import", &nowhere, "--from", "plan", "--into", "small.light", "--data", &data], 2, none),
+        (&["import", &pack, "--data", &new], 2, "it is a folder"),
+        (&["import", &bytes, "--data", &new], 2, "it is not UTF-8 text"),
+        (&["redact", "small.light/A", "--set", &note, "--reason", "x", "--data", &data], 2, none),
+        (&["audit", "verify", &nowhere], 3, none),
+        (&["diff", &pack, &pack, "--entities", &nowhere], 2, none),
+        (&["export", "--to", &deep, "--data", &data], 3, "its folder is not there"),
+        (&["test", &pack, "--only", "Lights go on", "--journal", &deep], 2, "its folder is not there"),
+        (&["diagram", "small.light", &pack, "--output", &deep], 2, "its folder is not there"),
+        (&["init", &below], 3, "a file is where a folder should be"),
+        (&["man", "--output", &below], 3, "a file is where a folder should be"),
+    ];
+    for (args, code, words) in rows {
+        let told = trackside(args);
+        told.says(code, &[words]);
+        assert!(!told.messages.contains("os error"), "{args:?}: {}", told.messages);
+    }
+    assert!(!std::path::Path::new(&new).exists(), "nothing was made");
+}
