@@ -164,7 +164,7 @@ pub(crate) struct TestArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// Pack folders, folders of packs, or files inside a pack
+    /// Pack folders, folders of packs, files inside a pack, or names of packs that come with Trackside
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Only what can be seen in the text: explores nothing
@@ -234,7 +234,7 @@ pub(crate) enum FailOn {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExploreArgs {
-    /// Pack folders, or folders of packs
+    /// Pack folders, folders of packs, or names of packs that come with Trackside
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Only stages whose name contains this text
@@ -362,7 +362,7 @@ pub(crate) struct DiagramArgs {
     /// A lifecycle such as `mission.task`, or a pack for all of its lifecycles; without it, all there are
     #[arg(value_name = "LIFECYCLE")]
     pub(crate) lifecycle: Option<String>,
-    /// Pack folders or folders of packs [default: packs]
+    /// Pack folders or folders of packs [default: the pack in this folder or those in packs, then those that come with Trackside]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// In which form

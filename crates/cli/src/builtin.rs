@@ -2,7 +2,7 @@
 
 use trackside_runtime::PackSource;
 
-/// Name, and the files that define it.
+/// Name, the files that define it, and the stages on which its promises are explored.
 type Builtin = (&'static str, &'static [(&'static str, &'static str)]);
 
 const PACKS: &[Builtin] = &[
@@ -11,6 +11,9 @@ const PACKS: &[Builtin] = &[
         &[
             ("pack.yaml", include_str!("../../../packs/build/pack.yaml")),
             ("lifecycles/task.yaml", include_str!("../../../packs/build/lifecycles/task.yaml")),
+            ("stages/ladder.yaml", include_str!("../../../packs/build/stages/ladder.yaml")),
+            ("stages/review.yaml", include_str!("../../../packs/build/stages/review.yaml")),
+            ("stages/way.yaml", include_str!("../../../packs/build/stages/way.yaml")),
         ],
     ),
     (
@@ -21,6 +24,12 @@ const PACKS: &[Builtin] = &[
             ("lifecycles/goal.yaml", include_str!("../../../packs/coding/lifecycles/goal.yaml")),
             ("lifecycles/sprint.yaml", include_str!("../../../packs/coding/lifecycles/sprint.yaml")),
             ("lifecycles/task.yaml", include_str!("../../../packs/coding/lifecycles/task.yaml")),
+            ("stages/breaker.yaml", include_str!("../../../packs/coding/stages/breaker.yaml")),
+            ("stages/merge.yaml", include_str!("../../../packs/coding/stages/merge.yaml")),
+            ("stages/registration.yaml", include_str!("../../../packs/coding/stages/registration.yaml")),
+            ("stages/review.yaml", include_str!("../../../packs/coding/stages/review.yaml")),
+            ("stages/sprint.yaml", include_str!("../../../packs/coding/stages/sprint.yaml")),
+            ("stages/waiting.yaml", include_str!("../../../packs/coding/stages/waiting.yaml")),
         ],
     ),
     (
@@ -31,6 +40,14 @@ const PACKS: &[Builtin] = &[
             ("lifecycles/approval.yaml", include_str!("../../../packs/mission/lifecycles/approval.yaml")),
             ("lifecycles/control.yaml", include_str!("../../../packs/mission/lifecycles/control.yaml")),
             ("lifecycles/task.yaml", include_str!("../../../packs/mission/lifecycles/task.yaml")),
+            ("stages/approvals.yaml", include_str!("../../../packs/mission/stages/approvals.yaml")),
+            ("stages/errors.yaml", include_str!("../../../packs/mission/stages/errors.yaml")),
+            ("stages/loop.yaml", include_str!("../../../packs/mission/stages/loop.yaml")),
+            ("stages/money.yaml", include_str!("../../../packs/mission/stages/money.yaml")),
+            ("stages/review.yaml", include_str!("../../../packs/mission/stages/review.yaml")),
+            ("stages/risk.yaml", include_str!("../../../packs/mission/stages/risk.yaml")),
+            ("stages/spawning.yaml", include_str!("../../../packs/mission/stages/spawning.yaml")),
+            ("stages/switch.yaml", include_str!("../../../packs/mission/stages/switch.yaml")),
         ],
     ),
     (
@@ -47,6 +64,16 @@ const PACKS: &[Builtin] = &[
             ("lifecycles/system.yaml", include_str!("../../../packs/research/lifecycles/system.yaml")),
             ("lifecycles/task.yaml", include_str!("../../../packs/research/lifecycles/task.yaml")),
             ("lifecycles/worker.yaml", include_str!("../../../packs/research/lifecycles/worker.yaml")),
+            ("stages/agents.yaml", include_str!("../../../packs/research/stages/agents.yaml")),
+            ("stages/flags.yaml", include_str!("../../../packs/research/stages/flags.yaml")),
+            ("stages/goal.yaml", include_str!("../../../packs/research/stages/goal.yaml")),
+            ("stages/hypotheses.yaml", include_str!("../../../packs/research/stages/hypotheses.yaml")),
+            ("stages/locks.yaml", include_str!("../../../packs/research/stages/locks.yaml")),
+            ("stages/retries.yaml", include_str!("../../../packs/research/stages/retries.yaml")),
+            ("stages/slots.yaml", include_str!("../../../packs/research/stages/slots.yaml")),
+            ("stages/tournament.yaml", include_str!("../../../packs/research/stages/tournament.yaml")),
+            ("stages/work.yaml", include_str!("../../../packs/research/stages/work.yaml")),
+            ("stages/workers.yaml", include_str!("../../../packs/research/stages/workers.yaml")),
         ],
     ),
     (
@@ -56,6 +83,11 @@ const PACKS: &[Builtin] = &[
             ("lifecycles/agent.yaml", include_str!("../../../packs/turns/lifecycles/agent.yaml")),
             ("lifecycles/channel.yaml", include_str!("../../../packs/turns/lifecycles/channel.yaml")),
             ("lifecycles/member.yaml", include_str!("../../../packs/turns/lifecycles/member.yaml")),
+            ("stages/speaking.yaml", include_str!("../../../packs/turns/stages/speaking.yaml")),
+            (
+                "stages/two-in-a-channel.yaml",
+                include_str!("../../../packs/turns/stages/two-in-a-channel.yaml"),
+            ),
         ],
     ),
 ];
@@ -70,8 +102,19 @@ pub(crate) fn all() -> Vec<PackSource> {
     PACKS.iter().map(source).collect()
 }
 
+/// Their names.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PACKS.iter().map(|(name, _)| *name)
+}
+
+/// The files of one of them, stages too, each with its path inside the pack.
+pub(crate) fn files(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    PACKS.iter().find(|(it, _)| *it == name).map(|(_, files)| *files)
+}
+
 fn source((_, files): &Builtin) -> PackSource {
-    let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let defining = files.iter().filter(|(path, _)| !path.starts_with("stages/"));
+    let files = defining.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     PackSource { files: files.collect() }
 }
 
@@ -92,10 +135,12 @@ mod tests {
         let names: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
         assert_eq!(listed(&packs), names);
         for (name, files) in PACKS {
-            let there = listed(&packs.join(name).join("lifecycles"));
-            let here: Vec<&str> =
-                files.iter().filter_map(|(path, _)| path.strip_prefix("lifecycles/")).collect();
-            assert_eq!(there, here, "{name}");
+            for folder in ["lifecycles/", "stages/"] {
+                let there = listed(&packs.join(name).join(folder));
+                let here: Vec<&str> =
+                    files.iter().filter_map(|(path, _)| path.strip_prefix(folder)).collect();
+                assert_eq!(there, here, "{name}");
+            }
         }
     }
 }

@@ -7,9 +7,9 @@ use trackside_lifecycle::compile::PackFiles;
 use trackside_lifecycle::source::{FileId, Sources};
 use trackside_runtime::PackSource;
 
-use crate::{exit, print};
+use crate::{builtin, exit, files, print};
 
-/// A pack folder and the scenario files asked for.
+/// A pack: its folder, or the texts that come with the program, and the scenario files asked for.
 #[derive(Debug)]
 pub(crate) struct PackOnDisk {
     pub(crate) name: String,
@@ -97,9 +97,54 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
     folders.into_iter().map(|(folder, only)| load(&folder, only, sources)).collect()
 }
 
-/// The same, told to whoever typed the paths if there is no pack.
+/// The same; a name that nothing here has may also be that of a pack that comes with the program.
+pub(crate) fn find_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
+    let files_of = |path: &PathBuf| {
+        let name = path.to_str().filter(|_| !path.exists())?;
+        builtin::files(name).map(|files| (name.to_owned(), files))
+    };
+    let (named, there): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(|it| files_of(it).is_some());
+    let there: Vec<PathBuf> = there.into_iter().cloned().collect();
+    let mut packs = find(&there, sources).map_err(|NoPack(why)| {
+        let names: Vec<&str> = builtin::names().collect();
+        let next = format!("Name a pack folder, or a pack that comes with Trackside: {}", names.join(", "));
+        NoPack(format!("{why}. {next}"))
+    })?;
+    packs.extend(named.into_iter().filter_map(files_of).map(|(name, files)| built_in(&name, files, sources)));
+    Ok(packs)
+}
+
+/// Every pack that comes with the program.
+pub(crate) fn all_built_in(sources: &mut Sources) -> Vec<PackOnDisk> {
+    let all = builtin::names().filter_map(|name| Some((name, builtin::files(name)?)));
+    all.map(|(name, files)| built_in(name, files, sources)).collect()
+}
+
+fn built_in(name: &str, files: &[(&str, &str)], sources: &mut Sources) -> PackOnDisk {
+    let text = files.iter().find(|(path, _)| *path == "pack.yaml").map_or("", |(_, text)| *text);
+    let pack = sources.add(format!("{name}/pack.yaml"), text.to_owned());
+    let mut in_folder = |folder: &str| -> Vec<FileId> {
+        let inside = files.iter().filter(|(path, _)| path.starts_with(folder));
+        inside.map(|(path, text)| sources.add(format!("{name}/{path}"), (*text).to_owned())).collect()
+    };
+    let (lifecycles, stages) = (in_folder("lifecycles/"), in_folder("stages/"));
+    let files = PackFiles { pack, lifecycles };
+    PackOnDisk { name: name.to_owned(), files, scenarios: Vec::new(), stages }
+}
+
+/// The packs that these paths speak of, told to whoever typed them if there is none.
 pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find(paths, sources).map_err(|NoPack(why)| {
+        print::message(&format!(
+            "{why}. Name a pack folder, a folder of packs, or a file inside a pack; trackside init makes one to start from"
+        ));
+        exit::USAGE
+    })
+}
+
+/// The same, where packs that come with the program can be named as well.
+pub(crate) fn named_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
+    find_or_built_in(paths, sources).map_err(|NoPack(why)| {
         print::message(&why);
         exit::USAGE
     })
@@ -128,7 +173,7 @@ pub(crate) fn add(path: &Path, sources: &mut Sources) -> Result<FileId, NoPack> 
 }
 
 fn text(path: &Path) -> Result<String, NoPack> {
-    let bytes = std::fs::read(path).map_err(|it| NoPack(format!("{}: {it}", path.display())))?;
+    let bytes = std::fs::read(path).map_err(|it| NoPack(files::unread(path, &it)))?;
     String::from_utf8(bytes).map_err(|_| NoPack(format!("{}: is not UTF-8 text", path.display())))
 }
 
@@ -142,7 +187,7 @@ fn yaml_in(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
-    let problem = |it: std::io::Error| NoPack(format!("{}: {it}", folder.display()));
+    let problem = |it: std::io::Error| NoPack(files::unread(folder, &it));
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(problem)? {
         all.push(entry.map_err(problem)?.path());

@@ -138,3 +138,24 @@ fn exploring_says_how_far_it_went_and_what_it_did_not_see() {
     let output = trackside(&["check"], Path::new("nowhere"));
     assert_eq!(code(&output), 2);
 }
+
+#[test]
+fn packs_that_come_with_the_program_are_checked_by_their_name_anywhere() {
+    let output = trackside(&["check", "--no-proofs"], Path::new("mission"));
+    assert_eq!(code(&output), 0, "{}{}", data(&output), told(&output));
+    assert!(data(&output).starts_with("mission    ok  0 errors"), "{}", data(&output));
+    // With the stages that belong to it.
+    let output =
+        trackside(&["explore", "--stage", "switch", "--worlds", "10", "--json"], Path::new("mission"));
+    let json: Json = serde_json::from_str(&data(&output)).unwrap();
+    assert_eq!(
+        (&json["stages"][0]["pack"], json["stages"].as_array().unwrap().len()),
+        (&"mission".into(), 1)
+    );
+    let output = trackside(&["check"], Path::new("mision"));
+    assert_eq!(code(&output), 2);
+    let next = "comes with Trackside: build, coding, mission, research, turns";
+    assert!(told(&output).contains(next), "{}", told(&output));
+    let output = trackside(&["test"], Path::new("nowhere"));
+    assert!(code(&output) == 2 && told(&output).contains("Name a pack folder"), "{}", told(&output));
+}

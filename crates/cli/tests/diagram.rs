@@ -1,17 +1,20 @@
 //! `trackside diagram` as people type it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn trackside(args: &[&str]) -> Output {
+    trackside_in(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../.."), args)
+}
+
+fn trackside_in(folder: &Path, args: &[&str]) -> Output {
     let binary = env!("CARGO_BIN_EXE_trackside");
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     Command::new(binary)
         .args(args)
         .env("NO_COLOR", "1")
         .env("COLUMNS", "90")
-        .current_dir(root)
+        .current_dir(folder)
         .output()
         .unwrap()
 }
@@ -102,4 +105,36 @@ fn a_pack_goes_to_a_folder_and_a_lifecycle_to_a_file() {
     let output = trackside(&["diagram", "turns", "--output", file_name]);
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).contains("name a folder"), "{}", told(&output));
+}
+
+#[test]
+fn what_comes_with_the_program_is_drawn_anywhere() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("diagrams-elsewhere");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let drawn = |args: &[&str]| {
+        let output = trackside_in(&folder, args);
+        (output.status.code(), data(&output), told(&output))
+    };
+    let (code, here, _) = drawn(&["diagram", "mission.approval"]);
+    assert_eq!((code, &here), (Some(0), &data(&trackside(&["diagram", "mission.approval"]))));
+    assert!(drawn(&["diagram", "turns"]).1.contains("turns.channel"));
+    assert!(drawn(&["diagram", "--json"]).1.contains("build.task"));
+    assert!(drawn(&["diagram", "mission.task", "mission"]).1.contains("NEEDS_APPROVAL"));
+    // Beside packs of one's own, which go first.
+    let pack = folder.join("packs/mine");
+    std::fs::create_dir_all(pack.join("lifecycles")).unwrap();
+    std::fs::write(pack.join("pack.yaml"), "pack: mine\nversion: 1\n").unwrap();
+    let light = "lifecycle: mine.light\ncreate: { by: human }\nstates: { OFF: { initial: true }, ON: {} }\ntransitions:\n  switch_on: { from: OFF, to: ON, by: human }\n  switch_off: { from: ON, to: OFF, by: human }\n";
+    std::fs::write(pack.join("lifecycles/light.yaml"), light).unwrap();
+    let (code, all, why) = drawn(&["diagram"]);
+    assert!(code == Some(0) && all.contains("mine.light") && !all.contains("build.task"), "{all}{why}");
+    assert_eq!(drawn(&["diagram", "mission.approval"]).1, here);
+    let (code, _, why) = drawn(&["diagram", "mission.tusk"]);
+    assert!(
+        code == Some(2) && why.contains("did you mean mission.task?") && why.contains("mine.light"),
+        "{why}"
+    );
+    let (code, _, why) = drawn(&["diagram", "mission.task", "nowhere"]);
+    assert!(code == Some(2) && why.contains("comes with Trackside: build, coding"), "{why}");
 }

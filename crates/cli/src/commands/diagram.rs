@@ -12,21 +12,27 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::source::Sources;
 
 use crate::args::{DiagramArgs, DiagramFormat, DiagramTheme};
-use crate::exit;
-use crate::packs::{self, NoPack};
+use crate::packs;
 use crate::print::{self, Colour, painted_data};
+use crate::{exit, files};
 
 /// Where packs are looked for if nobody says where.
 const PACKS: &str = "packs";
 
 pub(crate) fn run(args: &DiagramArgs) -> u8 {
     let (name, paths) = asked(args);
-    let graphs = match graphs(&paths) {
+    let mut graphs = match graphs(&paths) {
         Ok(graphs) => graphs,
         Err(code) => return code,
     };
+    // Nobody said where, and what is here is not it: one that comes with the program.
+    if args.paths.is_empty()
+        && (name.is_some_and(|name| !graphs.iter().any(|it| is_meant(it, name))) || paths.is_empty())
+    {
+        graphs.extend(built_in(&graphs));
+    }
     let chosen: Vec<&Graph> = match name {
-        Some(name) => graphs.iter().filter(|it| *it.name == *name || *it.pack == *name).collect(),
+        Some(name) => graphs.iter().filter(|it| is_meant(it, name)).collect(),
         None => graphs.iter().collect(),
     };
     if chosen.is_empty() {
@@ -66,10 +72,16 @@ fn asked(args: &DiagramArgs) -> (Option<&str>, Vec<PathBuf>) {
         name = None;
     }
     if paths.is_empty() {
-        let here = Path::new("pack.yaml").is_file();
-        paths.push(PathBuf::from(if here { "." } else { PACKS }));
+        match Path::new("pack.yaml").is_file() {
+            true => paths.push(PathBuf::from(".")),
+            false => paths.extend(Path::new(PACKS).is_dir().then(|| PathBuf::from(PACKS))),
+        }
     }
     (name, paths)
+}
+
+fn is_meant(graph: &Graph, name: &str) -> bool {
+    *graph.name == *name || *graph.pack == *name
 }
 
 fn is_path(word: &str) -> bool {
@@ -82,10 +94,7 @@ fn is_path(word: &str) -> bool {
 
 fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
     let mut sources = Sources::default();
-    let packs = packs::find(paths, &mut sources).map_err(|NoPack(why)| {
-        print::message(&format!("{why}. Name a pack folder: trackside diagram LIFECYCLE PATH"));
-        exit::USAGE
-    })?;
+    let packs = packs::named_or_built_in(paths, &mut sources)?;
     let mut graphs = Vec::new();
     for pack in &packs {
         match compile(&sources, &pack.files) {
@@ -97,6 +106,15 @@ fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
         }
     }
     Ok(graphs)
+}
+
+/// Those that come with the program, but for packs that are here.
+fn built_in(here: &[Graph]) -> Vec<Graph> {
+    let mut sources = Sources::default();
+    let packs = packs::all_built_in(&mut sources);
+    let others = packs.iter().filter(|it| !here.iter().any(|graph| *graph.pack == *it.name));
+    let compiled = others.filter_map(|it| compile(&sources, &it.files).ok());
+    compiled.flat_map(|(pack, _)| Graph::of_pack(&pack)).collect()
 }
 
 fn unknown(name: &str, graphs: &[Graph]) -> String {
@@ -158,7 +176,7 @@ fn save(chosen: &[&Graph], name: Option<&str>, output: &Path, args: &DiagramArgs
         return exit::USAGE;
     }
     if let Err(error) = std::fs::create_dir_all(output) {
-        print::message(&format!("{}: {error}", output.display()));
+        print::message(&files::unwritten(output, &error));
         return exit::USAGE;
     }
     for graph in chosen {
@@ -183,7 +201,7 @@ fn written(file: &Path, text: &str) -> u8 {
             exit::DONE
         }
         Err(error) => {
-            print::message(&format!("{}: {error}", file.display()));
+            print::message(&files::unwritten(file, &error));
             exit::USAGE
         }
     }

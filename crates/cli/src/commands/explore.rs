@@ -15,6 +15,7 @@ use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{Problems, Sources};
 
 use crate::args::ExploreArgs;
+use crate::files::unwritten;
 use crate::packs;
 use crate::print;
 use crate::proofs::{self, Shown};
@@ -22,7 +23,7 @@ use crate::{exit, stages};
 
 pub(crate) fn run(args: &ExploreArgs) -> u8 {
     let mut sources = Sources::default();
-    let packs = match packs::named(&args.paths, &mut sources) {
+    let packs = match packs::named_or_built_in(&args.paths, &mut sources) {
         Ok(packs) => packs,
         Err(code) => return code,
     };
@@ -131,14 +132,13 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
 
 /// Writes the models of every lifecycle; gives the files.
 fn models(law: &Law, folder: &Path) -> Result<Vec<String>, String> {
-    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(|it| failed(folder, it))?;
+    std::fs::create_dir_all(folder).map_err(|it| unwritten(folder, &it))?;
     let mut files = Vec::new();
     for pack in law.packs() {
         for life in &pack.lifecycles {
             for model in abstractions(pack, life, Size::default()) {
                 let path = folder.join(format!("{}-{}.pml", life.name, model.entities));
-                std::fs::write(&path, promela(&model)).map_err(|it| failed(&path, it))?;
+                std::fs::write(&path, promela(&model)).map_err(|it| unwritten(&path, &it))?;
                 files.push(path.display().to_string());
             }
         }
