@@ -22,6 +22,14 @@ pub(crate) struct AskArgs {
     pub(crate) json: bool,
 }
 
+/// Through whose eyes.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct EyesArgs {
+    /// Shows what this agent sees and may do: the token must be made with --for
+    #[arg(long = "for", value_name = "AGENT")]
+    pub(crate) on_behalf: Option<String>,
+}
+
 /// How a command counts.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CountArgs {
@@ -205,6 +213,8 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "SEQ")]
     pub(crate) at: Option<u64>,
     #[command(flatten)]
+    pub(crate) eyes: EyesArgs,
+    #[command(flatten)]
     pub(crate) ask: AskArgs,
 }
 
@@ -216,6 +226,8 @@ pub(crate) struct ExplainArgs {
     /// Such as mission.task/T-1
     #[arg(value_name = "LIFECYCLE/ID")]
     pub(crate) entity: String,
+    #[command(flatten)]
+    pub(crate) eyes: EyesArgs,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }
@@ -243,6 +255,8 @@ pub(crate) struct ListArgs {
     /// All of them
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) eyes: EyesArgs,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }

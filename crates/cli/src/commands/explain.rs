@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ExplainArgs) -> u8 {
 
 fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
     let route = Route::new(&["entities", lifecycle, id, "explain"]);
-    let told = Server::find(&args.ask.reach)?.get(&route)?;
+    let told = Server::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
     if args.ask.json {
         print::line(&format!("{told:#}"));
         return Ok(exit::DONE);

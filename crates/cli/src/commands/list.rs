@@ -23,7 +23,8 @@ fn entities(args: &ListArgs) -> Result<u8, Unanswered> {
         .with_some("where", args.only.as_ref())
         .with_some("overdue", args.overdue.then_some(true));
     let much = Much::new(args.limit.map(|it| it as usize), args.all);
-    let found = listed(&Server::find(&args.ask.reach)?, &route, much)?;
+    let found =
+        listed(&Server::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()), &route, much)?;
     if args.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ShowArgs) -> u8 {
 
 fn show(args: &ShowArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
     let route = Route::new(&["entities", lifecycle, id]).with_some("at", args.at);
-    let entity = Server::find(&args.ask.reach)?.get(&route)?;
+    let entity = Server::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
     match args.ask.json {
         true => print::line(&format!("{entity:#}")),
         false => tell(&entity),

@@ -111,3 +111,16 @@ fn what_is_overdue_is_listed() {
     ground.ask(&["clock", "advance", "9h"]).says(0, &[]);
     ground.ask(&["history", "small.light/A"]).says(0, &["TIMEOUT_WARNING", "ON → OFF  switch_off"]);
 }
+
+#[test]
+fn whoever_may_speak_for_an_agent_reads_as_that_agent() {
+    let ground = Ground::small("reads-for");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    let boss = ["token", "create", "boss", "--kind", "agent", "--for", "ada"];
+    let boss = ground.ask(&boss).says(0, &[]).data.trim().to_owned();
+    for args in [&["show", "small.light/A"][..], &["list", "small.light"], &["explain", "small.light/A"]] {
+        let as_agent = |agent: &str| ground.ask_as(&boss, &[args, &["--for", agent]].concat());
+        as_agent("ada").says(0, &["OFF"]);
+        as_agent("kim").says(4, &["may not act for kim"]);
+    }
+}
