@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Event;
@@ -15,28 +16,57 @@ use crate::ground::{Ground, trackside};
 
 const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs");
 
-/// Journals of scenarios in which every lifecycle of every pack occurs, by name.
-fn journals(ground: &Ground) -> Vec<(String, String)> {
-    let mut chosen = Vec::new();
-    let mut known = BTreeSet::new();
-    for pack in ["build", "coding", "mission", "research", "turns"] {
-        let folder = ground.root.join(format!("journals-{pack}"));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("j.jsonl");
-        trackside(&["test", &format!("{PACKS}/{pack}"), "--journal", file.to_str().unwrap()]).says(0, &[]);
-        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
-        files.sort();
-        for path in files {
-            let journal = Journal::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            let here: BTreeSet<_> = journal.entries.iter().map(|it| it.entity.lifecycle.clone()).collect();
-            if !here.is_subset(&known) {
-                chosen.push((format!("{pack}-{}", chosen.len()), path.to_str().unwrap().to_owned()));
-                known.extend(here);
-            }
+const NAMES: [&str; 5] = ["build", "coding", "mission", "research", "turns"];
+
+/// A project made of a scenario, and what is exported of it.
+struct Made {
+    name: String,
+    pack: &'static str,
+    data: String,
+    export: String,
+}
+
+/// Projects in which every lifecycle of every pack occurs: made once, and looked at by all.
+fn made() -> &'static [Made] {
+    static MADE: OnceLock<Vec<Made>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let ground = Ground::new("export-made");
+        let all: Vec<Vec<Made>> = std::thread::scope(|scope| {
+            let each = NAMES.map(|pack| {
+                let ground = &ground;
+                scope.spawn(move || made_of(ground, pack))
+            });
+            each.map(|it| it.join().unwrap()).into_iter().collect()
+        });
+        all.into_iter().flatten().collect()
+    })
+}
+
+/// Those of a pack: scenarios until every lifecycle of it has occurred.
+fn made_of(ground: &Ground, pack: &'static str) -> Vec<Made> {
+    let folder = ground.root.join(format!("journals-{pack}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, packs) = (folder.join("j.jsonl"), format!("{PACKS}/{pack}"));
+    trackside(&["test", &packs, "--journal", file.to_str().unwrap()]).says(0, &[]);
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
+    files.sort();
+    let (mut made, mut known) = (Vec::new(), BTreeSet::new());
+    for path in files {
+        let journal = Journal::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let here: BTreeSet<_> = journal.entries.iter().map(|it| it.entity.lifecycle.clone()).collect();
+        if here.is_subset(&known) {
+            continue;
         }
+        known.extend(here);
+        let name = format!("{pack}-{}", made.len());
+        let (data, export) = (ground.path(&name), ground.path(&format!("{name}.1")));
+        trackside(&["import", path.to_str().unwrap(), "--packs", &packs, "--data", &data]).says(0, &[]);
+        trackside(&["export", "--to", &export, "--data", &data]).says(0, &["lines in"]);
+        made.push(Made { name, pack, data, export });
     }
-    assert!(known.len() >= 17, "{known:?}");
-    chosen
+    let lifecycles = std::fs::read_dir(format!("{packs}/lifecycles")).unwrap().count();
+    assert!(known.len() >= lifecycles, "{pack}: {known:?}");
+    made
 }
 
 fn lines(path: &str) -> Vec<String> {
@@ -53,18 +83,14 @@ fn entities(data: &Path) -> BTreeMap<EntityKey, Entity> {
 #[test]
 fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
     let ground = Ground::new("export-round");
-    for (name, journal) in journals(&ground) {
-        let (data, back) = (ground.path(&name), ground.path(&format!("{name}-back")));
-        let (first, second) = (ground.path(&format!("{name}.1")), ground.path(&format!("{name}.2")));
-        trackside(&["import", &journal, "--data", &data]).says(0, &[]);
-        trackside(&["export", "--to", &first, "--data", &data]).says(0, &["lines in"]);
-        let dry = trackside(&["import", &first, "--data", &back, "--dry-run"]);
+    for Made { name, data, export: first, .. } in made() {
+        let (back, second) = (ground.path(&format!("{name}-back")), ground.path(&format!("{name}.2")));
+        let dry = trackside(&["import", first, "--data", &back, "--dry-run"]);
         dry.says(0, &["would be in", "Nothing was changed"]);
         assert!(!Path::new(&back).exists(), "{name}");
-        trackside(&["import", &first, "--data", &back])
-            .says(0, &["as they were written", "checked: ends at"]);
+        trackside(&["import", first, "--data", &back]).says(0, &["as they were written", "checked: ends at"]);
         trackside(&["export", "--to", &second, "--data", &back]).says(0, &[]);
-        let (mut first, mut second) = (lines(&first), lines(&second));
+        let (mut first, mut second) = (lines(first), lines(&second));
         // When it was written is all that may differ.
         let without_time = |line: &str| {
             let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -73,7 +99,7 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
         };
         assert_eq!(without_time(&first.remove(0)), without_time(&second.remove(0)), "{name}");
         assert!(first == second, "{name}: what came back is not what went out");
-        assert_eq!(entities(Path::new(&data)), entities(Path::new(&back)), "{name}");
+        assert_eq!(entities(Path::new(data)), entities(Path::new(&back)), "{name}");
         trackside(&["audit", "verify", "--data", &back]).says(0, &["intact"]);
     }
 }
@@ -82,17 +108,17 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
 fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
     let ground = Ground::new("export-merge");
     ground.journal("Lights go on");
-    let (base, small) = (ground.path("base"), ground.path("pack"));
-    trackside(&["import", &ground.path("journal.jsonl"), "--packs", &small, PACKS, "--data", &base])
-        .says(0, &[]);
+    let (journal, small) = (ground.path("journal.jsonl"), ground.path("pack"));
+    for pack in NAMES {
+        let base = ground.path(&format!("{pack}-base"));
+        let packs = format!("{PACKS}/{pack}");
+        trackside(&["import", &journal, "--packs", &small, &packs, "--data", &base]).says(0, &[]);
+    }
     let (mut came, mut refused) = (0, Vec::new());
-    for (name, journal) in journals(&ground) {
-        let (source, file) = (ground.path(&name), ground.path(&format!("{name}.out")));
-        trackside(&["import", &journal, "--data", &source]).says(0, &[]);
-        trackside(&["export", "--to", &file, "--data", &source]).says(0, &[]);
+    for Made { name, pack, data: source, export: file } in made() {
         let into = ground.path(&format!("{name}-into"));
-        trackside(&["backup", &into, "--data", &base]).says(0, &[]);
-        let told = trackside(&["import", &file, "--data", &into, "--json"]);
+        trackside(&["backup", &into, "--data", &ground.path(&format!("{pack}-base"))]).says(0, &[]);
+        let told = trackside(&["import", file, "--data", &into, "--json"]);
         if told.code == 1 {
             // What broke a rule there is told, and not let in here.
             refused.push(format!("{name}: {}", told.messages));
@@ -101,7 +127,7 @@ fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
         told.says(0, &[]);
         let brought = imported(Path::new(&into));
         assert_eq!(told.json()["imported"], brought.len(), "{told:?}");
-        let there = entities(Path::new(&source));
+        let there = entities(Path::new(source));
         for (key, (state, fields)) in &brought {
             let was = &there[key];
             assert_eq!(*state, was.state, "{key}");
@@ -110,7 +136,7 @@ fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
             }
         }
         came += brought.len();
-        let again = trackside(&["import", &file, "--data", &into, "--json"]);
+        let again = trackside(&["import", file, "--data", &into, "--json"]);
         again.says(0, &[]);
         assert_eq!(again.json()["imported"], 0, "nothing comes twice");
         assert_eq!(again.json()["already"].as_array().unwrap().len(), brought.len());
