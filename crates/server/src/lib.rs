@@ -4,6 +4,7 @@
 
 mod app;
 mod auth;
+mod document;
 mod events;
 mod limits;
 mod manners;

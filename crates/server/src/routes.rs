@@ -5,7 +5,6 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::routing::get;
 use utoipa::OpenApi;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -14,10 +13,11 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
-    evidence, explain, export, health, history, identity, imports, journal, lifecycles, messages, metrics,
-    migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats, transitions, webhooks,
+    evidence, explain, export, health, history, home, identity, imports, journal, lifecycles, messages,
+    metrics, migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats, transitions,
+    webhooks,
 };
-use crate::{events, mcp, serve};
+use crate::{document, events, mcp, serve};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -97,11 +97,7 @@ fn described() -> OpenApiRouter<App> {
 
 /// The OpenAPI document, as it is served.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = described().into_openapi();
-    let components = document.components.get_or_insert_default();
-    let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-    components.security_schemes.insert("token".to_owned(), scheme.into());
-    document
+    document::finished(described().into_openapi())
 }
 
 /// The routes, ready to be served.
@@ -114,6 +110,7 @@ pub(crate) fn router(app: App) -> Router {
         async move { ([(axum::http::header::CONTENT_TYPE, "application/json")], document) }
     };
     router
+        .route("/", get(home::home))
         .route("/openapi.json", get(serve_document))
         .route(mcp::PATH, mcp::door(&app))
         .route("/sign-in", get(sign_in::sign_in))

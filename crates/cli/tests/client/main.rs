@@ -22,6 +22,7 @@ mod program;
 mod project;
 mod reaching;
 mod reads;
+mod stopping;
 mod stuck;
 mod tls;
 mod upkeep;

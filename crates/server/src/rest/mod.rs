@@ -19,6 +19,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod health;
 pub(crate) mod history;
+pub(crate) mod home;
 pub(crate) mod identity;
 pub(crate) mod imports;
 pub(crate) mod journal;

@@ -126,13 +126,15 @@ impl Ground {
 
     /// A request as it goes over the wire, and the whole answer.
     pub fn raw(&self, head: &str, body: &[u8]) -> Answered {
+        self.raw_at(Some(&self.address.to_string()), head, body)
+    }
+
+    /// The same, meant for this host.
+    pub fn raw_at(&self, host: Option<&str>, head: &str, body: &[u8]) -> Answered {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        let head = format!(
-            "{head}\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-            self.address,
-            body.len()
-        );
+        let host = host.map(|it| format!("\r\nHost: {it}")).unwrap_or_default();
+        let head = format!("{head}{host}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
         // A server that has heard enough may close before all is said.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
         let mut all = Vec::new();

@@ -13,6 +13,7 @@ mod alerts;
 mod artifacts;
 mod bounds;
 mod doors;
+mod edge;
 mod effects;
 mod evidence;
 mod figures;

@@ -54,6 +54,8 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
             format!("GET /v1/tokens HTTP/1.1\r\n{bearer}"),
             format!("GET /v1/journal?limit=200 HTTP/1.1\r\n{bearer}"),
             format!("GET /v1/export HTTP/1.1\r\n{bearer}"),
+            format!("GET /metrics HTTP/1.1\r\n{bearer}"),
+            format!("GET / HTTP/1.1\r\n{bearer}"),
             format!("GET /sign-in?link={secret}x HTTP/1.1"),
         ] {
             let answer = ground.raw(&head, b"");

@@ -1,0 +1,182 @@
+//! How a server ends, and what whoever started it is told: the orderly end within a set time, and what systemd wants to hear.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::ground::{LIGHT, scratch, small};
+use crate::program::binary;
+
+/// The longest that anything here is waited for.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A server that is ours alone; killed if the test does not end it.
+struct Up {
+    root: PathBuf,
+    child: Child,
+}
+
+impl Up {
+    fn new(name: &str, more: &[&str], environment: &[(&str, &str)]) -> Self {
+        let root = scratch(name);
+        let pack = small(&root, 1, LIGHT);
+        let mut command = binary(&["up", "--listen", "127.0.0.1:0", "--clock", "manual", "--packs", &pack]);
+        command.arg("--data").arg(root.join("data")).args(more).envs(environment.iter().copied());
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let up = Self { root, child };
+        until(|| up.root.join("data/address").is_file());
+        up
+    }
+
+    fn address(&self) -> String {
+        self.read("address")
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.root.join("data").join(name)).unwrap().trim().to_owned()
+    }
+
+    /// A request that has begun and is not all said, with what is left to say.
+    fn begun(&self) -> (TcpStream, &'static [u8]) {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let body: &[u8] = br#"{"id":"A","fields":{"place":"hall"}}"#;
+        let (said, left) = body.split_at(10);
+        let head = format!(
+            "POST /v1/entities/small.light HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            self.address(),
+            self.read("token"),
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(said).unwrap();
+        (stream, left)
+    }
+
+    fn terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    fn ended(&mut self) -> i32 {
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LONG, "it does not come to that");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn all_of(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+#[test]
+fn what_is_under_way_is_answered_before_it_ends() {
+    let mut up = Up::new("stopping-well", &["--stop-within", "60"], &[]);
+    let (mut stream, left) = up.begun();
+    up.terminate();
+    // It takes nobody new, and still hears out who was there.
+    until(|| TcpStream::connect(up.address()).is_err());
+    stream.write_all(left).unwrap();
+    let answer = all_of(stream);
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert_eq!(up.ended(), 0);
+}
+
+#[test]
+fn nobody_is_waited_for_longer_than_was_said() {
+    let mut up = Up::new("stopping-late", &["--stop-within", "1"], &[]);
+    let (stream, _) = up.begun();
+    up.terminate();
+    assert_eq!(up.ended(), 0);
+    // It ended while the request was under way: had it waited, that would have been answered as one that took too long.
+    assert_eq!(all_of(stream), "");
+}
+
+#[cfg(target_os = "linux")]
+mod told {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    use super::*;
+
+    fn heard(socket: &UnixDatagram) -> String {
+        let mut room = [0; 256];
+        let length = socket.recv(&mut room).unwrap();
+        String::from_utf8_lossy(&room[..length]).into_owned()
+    }
+
+    fn lives(socket: &UnixDatagram, name: &str, said: &str) {
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        let mut up = Up::new(name, &[], &[("NOTIFY_SOCKET", said), ("WATCHDOG_USEC", "100000")]);
+        assert_eq!(heard(socket), "READY=1");
+        for _ in 0..3 {
+            assert_eq!(heard(socket), "WATCHDOG=1");
+        }
+        up.terminate();
+        // Signs of life that were under way come first.
+        let mut last = heard(socket);
+        while last == "WATCHDOG=1" {
+            last = heard(socket);
+        }
+        assert_eq!(last, "STOPPING=1");
+        assert_eq!(up.ended(), 0);
+        socket.set_nonblocking(true).unwrap();
+        assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life after the end");
+    }
+
+    #[test]
+    fn systemd_hears_that_it_is_ready_alive_and_stopping() {
+        let path = std::env::temp_dir().join(format!("trackside-notify-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let socket = UnixDatagram::bind(&path).unwrap();
+        lives(&socket, "stopping-notify", path.to_str().unwrap());
+        std::fs::remove_file(Path::new(&path)).unwrap();
+        let name = format!("trackside-notify-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        lives(&UnixDatagram::bind_addr(&address).unwrap(), "stopping-abstract", &format!("@{name}"));
+    }
+
+    #[test]
+    fn a_project_that_cannot_be_written_gives_no_sign_of_life() {
+        let name = format!("trackside-notify-sick-{}", std::process::id());
+        let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        let said = format!("@{name}");
+        let up = Up::new("stopping-sick", &[], &[("NOTIFY_SOCKET", &said), ("WATCHDOG_USEC", "100000")]);
+        assert_eq!((heard(&socket), heard(&socket)), ("READY=1".to_owned(), "WATCHDOG=1".to_owned()));
+        let (journal, away) = (up.root.join("data/journal.db"), up.root.join("data/away.db"));
+        std::fs::rename(&journal, &away).unwrap();
+        let (mut stream, left) = up.begun();
+        stream.write_all(left).unwrap();
+        let answer = all_of(stream);
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        // What was said until then, and nothing more.
+        socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        let mut room = [0; 64];
+        let mut signs = 0;
+        while socket.recv(&mut room).is_ok() {
+            signs += 1;
+            assert!(signs < 200, "it says that it is well");
+        }
+        std::fs::rename(&away, &journal).unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!(heard(&socket), "WATCHDOG=1", "it is well again");
+    }
+}

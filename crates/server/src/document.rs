@@ -1,0 +1,76 @@
+//! The OpenAPI document made whole: what is the same everywhere is said once, here.
+
+use utoipa::openapi::schema::ArrayItems;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{Components, OpenApi, Ref, RefOr, Schema, Server};
+
+/// What a page of something is called.
+const PAGE: &str = "Page_";
+
+/// The document as it is served, of what the routes say of themselves.
+pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
+    document.servers = Some(vec![Server::new("/")]);
+    for path in document.paths.paths.values_mut() {
+        let operations = [&mut path.get, &mut path.put, &mut path.post, &mut path.delete];
+        for operation in operations.into_iter().flatten() {
+            for (status, response) in &mut operation.responses.responses {
+                if let RefOr::T(response) = response
+                    && response.description.is_empty()
+                {
+                    response.description = meaning(status).to_owned();
+                }
+            }
+        }
+    }
+    let components = document.components.get_or_insert_default();
+    let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    components.security_schemes.insert("token".to_owned(), scheme.into());
+    name_items(components);
+    document
+}
+
+/// What a status means here, whoever answers with it.
+fn meaning(status: &str) -> &'static str {
+    match status {
+        "201" => "It is made.",
+        "204" => "It is done, and there is nothing to tell.",
+        "4XX" => "Refused, with every reason: nothing was changed.",
+        "503" => "It cannot be used now: try again in a moment.",
+        _ => "Done.",
+    }
+}
+
+/// The items of a page by the name that they have of their own.
+fn name_items(components: &mut Components) {
+    let names: Vec<String> =
+        components.schemas.keys().filter_map(|it| it.strip_prefix(PAGE)).map(str::to_owned).collect();
+    for name in names.into_iter().filter(|it| components.schemas.contains_key(it)).collect::<Vec<_>>() {
+        let page = components.schemas.get_mut(&format!("{PAGE}{name}"));
+        if let Some(RefOr::T(Schema::Object(page))) = page
+            && let Some(RefOr::T(Schema::Array(items))) = page.properties.get_mut("items")
+        {
+            items.items = ArrayItems::RefOrSchema(Box::new(Ref::from_schema_name(name).into()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value as Json;
+
+    #[test]
+    fn every_answer_says_what_it_means_and_every_page_names_its_items() {
+        let document = serde_json::to_value(crate::openapi()).unwrap_or_default();
+        let answers = |it: &Json| it["responses"].as_object().cloned().unwrap_or_default();
+        let mut seen = 0;
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            for (status, answer) in item.as_object().into_iter().flatten().flat_map(|(_, it)| answers(it)) {
+                assert!(answer["description"].as_str().is_some_and(|it| !it.is_empty()), "{path} {status}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 100, "{seen}");
+        let page = &document["components"]["schemas"]["Page_Token"]["properties"]["items"]["items"];
+        assert_eq!(page["$ref"], "#/components/schemas/Token");
+    }
+}
