@@ -117,7 +117,7 @@ impl From<ReadError> for Refused {
             | ReadError::UnknownEntity(_)
             | ReadError::UnknownEntry(_) => StatusCode::NOT_FOUND,
             ReadError::Cursor(_) => StatusCode::BAD_REQUEST,
-            ReadError::Archived { .. } => StatusCode::GONE,
+            ReadError::Archived { .. } | ReadError::EntryArchived(_) => StatusCode::GONE,
             ReadError::UnknownState { .. }
             | ReadError::Query(_)
             | ReadError::Where(_)

@@ -42,6 +42,11 @@ pub enum ReadError {
     /// What would have to be read is in an archive.
     #[error("what happened to {entity} before entry {before} was moved to an archive: look there")]
     Archived { entity: EntityKey, before: u64 },
+    /// The same of what a command wrote.
+    #[error(
+        "entry {0} was moved to an archive, and its file is not in the folder of the project: put it back, or look there"
+    )]
+    EntryArchived(u64),
 }
 
 impl ReadError {
@@ -60,7 +65,7 @@ impl ReadError {
             Self::Where(_) => "invalid-where",
             Self::TooExpensive { .. } => "too-expensive",
             Self::NotYet { .. } => "not-yet",
-            Self::Archived { .. } => "archived",
+            Self::Archived { .. } | Self::EntryArchived(_) => "archived",
         }
     }
 

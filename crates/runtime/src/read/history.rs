@@ -121,12 +121,6 @@ impl Reads {
         // One that nobody was told of yet is not there yet.
         Ok(found.into_iter().filter(|it| it.seq <= upto).collect())
     }
-
-    /// Entries of the journal by number, from `first` on: what a command wrote that came before.
-    pub fn entries(&self, first: u64, count: usize) -> Result<Vec<Entry>, ReadError> {
-        let found = self.store(|it| it.records(first.saturating_sub(1), count))?;
-        found.iter().map(|it| it.entry().map_err(ReadError::from)).collect()
-    }
 }
 
 fn is_renewal(record: &Record) -> Result<bool, StoreError> {

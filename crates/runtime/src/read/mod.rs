@@ -4,6 +4,7 @@
 //! not on disk: what the projections do not know yet is laid over what they say. Nothing here waits for the
 //! decider, but for what is said to.
 
+mod again;
 mod alerts;
 mod arrival;
 mod error;

@@ -8,6 +8,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod again;
 mod alerts;
 mod figures;
 #[path = "../running/ground.rs"]

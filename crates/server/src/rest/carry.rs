@@ -14,7 +14,7 @@ use trackside_engine::told::Told;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
 use trackside_runtime::read::entry_json;
-use trackside_runtime::{Accepted, Answer, Failure, Pending, ReadError, Reads, Stages};
+use trackside_runtime::{Accepted, Answer, Failure, Pending, ReadError, Stages};
 use trackside_store::record::hex;
 
 use super::Wanted;
@@ -204,25 +204,18 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
     let actor = caller.actor().clone();
     app.blocking(move |app| {
         let reads = &app.reads;
-        let entries = reads.entries(first, count as usize)?;
-        let entry = entries.get(root as usize).ok_or(ReadError::UnknownEntry(first))?;
-        let last = entries.last().map_or(first, |it| it.seq);
+        let records = reads.written_by(first, count)?;
+        let record = records.get(root as usize).ok_or(ReadError::UnknownEntry(first))?;
+        let entry = &record.entry().map_err(ReadError::from)?;
+        let last = records.last().map_or(first, |it| it.seq);
         let past = reads.entity_at(&entry.entity, last)?.entity;
         let version = past.version;
         let entity = reads.present_all(&[past], &actor)?.pop();
-        let transition = told(reads, entry)?;
+        let transition = entry_json(record).map_err(ReadError::from)?;
         let moving =
             Moving { success: true, entity, transition, replayed: true, ignored: &[], dry_run: false };
         let (body, created) = (moving.written()?, is_creation(entry));
         Ok(Done { body, created, entity: entry.entity.clone(), version, seq: last })
     })
     .await
-}
-
-/// An entry in the outward form, with its hash.
-fn told(reads: &Reads, entry: &Entry) -> Result<serde_json::Value, ReadError> {
-    match reads.journal(entry.seq.saturating_sub(1), 1)?.first() {
-        Some(record) if record.seq == entry.seq => Ok(entry_json(record)?),
-        _ => Ok(entry.to_json()),
-    }
 }

@@ -5,11 +5,11 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use trackside_engine::command::{Ask, Claim as Claiming};
-use trackside_engine::event::Event;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem, Stop};
-use trackside_runtime::{Answer, ReadError};
+use trackside_runtime::{Answer, ReadError, Reads};
 
 use super::body::fields;
 use super::carry::{Done, answer_told, command, submit};
@@ -88,7 +88,7 @@ pub(crate) async fn heartbeat(
     let entry = match submit(&app, command(&caller, &wanted, ask, None)).await? {
         Answer::Accepted(accepted) => accepted.entry().cloned(),
         Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { first, .. } => app.read(move |reads| reads.entry(first)).await?,
+        Answer::Replayed { first, .. } => Some(app.read(move |reads| written(reads, first)).await?),
     };
     let lease = entry.as_ref().and_then(|it| renewed(&it.event));
     let actor = caller.actor().clone();
@@ -116,6 +116,13 @@ pub(crate) async fn heartbeat(
         stop: (!stops.is_empty()).then(|| Stop { why: stops.join("; ") }),
         notices,
     }))
+}
+
+/// What was written the first time.
+fn written(reads: &Reads, seq: u64) -> Result<Entry, ReadError> {
+    let found = reads.written_by(seq, 1)?;
+    let record = found.first().ok_or(ReadError::EntryArchived(seq))?;
+    Ok(record.entry()?)
 }
 
 fn renewed(event: &Event) -> Option<(String, u64)> {

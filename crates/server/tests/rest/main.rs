@@ -10,6 +10,7 @@
 
 mod again;
 mod alerts;
+mod archived;
 mod artifacts;
 mod bounds;
 mod doors;
