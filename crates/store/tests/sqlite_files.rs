@@ -176,9 +176,27 @@ fn projections_of_another_journal_are_thrown_away() {
     let shorter = Folder::new("shorter");
     open(shorter.path()).journal().unwrap().append(&batch(&mut Chain::default(), 2)).unwrap();
     std::fs::copy(shorter.path().join("journal.db"), folder.path().join("journal.db")).unwrap();
-    assert_eq!(open(folder.path()).projector().unwrap().position().unwrap(), 0, "the journal is shorter");
-    std::fs::remove_file(folder.path().join("journal.db")).unwrap();
-    filled(&mut Chain::default());
+    let state = || {
+        let file = Connection::open(folder.path().join("state.db")).unwrap();
+        let sql = "SELECT value, (SELECT count(*) FROM entity) FROM meta WHERE key = 'position'";
+        file.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap()
+    };
+    for _ in 0..2 {
+        let why = refused(folder.path()).to_string();
+        assert!(why.contains("journal.db is damaged: it ends at 2, but state.db beside it was made from 3 entries"), "{why}");
+        assert_eq!(state(), (3, 1), "it is the only proof that something is missing");
+    }
+    // Not by its tables either.
+    let old = Connection::open(folder.path().join("state.db")).unwrap();
+    old.execute("UPDATE meta SET value = 1 WHERE key = 'schema'", []).unwrap();
+    assert!(refused(folder.path()).to_string().contains("it ends at 2"));
+    old.execute("UPDATE meta SET value = 2 WHERE key = 'schema'", []).unwrap();
+    drop(old);
+    assert_eq!(state(), (3, 1));
+    let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
+    let audit = trackside_store::audit::verify(reader.as_mut(), &[], &mut |_, _| {}).unwrap();
+    assert_eq!(audit.problems.iter().map(|it| (it.seq, it.what.code())).collect::<Vec<_>>(), [(3, "cut-off")]);
+    drop(reader);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
     // As long, with other entries.
     let elsewhere = Folder::new("elsewhere");

@@ -102,8 +102,14 @@ fn look(data: &DataArgs) -> Result<Found, Stopped> {
 impl Found {
     fn is_well(&self) -> bool {
         self.files.iter().all(|it| it.problems.is_empty())
+            && self.cut_off().is_none()
             && self.missing().is_none()
             && self.unwanted.is_empty()
+    }
+
+    /// What is said of a journal that ends before what was made from it.
+    fn cut_off(&self) -> Option<String> {
+        trackside_store::audit::missing(self.position, self.head.chain.seq)
     }
 
     fn lag(&self) -> u64 {
@@ -130,6 +136,9 @@ impl Found {
             next.push("journal.db is damaged: keep a copy of the folder, then restore a backup. See docs/operating/recovery.md".to_owned());
         } else if !state.problems.is_empty() {
             next.push("state.db is damaged and can be made anew: trackside doctor --rebuild".to_owned());
+        }
+        if let Some(what) = self.cut_off() {
+            next.push(format!("journal.db: {what}. See docs/operating/recovery.md"));
         }
         if let Some(upto) = self.missing() {
             let missing = format!(
@@ -183,7 +192,11 @@ impl Found {
             some => format!(", of which {some} are archived"),
         };
         row("journal", &format!("{}{at}{base}", counted(self.head.chain.seq, "entry", "entries")));
-        row("projections", &format!("written up to {}, {} behind", self.position, self.lag()));
+        let behind = match self.cut_off() {
+            None => format!("{} behind", self.lag()),
+            Some(_) => painted_data("BEYOND THE END OF THE JOURNAL", Colour::Red),
+        };
+        row("projections", &format!("written up to {}, {behind}", self.position));
         let packs: Vec<String> = self.packs.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
         row("packs", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }.as_str());
         for next in self.next() {

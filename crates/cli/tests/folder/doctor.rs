@@ -45,3 +45,22 @@ fn damage_is_told_with_what_to_do() {
     let all = told.data + &told.messages;
     assert!(all.contains("doctor --rebuild") || all.contains("recovery.md"), "{all}");
 }
+
+#[test]
+fn a_journal_that_lost_its_end_is_told_everywhere_and_nothing_is_wiped() {
+    let ground = Ground::filled("doctor-cut", "Lights go on");
+    ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
+    ground.tamper("journal.db", "DELETE FROM journal WHERE seq > 5");
+    let words = "it ends at 5, but state.db beside it was made from 8 entries";
+    ground.ask(&["doctor"]).says(1, &["written up to 8, BEYOND", words, "journal.db-wal back"]);
+    assert_eq!(ground.ask(&["doctor", "--json"]).json()["well"], false);
+    ground.ask(&["audit", "verify"]).says(1, &["BROKEN", "entries 6 to 8 are gone"]);
+    for command in [vec!["validate"], vec!["doctor", "--rebuild"], vec!["archive", "--older-than", "0s"]] {
+        ground.ask(&command).says(3, &["journal.db is damaged", words, "restore a backup"]);
+    }
+    assert_eq!(ground.number("state.db", "SELECT value FROM meta WHERE key = 'position'"), 8);
+    // Whoever accepts the loss moves it away.
+    std::fs::rename(ground.data().join("state.db"), ground.root.join("state.db")).unwrap();
+    ground.ask(&["validate"]).says(0, &[]);
+    ground.ask(&["doctor"]).says(0, &["5 entries at", "written up to 5, 0 behind"]);
+}

@@ -156,12 +156,14 @@ impl Archive {
         known: &[Chain],
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Audit, StoreError> {
+        // The position first: the journal is never behind it.
+        let position = reader.position()?;
         let (base, head) = (reader.base()?, reader.head()?);
         let from = self.files.first().map_or(base, |it| it.before);
         // What files say of themselves is known, too: that they hold it.
         let stretches = self.files.iter().flat_map(|it| [it.before, it.after]);
         let known: Vec<Chain> = known.iter().copied().chain(stretches).chain([base]).collect();
-        let mut auditor = Auditor::new(from, &known);
+        let mut auditor = Auditor::new(from, &known).made_from(position);
         let all = head.chain.seq.saturating_sub(from.seq);
         for file in &self.files {
             for record in Lines::open(&file.path)? {

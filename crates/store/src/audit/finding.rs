@@ -23,6 +23,8 @@ pub enum Finding {
     PayloadGone,
     /// From this entry to that one they are gone.
     Removed { last: u64 },
+    /// From this entry to that one they are gone: the journal ends before them, and projections were made from them.
+    CutOff { last: u64 },
     /// From this entry to that one nobody wrote them: later ones were given other numbers.
     Inserted { last: u64 },
     /// This entry and that one have changed places.
@@ -48,6 +50,7 @@ impl Finding {
             Self::PayloadAdded => "payload-added",
             Self::PayloadGone => "payload-gone",
             Self::Removed { .. } => "removed",
+            Self::CutOff { .. } => "cut-off",
             Self::Inserted { .. } => "inserted",
             Self::Swapped { .. } => "swapped",
             Self::Moved { .. } => "moved",
@@ -72,6 +75,13 @@ impl fmt::Display for Problem {
             Finding::PayloadGone => write!(f, "the payload of entry {seq} is gone, and no entry tells why"),
             Finding::Removed { last } if *last == seq => write!(f, "entry {seq} was removed"),
             Finding::Removed { last } => write!(f, "entries {seq} to {last} were removed"),
+            Finding::CutOff { last } if *last == seq => {
+                write!(f, "entry {seq} is gone: the journal ends before it, and state.db was made from it")
+            }
+            Finding::CutOff { last } => write!(
+                f,
+                "entries {seq} to {last} are gone: the journal ends before them, and state.db was made from them"
+            ),
             Finding::Inserted { last } if *last == seq => write!(f, "entry {seq} was inserted"),
             Finding::Inserted { last } => write!(f, "entries {seq} to {last} were inserted"),
             Finding::Swapped { with } => write!(f, "entries {seq} and {with} were swapped"),

@@ -25,6 +25,8 @@ pub struct Auditor {
     odd: Option<Odd>,
     /// Those that hold another entry, and which.
     moved: Vec<(u64, u64)>,
+    /// The last entry that projections were made from.
+    made_from: u64,
     /// Entries without their payloads, until something tells why.
     bare: BTreeMap<EntityKey, Vec<u64>>,
 }
@@ -61,10 +63,17 @@ impl Auditor {
             shift: 0,
             odd: None,
             moved: Vec::new(),
+            made_from: 0,
             bare: BTreeMap::new(),
         };
         auditor.compare(from);
         auditor
+    }
+
+    /// Projections were made from all entries up to this one, before anybody asked where the journal ends.
+    pub fn made_from(mut self, position: u64) -> Self {
+        self.made_from = position;
+        self
     }
 
     /// The last entry that was looked at.
@@ -178,6 +187,9 @@ impl Auditor {
         let ends = self.known.iter().copied().chain(head);
         if let Some(last) = ends.map(|it| it.seq).filter(|it| *it > to.seq).max() {
             self.found(to.seq.saturating_add(1), Finding::Removed { last });
+        }
+        if let Some(head) = head.filter(|it| it.seq < self.made_from) {
+            self.found(head.seq.saturating_add(1), Finding::CutOff { last: self.made_from });
         }
         if head.is_some_and(|it| it.seq == to.seq && it.hash != to.hash) {
             self.found(to.seq, Finding::NotTheKnown);

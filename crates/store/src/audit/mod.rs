@@ -2,6 +2,7 @@
 
 mod finding;
 mod look;
+mod missing;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use crate::store::Reader;
 use crate::{Chain, StoreError};
 pub use finding::{Finding, Problem};
 pub use look::Auditor;
+pub use missing::missing;
 
 /// Records that are read at once.
 const PIECE: usize = 1_000;
@@ -55,8 +57,10 @@ pub fn verify(
     known: &[Chain],
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Audit, StoreError> {
+    // The position first: the journal is never behind it.
+    let position = reader.position()?;
     let (base, head) = (reader.base()?, reader.head()?);
-    let mut auditor = Auditor::new(base, known);
+    let mut auditor = Auditor::new(base, known).made_from(position);
     rest(reader, &mut auditor, head.chain, progress)?;
     Ok(auditor.finish(Some(head.chain)))
 }

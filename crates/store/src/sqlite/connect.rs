@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{failed, read_only};
@@ -93,6 +94,12 @@ fn settle(connection: &Connection, options: &SqliteOptions, purpose: Use) -> rus
         connection.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
     }
     Ok(())
+}
+
+/// From here on this connection ends without moving anything from the log into the file.
+pub(super) fn leave_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let stays = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    stays.map(drop).map_err(failed(path, "leave the log as it is"))
 }
 
 /// Reads a file that nobody works on, and leaves nothing beside it.

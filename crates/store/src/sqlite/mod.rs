@@ -169,8 +169,14 @@ impl Shared {
         let log = Log { connection: &journal, path: &self.journal };
         check_end(&log).map_err(|error| named(&self.journal, error))?;
         let archive = self.archive.as_deref();
+        let end = log.end()?.seq;
         match project::prepare(&self.state, &self.options, &log, archive) {
-            Err(StoreError::Damaged { path, .. }) if path == self.state && self.options.vfs.is_none() => {
+            Err(error) if is_of(&error, &self.journal) && end > 0 => {
+                // What is left of its log stays as it was found, to be looked at and to be put right.
+                connect::leave_log(&journal, &self.journal)?;
+                Err(error)
+            }
+            Err(error) if is_of(&error, &self.state) && self.options.vfs.is_none() => {
                 project::may_begin_anew(&self.state, &log, archive, "makes no sense")?;
                 let aside = aside::set_aside(&self.state)?;
                 project::prepare(&self.state, &self.options, &log, archive)?;
@@ -179,6 +185,11 @@ impl Shared {
             prepared => prepared.map(|()| None),
         }
     }
+}
+
+/// Whether a file is damaged, and this is it.
+fn is_of(error: &StoreError, file: &Path) -> bool {
+    matches!(error, StoreError::Damaged { path, .. } if path == file)
 }
 
 /// Whether the last few records follow from each other.

@@ -358,29 +358,51 @@ fn a_damaged_journal_is_refused_and_left_alone() {
     assert!(refusals > 0 && findings > 0);
 }
 
+/// A log that was cut off, by a file system that lost its end or by a copy that left it out.
 #[test]
-fn a_log_that_was_cut_off_loses_only_its_end_and_says_nothing_false() {
+fn a_log_that_was_cut_off_is_told_and_what_proves_it_stays() {
     let folder = Folder::new("wal");
     let mut project = Project::open(folder.path(), SqliteOptions::default());
     project.asks(30);
+    project.is_whole();
     let copy = Folder::new("wal-copy");
-    for part in [0_u64, 1, 3, 7, 10] {
+    for part in [0_u64, 1, 3, 7, 9, 10] {
         let _ = std::fs::remove_dir_all(copy.path());
         std::fs::create_dir_all(copy.path()).unwrap();
         // By another process: a file that is closed in this one takes the locks of SQLite with it.
         let from = folder.path().join(".");
         assert!(Command::new("cp").arg("-r").arg(from).arg(copy.path()).status().unwrap().success());
-        let log = std::fs::OpenOptions::new().write(true).open(copy.path().join("journal.db-wal")).unwrap();
-        let length = log.metadata().unwrap().len();
-        log.set_len(length * part / 10).unwrap();
-        match Sqlite::open(copy.path(), sqlite()) {
-            Ok(store) => {
-                let journal = Journal::read(store.reader().unwrap().as_mut()).unwrap();
-                assert!(part < 10 || journal.has(&project.answered).is_ok());
-                let runtime = Runtime::start(Arc::new(store), &packs(), Default::default());
-                assert!(runtime.is_ok(), "{:?}", runtime.err());
-            }
-            Err(why) => says(&why.to_string(), &["journal.db", "restore a backup"]),
+        let path = copy.path().join("journal.db-wal");
+        let whole = std::fs::read(&path).unwrap();
+        let cut = &whole[..usize::try_from(whole.len() as u64 * part / 10).unwrap()];
+        std::fs::write(&path, cut).unwrap();
+        if part == 10 {
+            is_there(copy.path(), &project.answered);
+            continue;
+        }
+        for _ in 0..2 {
+            let why = refused(copy.path()).to_string();
+            println!("{part} of 10: {why}");
+            says(&why, &["journal.db is damaged", "state.db beside it was made from", "-wal", "restore a backup"]);
+        }
+        if part > 0 {
+            says(&refused(copy.path()).to_string(), &["it ends at "]);
+            assert_eq!(std::fs::read(&path).unwrap(), cut, "what is left of it is left as it is");
+        }
+        // Somebody finds it, or has a copy.
+        std::fs::write(&path, &whole).unwrap();
+        is_there(copy.path(), &project.answered);
+        // Or nobody does: what is left can be gone on with, by somebody who says so.
+        std::fs::write(&path, cut).unwrap();
+        let journal = copy.path().join("journal.db");
+        assert!(Command::new("cp").arg(folder.path().join("journal.db")).arg(&journal).status().unwrap().success());
+        if part == 7 {
+            says(&refused(copy.path()).to_string(), &["it ends at "]);
+            Sqlite::set_state_aside(copy.path()).unwrap();
+            let store = Arc::new(Sqlite::open(copy.path(), sqlite()).unwrap());
+            let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+            shown(&runtime, &*store).unwrap();
+            runtime.stop();
         }
     }
 }

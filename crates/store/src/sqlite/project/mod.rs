@@ -225,15 +225,15 @@ pub(in crate::sqlite) fn prepare(
     let mut state = make(path, options, Use::Project)?;
     let found = schema::version(&state, path)?;
     let known = schema::newest(schema::STATE);
+    if found != 0 {
+        reaches(&state, path, log)?;
+    }
     if found != 0 && found != known {
         may_begin_anew(path, log, archive, "has the tables of another release")?;
         drop_all(&state, path)?;
     }
     schema::migrate(&mut state, path, schema::STATE)?;
     if !belongs(&state, path, log)? {
-        if log.end()?.seq == 0 {
-            return Err(StoreError::Damaged { path: log.path.to_path_buf(), what: gone(&state, path)? });
-        }
         may_begin_anew(path, log, archive, "belongs to another journal")?;
         clear(&mut state, path)?;
     }
@@ -244,24 +244,29 @@ pub(in crate::sqlite) fn prepare(
     Ok(())
 }
 
-/// What is said where there are projections of a journal, and no journal.
-fn gone(state: &Connection, path: &Path) -> Result<String, StoreError> {
-    let position = position(state).map_err(failed(path, "read the position"))?;
-    let state = path.file_name().unwrap_or_default().display();
-    Ok(format!(
-        "it is empty or was not there, but {state} beside it was made from {position} entries. \
-         Put the journal back, or restore a backup into another folder. \
-         To begin anew with nothing, choose an empty folder"
-    ))
+/// Whether the journal goes as far as what was made from it. Projections are written after the journal is synced, so one that
+/// ends before them has lost what was answered: nothing may hide that.
+fn reaches(state: &Connection, path: &Path, log: &Log<'_>) -> Result<(), StoreError> {
+    let known = position(state).map_err(failed(path, "read the position"))?;
+    // Without a hash they were made of entries that no journal ever had.
+    let Some(_) = kept_hash(state, path)? else { return Ok(()) };
+    match crate::audit::missing(known, log.end()?.seq) {
+        None => Ok(()),
+        Some(what) => Err(StoreError::Damaged { path: log.path.to_path_buf(), what }),
+    }
+}
+
+/// The hash of the last entry that is in.
+fn kept_hash(state: &Connection, path: &Path) -> Result<Option<Hash>, StoreError> {
+    let sql = "SELECT value FROM meta WHERE key = 'hash'";
+    let kept = state.query_row(sql, [], |row| row.get::<_, Option<Hash>>(0)).optional();
+    Ok(kept.map_err(failed(path, "read the position"))?.flatten())
 }
 
 /// Whether what is stored is what this journal says.
 pub(in crate::sqlite) fn belongs(state: &Connection, path: &Path, log: &Log<'_>) -> Result<bool, StoreError> {
-    let failed = failed(path, "read the position");
-    let position = position(state).map_err(&failed)?;
-    let sql = "SELECT value FROM meta WHERE key = 'hash'";
-    let kept: Option<Option<Hash>> = state.query_row(sql, [], |row| row.get(0)).optional().map_err(failed)?;
-    let Some(kept) = kept.flatten() else { return Ok(true) };
+    let position = position(state).map_err(failed(path, "read the position"))?;
+    let Some(kept) = kept_hash(state, path)? else { return Ok(true) };
     match log.hash_of(position)? {
         Some(found) => Ok(kept == found),
         // Archived since; or this journal never got there.
