@@ -182,7 +182,7 @@ impl Stepper {
         let mut writing = self.behind.writing();
         let reopened = writing.committing.reopen();
         drop(writing);
-        match reopened.and_then(|()| steps::reload(&self.shared, &self.wiring, &mut self.decider)) {
+        match reopened.and_then(|end| steps::reload(&self.shared, &self.wiring, &mut self.decider, end)) {
             Ok((decider, turn)) => {
                 self.shared.set_broken(false);
                 self.shared.set_trouble(None);

@@ -37,7 +37,10 @@ pub enum StoreError {
     #[error("{doing}: {why}")]
     Io { doing: String, why: String },
     /// Somebody else writes where only one may.
-    #[error("the journal went on to {found} without this process, which knows it up to {known}")]
+    #[error(
+        "the journal ends at {found} with an entry that this process did not write, which knows it up to {known}. \
+         Another program writes to journal.db: find out which, stop this one, and see docs/operating/recovery.md"
+    )]
     NotOurs { found: u64, known: u64 },
 }
 

@@ -60,6 +60,25 @@ impl Written {
 pub(crate) struct Committer {
     journal: Box<dyn Journal>,
     chain: Chain,
+    /// Where the journal would end with what is being written.
+    trying: Chain,
+}
+
+/// Where a journal may end of which it is not known whether the last commit is there: without it, or with all of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    without: Chain,
+    with: Chain,
+}
+
+impl Ends {
+    /// Whether all that is there was written by this process.
+    pub fn are_ours(&self, found: Chain) -> Result<(), StoreError> {
+        match found == self.without || found == self.with {
+            true => Ok(()),
+            false => Err(StoreError::NotOurs { found: found.seq, known: self.without.seq }),
+        }
+    }
 }
 
 impl std::fmt::Debug for Committer {
@@ -71,7 +90,17 @@ impl std::fmt::Debug for Committer {
 impl Committer {
     pub fn new(mut journal: Box<dyn Journal>) -> Result<Self, StoreError> {
         let chain = journal.head()?.chain;
-        Ok(Self { journal, chain })
+        Ok(Self { journal, chain, trying: chain })
+    }
+
+    /// Where the journal ends, as far as this one knows.
+    pub fn end(&self) -> Chain {
+        self.chain
+    }
+
+    /// Where it may end after a commit that failed.
+    pub fn ends(&self) -> Ends {
+        Ends { without: self.chain, with: self.trying }
     }
 
     /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
@@ -113,6 +142,7 @@ impl Committer {
         let written = Written::of(&records);
         let first = self.chain.seq.saturating_add(1);
         let hashes = records.iter().map(|it| it.hash).collect();
+        self.trying = chain;
         self.journal.append(&Batch { records, definitions })?;
         seals.set(first, hashes);
         self.chain = chain;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use trackside_store::StoreError;
+use trackside_store::{Chain, StoreError};
 
-use super::committer::{Committed, Committer};
+use super::committer::{Committed, Committer, Ends};
 use super::turn::{Told, Turn};
 use crate::answer::Failure;
 use crate::figures::Figures;
@@ -19,11 +19,13 @@ pub(crate) struct Committing {
     shared: Arc<Shared>,
     /// None after a failure, until the journal was opened again.
     committer: Option<Committer>,
+    /// Where the journal may end then.
+    ends: Ends,
 }
 
 impl Committing {
     pub fn new(shared: Arc<Shared>, committer: Committer) -> Self {
-        Self { shared, committer: Some(committer) }
+        Self { shared, ends: committer.ends(), committer: Some(committer) }
     }
 
     /// Commits a turn and answers. What was decided after a failure is turned away.
@@ -72,12 +74,16 @@ impl Committing {
         tell(&self.shared, committed, sayings)
     }
 
-    /// Forgets what went wrong, and begins again where the journal ends.
-    pub fn reopen(&mut self) -> Result<(), StoreError> {
+    /// Forgets what went wrong, and begins again where the journal ends: that is answered. What somebody else wrote there
+    /// is not gone on with.
+    pub fn reopen(&mut self) -> Result<Chain, StoreError> {
         // First let go of the old one: there is one end at a time.
-        self.committer = None;
-        self.committer = Some(Committer::new(self.shared.store().journal()?)?);
-        Ok(())
+        if let Some(failed) = self.committer.take() {
+            self.ends = failed.ends();
+        }
+        let committer = Committer::new(self.shared.store().journal()?)?;
+        self.ends.are_ours(committer.end())?;
+        Ok(self.committer.insert(committer).end())
     }
 
     /// Drops what the journal holds of an erased entity.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use trackside_engine::event::Entry;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::archive::Past;
@@ -34,13 +33,13 @@ pub(crate) fn catch_up(
 ) -> Result<(), StoreError> {
     let (store, law) = (shared.store(), shared.law());
     let mut source = Source::of(store)?;
-    let head = store.reader()?.head()?.chain.seq;
+    let head = committer.end().seq;
     while head.saturating_sub(flusher.written()) > STRETCH as u64 {
         told(flusher.written(), head);
         let upto = flusher.written() + STRETCH as u64;
         let clock = Clock::manual(Timestamp(0));
         let reader = store.reader()?;
-        let (decider, turn) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
+        let (decider, turn, _) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
         let project = decider.view.project.clone();
         let (committed, _) = turn.published();
         flusher.take(&committed);
@@ -50,7 +49,8 @@ pub(crate) fn catch_up(
     Ok(())
 }
 
-/// A decider that knows everything the journal holds, and a turn with the entries after `published`, which nobody has been told of.
+/// A decider that knows everything the journal holds up to `end`, and a turn with the entries after `published`, which nobody
+/// has been told of. Each of them must follow from the one before it.
 pub(crate) fn recover(
     law: Arc<Law>,
     mut reader: Box<dyn Reader>,
@@ -58,10 +58,15 @@ pub(crate) fn recover(
     clock: Clock,
     limits: Limits,
     published: u64,
+    end: Chain,
 ) -> Result<(Decider, Turn), StoreError> {
     loop {
         let position = reader.position()?;
-        let (mut decider, mut turn) = replay(law.clone(), reader, source, clock.clone(), limits, u64::MAX)?;
+        let (mut decider, mut turn, at) =
+            replay(law.clone(), reader, source, clock.clone(), limits, end.seq)?;
+        if at != end {
+            return Err(StoreError::NotOurs { found: at.seq, known: end.seq });
+        }
         // The flusher may have written meanwhile: what was read must be of one moment, or entries count twice.
         if decider.reader.position()? == position {
             turn.forget_until(published);
@@ -71,7 +76,7 @@ pub(crate) fn recover(
     }
 }
 
-/// The projections, and the entries after them up to one.
+/// The projections, and the entries after them up to one, which is answered.
 fn replay(
     law: Arc<Law>,
     mut reader: Box<dyn Reader>,
@@ -79,32 +84,31 @@ fn replay(
     clock: Clock,
     limits: Limits,
     upto: u64,
-) -> Result<(Decider, Turn), StoreError> {
+) -> Result<(Decider, Turn, Chain), StoreError> {
     let head = reader.head()?;
-    let upto = upto.min(head.chain.seq);
     let position = reader.position()?;
     let mut view = View::partial(position);
     view.project = reader.project()?.unwrap_or_default();
     let last = head.at.unwrap_or(Timestamp(i64::MIN));
     let mut decider = Decider::new(law, view, reader, clock, limits, last);
-    let mut after = position;
-    while after < upto {
-        let entries = source.entries(decider.reader.as_mut(), after, upto)?;
-        let end = after + entries.len() as u64;
-        if end == after || entries.last().is_none_or(|it| it.seq != end) {
-            return Err(StoreError::Chain { seq: after + 1, what: "is missing".to_owned() });
+    let mut chain = source.at(decider.reader.as_mut(), position)?;
+    while chain.seq < upto {
+        let records = source.records(decider.reader.as_mut(), chain.seq, upto)?;
+        if records.is_empty() {
+            return Err(StoreError::Chain { seq: chain.seq + 1, what: "is missing".to_owned() });
         }
-        for entry in entries {
+        for record in records {
+            chain.follow(&record)?;
+            let entry = record.entry()?;
             if is_planted(Bug::TailForgotten) && entry.seq == head.chain.seq {
                 decider.view.seq = entry.seq;
                 continue;
             }
             decider.take_over(entry)?;
         }
-        after = end;
     }
     let turn = decider.finish();
-    Ok((decider, turn))
+    Ok((decider, turn, chain))
 }
 
 /// Where entries are read from that projections do not know: the archive, then the journal.
@@ -121,16 +125,35 @@ impl Source {
         Ok(Self { store: store.clone(), base: store.reader()?.base()?, past: None })
     }
 
+    /// An entry that projections are written up to, with its hash: those after it follow from it.
+    fn at(&mut self, reader: &mut dyn Reader, seq: u64) -> Result<Chain, StoreError> {
+        if seq == self.base.seq {
+            return Ok(self.base);
+        }
+        if seq < self.base.seq {
+            let past = self.past_after(seq)?;
+            return Ok(past.end());
+        }
+        match reader.record(seq)? {
+            Some(record) => Ok(Chain { seq, hash: record.hash }),
+            None => Err(StoreError::Chain { seq, what: "is missing".to_owned() }),
+        }
+    }
+
     /// Some of those after an entry, in order, and none beyond `upto`.
-    fn entries(&mut self, reader: &mut dyn Reader, after: u64, upto: u64) -> Result<Vec<Entry>, StoreError> {
+    fn records(&mut self, reader: &mut dyn Reader, after: u64, upto: u64) -> Result<Vec<Record>, StoreError> {
         let most = usize::try_from(upto - after).unwrap_or(CHUNK).min(CHUNK);
         if after >= self.base.seq {
-            return reader.records(after, most)?.iter().map(Record::entry).collect();
+            return reader.records(after, most);
         }
+        self.past_after(after)?.take(most).collect()
+    }
+
+    fn past_after(&mut self, after: u64) -> Result<&mut Past, StoreError> {
         let past = match self.past.take().filter(|it| it.at() == after) {
             Some(past) => past,
             None => self.store.archive()?.past(after, self.base)?,
         };
-        self.past.insert(past).take(most).map(|it| it?.entry()).collect()
+        Ok(self.past.insert(past))
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use trackside_lifecycle::model::Pack;
-use trackside_store::StoreError;
 use trackside_store::archive::Unwanted;
+use trackside_store::{Chain, StoreError};
 
 use super::committer::Committer;
 use super::decider::Decider;
@@ -42,9 +42,10 @@ impl Workers {
         catch_up(shared, &mut committer, &mut flusher, wiring.limits, told)?;
         let mut reader = shared.store().reader()?;
         let head = reader.head()?;
-        let (clock, written) = (wiring.clock.clone(), flusher.written());
+        let (clock, written, end) = (wiring.clock.clone(), flusher.written(), committer.end());
+        let source = &mut Source::of(shared.store())?;
         let (mut decider, unpublished) =
-            recover(shared.law(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, written)?;
+            recover(shared.law(), reader, source, clock, wiring.limits, written, end)?;
         decider.resumed(wiring.clock.now());
         decider.sweep_every(wiring.sweep);
         shared.begin(head.chain.seq, written);
@@ -65,11 +66,12 @@ pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iter
     turn
 }
 
-/// A decider in place of one whose decisions were not committed, once the journal is open again.
+/// A decider in place of one whose decisions were not committed, once the journal is open again and ends here.
 pub(crate) fn reload(
     shared: &Shared,
     wiring: &Wiring,
     failed: &mut Decider,
+    end: Chain,
 ) -> Result<(Decider, Turn), StoreError> {
     let mut reader = shared.store().reader()?;
     let kept = reader.definitions()?;
@@ -79,7 +81,7 @@ pub(crate) fn reload(
     let law = if installed { failed.law().clone() } else { shared.law() };
     let (clock, known) = (wiring.clock.clone(), shared.committed());
     let (mut decider, mut turn) =
-        recover(law.clone(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, known)?;
+        recover(law.clone(), reader, &mut Source::of(shared.store())?, clock, wiring.limits, known, end)?;
     turn.law = Some(law);
     decider.sweep_every(wiring.sweep);
     decider.succeed(failed);

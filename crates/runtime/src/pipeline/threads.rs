@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use trackside_lifecycle::time::Span;
-use trackside_store::StoreError;
+use trackside_store::{Chain, StoreError};
 
 use super::committer::Committed;
 use super::committing::Committing;
@@ -51,7 +51,7 @@ enum ToCommitter {
     /// Entries that are on disk already, for those who do not know of them.
     Publish(Turn),
     /// Forget what went wrong, and begin again where the journal ends.
-    Reopen(SyncSender<Result<(), StoreError>>),
+    Reopen(SyncSender<Result<Chain, StoreError>>),
     /// Drop what is held of an erased entity.
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
     /// Nothing more will be decided.
@@ -200,8 +200,8 @@ impl Deciding {
         let (done, reopened) = sync_channel(1);
         let gone = || StoreError::io("reopening the journal", "the committer has ended");
         self.turns.send(ToCommitter::Reopen(done)).map_err(|_| gone())?;
-        reopened.recv().map_err(|_| gone())??;
-        reload(&self.shared, &self.wiring, failed)
+        let end = reopened.recv().map_err(|_| gone())??;
+        reload(&self.shared, &self.wiring, failed, end)
     }
 }
 

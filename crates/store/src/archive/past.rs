@@ -59,6 +59,11 @@ impl Past {
         self.chain.seq
     }
 
+    /// The same with its hash.
+    pub fn end(&self) -> Chain {
+        self.chain
+    }
+
     /// The file that holds the next one, read up to there.
     fn lines(&mut self) -> Result<&mut Lines, StoreError> {
         let next = self.chain.seq.saturating_add(1);

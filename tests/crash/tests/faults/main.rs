@@ -407,6 +407,86 @@ fn a_log_that_was_cut_off_is_told_and_what_proves_it_stays() {
     }
 }
 
+/// Writes an entry after the last one, as a program does that knows the table: well sealed, or with a hash of another entry.
+fn writes_beside(dir: &Path, sealed: bool) -> u64 {
+    let file = rusqlite::Connection::open(dir.join("journal.db")).unwrap();
+    file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+    let mut reader = Sqlite::open_to_read(dir, sqlite()).unwrap();
+    let mut chain = reader.head().unwrap().chain;
+    let mut entry = reader.record(chain.seq).unwrap().unwrap().entry().unwrap();
+    (entry.seq, entry.key) = (chain.seq + 1, None);
+    let mut record = chain.seal(entry, chain.seq).unwrap();
+    if !sealed {
+        record.hash = [7; 32];
+    }
+    let sql = "INSERT INTO journal (seq, prev, format, header, payload, digest, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let row = rusqlite::params![
+        record.seq as i64,
+        record.prev as i64,
+        record.format,
+        record.header,
+        record.payload,
+        record.digest,
+        record.hash
+    ];
+    file.execute(sql, row).unwrap();
+    record.seq
+}
+
+#[test]
+fn what_another_program_writes_to_the_journal_is_not_gone_on_with() {
+    for sealed in [false, true] {
+        let folder = Folder::new("foreign");
+        let mut project = Project::open(folder.path(), sqlite());
+        project.asks(8);
+        project.is_whole();
+        let (before, known) = (project.answered.clone(), project.runtime().seq());
+        let foreign = writes_beside(folder.path(), sealed);
+        assert_eq!(foreign, known + 1);
+        // However often somebody asks, and however long: it is not taken over.
+        for _ in 0..12 {
+            match project.ask() {
+                Err(Failure::Unavailable(why)) => {
+                    says(&why, &["an entry that this process did not write", "docs/operating/recovery.md"])
+                }
+                other => panic!("sealed: {sealed}: {other:?}"),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(40));
+        }
+        assert!(project.runtime().trouble().is_some_and(|it| it.contains("did not write")));
+        assert_eq!((project.runtime().seq(), &project.answered), (known, &before), "nobody was told of it");
+        let file = rusqlite::Connection::open(folder.path().join("journal.db")).unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+        file.execute("DELETE FROM journal WHERE seq = ?1", [foreign as i64]).unwrap();
+        drop(file);
+        project.until_well();
+        project.asks(3);
+        project.is_whole();
+        let answered = project.stop();
+        is_there(folder.path(), &answered);
+    }
+}
+
+#[test]
+fn a_journal_that_does_not_follow_is_not_caught_up_with() {
+    let (folder, _) = worked_in("follows", 40);
+    let file = rusqlite::Connection::open(folder.path().join("journal.db")).unwrap();
+    // Far from the end, which is looked at when the folder is opened.
+    let changed = "UPDATE journal SET header = replace(header, 'bob', 'eve') WHERE seq = \
+                   (SELECT min(seq) FROM journal WHERE header LIKE '%bob%')";
+    assert_eq!(file.execute(changed, []).unwrap(), 1);
+    drop(file);
+    // What is in projections was checked when it was written; what is not must be.
+    let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
+    Runtime::start(store.clone(), &packs(), options(&*store)).unwrap().stop();
+    drop(store);
+    Sqlite::set_state_aside(folder.path()).unwrap();
+    let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
+    let why = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap_err().to_string();
+    says(&why, &["journal entry ", "was changed"]);
+    assert_eq!(store.reader().unwrap().position().unwrap(), 0, "nothing of it is projected");
+}
+
 #[test]
 fn a_journal_that_is_taken_away_while_it_runs_is_noticed_and_taken_back() {
     let folder = Folder::new("away");
