@@ -1,5 +1,7 @@
 //! Bounds on what anybody may send.
 
+use trackside_lifecycle::time::Span;
+
 /// How much is too much. Whatever is beyond is turned down with the bound in words.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -17,6 +19,8 @@ pub struct Limits {
     pub rate: u32,
     /// Seconds that a request may take; streams aside.
     pub seconds: u64,
+    /// How far the manual clock is moved at once: all that becomes due on the way is done before anybody else is heard.
+    pub advance: Span,
 }
 
 impl Default for Limits {
@@ -29,6 +33,7 @@ impl Default for Limits {
             streams: 4_096,
             rate: 2_000,
             seconds: 30,
+            advance: Span(400 * 24 * 60 * 60 * 1_000),
         }
     }
 }

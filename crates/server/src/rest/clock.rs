@@ -53,6 +53,20 @@ pub(crate) async fn advance(
             .ok_or_else(|| Refused::shape("`to` is a time as in `2026-01-01T00:00:00Z`"))?,
         _ => return Err(Refused::shape("Say `by` (a span) or `to` (a time)")),
     };
+    must_be_near(&app, to)?;
     let now = app.gateway.advance(to)?.await?;
     Ok(Json(told(&app, now)))
+}
+
+/// Nobody is heard until all that becomes due on the way is done, so one move has a bound.
+fn must_be_near(app: &App, to: Timestamp) -> Result<(), Refused> {
+    let (now, most) = (app.reads.now(), app.options.limits.advance);
+    if to.since(now) <= most {
+        return Ok(());
+    }
+    let detail = format!(
+        "The clock is moved at most {most} at once, which is to {}. Move it in several steps, if {to} is meant",
+        now.plus(most)
+    );
+    Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "too-far", detail))
 }

@@ -1,8 +1,9 @@
 //! How often, and under which name.
 
+use serde_json::json;
 use trackside_server::Limits;
 
-use crate::ground::{Ground, why};
+use crate::ground::{Ground, refused, why};
 
 #[test]
 fn a_token_has_a_rate_of_its_own() {
@@ -75,4 +76,24 @@ fn the_document_is_for_those_with_a_token() {
     let ground = Ground::new();
     assert_eq!(ground.raw("GET /openapi.json HTTP/1.1", b"").status, 401);
     assert_eq!(ground.owner.get("/openapi.json").unwrap().body["openapi"], "3.1.0");
+}
+
+#[test]
+fn the_clock_is_not_moved_through_centuries_by_a_slip() {
+    let ground = Ground::new();
+    let advance = |how: serde_json::Value| ground.owner.post("/v1/clock/advance", &how);
+    let now = || ground.owner.get("/v1/clock").unwrap().body["now"].clone();
+    let before = now();
+    for slip in [json!({ "by": "401d" }), json!({ "by": "544000d" }), json!({ "to": "3516-01-01T00:00:00Z" })]
+    {
+        let problem = refused(advance(slip));
+        assert_eq!((problem.status, problem.code.as_str()), (422, "too-far"));
+        assert!(
+            problem.detail.contains("at most 400d at once, which is to 2027-02-05T00:00:00"),
+            "{problem:?}"
+        );
+    }
+    assert_eq!(now(), before);
+    advance(json!({ "by": "399d" })).unwrap();
+    advance(json!({ "by": "2d" })).unwrap();
 }
