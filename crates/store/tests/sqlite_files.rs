@@ -11,6 +11,7 @@ use common::{Folder, batch, entity, entry, row};
 use rusqlite::Connection;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_store::projection::Notice;
 use trackside_store::{Batch, Chain, Projection, Sqlite, SqliteOptions, Store, StoreError};
 
 const MARK: &str = "the-word-that-must-go";
@@ -183,7 +184,12 @@ fn projections_of_another_journal_are_thrown_away() {
     };
     for _ in 0..2 {
         let why = refused(folder.path()).to_string();
-        assert!(why.contains("journal.db is damaged: it ends at 2, but state.db beside it was made from 3 entries"), "{why}");
+        assert!(
+            why.contains(
+                "journal.db is damaged: it ends at 2, but state.db beside it was made from 3 entries"
+            ),
+            "{why}"
+        );
         assert_eq!(state(), (3, 1), "it is the only proof that something is missing");
     }
     // Not by its tables either.
@@ -195,7 +201,10 @@ fn projections_of_another_journal_are_thrown_away() {
     assert_eq!(state(), (3, 1));
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     let audit = trackside_store::audit::verify(reader.as_mut(), &[], &mut |_, _| {}).unwrap();
-    assert_eq!(audit.problems.iter().map(|it| (it.seq, it.what.code())).collect::<Vec<_>>(), [(3, "cut-off")]);
+    assert_eq!(
+        audit.problems.iter().map(|it| (it.seq, it.what.code())).collect::<Vec<_>>(),
+        [(3, "cut-off")]
+    );
     drop(reader);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
     // As long, with other entries.
@@ -417,4 +426,33 @@ fn people_can_read_the_tables() {
         let missing: Vec<_> = names.iter().filter(|it| !page.contains(&format!("`{it}`"))).collect();
         assert!(missing.is_empty(), "docs/internals/store.md does not tell of {missing:?}");
     }
+}
+
+#[test]
+fn what_is_waited_for_is_known_without_counting_it() {
+    let folder = Folder::new("census");
+    let store = open(folder.path());
+    let notice = |seq, kind| Notice { seq, kind, entity: entity("T-1", "open", 1).key };
+    let written = |position, notices| {
+        let projection = Projection { position, notices, ..Projection::default() };
+        store.projector().unwrap().project(&projection).unwrap();
+    };
+    let violations = || store.reader().unwrap().census().unwrap().value.violations;
+    written(3, vec![notice(1, "VIOLATION"), notice(2, "VIOLATION"), notice(3, "VIOLATION")]);
+    written(4, vec![notice(4, "VIOLATION_CLEARED")]);
+    assert_eq!(violations(), 2);
+    let file = Connection::open(folder.path().join("state.db")).unwrap();
+    file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+    // However long the history is: it is not gone through.
+    file.execute("DELETE FROM notice WHERE seq = 2", []).unwrap();
+    assert_eq!(violations(), 2);
+    // One that was written by a release that did not count is counted once.
+    file.execute("DELETE FROM meta WHERE key = 'census'", []).unwrap();
+    assert_eq!(violations(), 1);
+    written(5, vec![notice(5, "VIOLATION")]);
+    assert_eq!(violations(), 2);
+    file.execute("DELETE FROM notice", []).unwrap();
+    assert_eq!(violations(), 2);
+    store.projector().unwrap().clear().unwrap();
+    assert_eq!(violations(), 0);
 }

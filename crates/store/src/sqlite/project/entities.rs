@@ -177,19 +177,25 @@ impl Pen<'_> {
         let (gone, new): Changed<(i64, Name)> = changed(&before.timers, &after.timers)?;
         let sql = "DELETE FROM timer WHERE due = ?1 AND lifecycle = ?2 AND id = ?3 AND name = ?4";
         for (due, name) in gone {
-            self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
+            let rows = self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
+            self.counted.timer(&name, -(rows as i64));
         }
         let sql = "INSERT OR IGNORE INTO timer (due, lifecycle, id, name) VALUES (?1, ?2, ?3, ?4)";
         for (due, name) in new {
-            self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
+            let rows = self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
+            self.counted.timer(&name, rows as i64);
         }
         let (gone, new): Changed<(u64, Name)> = changed(&before.effects, &after.effects)?;
         for (number, _) in gone {
-            self.connection.prepare_cached("DELETE FROM effect WHERE id = ?1")?.execute([int(number)])?;
+            let sql = "DELETE FROM effect WHERE id = ?1";
+            let rows = self.connection.prepare_cached(sql)?.execute([int(number)])?;
+            self.counted.effect(-(rows as i64));
         }
-        let sql = "INSERT OR REPLACE INTO effect (id, effect, lifecycle, entity) VALUES (?1, ?2, ?3, ?4)";
+        let sql = "INSERT OR IGNORE INTO effect (id, effect, lifecycle, entity) VALUES (?1, ?2, ?3, ?4)";
         for (number, effect) in new {
-            self.connection.prepare_cached(sql)?.execute((int(number), effect.as_str(), own, id))?;
+            let rows =
+                self.connection.prepare_cached(sql)?.execute((int(number), effect.as_str(), own, id))?;
+            self.counted.effect(rows as i64);
         }
         let (gone, new): Changed<(Name, String)> = changed(&before.indexed, &after.indexed)?;
         let sql = "DELETE FROM field WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";

@@ -1,5 +1,6 @@
 //! The one who writes `state.db`.
 
+mod census;
 mod entities;
 mod groups;
 mod places;
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+pub(super) use census::census;
 pub(super) use entities::indexed;
 pub(super) use groups::counts;
 pub(super) use rest::StoredProject;
@@ -62,6 +64,8 @@ pub(in crate::sqlite) struct Writer {
 struct Pen<'a> {
     connection: &'a Connection,
     names: &'a mut Names,
+    /// What comes and goes with what is written.
+    counted: census::Counted,
 }
 
 impl Writer {
@@ -94,7 +98,7 @@ impl Writer {
                 format!("they are written up to {stored} already, and {} is not beyond", projection.position);
             return Err(StoreError::io("write projections", why));
         }
-        let mut pen = Pen { connection: &transaction, names: &mut self.names };
+        let mut pen = Pen { connection: &transaction, names: &mut self.names, counted: Default::default() };
         pen.all(projection).map_err(&failed)?;
         set_position(&transaction, projection, hash).map_err(&failed)?;
         transaction.commit().map_err(failed)
@@ -112,6 +116,7 @@ impl Pen<'_> {
         self.notices(&projection.notices)?;
         self.settled(&projection.settled)?;
         self.stays(&projection.stays)?;
+        self.census()?;
         match &projection.project {
             Some(project) => self.project(project),
             None => Ok(()),
@@ -208,7 +213,7 @@ fn clear(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
     transaction
         .execute_batch(
-            "DELETE FROM meta WHERE key IN ('at', 'hash', 'project');
+            "DELETE FROM meta WHERE key IN ('at', 'hash', 'project', 'census');
              UPDATE meta SET value = 0 WHERE key = 'position';",
         )
         .map_err(&failed)?;

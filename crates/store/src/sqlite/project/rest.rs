@@ -72,6 +72,7 @@ impl Pen<'_> {
         let mut statement = self.connection.prepare_cached(sql)?;
         for it in notices {
             statement.execute((it.kind, int(it.seq), it.entity.to_string()))?;
+            self.counted.notice(it);
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use trackside_lifecycle::time::Timestamp;
 use super::Eyes;
 use super::found::{name, read};
 use crate::sqlite::failure::{int, limit, number};
-use crate::sqlite::project::indexed;
+use crate::sqlite::project::{census, indexed};
 use crate::store::{Census, DueAt, Listing, OpenEffectRow};
 
 impl Eyes<'_> {
@@ -98,20 +98,7 @@ impl Eyes<'_> {
     }
 
     pub(super) fn census(&mut self) -> Result<Census> {
-        // Timers of leases are those from `lease.` up to the next character.
-        let timers =
-            "SELECT count(*), count(CASE WHEN name >= 'lease.' AND name < 'lease/' THEN 1 END) FROM timer";
-        let mut statement = self.connection.prepare_cached(timers)?;
-        let (timers, leases) =
-            statement.query_row([], |row| Ok((number(row.get(0)?), number(row.get(1)?))))?;
-        let count = |sql: &str| -> Result<u64> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_row([], |row| Ok(number(row.get(0)?)))
-        };
-        let effects = count("SELECT count(*) FROM effect")?;
-        let found = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION'")?;
-        let cleared = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION_CLEARED'")?;
-        Ok(Census { timers, leases, effects, violations: found.saturating_sub(cleared) })
+        census(self.connection)
     }
 
     /// Those of one lifecycle. Those in several states are asked for one state at a time, each in order.

@@ -1,0 +1,101 @@
+//! How much there is of what is waited for, counted as it comes and goes: whoever asks need not go through all of it.
+
+use rusqlite::{Connection, OptionalExtension as _, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{Pen, json};
+use crate::projection::Notice;
+use crate::sqlite::failure::number;
+use crate::store::Census;
+
+/// By how much each changes, and as it is stored how much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::sqlite) struct Counted {
+    timers: i64,
+    leases: i64,
+    effects: i64,
+    violations: i64,
+}
+
+impl Counted {
+    /// So many rows of a timer were written, or taken away if `by` is negative.
+    pub fn timer(&mut self, name: &str, by: i64) {
+        self.timers += by;
+        if name.starts_with("lease.") {
+            self.leases += by;
+        }
+    }
+
+    pub fn effect(&mut self, by: i64) {
+        self.effects += by;
+    }
+
+    pub fn notice(&mut self, notice: &Notice) {
+        match notice.kind {
+            "VIOLATION" => self.violations += 1,
+            "VIOLATION_CLEARED" => self.violations -= 1,
+            _ => {}
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            timers: self.timers + other.timers,
+            leases: self.leases + other.leases,
+            effects: self.effects + other.effects,
+            violations: self.violations + other.violations,
+        }
+    }
+}
+
+impl From<Counted> for Census {
+    fn from(Counted { timers, leases, effects, violations }: Counted) -> Self {
+        let [timers, leases, effects, violations] = [timers, leases, effects, violations].map(number);
+        Self { timers, leases, effects, violations }
+    }
+}
+
+impl Pen<'_> {
+    /// Adds what was written and taken away to what is stored.
+    pub(super) fn census(&mut self) -> Result<()> {
+        let by = std::mem::take(&mut self.counted);
+        let now = match stored(self.connection)? {
+            Some(_) if by == Counted::default() => return Ok(()),
+            Some(known) => known.plus(by),
+            // Written by a release that did not count: what was just written is in the tables already.
+            None => by_rows(self.connection)?,
+        };
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('census', ?1)";
+        self.connection.prepare_cached(sql)?.execute([json(&now)?])?;
+        Ok(())
+    }
+}
+
+/// How much there is.
+pub(in crate::sqlite) fn census(connection: &Connection) -> Result<Census> {
+    match stored(connection)? {
+        Some(known) => Ok(known.into()),
+        None => by_rows(connection).map(Census::from),
+    }
+}
+
+fn stored(connection: &Connection) -> Result<Option<Counted>> {
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'census'")?;
+    let text = statement.query_row([], |row| row.get::<_, String>(0)).optional()?;
+    // What cannot be read is counted anew.
+    Ok(text.and_then(|it| serde_json::from_str(&it).ok()))
+}
+
+/// Counts all of it, once.
+fn by_rows(connection: &Connection) -> Result<Counted> {
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let found = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION'")?;
+    let cleared = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION_CLEARED'")?;
+    Ok(Counted {
+        timers: count("SELECT count(*) FROM timer")?,
+        // From `lease.` up to the next character.
+        leases: count("SELECT count(*) FROM timer WHERE name >= 'lease.' AND name < 'lease/'")?,
+        effects: count("SELECT count(*) FROM effect")?,
+        violations: found - cleared,
+    })
+}
