@@ -21,7 +21,7 @@ use crate::gateway::Gateway;
 use crate::outbox::OutboxCourier;
 use crate::pipeline::{Limits, Threads, Wiring, Workers};
 use crate::read::Reads;
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
 use crate::tally::SinceStart;
 use crate::work::Work;
 
@@ -47,7 +47,7 @@ pub struct Options {
     pub behind: Duration,
     /// Entries that are written behind at once, without waiting.
     pub behind_entries: usize,
-    /// Entries that projections may be behind before callers are sent away.
+    /// Entries that projections may be behind before callers are sent away, and timers and the sweep wait.
     pub most_behind: u64,
     /// How often every entity is looked at; never, if there is none.
     pub sweep_every: Option<Span>,
@@ -177,7 +177,7 @@ impl Runtime {
         self.shared.lag()
     }
 
-    /// Why the store cannot be used, while it cannot.
+    /// What goes wrong with the store, while something does: why it cannot be used, or what waits for it.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble()
     }
@@ -217,7 +217,7 @@ impl Runtime {
     pub fn wait_until_written(&self) -> Result<(), Failure> {
         let upto = self.seq();
         while self.shared.written() < upto {
-            if let Some(trouble) = self.trouble() {
+            if let Some(trouble) = self.shared.trouble_of(&[Part::Journal, Part::Projections]) {
                 return Err(Failure::Unavailable(trouble));
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -262,6 +262,7 @@ impl Options {
                 timers: self.cached_timers,
                 sames: self.cached_values,
                 keys: self.cached_keys,
+                behind: self.most_behind,
             },
             batch: self.batch.max(1),
             behind: self.behind,

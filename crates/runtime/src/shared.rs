@@ -1,6 +1,6 @@
 //! What the workers and the callers see of each other.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -47,8 +47,17 @@ pub(crate) struct Shared {
     broken: AtomicBool,
     pub figures: Figures,
     pub tally: Tally,
-    /// Why the store cannot be used, while it cannot.
-    trouble: Mutex<Option<String>>,
+    /// What goes wrong now, by whose work it is.
+    trouble: Mutex<BTreeMap<Part, String>>,
+}
+
+/// What can go wrong. Each is told, and told to be over, by the one worker whose work it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Journal,
+    Projections,
+    Timers,
+    Keys,
 }
 
 impl std::fmt::Debug for Shared {
@@ -162,12 +171,24 @@ impl Shared {
         self.broken.store(broken, Ordering::Release);
     }
 
+    /// What goes wrong now, the worst of it.
     pub fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
     }
 
-    pub fn set_trouble(&self, trouble: Option<String>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    /// The same of these parts.
+    pub fn trouble_of(&self, parts: &[Part]) -> Option<String> {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.iter().find_map(|it| trouble.get(it)).cloned()
+    }
+
+    /// Says what goes wrong with a part, or that nothing does.
+    pub fn set_trouble(&self, part: Part, why: Option<String>) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => trouble.insert(part, why),
+            None => trouble.remove(&part),
+        };
     }
 
     /// Shows what is on disk now, before anybody is told of it.

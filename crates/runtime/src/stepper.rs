@@ -22,7 +22,7 @@ use crate::gateway::Gateway;
 use crate::pipeline::{Committed, Committing, Decider, Flusher, Turn, Wiring, Workers, steps};
 use crate::planted::{Bug, is_planted};
 use crate::runtime::{Options, StartError};
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
 use crate::work::Work;
 
 /// A project that runs by hand.
@@ -185,7 +185,7 @@ impl Stepper {
         match reopened.and_then(|end| steps::reload(&self.shared, &self.wiring, &mut self.decider, end)) {
             Ok((decider, turn)) => {
                 self.shared.set_broken(false);
-                self.shared.set_trouble(None);
+                self.shared.set_trouble(Part::Journal, None);
                 let mut writing = self.behind.writing();
                 let committed = writing.committing.publish(turn);
                 writing.committed.extend(committed);

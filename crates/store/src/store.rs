@@ -213,6 +213,10 @@ pub trait Reader: Send {
     fn position(&mut self) -> Result<u64, StoreError>;
     fn project(&mut self) -> Result<Option<Project>, StoreError>;
     fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError>;
+    /// The last entry of an entity, be the rest of what is kept of it damaged.
+    fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
+        Ok(self.entity(key)?.map(|it| it.seq))
+    }
     fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError>;
     /// All groups of an entity that anybody is or was in, by name.
     fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError>;
@@ -229,6 +233,6 @@ pub trait Reader: Send {
     /// Entries of these kinds after `after`, in order.
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError>;
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError>;
-    /// Counts, row by row: for those who ask now and then.
+    /// How much there is of what is waited for.
     fn census(&mut self) -> Result<As<Census>, StoreError>;
 }

@@ -10,7 +10,7 @@ use super::committer::{Committed, Committer, Ends};
 use super::turn::{Told, Turn};
 use crate::answer::Failure;
 use crate::figures::Figures;
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
 use crate::work::Saying;
 
 /// The committer at work. What it returns is on disk and known, and not yet written behind.
@@ -33,7 +33,7 @@ impl Committing {
         let asked = turn.told.asked();
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
-            let why = self.shared.trouble().unwrap_or_default();
+            let why = self.shared.trouble_of(&[Part::Journal]).unwrap_or_default();
             turn_down(turn.sayings, &why);
             return None;
         }
@@ -51,7 +51,7 @@ impl Committing {
             Err(error) => {
                 Figures::add(&self.shared.figures.failed, asked);
                 let why = error.to_string();
-                self.shared.set_trouble(Some(why.clone()));
+                self.shared.set_trouble(Part::Journal, Some(why.clone()));
                 self.shared.set_broken(true);
                 Figures::add(&self.shared.figures.failed_commits, 1);
                 turn_down(sayings, &why);

@@ -48,6 +48,8 @@ pub(crate) struct Limits {
     pub sames: usize,
     /// Most idempotency keys.
     pub keys: usize,
+    /// Most entries that are decided and not in the projections, before timers and the sweep wait.
+    pub behind: u64,
 }
 
 /// A move of the manual clock that is under way.
@@ -71,6 +73,8 @@ pub(crate) struct Decider {
     pub(super) written: u64,
     advance: Option<Advance>,
     pub(super) sweep: Sweep,
+    /// Why timers wait, if the store could not be read for them.
+    unread: Option<String>,
     stopped: bool,
     pub(super) turn: Turn,
 }
@@ -105,17 +109,21 @@ impl Decider {
             written,
             advance: None,
             sweep: Sweep::default(),
+            unread: None,
             stopped: false,
             turn: Turn::default(),
         }
     }
 
-    /// Goes on in place of one whose decisions were not committed: with its sense of time, and with the move of the
-    /// clock that somebody waits for.
+    /// Goes on in place of one whose decisions were not committed: with its sense of time, and with what somebody waits
+    /// for, a move of the clock or a sweep.
     pub fn succeed(&mut self, failed: &mut Self) {
         self.looked = failed.looked;
         self.view.resumed_at = failed.view.resumed_at;
         self.advance = failed.advance.take();
+        for ticket in failed.sweep.take_asked() {
+            self.sweep.ask(ticket);
+        }
     }
 
     /// Looks at every entity this often, from now on.
@@ -170,6 +178,25 @@ impl Decider {
         }
     }
 
+    /// What goes wrong with timers: why they wait, or which were set aside.
+    pub fn trouble(&self) -> Option<String> {
+        match &self.unread {
+            Some(why) => Some(format!("timers wait: {why}")),
+            None => self.timers.trouble(),
+        }
+    }
+
+    /// Whether there is work that cannot be gone on with now: it is tried again after a while.
+    pub fn is_waiting(&self) -> bool {
+        self.unread.is_some() || self.is_behind()
+    }
+
+    /// Whether so much is not in the projections that nothing is added to it but what callers ask for, who are sent away
+    /// in time.
+    fn is_behind(&self) -> bool {
+        self.view.seq.saturating_sub(self.written) > self.limits.behind
+    }
+
     /// Whether there is work left that nobody waits for.
     pub fn is_sweeping(&self) -> bool {
         self.sweep.is_under_way()
@@ -194,8 +221,10 @@ impl Decider {
                 }
             }
         }
-        self.sweep.begin(self.now);
-        self.sweep_on();
+        if !self.is_behind() {
+            self.sweep.begin(self.now);
+            self.sweep_on();
+        }
         self.reader.release();
         self.finish()
     }
@@ -219,8 +248,12 @@ impl Decider {
 
     /// Fires timers in due order: by the machine's clock as late as it is, by the manual one each at its moment.
     fn fire_due(&mut self) {
+        self.unread = None;
         let target = self.advance.as_ref().map_or(self.now, |it| it.to);
         for _ in 0..DUE {
+            if self.is_behind() {
+                return;
+            }
             let due = match self.timers.due(target, &self.view, &self.tail, self.reader.as_mut()) {
                 Ok(Some(due)) => due,
                 Ok(None) => {
@@ -228,7 +261,10 @@ impl Decider {
                     return;
                 }
                 // The store cannot be read now: timers wait, none is lost.
-                Err(_) => return,
+                Err(error) => {
+                    self.unread = Some(error.to_string());
+                    return;
+                }
             };
             self.now = self.now.max(due.due);
             let late = self.now.since(due.due);
@@ -241,7 +277,16 @@ impl Decider {
                     self.turn.told.fired.push(late);
                 }
                 Ok(_) => self.timers.drop(&due),
-                Err(_) => return,
+                // One whose record makes no sense keeps nobody else waiting.
+                Err(error @ (StoreError::Damaged { .. } | StoreError::Unreadable { .. })) => {
+                    if !self.mend_unreadable(&due.entity, &error) {
+                        self.timers.set_aside(due, error.to_string());
+                    }
+                }
+                Err(error) => {
+                    self.unread = Some(error.to_string());
+                    return;
+                }
             }
         }
     }
@@ -405,12 +450,13 @@ impl Decider {
     }
 
     /// Takes an entity as the journal says it is, in place of what was kept of it.
-    fn mend(&mut self, entity: Arc<Entity>, found: Arc<str>) -> Outcome {
+    pub(super) fn mend(&mut self, entity: Arc<Entity>, found: Arc<str>) -> Outcome {
         let ask = Ask::Mend { entity: entity.key.clone(), found };
         // What has moved since is newer than what somebody read.
         if self.view.get(&entity.key).is_none_or(|it| it.seq <= entity.seq) {
             self.view.load(entity);
         }
+        self.timers.bring_back();
         self.answer(&Command::new(Actor::new("trackside", ActorKind::System), ask))
     }
 

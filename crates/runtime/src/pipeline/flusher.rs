@@ -129,12 +129,17 @@ impl Flusher {
         Ok(())
     }
 
+    /// Forgets some of the keys that are old enough. True if there may be more of them.
+    pub fn forget_keys(&mut self) -> Result<bool, StoreError> {
+        let before = Timestamp(self.at.0.saturating_sub(self.keys_last.0));
+        Ok(self.projector.expire_keys(before, EXPIRE)? == EXPIRE)
+    }
+
     /// Work that can wait: forgets old keys, and lets the store put its files in order. True if there is more of it.
     pub fn tidy(&mut self) -> Result<bool, StoreError> {
-        let before = Timestamp(self.at.0.saturating_sub(self.keys_last.0));
-        let expired = self.projector.expire_keys(before, EXPIRE)?;
+        let more = self.forget_keys()?;
         let done = self.projector.tidy()?;
-        Ok(expired == EXPIRE || !done)
+        Ok(more || !done)
     }
 
     /// Payloads that must be gone before the entry that says so counts as written.

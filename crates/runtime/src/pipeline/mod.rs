@@ -16,6 +16,7 @@ mod tail;
 mod threads;
 mod timers;
 mod turn;
+mod unreadable;
 
 #[cfg(feature = "simulation")]
 pub(crate) use self::{committing::Committing, decider::Decider, flusher::Flusher, turn::Turn};

@@ -16,7 +16,7 @@ use super::turn::Turn;
 use crate::answer::Failure;
 use crate::figures::Figures;
 use crate::planted::{Bug, is_planted};
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
 use crate::work::Work;
 
 /// The workers as a store is opened.
@@ -59,6 +59,7 @@ pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iter
     decider.written(shared.written());
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let turn = decider.turn(&mut work, &|| shared.is_idle());
+    shared.set_trouble(Part::Timers, decider.trouble());
     shared.figures.cached.store(decider.cached() as u64, Ordering::Relaxed);
     let (values, keys) = decider.remembered();
     shared.figures.cached_values.store(values as u64, Ordering::Relaxed);
@@ -105,9 +106,7 @@ pub(crate) fn write_behind(
     let scrubbed = flusher.scrub();
     shared.caught_up(upto);
     scrubbed?;
-    if !shared.is_broken() {
-        shared.set_trouble(None);
-    }
+    shared.set_trouble(Part::Projections, None);
     Figures::add(&shared.figures.flushes, 1);
     Ok(())
 }

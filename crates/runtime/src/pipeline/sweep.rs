@@ -65,6 +65,12 @@ impl Sweep {
         self.asked.push(ticket);
     }
 
+    /// Whoever waits for a pass, be it under way: for one who begins anew.
+    pub fn take_asked(&mut self) -> Vec<Ticket<SweepReport>> {
+        let under_way = self.pass.as_mut().map(|it| std::mem::take(&mut it.asked)).unwrap_or_default();
+        under_way.into_iter().chain(std::mem::take(&mut self.asked)).collect()
+    }
+
     /// Rules have changed under everybody: they are looked at without waiting for the next time.
     pub fn begin_soon(&mut self) {
         self.next = self.every.and(Some(Timestamp(i64::MIN)));

@@ -17,15 +17,19 @@ use super::turn::Turn;
 use crate::answer::Failure;
 use crate::clock::Clock;
 use crate::planted::{Bug, is_planted};
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
 use crate::work::Work;
 
 /// The longest a worker sleeps.
 const TICK: Duration = Duration::from_secs(1);
 /// So long without a commit, and what waits is written.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How often at most some old keys are forgotten before commits are written again.
+const MOST_TIDY: u32 = 16;
 /// How long callers are listened for between two slices of a sweep.
 const BREATH: Duration = Duration::from_millis(1);
+/// How long timers and the sweep wait for a store that they cannot go on with.
+const REST: Duration = Duration::from_millis(100);
 /// How long a store that failed is left alone before it is tried again, at most.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -131,6 +135,8 @@ impl Deciding {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => open = false,
                 }
+            } else if decider.is_waiting() {
+                std::thread::sleep(REST);
             }
             if self.shared.is_broken() {
                 match self.begin_again(&mut decider, first.take(), work) {
@@ -151,6 +157,9 @@ impl Deciding {
     }
 
     fn sleep(&self, decider: &Decider) -> Duration {
+        if decider.is_waiting() {
+            return REST;
+        }
         if decider.is_sweeping() {
             return BREATH;
         }
@@ -172,7 +181,7 @@ impl Deciding {
             match self.reload(failed) {
                 Ok((decider, turn)) => {
                     self.shared.set_broken(false);
-                    self.shared.set_trouble(None);
+                    self.shared.set_trouble(Part::Journal, None);
                     self.turns.send(ToCommitter::Publish(turn)).ok()?;
                     let mut decider = decider;
                     let turn = decide(&self.shared, &mut decider, &mut waiting.into_iter());
@@ -181,7 +190,7 @@ impl Deciding {
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    self.shared.set_trouble(Some(why.clone()));
+                    self.shared.set_trouble(Part::Journal, Some(why.clone()));
                     for work in waiting.drain(..).chain(work.try_iter()) {
                         turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
                     }
@@ -243,6 +252,7 @@ fn flush(
     let mut open = true;
     // Since when something waits.
     let mut since: Option<Instant> = None;
+    let mut tidied = Instant::now();
     while open {
         let mut quiet = false;
         // While commits follow each other, more of them are written at once: many touch the same rows.
@@ -263,15 +273,35 @@ fn flush(
             match write_behind(shared, &mut flusher, &mut |seqs| drop_by(committer, seqs)) {
                 Ok(()) => since = None,
                 Err(error) => {
-                    shared.set_trouble(Some(format!("projections are not written: {error}")));
+                    let why = format!("projections are not written: {error}");
+                    shared.set_trouble(Part::Projections, Some(why));
                     std::thread::sleep(wiring.behind.min(PATIENCE / 10));
                 }
             }
         } else if quiet {
             since = None;
-            flusher.tidy().ok();
+        }
+        // Traffic that never pauses brings keys that must go, too.
+        if open && tidied.elapsed() >= TICK {
+            let done = tidy(&mut flusher, quiet && since.is_none());
+            let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
+            shared.set_trouble(Part::Keys, why);
+            tidied = Instant::now();
         }
     }
+}
+
+/// Forgets old keys, and while nothing else is to be done puts the files in order.
+fn tidy(flusher: &mut Flusher, quiet: bool) -> Result<(), StoreError> {
+    for _ in 0..MOST_TIDY {
+        if !flusher.forget_keys()? {
+            break;
+        }
+    }
+    if quiet {
+        flusher.tidy()?;
+    }
+    Ok(())
 }
 
 /// Has the committer drop payloads: it alone writes the journal.

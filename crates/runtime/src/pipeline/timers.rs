@@ -1,6 +1,6 @@
 //! Clocks of all entities: the near ones in memory, the far ones in the store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
@@ -24,6 +24,10 @@ pub(super) struct Timers {
     horizon: Timestamp,
     /// Beyond so many, the later half is left to the store.
     most: usize,
+    /// So many there must be for another try: the double, where it was no use because all are due at one moment.
+    full: usize,
+    /// Those that cannot be decided, and why: what they need is damaged.
+    aside: BTreeMap<DueAt, String>,
     /// How many are fetched at a time.
     fetch: usize,
 }
@@ -31,7 +35,8 @@ pub(super) struct Timers {
 impl Timers {
     pub fn new(most: usize) -> Self {
         let (most, fetch) = (most.max(2), (most / 10).max(1));
-        Self { near: BTreeSet::new(), horizon: Timestamp(i64::MIN), most, fetch }
+        let (near, aside) = (BTreeSet::new(), BTreeMap::new());
+        Self { near, horizon: Timestamp(i64::MIN), most, full: most, aside, fetch }
     }
 
     /// Follows what an entry changes; `before` is the entity as it was.
@@ -54,9 +59,20 @@ impl Timers {
                 self.near.insert(due_at(due, &entry.entity, name));
             }
         });
-        if self.near.len() > self.most {
-            self.leave_the_far_ones();
+        self.keep_within();
+    }
+
+    /// Leaves the later half to the store where there are too many; whether it was tried.
+    fn keep_within(&mut self) -> bool {
+        if self.near.len() <= self.most {
+            self.full = self.most;
         }
+        let full = self.near.len() > self.full;
+        if full {
+            self.leave_the_far_ones();
+            self.full = self.most.max(self.near.len() * 2);
+        }
+        full
     }
 
     fn leave_the_far_ones(&mut self) {
@@ -93,6 +109,27 @@ impl Timers {
     /// Takes one out that came to nothing, so that it does not come up again.
     pub fn drop(&mut self, due: &DueAt) {
         self.near.remove(due);
+    }
+
+    /// Takes one out that cannot be decided.
+    pub fn set_aside(&mut self, due: DueAt, why: String) {
+        self.near.remove(&due);
+        self.aside.insert(due, why);
+    }
+
+    /// Something can be read again: those that were set aside are tried again.
+    pub fn bring_back(&mut self) {
+        self.near.extend(std::mem::take(&mut self.aside).into_keys());
+    }
+
+    /// What is said of those that were set aside.
+    pub fn trouble(&self) -> Option<String> {
+        let (first, why) = self.aside.first_key_value()?;
+        let more = match self.aside.len() {
+            1 => String::new(),
+            some => format!(", and {} more do not", some - 1),
+        };
+        Some(format!("the timer {} of {} does not fire{more}: {why}", first.timer, first.entity))
     }
 
     /// When to look again: the next one here, or where this memory ends.
@@ -165,5 +202,53 @@ fn for_changed(event: &Event, mut each: impl FnMut(&Name)) {
     }
     for (name, _) in event.changes().into_iter().flat_map(|it| &it.timers) {
         each(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timer(due: i64, number: u32) -> DueAt {
+        due_at(Timestamp(due), &EntityKey::new("t.thing", format!("T-{number:06}").as_str()), &Name::new("t"))
+    }
+
+    fn with_most(most: usize) -> Timers {
+        Timers { horizon: Timestamp(i64::MAX), ..Timers::new(most) }
+    }
+
+    #[test]
+    fn many_of_one_moment_are_not_gone_through_for_each_of_them() {
+        let mut timers = with_most(10);
+        let mut tries = 0;
+        for number in 0..10_000 {
+            timers.near.insert(timer(5, number));
+            tries += u32::from(timers.keep_within());
+        }
+        assert_eq!(timers.near.len(), 10_000, "a moment stays together");
+        assert!(tries <= 12, "{tries} times");
+        // Once they are over it is as before.
+        timers.near.clear();
+        for number in 0..100 {
+            timers.near.insert(timer(6 + i64::from(number), number));
+            timers.keep_within();
+            assert!(timers.near.len() <= 10);
+        }
+    }
+
+    #[test]
+    fn those_that_were_set_aside_are_told_and_come_back() {
+        let mut timers = with_most(10);
+        timers.near.extend([timer(1, 1), timer(2, 2), timer(3, 3)]);
+        timers.set_aside(timer(1, 1), "it makes no sense".to_owned());
+        assert_eq!(
+            timers.trouble().unwrap(),
+            "the timer t of t.thing/T-000001 does not fire: it makes no sense"
+        );
+        timers.set_aside(timer(2, 2), "nor does it".to_owned());
+        assert!(timers.trouble().unwrap().contains("does not fire, and 1 more do not: it makes no sense"));
+        assert_eq!(timers.near.first(), Some(&timer(3, 3)));
+        timers.bring_back();
+        assert_eq!((timers.trouble(), timers.near.len()), (None, 3));
     }
 }

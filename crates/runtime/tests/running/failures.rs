@@ -1,17 +1,21 @@
 //! What the simulation found once, each as small as it can be.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
-use trackside_runtime::{Answer, Options};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_runtime::{Answer, Failure, Options, Runtime};
 use trackside_store::Memory;
 use trackside_store::memory::{Call, Fault};
 
-use crate::ground::{assigned, fields, key, manual, started, team};
+use crate::ground::{
+    accepted, ada, assigned, fields, fire, key, keyed, manual, start_of_time, started, team,
+};
 
 #[test]
 fn projections_that_were_written_though_the_store_said_otherwise_are_not_stuck() {
@@ -52,4 +56,161 @@ fn what_no_two_may_have_in_common_is_known_to_several_at_once_before_it_is_writt
     gateway.submit_atomic(vec![create("A-2")]).unwrap().wait().unwrap();
     assert!(runtime.entity(&key("mission.approval/A-1")).unwrap().is_some());
     assert_eq!(runtime.entity(&key("mission.approval/A-2")).unwrap(), None, "it is the same as A-1");
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..4_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it never came to this: {what}");
+}
+
+/// A task, and a question about it that runs out.
+fn asks_about(runtime: &Runtime, number: usize) {
+    let task = format!("T-{number}");
+    assigned(runtime, &task);
+    let fields = fields(json!({ "taskId": task, "justification": "It is needed" }));
+    let ask = Ask::Create { entity: key(&format!("mission.approval/A-{number}")), fields };
+    accepted(runtime, Command::new(Actor::new("hank", ActorKind::Human), ask));
+}
+
+#[test]
+fn old_keys_are_forgotten_while_commands_never_pause() {
+    let store = Memory::new();
+    let runtime = started(Arc::new(store), Options { behind: Duration::from_millis(1), ..manual() });
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    let comment = |text: &str| fire(ada(), "mission.task/T-1", "comment", json!({ "text": text }));
+    accepted(&runtime, keyed(comment("First"), "first"));
+    let later = start_of_time().plus(Span(26 * 60 * 60 * 1_000));
+    runtime.gateway().unwrap().advance(later).unwrap().wait().unwrap();
+    let is_kept = || {
+        let mut reader = runtime.store().reader().unwrap();
+        reader.key(&Name::new("ada"), &Name::new("first")).unwrap().is_some()
+    };
+    until("it is written", || runtime.lag() == 0);
+    assert!(is_kept());
+    let mut round = 0;
+    until("it is forgotten", || {
+        // So that there is never a second without a commit.
+        for _ in 0..3 {
+            round += 1;
+            accepted(&runtime, comment(&format!("No. {round}")));
+        }
+        !is_kept()
+    });
+}
+
+#[test]
+fn keys_that_cannot_be_forgotten_are_told() {
+    let failing = Arc::new(AtomicBool::new(true));
+    let fails = failing.clone();
+    let store = Memory::with_faults(move |call: Call| match call {
+        Call::ExpireKeys if fails.load(Ordering::Relaxed) => Some(Fault::Before),
+        _ => None,
+    });
+    let runtime = started(Arc::new(store), manual());
+    until("it is told", || runtime.trouble().is_some_and(|it| it.contains("old idempotency keys")));
+    failing.store(false, Ordering::Relaxed);
+    until("it is over", || runtime.trouble().is_none());
+}
+
+#[test]
+fn whoever_asked_for_a_sweep_hears_of_it_after_a_commit_that_failed() {
+    let failures = Arc::new(AtomicUsize::new(0));
+    let left = failures.clone();
+    let store = Memory::with_faults(move |call: Call| match call {
+        Call::Append(_) if left.load(Ordering::Relaxed) > 0 => {
+            left.fetch_sub(1, Ordering::Relaxed);
+            Some(Fault::Before)
+        }
+        _ => None,
+    });
+    let runtime = started(Arc::new(store), manual());
+    team(&runtime);
+    // More than are looked at in one turn.
+    for number in 0..400 {
+        assigned(&runtime, &format!("T-{number}"));
+    }
+    for _ in 0..8 {
+        failures.store(1, Ordering::Relaxed);
+        let asked: Vec<_> = (0..3).map(|_| runtime.gateway().unwrap().sweep().unwrap()).collect();
+        let comment = fire(ada(), "mission.task/T-1", "comment", json!({ "text": "It fails" }));
+        let failed = runtime.gateway().unwrap().ask(comment);
+        assert!(matches!(failed, Err(Failure::Unavailable(_))), "{failed:?}");
+        for sweep in asked {
+            let told = sweep.wait();
+            // It was told that it failed, or how it went; never that all is over.
+            assert!(!matches!(told, Err(Failure::Stopped)), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn timers_wait_while_projections_are_too_far_behind() {
+    let failing = Arc::new(AtomicBool::new(false));
+    let fails = failing.clone();
+    let store = Memory::with_faults(move |call: Call| match call {
+        Call::Project(_) if fails.load(Ordering::Relaxed) => Some(Fault::Before),
+        _ => None,
+    });
+    let options =
+        Options { most_behind: 100, behind: Duration::from_millis(1), sweep_every: None, ..manual() };
+    let runtime = started(Arc::new(store), options);
+    team(&runtime);
+    for number in 0..500 {
+        until("callers are heard", || runtime.lag() < 50);
+        asks_about(&runtime, number);
+    }
+    until("all of it is written", || runtime.lag() == 0);
+    failing.store(true, Ordering::Relaxed);
+    let before = runtime.seq();
+    let later = start_of_time().plus(Span(7 * 24 * 60 * 60 * 1_000));
+    let advance = runtime.gateway().unwrap().advance(later).unwrap();
+    until("they begin to fire", || runtime.lag() > 100);
+    std::thread::sleep(Duration::from_millis(500));
+    let waiting = runtime.lag();
+    assert!(waiting < 300, "{waiting} entries wait to be written");
+    failing.store(false, Ordering::Relaxed);
+    advance.wait().unwrap();
+    until("all of it is written", || runtime.lag() == 0);
+    let asked = runtime.seq();
+    assert!(asked > before + 500, "{before} entries, then {asked}: timers fired after all");
+}
+
+#[test]
+fn a_store_that_cannot_be_read_for_timers_is_told_and_they_fire_when_it_can() {
+    let failing = Arc::new(AtomicBool::new(false));
+    let (fails, reads) = (failing.clone(), Arc::new(AtomicUsize::new(0)));
+    let counted = reads.clone();
+    let store = Memory::with_faults(move |call: Call| match call {
+        Call::Read if fails.load(Ordering::Relaxed) => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Some(Fault::Before)
+        }
+        _ => None,
+    });
+    let options =
+        Options { cached_entities: 1, cached_timers: 10, behind: Duration::from_millis(1), ..manual() };
+    let runtime = started(Arc::new(store), options);
+    team(&runtime);
+    for number in 0..40 {
+        asks_about(&runtime, number);
+    }
+    until("all of it is written", || runtime.lag() == 0);
+    failing.store(true, Ordering::Relaxed);
+    let later = start_of_time().plus(Span(7 * 24 * 60 * 60 * 1_000));
+    let advance = runtime.gateway().unwrap().advance(later).unwrap();
+    until("it is told", || runtime.trouble().is_some_and(|it| it.contains("timers wait")));
+    let before = reads.load(Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(500));
+    let tried = reads.load(Ordering::Relaxed) - before;
+    assert!(tried < 100, "it was tried {tried} times in a while");
+    failing.store(false, Ordering::Relaxed);
+    advance.wait().unwrap();
+    until("it is over", || runtime.trouble().is_none());
 }

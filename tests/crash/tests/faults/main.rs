@@ -23,8 +23,11 @@ use trackside_crash::packs::packs;
 use trackside_crash::script::written;
 use trackside_crash::whole::shown;
 use trackside_crash::writer::{options, sqlite};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_powercut::{Disk, Fault, Unsynced};
 use trackside_runtime::{Failure, Runtime};
+use trackside_store::store::DueAt;
 use trackside_store::{Sqlite, SqliteOptions, Store, StoreError};
 
 /// A project on some store, and what it has answered.
@@ -312,6 +315,68 @@ fn a_damaged_page_that_is_met_later_says_what_to_do_and_doing_it_helps() {
     panic!("no damaged page was met among {pages}");
 }
 
+/// Spoils the record of the entity whose timer is due first; which that is.
+fn spoil_first(dir: &Path, also: &str) -> EntityKey {
+    let file = rusqlite::Connection::open(dir.join("state.db")).unwrap();
+    let first = "SELECT lifecycle, id FROM timer ORDER BY due, lifecycle, id LIMIT 1";
+    let (lifecycle, id): (String, String) =
+        file.query_row(first, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let sql = format!(
+        "UPDATE entity SET body = '{{\"key\":'{also} \
+         WHERE id = ?2 AND lifecycle = (SELECT id FROM name WHERE text = ?1)"
+    );
+    assert_eq!(file.execute(&sql, [&lifecycle, &id]).unwrap(), 1);
+    EntityKey::new(lifecycle.as_str(), id.as_str())
+}
+
+/// Timers that should have fired by now, as the projections have them.
+fn late(runtime: &Runtime, store: &Sqlite, now: Timestamp) -> Vec<DueAt> {
+    for _ in 0..200 {
+        if runtime.lag() == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let due = store.reader().unwrap().timers(None, 1_000).unwrap().value;
+    due.into_iter().filter(|it| it.due <= now).collect()
+}
+
+#[test]
+fn one_record_that_makes_no_sense_keeps_no_other_timer_waiting() {
+    // Where the record does not even say which entry was its last one it cannot be mended.
+    for (also, is_mended) in [("", true), (", seq = 0", false)] {
+        let (folder, _) = worked_in("timer", 60);
+        let spoiled = spoil_first(folder.path(), also);
+        let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
+        let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+        let due = store.reader().unwrap().timers(None, 1_000).unwrap().value;
+        let to = due[0].due.plus(Span::seconds(60 * 60));
+        let others = due.iter().filter(|it| it.due <= to && it.entity != spoiled).count();
+        assert!(others > 2, "{due:#?}");
+        runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
+        let (trouble, left) = (runtime.trouble(), late(&runtime, &store, to));
+        println!("{spoiled}: {trouble:?}");
+        if is_mended {
+            assert_eq!((trouble, left.len()), (None, 0), "{left:#?}");
+            let found = store.reader().unwrap().entity(&spoiled).unwrap();
+            assert_eq!(found, runtime.entity(&spoiled).unwrap(), "its record is whole again");
+        } else {
+            assert!(left.iter().all(|it| it.entity == spoiled), "{left:#?}");
+            let why = trouble.expect("it is told");
+            says(&why, &[&spoiled.to_string(), "does not fire", "state.db", "made anew from the journal"]);
+            assert_eq!(left.len(), 1);
+        }
+        runtime.stop();
+        drop(store);
+        // What to do was said.
+        Sqlite::set_state_aside(folder.path()).unwrap();
+        let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
+        let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();
+        runtime.gateway().unwrap().advance(to.plus(Span(1))).unwrap().wait().unwrap();
+        assert_eq!((runtime.trouble(), late(&runtime, &store, to).len()), (None, 0), "it fired, late");
+    }
+}
+
 #[test]
 fn a_damaged_journal_is_refused_and_left_alone() {
     let (folder, _) = worked_in("journal", 30);
@@ -383,7 +448,10 @@ fn a_log_that_was_cut_off_is_told_and_what_proves_it_stays() {
         for _ in 0..2 {
             let why = refused(copy.path()).to_string();
             println!("{part} of 10: {why}");
-            says(&why, &["journal.db is damaged", "state.db beside it was made from", "-wal", "restore a backup"]);
+            says(
+                &why,
+                &["journal.db is damaged", "state.db beside it was made from", "-wal", "restore a backup"],
+            );
         }
         if part > 0 {
             says(&refused(copy.path()).to_string(), &["it ends at "]);
@@ -395,7 +463,14 @@ fn a_log_that_was_cut_off_is_told_and_what_proves_it_stays() {
         // Or nobody does: what is left can be gone on with, by somebody who says so.
         std::fs::write(&path, cut).unwrap();
         let journal = copy.path().join("journal.db");
-        assert!(Command::new("cp").arg(folder.path().join("journal.db")).arg(&journal).status().unwrap().success());
+        assert!(
+            Command::new("cp")
+                .arg(folder.path().join("journal.db"))
+                .arg(&journal)
+                .status()
+                .unwrap()
+                .success()
+        );
         if part == 7 {
             says(&refused(copy.path()).to_string(), &["it ends at "]);
             Sqlite::set_state_aside(copy.path()).unwrap();

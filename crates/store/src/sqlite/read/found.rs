@@ -36,6 +36,13 @@ impl Eyes<'_> {
             .map(|it| it.map(Arc::new))
     }
 
+    pub(super) fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>> {
+        let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(None) };
+        let sql = "SELECT seq FROM entity WHERE lifecycle = ?1 AND id = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_row((lifecycle, key.id.as_str()), |row| row.get(0).map(number)).optional()
+    }
+
     /// The row of a group, and its counts.
     fn group(&mut self, key: &GroupKey) -> Result<Option<(i64, Counts)>> {
         let (of, name) = (&key.of, &key.name);

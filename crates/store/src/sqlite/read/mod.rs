@@ -207,6 +207,10 @@ impl Reader for Looker {
         self.ask("read an entity", |eyes| eyes.entity(key))
     }
 
+    fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
+        self.ask("read an entity", |eyes| eyes.last_entry(key))
+    }
+
     fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
         self.ask_at("count a group", |eyes| eyes.counts(group))
     }
