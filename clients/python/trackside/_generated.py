@@ -711,9 +711,11 @@ class WebhookDelivery(TypedDict):
 
 
 class WebhookMade(TypedDict):
-    """A webhook that was made: its secret is shown this once."""
+    """A webhook that was made: its secret is shown this once, and to the same request under its key."""
 
     details: Webhook
+    # It was made by the same request before.
+    replayed: NotRequired[bool]
     # What its receiver checks signatures with: `whsec_…`. It cannot be shown again.
     secret: str
 
@@ -1105,9 +1107,20 @@ class Routes(Transport):
         told: dict[str, Any] = self._json("GET", "/readyz")
         return told
 
-    def create_sign_in_link(self, *, actor: str | None = None, roles: Sequence[str] | None = None) -> SignInLink:
+    def create_sign_in_link(
+        self,
+        *,
+        actor: str | None = None,
+        roles: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> SignInLink:
         """Makes a way in for a person, once."""
-        told: SignInLink = self._json("POST", "/v1/sign-in-links", json=given({"actor": actor, "roles": roles}))
+        told: SignInLink = self._json(
+            "POST",
+            "/v1/sign-in-links",
+            json=given({"actor": actor, "roles": roles}),
+            key=self._key(idempotency_key),
+        )
         return told
 
     def sign_out(self) -> dict[str, Any]:
@@ -1129,12 +1142,16 @@ class Routes(Transport):
         lifetime: str | None = None,
         note: str | None = None,
         roles: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
     ) -> TokenMade:
-        """Makes a token. Its text is in the answer, and nowhere else."""
+        """Makes a token. Its text is in the answer, and nowhere else: under the same key it is refused, with its
+        id.
+        """
         told: TokenMade = self._json(
             "POST",
             "/v1/tokens",
             json=given({"actor": actor, "for": for_, "kind": kind, "lifetime": lifetime, "note": note, "roles": roles}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -1332,12 +1349,16 @@ class Routes(Transport):
         events: Sequence[str] | None = None,
         lifecycles: Sequence[str] | None = None,
         note: str | None = None,
+        idempotency_key: str | None = None,
     ) -> WebhookMade:
-        """Makes a webhook. What its messages are signed with is in the answer, and nowhere else."""
+        """Makes a webhook. What its messages are signed with is in the answer, and nowhere else; under the same key
+        it is told again.
+        """
         told: WebhookMade = self._json(
             "POST",
             "/v1/webhooks",
             json=given({"audience": audience, "events": events, "lifecycles": lifecycles, "note": note, "url": url}),
+            key=self._key(idempotency_key),
         )
         return told
 

@@ -627,9 +627,11 @@ export interface WebhookDelivery {
   why?: string | null;
 }
 
-/** A webhook that was made: its secret is shown this once. */
+/** A webhook that was made: its secret is shown this once, and to the same request under its key. */
 export interface WebhookMade {
   details: Webhook;
+  /** It was made by the same request before. */
+  replayed?: boolean;
   /** What its receiver checks signatures with: `whsec_…`. It cannot be shown again. */
   secret: string;
 }
@@ -1128,7 +1130,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1159,7 +1161,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Makes a token. Its text is in the answer, and nowhere else. */
+  /** Makes a token. Its text is in the answer, and nowhere else: under the same key it is refused, with its id. */
   createToken(body: NewToken, options: CallOptions = {}): Promise<TokenMade> {
     return this.forJson<TokenMade>({
       method: 'POST',
@@ -1167,7 +1169,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1455,7 +1457,10 @@ export class Routes extends Transport {
     });
   }
 
-  /** Makes a webhook. What its messages are signed with is in the answer, and nowhere else. */
+  /**
+   * Makes a webhook. What its messages are signed with is in the answer, and nowhere else; under the same key it
+   * is told again.
+   */
   createWebhook(body: NewWebhook, options: CallOptions = {}): Promise<WebhookMade> {
     return this.forJson<WebhookMade>({
       method: 'POST',
@@ -1463,7 +1468,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
