@@ -298,10 +298,16 @@ fn run_tokens_are_short_lived_and_said_to_be() {
         ["2026-01-01T01:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T00:05:00Z"],
         "an hour at most"
     );
-    assert!(made.iter().all(|it| it["details"]["purpose"] == "run" && it["details"]["mintedBy"] == "boss"), "{made:#?}");
+    assert!(
+        made.iter().all(|it| it["details"]["purpose"] == "run" && it["details"]["mintedBy"] == "boss"),
+        "{made:#?}"
+    );
     let lasting =
         ground.owner.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent" })).unwrap().body;
-    assert_eq!((&lasting["details"]["purpose"], &lasting["details"]["expiresAt"]), (&json!("token"), &Json::Null));
+    assert_eq!(
+        (&lasting["details"]["purpose"], &lasting["details"]["expiresAt"]),
+        (&json!("token"), &Json::Null)
+    );
     let client = |it: &Json| ground.client(it["token"].as_str().unwrap());
     assert_eq!(client(&made[2]).get("/v1/whoami").unwrap().body["actor"], "coder-1");
     ground.owner.post("/v1/clock/advance", &json!({ "by": "5m" })).unwrap();
