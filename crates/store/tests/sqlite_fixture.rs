@@ -2,7 +2,8 @@
 //!
 //! `fixtures/1/PACK/journal.db` is a long scenario of a pack, written with schema 1 and format 1, `fixtures/2` the
 //! same with format 2, and `entities.jsonl` what it came to. Neither is ever written again: a new schema or format gets a folder of its
-//! own, by `cargo test -p trackside-store --test sqlite_fixture -- --ignored`.
+//! own, by `cargo test -p trackside-store --test sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every
+//! kind of event; `crates/runtime/tests/kept` writes it, and starts on all of them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -13,13 +14,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use common::Folder;
-use trackside_engine::event::Entry;
+use trackside_engine::entity::{Entity, OpenAlert};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
 use trackside_engine::trace::Trace;
 use trackside_engine::view::View;
 use trackside_engine::{Law, apply, scenario};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::{Problems, Sources};
-use trackside_store::{Batch, Chain, Reader, Sqlite, SqliteOptions, Store};
+use trackside_store::archive::Archive;
+use trackside_store::{Batch, Chain, Reader, Record, Sqlite, SqliteOptions, Store};
 
 /// Where folders of the present schema and format go.
 const PRESENT: &str = "2";
@@ -41,37 +45,74 @@ fn lines(view: &View) -> String {
     view.entities().iter().map(|it| serde_json::to_string(it).unwrap() + "\n").collect()
 }
 
-fn replayed(reader: &mut dyn Reader) -> View {
-    let (mut view, mut chain) = (View::default(), Chain::default());
-    for record in reader.records(0, usize::MAX).unwrap() {
-        chain.follow(&record).unwrap();
-        apply(&mut view, &record.entry().unwrap());
+/// A folder and all that is in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for path in sorted(from) {
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            std::fs::copy(path, to).unwrap();
+        }
     }
+}
+
+/// The whole chain: what was archived, then the journal.
+fn chain_of(folder: &Path, reader: &mut dyn Reader) -> Vec<Record> {
+    let base = reader.base().unwrap();
+    let mut records: Vec<Record> =
+        Archive::of(folder).unwrap().past(0, base).unwrap().collect::<Result<_, _>>().unwrap();
+    records.extend(reader.records(base.seq, usize::MAX).unwrap());
+    let mut chain = Chain::default();
+    records.iter().for_each(|it| chain.follow(it).unwrap());
     assert_eq!(chain, reader.head().unwrap().chain);
+    records
+}
+
+fn replayed(records: &[Record]) -> View {
+    let mut view = View::default();
+    records.iter().for_each(|it| apply(&mut view, &it.entry().unwrap()));
     view
+}
+
+/// Alerts that nobody has resolved, counted anew.
+fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
+    let mut open: BTreeMap<EntityKey, Vec<OpenAlert>> = BTreeMap::new();
+    for entry in records.iter().map(|it| it.entry().unwrap()) {
+        let of_it = open.entry(entry.entity.clone()).or_default();
+        match entry.event {
+            Event::AlertRaised { .. } => of_it.push(OpenAlert { seq: entry.seq, acknowledged: None }),
+            Event::AlertResolved { alert } => of_it.retain(|it| it.seq != alert),
+            _ => {}
+        }
+    }
+    open
 }
 
 #[test]
 fn journals_of_every_release_are_replayed_to_what_they_came_to() {
-    let mut folders = 0;
+    let (mut folders, mut alerts) = (0, 0);
     for fixture in sorted(&root()).iter().flat_map(|it| sorted(it)) {
         let folder = Folder::new("fixture");
-        std::fs::create_dir_all(folder.path()).unwrap();
-        std::fs::copy(fixture.join("journal.db"), folder.path().join("journal.db")).unwrap();
+        copy(&fixture, folder.path());
         let store = Sqlite::open(folder.path(), SqliteOptions::default()).unwrap();
-        let mut view = replayed(&mut *store.reader().unwrap());
+        let found = chain_of(folder.path(), &mut *store.reader().unwrap());
+        let mut view = replayed(&found);
         let expected = std::fs::read_to_string(fixture.join("entities.jsonl")).unwrap();
         // As this release writes what the earlier one wrote.
-        let expected: Vec<trackside_engine::entity::Entity> =
+        let mut expected: Vec<Entity> =
             expected.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         assert!(!expected.is_empty());
-        // What an earlier release did not know of is not in its list.
-        let known = |mut it: trackside_engine::entity::Entity| {
-            it.alerts.clear();
-            it
-        };
-        let told: Vec<_> = view.entities().into_iter().cloned().map(known).collect();
-        assert_eq!(told, expected.into_iter().map(known).collect::<Vec<_>>(), "{}", fixture.display());
+        // Releases that knew nothing of open alerts did not list them.
+        let mut open = open_alerts(&found);
+        for it in expected.iter_mut().filter(|it| it.alerts.is_empty()) {
+            it.alerts = open.remove(&it.key).unwrap_or_default();
+        }
+        expected.sort_by(|a, b| a.key.cmp(&b.key));
+        let told: Vec<_> = view.entities().into_iter().cloned().collect();
+        assert_eq!(told, expected, "{}", fixture.display());
+        alerts += told.iter().map(|it| it.alerts.len()).sum::<usize>();
 
         // It is gone on with.
         let mut journal = store.journal().unwrap();
@@ -80,10 +121,14 @@ fn journals_of_every_release_are_replayed_to_what_they_came_to() {
         let records = vec![chain.seal(entry.clone(), 0).unwrap()];
         journal.append(&Batch { records, definitions: Vec::new() }).unwrap();
         apply(&mut view, &entry);
-        assert_eq!(lines(&replayed(&mut *store.reader().unwrap())), lines(&view));
+        let found = chain_of(folder.path(), &mut *store.reader().unwrap());
+        assert_eq!(lines(&replayed(&found)), lines(&view));
         folders += 1;
     }
-    assert!(folders >= 10, "one of every pack in every form");
+    assert!(
+        folders >= 11 && alerts > 3,
+        "{folders} folders: one of every pack in every form; {alerts} alerts"
+    );
 }
 
 /// A long story that the scenarios of a pack tell, and what it comes to.

@@ -1,0 +1,208 @@
+//! Folders that releases have kept, opened and worked on by this one: whatever a release has written, every later one
+//! starts on it and goes on.
+//!
+//! They lie in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a server wrote,
+//! by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two versions of a pack, dropped
+//! payloads, a beginning that was archived, and a `state.db` as schema 1 had it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests stop at the first surprise"
+)]
+
+#[path = "../running/ground.rs"]
+#[allow(dead_code, reason = "shared with other tests, which use the rest")]
+mod ground;
+mod story;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
+use trackside_engine::event::{EVENTS, Entry};
+use trackside_runtime::{Clock, Options, PackSource, Runtime};
+use trackside_store::archive::Archive;
+use trackside_store::project::OPEN_ALERT;
+use trackside_store::store::Listing;
+use trackside_store::{Reader, Sqlite, SqliteOptions, Store};
+
+use ground::{accepted, key, pack};
+
+const ALL: usize = usize::MAX >> 1;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/fixtures")
+}
+
+fn inside(folder: &Path) -> Vec<PathBuf> {
+    let mut inside: Vec<_> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    inside.sort();
+    inside
+}
+
+/// Every folder that is kept.
+fn kept() -> Vec<PathBuf> {
+    inside(&fixtures()).iter().flat_map(|it| inside(it)).collect()
+}
+
+/// A copy to work on, gone when the test is over.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn of(fixture: &Path) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let to = std::env::temp_dir().join(format!("trackside-kept-{}-{count}", std::process::id()));
+        std::fs::remove_dir_all(&to).ok();
+        copy(fixture, &to);
+        Self(to)
+    }
+
+    /// Its store, with the packs of this release where it has none of its own.
+    fn open(&self, fixture: &Path) -> (Arc<Sqlite>, Runtime) {
+        let store = Arc::new(Sqlite::open(&self.0, SqliteOptions::default()).unwrap());
+        let own = !store.reader().unwrap().definitions().unwrap().is_empty();
+        let name = fixture.file_name().unwrap().to_str().unwrap();
+        let packs: Vec<PackSource> = if own { Vec::new() } else { vec![pack(name)] };
+        let clock = Clock::manual(store.reader().unwrap().head().unwrap().at.unwrap());
+        let options = Options { clock, sweep_every: None, ..Options::default() };
+        let runtime = Runtime::start(store.clone(), &packs, options).unwrap();
+        (store, runtime)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for path in inside(from) {
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            std::fs::copy(&path, to).unwrap();
+        }
+    }
+}
+
+/// All entries of a folder: those of the archive, then those of the journal.
+fn entries(folder: &Path, reader: &mut dyn Reader) -> Vec<Entry> {
+    let base = reader.base().unwrap();
+    let past = Archive::of(folder).unwrap().past(0, base).unwrap().map(Result::unwrap);
+    let records: Vec<_> = past.chain(reader.records(base.seq, ALL).unwrap()).collect();
+    records.iter().map(|it| it.entry().unwrap()).collect()
+}
+
+fn rows(reader: &mut dyn Reader) -> Vec<String> {
+    let all = Listing { most: ALL, ..Listing::default() };
+    let mut rows: Vec<String> =
+        reader.list(&all).unwrap().value.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn every_kind_of_event_is_in_a_journal_that_is_kept() {
+    let mut kinds = BTreeSet::new();
+    for fixture in kept() {
+        let folder = Copy::of(&fixture);
+        let store = Sqlite::open(&folder.0, SqliteOptions::default()).unwrap();
+        kinds.extend(entries(&folder.0, &mut *store.reader().unwrap()).iter().map(|it| it.event.kind()));
+    }
+    let missing: Vec<_> = EVENTS.iter().filter(|it| !kinds.contains(**it)).collect();
+    assert!(
+        missing.is_empty(),
+        "no journal that is kept has {missing:?}: add them to the story, and write it"
+    );
+}
+
+#[test]
+fn every_folder_that_is_kept_starts_and_goes_on() {
+    let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
+    for fixture in kept() {
+        let what = fixture.display();
+        let folder = Copy::of(&fixture);
+        let (store, runtime) = folder.open(&fixture);
+        runtime.wait_until_written().unwrap();
+        // Set right as it is, which every entity allows whatever its pack says.
+        let all = Listing { most: ALL, ..Listing::default() };
+        let found = store.reader().unwrap().list(&all).unwrap().value;
+        assert!(!found.is_empty(), "{what}");
+        for before in &found {
+            let (entity, to) = (before.key.clone(), Some(before.state.clone()));
+            let ask = Ask::Correct { entity, to, fields: Default::default() };
+            accepted(&runtime, Command::new(admin.clone(), ask).because("It is looked at again"));
+            let after = runtime.entity(&before.key).unwrap().unwrap();
+            assert!(after.version > before.version && after.state == before.state, "{what}: {after:?}");
+        }
+        runtime.gateway().unwrap().sweep().unwrap().wait().unwrap();
+        runtime.stop();
+        let lived = rows(&mut *store.reader().unwrap());
+        drop(store);
+        for forgotten in [false, true] {
+            if forgotten {
+                std::fs::remove_file(folder.0.join("state.db")).unwrap();
+            }
+            let (store, runtime) = folder.open(&fixture);
+            runtime.wait_until_written().unwrap();
+            assert_eq!(rows(&mut *store.reader().unwrap()), lived, "{what}, made anew: {forgotten}");
+            runtime.stop();
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_a_server_is_what_it_was() {
+    let fixture = fixtures().join("2/whole");
+    let folder = Copy::of(&fixture);
+    let (store, runtime) = folder.open(&fixture);
+    runtime.wait_until_written().unwrap();
+    let mut reader = store.reader().unwrap();
+    assert!(reader.base().unwrap().seq > 5, "its beginning is archived");
+    assert_eq!(reader.definitions().unwrap().len(), 2, "both versions of its pack");
+    let audit = Archive::of(&folder.0).unwrap().verify(&mut *reader, &[], &mut |_, _| {}).unwrap();
+    assert!(audit.is_clean() && audit.redacted > 1, "{audit:?}");
+
+    let text = std::fs::read_to_string(fixture.join("entities.jsonl")).unwrap();
+    let expected: Vec<Entity> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let mut lines: Vec<String> = expected.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
+    lines.sort();
+    assert_eq!(rows(&mut *reader), lines);
+    for entity in &expected {
+        assert_eq!(runtime.entity(&entity.key).unwrap().as_deref(), Some(entity));
+    }
+    // Schema 1 did not know which alerts are open.
+    let mut open: Vec<u64> = expected.iter().flat_map(|it| &it.alerts).map(|it| it.seq).collect();
+    open.sort_unstable();
+    assert!(!open.is_empty());
+    assert_eq!(reader.notices(&[OPEN_ALERT], 0, ALL).unwrap(), open);
+    assert!(!reader.timers(None, ALL).unwrap().value.is_empty());
+
+    // The rules that it brought with it go on, each for those who live by it.
+    for (id, note) in [("kept.job/J-1", "one"), ("kept.job/J-6", "two")] {
+        let command = ground::fire(story::ada(), id, "edit", serde_json::json!({ "note": note }));
+        accepted(&runtime, command);
+        assert_eq!(ground::entity(&runtime, id).fields.value("note").as_str(), Some(note));
+    }
+    assert_ne!(
+        ground::entity(&runtime, "kept.job/J-1").definition,
+        ground::entity(&runtime, "kept.job/J-6").definition
+    );
+    assert!(runtime.entity(&key("kept.job/J-3")).unwrap().unwrap().fields.value("note").is_null(), "erased");
+    // A clock that ran then still strikes.
+    let struck = runtime.seq();
+    let later = runtime.reads().unwrap().now().plus(trackside_lifecycle::time::Span::seconds(4 * 60 * 60));
+    runtime.gateway().unwrap().advance(later).unwrap().wait().unwrap();
+    assert!(runtime.seq() > struck, "nothing was due in four hours");
+}
