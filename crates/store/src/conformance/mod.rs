@@ -20,6 +20,7 @@ pub(crate) mod sample;
 #[cfg(test)]
 mod stores;
 mod story;
+pub mod told;
 
 use std::sync::Arc;
 

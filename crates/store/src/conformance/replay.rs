@@ -1,20 +1,17 @@
 //! Replay equals live, byte for byte.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Redact};
-use trackside_engine::event::{Entry, Event};
+use trackside_engine::event::Event;
 use trackside_engine::fields::Fields;
-use trackside_engine::key::GroupKey;
 use trackside_engine::ranking::Reranked;
 use trackside_engine::view::{Found, Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Law, apply};
 use trackside_lifecycle::compile::{PackFiles, compile};
-use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -22,8 +19,8 @@ use trackside_lifecycle::value::Value;
 use super::Make;
 use super::sample::{Press, key, name};
 use super::story::{Story, projected, stories};
-use crate::project::NOTICED;
-use crate::store::{Journal, Listing, Reader};
+use super::told::{groups_of, line, sames_of, told};
+use crate::store::Journal;
 use crate::{Store, audit};
 
 /// All entities as JSON, a line each.
@@ -96,7 +93,7 @@ pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>)
                 }
                 assert_eq!(images(&view), images(&story.view), "{}", story.name);
             }
-            told(&mut *place.open().reader().unwrap(), &story.entries)
+            told(&mut *place.open().reader().unwrap(), &story.law, &story.entries)
         };
         let (one, all) = (kept(1), kept(usize::MAX));
         assert_eq!(one, all, "{}", story.name);
@@ -108,52 +105,6 @@ pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>)
         groups += lived.iter().filter(|it| it.starts_with("members")).count();
     }
     assert!(timers > 20 && groups > 20, "{timers} timers, {groups} groups");
-}
-
-/// Everything that can be asked about what these entries came to.
-fn told(reader: &mut dyn Reader, entries: &[Entry]) -> Vec<String> {
-    let mut all = vec![line("position", "", reader.position().unwrap())];
-    all.push(line("project", "", reader.project().unwrap()));
-    let everything = Listing { most: usize::MAX >> 1, ..Listing::default() };
-    for entity in reader.list(&everything).unwrap().value {
-        let json = serde_json::to_string(&entity).unwrap();
-        assert_eq!(serde_json::to_string(&reader.entity(&entity.key).unwrap().unwrap()).unwrap(), json);
-        all.push(format!("entity {json}"));
-    }
-    for timer in reader.timers(None, usize::MAX >> 1).unwrap().value {
-        all.push(line("timer", &timer.timer, &timer));
-    }
-    for effect in reader.effects(0, usize::MAX >> 1).unwrap().value {
-        all.push(line("effect", &effect.effect, &effect));
-    }
-    all.push(line("notices", "", reader.notices(NOTICED, 0, usize::MAX >> 1).unwrap()));
-    let lifecycles: BTreeSet<_> = entries.iter().map(|it| it.entity.lifecycle.clone()).collect();
-    for it in &lifecycles {
-        all.push(line("states", it, reader.states(it).unwrap().value));
-        all.push(line("stays", it, reader.stays(it).unwrap().value));
-    }
-    for it in groups_of(entries) {
-        let (counts, members) = (reader.counts(&it).unwrap().value, reader.members(&it).unwrap().value);
-        all.push(line("counts", "", (&it, counts.by_state, counts.moved_at)));
-        all.push(line("members", "", (&it, members.by_state, members.moved_at)));
-    }
-    let rankings: BTreeSet<_> = entries.iter().flat_map(|it| &it.reranked).map(Reranked::ranking).collect();
-    for it in rankings {
-        let ranking = reader.ranking(&it).unwrap().value;
-        all.push(line("open", &it.name, ranking.open(None).collect::<Vec<_>>()));
-        let withins: BTreeSet<_> = entries.iter().flat_map(|it| &it.reranked).filter_map(within).collect();
-        for within in withins {
-            let order: Vec<_> = ranking.ascending(within).map(|it| ranking.place(it)).collect();
-            all.push(line("order", &it.name, (within, ranking.is_open(within), order)));
-        }
-    }
-    for (lifecycle, value) in sames_of(entries) {
-        all.push(line("same", value, reader.same(lifecycle, value).unwrap()));
-    }
-    for record in entries.iter().filter_map(|it| it.key.as_ref()) {
-        all.push(line("key", &record.key, reader.key(&record.by, &record.key).unwrap()));
-    }
-    all
 }
 
 /// Some of the same, asked of the view that lived through it.
@@ -181,29 +132,6 @@ fn lived(story: &Story) -> Vec<String> {
         all.push(line("open", &it.name, ranking.open(None).collect::<Vec<_>>()));
     }
     all
-}
-
-fn line(what: &str, of: &str, value: impl Debug) -> String {
-    format!("{what} {of} {value:?}")
-}
-
-fn groups_of(entries: &[Entry]) -> BTreeSet<GroupKey> {
-    let shifts = entries.iter().filter_map(|it| it.event.changes()).flat_map(|it| &it.shifts);
-    shifts.map(|it| it.group.clone()).collect()
-}
-
-fn sames_of(entries: &[Entry]) -> BTreeSet<(&Name, &Name)> {
-    entries
-        .iter()
-        .filter_map(|it| Some((&it.entity.lifecycle, it.event.changes()?.same.as_ref()?.value()?)))
-        .collect()
-}
-
-fn within(change: &Reranked) -> Option<&Vec<Name>> {
-    match change {
-        Reranked::Placed { place, .. } => place.as_ref().map(|it| &it.within),
-        Reranked::Opened { within, .. } => Some(within),
-    }
 }
 
 const PACK: &str = "pack: t\nversion: 1\nroles: { lead: {} }\n";
@@ -342,7 +270,7 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
     for it in projected(&story.law, &mut View::default(), &story.entries, 3) {
         projector.project(&it).unwrap();
     }
-    let told = told(&mut *store.reader().unwrap(), &story.entries);
+    let told = told(&mut *store.reader().unwrap(), &story.law, &story.entries);
     for line in lived(&story) {
         assert!(told.contains(&line), "{line} is not among {told:#?}");
     }
