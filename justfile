@@ -33,6 +33,14 @@ mutants *args="--package trackside-engine":
 sim which="":
     scripts/simulate {{ which }}
 
+# Kills a server under load 300 times and looks at what is left; `just crash kills=50 seed=7`.
+crash *which:
+    scripts/crash {{ which }}
+
+# Cuts the power at every write of a long run; `just powercut commits=100 torn=4`.
+powercut *which:
+    scripts/powercut {{ which }}
+
 # The documentation of the code.
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items

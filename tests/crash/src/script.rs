@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use trackside_engine::Law;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Redact};
 use trackside_engine::fields::Fields;
@@ -39,12 +40,20 @@ pub struct Run {
     pub journal: Journal,
     /// The entry that says what was taken out, and how far the disk was when it was gone.
     pub redaction: (u64, u64),
+    /// How far the disk was before and after each pass of the keeper that moved something.
+    pub passes: Vec<(u64, u64)>,
 }
 
 /// The packs, compiled once for all the times that a store is opened.
 fn compiled() -> &'static Packs {
     static PACKS: OnceLock<Packs> = OnceLock::new();
     PACKS.get_or_init(|| Packs::compile(&packs()).unwrap())
+}
+
+/// The definitions that everything here lives by.
+pub fn law() -> &'static Law {
+    static LAW: OnceLock<Arc<Law>> = OnceLock::new();
+    LAW.get_or_init(|| compiled().law())
 }
 
 /// The workers on a store, driven by hand.
@@ -139,6 +148,7 @@ pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> R
     hand.ask(load::agents());
     let mut answers = Vec::new();
     let mut redaction = (0, 0);
+    let mut passes = Vec::new();
     for step in 0..commits {
         let keys: Vec<Key> = (0..3).map(|caller| Key { round: 0, caller, step }).collect();
         let told = hand.ask(keys.iter().map(|it| command(*it)).collect());
@@ -146,6 +156,11 @@ pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> R
         for (key, answer) in keys.iter().zip(&told) {
             let written = written(answer);
             answers.extend(written.map(|written| Acknowledged { at, key: key.to_string(), written }));
+        }
+        // In a server a thread does it, at any time; here it has its turn between two commits, as SQLite lets it.
+        let before = boundary();
+        if hand.store.keep() {
+            passes.push((before, boundary()));
         }
         match step % 6 {
             2 => hand.flush().unwrap(),
@@ -163,5 +178,5 @@ pub fn run(sqlite: SqliteOptions, commits: u64, boundary: &dyn Fn() -> u64) -> R
         }
     }
     let journal = Journal::read(hand.store.reader().unwrap().as_mut()).unwrap();
-    Run { answers, journal, redaction }
+    Run { answers, journal, redaction, passes }
 }

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
 use trackside_engine::ranking::Reranked;
 use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::{Answer, Runtime};
+use trackside_store::conformance::told::{differing, made_anew, told};
 use trackside_store::store::{DueAt, Listing};
 use trackside_store::{Reader, Store, StoreError};
 
 use crate::journal::Journal;
 use crate::load::{Key, command};
-use crate::script::written;
+use crate::script::{law, written};
 use crate::{Found, holds};
 
 const ALL: usize = usize::MAX >> 1;
@@ -26,7 +28,8 @@ fn said(error: StoreError) -> String {
 }
 
 /// Projections are what the journal comes to at the entry up to which they are written: every entity, timer, group,
-/// order, key and unique value. Answered is that entry.
+/// order and key is what a replay gives, and all that can be asked of them is answered as by projections that are made
+/// anew. Answered is that entry.
 pub fn projections(reader: &mut dyn Reader, journal: &Journal) -> Found<u64> {
     let position = reader.position().map_err(said)?;
     let end = journal.entries.len() as u64;
@@ -34,9 +37,9 @@ pub fn projections(reader: &mut dyn Reader, journal: &Journal) -> Found<u64> {
     let view = journal.replayed(position);
     let rows = reader.list(&Listing { most: ALL, ..Listing::default() }).map_err(said)?.value;
     let bare = journal.bare_after(position);
-    let told = |it: &&Entity| !bare.contains(&it.key);
-    let kept: BTreeSet<String> = rows.iter().map(|it| &**it).filter(told).map(text).collect();
-    let lived: BTreeSet<String> = view.entities().into_iter().filter(told).map(text).collect();
+    let whole = |it: &&Entity| !bare.contains(&it.key);
+    let kept: BTreeSet<String> = rows.iter().map(|it| &**it).filter(whole).map(text).collect();
+    let lived: BTreeSet<String> = view.entities().into_iter().filter(whole).map(text).collect();
     let odd: Vec<_> = kept.symmetric_difference(&lived).take(2).collect();
     holds(odd.is_empty() && rows.len() == view.len(), || format!("entities differ at {position}: {odd:#?}"))?;
     let timers = reader.timers(None, ALL).map_err(said)?.value;
@@ -64,6 +67,18 @@ pub fn projections(reader: &mut dyn Reader, journal: &Journal) -> Found<u64> {
             format!("the key {} is {kept:?} at {position}", record.key)
         })?;
     }
+    let entries: Vec<Entry> = entries().cloned().collect();
+    // Of whom words are gone already, they are gone from what is made anew, and from lists by value.
+    let names = |it: &String| bare.iter().any(|bare| it.contains(bare.id.as_str()));
+    let of_others = |it: &String| bare.is_empty() || !(it.starts_with("indexed") || names(it));
+    let mut kept = told(reader, law(), &entries);
+    let mut anew = made_anew(law(), &entries);
+    kept.retain(of_others);
+    anew.retain(of_others);
+    let odd = differing(&kept, &anew);
+    holds(odd.is_empty(), || {
+        format!("made anew up to {position}, projections tell something else: {odd:#?}")
+    })?;
     Ok(position)
 }
 

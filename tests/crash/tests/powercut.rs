@@ -21,9 +21,9 @@ use trackside_crash::script::{ByHand, FOLDER, Run, run, written};
 use trackside_crash::whole::projections;
 use trackside_crash::{Found, holds};
 use trackside_engine::event::Event;
-use trackside_powercut::{Disk, Image, Unsynced};
+use trackside_powercut::{Act, Disk, Image, Unsynced};
 use trackside_runtime::Answer;
-use trackside_store::{Sqlite, SqliteOptions, Store};
+use trackside_store::{Chain, Sqlite, SqliteOptions, Store};
 
 /// Logs that begin anew often.
 fn on(disk: &Disk) -> SqliteOptions {
@@ -129,6 +129,18 @@ fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
     projections(reader.as_mut(), &journal).map(drop)
 }
 
+/// The writes to a file: how far the disk was before each, and where in the file it was.
+fn writes_to(disk: &Disk, file: &str) -> Vec<(u64, u64)> {
+    let path = format!("{FOLDER}/{file}");
+    let operations = disk.operations().into_iter().enumerate();
+    let written = operations.filter(|(_, it)| it.file.ends_with(&path));
+    let written = written.filter_map(|(at, it)| match it.act {
+        Act::Write { offset, .. } => Some((at as u64, offset)),
+        _ => None,
+    });
+    written.collect()
+}
+
 /// Cuts everywhere, or until something is found.
 fn cut_everywhere(disk: &Disk, run: &Run, torn: u64) -> Found<Looks> {
     let mut looks = Looks::default();
@@ -148,9 +160,18 @@ fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
     let disk = Disk::new();
     let run = run(on(&disk), commits, &|| disk.boundary());
     assert!(run.redaction.1 > 0 && run.answers.len() > 30, "{} answers", run.answers.len());
+    // What the keeper of a server does is cut, too: both files are written while it moves logs, and logs begin anew.
+    let within = |at: u64| run.passes.iter().any(|(before, after)| *before <= at && at < *after);
+    for file in ["journal.db", "state.db"] {
+        let writes = writes_to(&disk, file);
+        assert!(writes.iter().any(|(at, _)| within(*at)), "no pass wrote {file}: {:?}", run.passes);
+    }
+    let begun = writes_to(&disk, "journal.db-wal").iter().filter(|(_, offset)| *offset == 0).count();
+    assert!(begun >= 4, "the log of the journal began {begun} times only");
     let looks = cut_everywhere(&disk, &run, torn).unwrap_or_else(|what| panic!("{what}"));
     println!(
-        "{} boundaries, {} cuts, {} different finds, {} of them opened and gone on with; {} entries, {} answers",
+        "{} passes of the keeper, {begun} beginnings of the log; {} boundaries, {} cuts, {} different finds, {} of them opened and gone on with; {} entries, {} answers",
+        run.passes.len(),
         disk.boundary(),
         looks.cuts,
         looks.images.len(),
@@ -193,4 +214,35 @@ fn the_same_short_run_on_an_honest_disk_loses_nothing() {
     let disk = Disk::new();
     let run = run(on(&disk), 6, &|| disk.boundary());
     lost_at_an_answer(&disk, &run).unwrap();
+}
+
+/// Old journal is cut off, once a copy of it lies elsewhere: the power fails at every write of that. The journal begins where
+/// it began or where it was cut, never in between, and all after the cut is there.
+#[test]
+fn cut_while_the_journal_is_cut_off_it_begins_before_or_after() {
+    let disk = Disk::new();
+    let whole = run(on(&disk), 6, &|| disk.boundary()).journal.records;
+    let store = Sqlite::open(Path::new(FOLDER), on(&disk)).unwrap();
+    let last = &whole[whole.len() / 2];
+    let upto = Chain { seq: last.seq, hash: last.hash };
+    let from = disk.boundary();
+    assert_eq!(store.journal().unwrap().cut(upto).unwrap(), upto.seq);
+    let done = disk.boundary();
+    drop(store);
+    let (mut before, mut after) = (0, 0);
+    for (at, how) in disk.cuts(2).filter(|(at, _)| *at >= from) {
+        let found = Disk::from_image(disk.after_cut_at(at, how));
+        let store =
+            Sqlite::open(Path::new(FOLDER), on(&found)).unwrap_or_else(|it| panic!("at {at}, {how:?}: {it}"));
+        let mut reader = store.reader().unwrap();
+        let base = reader.base().unwrap();
+        assert!(base == upto || (base == Chain::default() && at < done), "at {at}, {how:?}: {base:?}");
+        let records = reader.records(0, usize::MAX >> 1).unwrap();
+        let (mut chain, first) = (base, usize::try_from(base.seq).unwrap());
+        records.iter().for_each(|it| chain.follow(it).unwrap());
+        assert!(records.iter().eq(&whole[first..]), "at {at}, {how:?}");
+        *(if base == upto { &mut after } else { &mut before }) += 1;
+    }
+    println!("{} writes, found as before {before} times, as after {after} times", done - from);
+    assert!(before > 0 && after > 0);
 }

@@ -49,7 +49,7 @@ impl Appender {
         let path = &self.shared.journal;
         let failed = failed(path, "append to the journal");
         self.shared.is_there()?;
-        before_commit(&self.connection, path, &self.shared.logs.journal, &self.shared.options)?;
+        before_commit(&self.connection, path, &self.shared.logs.journal)?;
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         let found = Log { connection: &transaction, path }.end()?;

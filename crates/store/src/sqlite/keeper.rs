@@ -130,16 +130,9 @@ pub(super) fn empty(connection: &Connection, path: &Path) -> Result<(), StoreErr
 }
 
 /// What a writer does before a commit: nothing, most of the time.
-pub(super) fn before_commit(
-    connection: &Connection,
-    path: &Path,
-    wal: &Wal,
-    options: &SqliteOptions,
-) -> Result<(), StoreError> {
-    // Nobody keeps the logs of a file layer of somebody else; and a keeper that does not get to it is no reason
-    // for a log without end.
-    let most = if options.vfs.is_some() { wal.size.step } else { wal.size.limit };
-    let alone = wal.fresh.load(Ordering::Relaxed) >= most;
+pub(super) fn before_commit(connection: &Connection, path: &Path, wal: &Wal) -> Result<(), StoreError> {
+    // A keeper that does not get to it, or that nobody moves, is no reason for a log without end.
+    let alone = wal.fresh.load(Ordering::Relaxed) >= wal.size.limit;
     if alone {
         wal.fresh.store(0, Ordering::Relaxed);
     }
@@ -192,6 +185,41 @@ impl Files {
     }
 }
 
+/// Both logs with what it takes to keep them. Who moves it is for others to say: a thread, or a test step by step.
+pub(super) struct Passes {
+    journal: Kept,
+    state: Kept,
+    logs: Arc<Logs>,
+}
+
+impl std::fmt::Debug for Passes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Passes over {}", self.journal.path.display())
+    }
+}
+
+impl Passes {
+    /// `files` are those of the journal and the state; none on a file layer of somebody else.
+    pub fn open(
+        journal: &Path,
+        state: &Path,
+        files: Option<&Files>,
+        logs: Arc<Logs>,
+        options: &SqliteOptions,
+    ) -> Result<Self, StoreError> {
+        let journal = Kept::open(journal, files.map(|it| it.journal.clone()), options)?;
+        let state = Kept::open(state, files.map(|it| it.state.clone()), options)?;
+        Ok(Self { journal, state, logs })
+    }
+
+    /// Looks at both logs, and moves what there is enough of. Whether there was.
+    pub fn keep(&mut self) -> bool {
+        let journal = self.journal.keep(&self.logs.journal);
+        let state = self.state.keep(&self.logs.state);
+        journal || state
+    }
+}
+
 /// The thread that does it.
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -200,21 +228,11 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// `files` are those of the journal and the state.
-    pub fn start(
-        journal: &Path,
-        state: &Path,
-        files: &Files,
-        logs: Arc<Logs>,
-        options: &SqliteOptions,
-    ) -> Result<Self, StoreError> {
-        let mut journal = Kept::open(journal, files.journal.clone(), options)?;
-        let mut state = Kept::open(state, files.state.clone(), options)?;
-        let at_work = logs.clone();
+    pub fn start(mut passes: Passes) -> Result<Self, StoreError> {
+        let logs = passes.logs.clone();
         let work = move || {
-            while at_work.wait() {
-                journal.keep(&at_work.journal);
-                state.keep(&at_work.state);
+            while passes.logs.wait() {
+                passes.keep();
             }
         };
         let thread = std::thread::Builder::new().name("store-keeper".to_owned()).spawn(work);
@@ -237,38 +255,41 @@ struct Kept {
     path: PathBuf,
     connection: Connection,
     /// To sync what was copied before SQLite does, which happens while a writer waits.
-    file: Arc<File>,
+    file: Option<Arc<File>>,
 }
 
 impl Kept {
-    fn open(path: &Path, file: Arc<File>, options: &SqliteOptions) -> Result<Self, StoreError> {
+    fn open(path: &Path, file: Option<Arc<File>>, options: &SqliteOptions) -> Result<Self, StoreError> {
         let connection = connect(path, options, Use::Keep)?;
         Ok(Self { path: path.to_path_buf(), connection, file })
     }
 
-    /// An error here is no loss: the log keeps everything.
-    fn keep(&mut self, wal: &Wal) {
+    /// An error here is no loss: the log keeps everything. Whether there was enough to be moved.
+    fn keep(&mut self, wal: &Wal) -> bool {
         if wal.fresh.load(Ordering::Relaxed) < wal.size.step {
-            return;
+            return false;
         }
         wal.fresh.store(0, Ordering::Relaxed);
         let Some(first) = self.copy() else {
             // The writer will meet the same error, and tell it.
             wal.ripe.store(true, Ordering::Release);
-            return;
+            return true;
         };
         if first.length < wal.size.limit {
-            return;
+            return true;
         }
         // Once more, so that little is left for the writer.
         if self.copy().is_some_and(|it| it.length.saturating_sub(it.copied) <= wal.size.step) {
             wal.ripe.store(true, Ordering::Release);
         }
+        true
     }
 
     fn copy(&self) -> Option<Pass> {
         let pass = pass(&self.connection, &self.path).ok()?;
-        self.file.sync_data().ok()?;
+        if let Some(file) = &self.file {
+            file.sync_data().ok()?;
+        }
         Some(pass)
     }
 }

@@ -19,13 +19,13 @@ mod read;
 mod schema;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use append::Appender;
 use connect::Use;
 pub use health::FileHealth;
-use keeper::{Files, Keeper, Logs};
+use keeper::{Files, Keeper, Logs, Passes};
 use lock::Lock;
 use log::Log;
 pub use options::{Durability, LogSize, SqliteOptions};
@@ -43,6 +43,8 @@ const LAST_FEW: u64 = 16;
 pub struct Sqlite {
     // Stopped first: it is the only one who works without being asked.
     _keeper: Option<Keeper>,
+    /// What the keeper does, where there is none.
+    passes: Option<Mutex<Passes>>,
     shared: Arc<Shared>,
     aside: Option<PathBuf>,
 }
@@ -84,15 +86,17 @@ impl Sqlite {
             options,
         };
         let aside = shared.prepare()?;
-        let mut keeper = None;
         if shared.options.vfs.is_none() {
             sync_folder(dir);
-            let Shared { journal, state, logs, options, .. } = &shared;
-            let files = Files::open(journal, state)?;
-            keeper = Some(Keeper::start(journal, state, &files, logs.clone(), options)?);
-            shared.files = Some(files);
+            shared.files = Some(Files::open(&shared.journal, &shared.state)?);
         }
-        let opened = Self { _keeper: keeper, shared: Arc::new(shared), aside };
+        let Shared { journal, state, files, logs, options, .. } = &shared;
+        let passes = Passes::open(journal, state, files.as_ref(), logs.clone(), options)?;
+        let (keeper, passes) = match options.vfs {
+            Some(_) => (None, Some(Mutex::new(passes))),
+            None => (Some(Keeper::start(passes)?), None),
+        };
+        let opened = Self { _keeper: keeper, passes, shared: Arc::new(shared), aside };
         // What cannot be dropped now stays noted.
         let _ = opened.drop_noted();
         Ok(opened)
@@ -105,6 +109,13 @@ impl Sqlite {
             return Ok(0);
         }
         archive.drop_noted(self.reader()?.base()?.seq)
+    }
+
+    /// One pass of the keeper over both logs, where there is no thread that does it: on a file layer of somebody else.
+    /// Whether there was something to move.
+    pub fn keep(&self) -> bool {
+        let passes = self.passes.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
+        passes.is_some_and(|mut it| it.keep())
     }
 
     /// Where a `state.db` lies now that was damaged when the folder was opened. All that it held is made anew from the

@@ -16,7 +16,7 @@ pub struct SqliteOptions {
     /// Memory for pages of `state.db`, in KiB, for whoever writes it and for each reader.
     pub cache_kib: u32,
     /// The file layer under SQLite, by the name under which it was registered. Then nothing else touches
-    /// files: there is no `lock`, and logs are moved by whoever writes, on its own thread.
+    /// files: there is no `lock`, and no thread keeps the logs; [`super::Sqlite::keep`] does what it would do.
     pub vfs: Option<String>,
     pub durability: Durability,
 }

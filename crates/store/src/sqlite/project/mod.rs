@@ -87,7 +87,7 @@ impl Writer {
     fn write(&mut self, projection: &Projection) -> Result<(), StoreError> {
         let path = &self.shared.state;
         let failed = failed(path, "write a projection");
-        before_commit(&self.connection, path, &self.shared.logs.state, &self.shared.options)?;
+        before_commit(&self.connection, path, &self.shared.logs.state)?;
         let hash =
             Log { connection: &self.journal, path: &self.shared.journal }.hash_of(projection.position)?;
         let transaction =
