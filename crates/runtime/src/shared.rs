@@ -115,7 +115,8 @@ impl Shared {
 
     /// Keeps what is on disk and not in the projections, for those who read.
     pub fn keep(&self, committed: &Arc<Committed>) {
-        let last = committed.entries.last().and_then(|it| it.last());
+        // The last command of a commit may have written nothing.
+        let last = committed.entries.iter().rev().find_map(|it| it.last());
         let Some(last) = last else { return };
         self.at.fetch_max(last.at.0, Ordering::AcqRel);
         if let Some(project) = &committed.project {

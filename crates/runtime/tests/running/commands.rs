@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use trackside_engine::command::Command;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
 use trackside_engine::present::Shown;
+use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{Answer, Batch, Failure, Options, Runtime, Verdict};
 use trackside_store::memory::Memory;
@@ -236,4 +238,24 @@ fn moving_the_clock_fires_each_timer_at_its_moment() {
     let rt = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let entries = rt.block_on(fired.next()).unwrap();
     assert_eq!(entries[0].at, due, "{:?}", entries[0]);
+}
+
+#[test]
+fn what_shares_a_commit_with_a_command_that_changes_nothing_is_seen() {
+    let runtime = started(Arc::new(Memory::new()), manual());
+    team(&runtime);
+    assigned(&runtime, "T-1");
+    let hank = Actor::new("hank", ActorKind::Human).with_roles(["admin"]);
+    let edit = || fire(hank.clone(), "mission.task/T-1", "edit", json!({ "priority": 2 }));
+    accepted(&runtime, edit());
+    let change = ProjectChange { zone: Some("Europe/Berlin".to_owned()), ..ProjectChange::default() };
+    let both = vec![Command::new(hank.clone(), Ask::Configure(change)), edit()];
+    match runtime.gateway().unwrap().submit_atomic(both).unwrap().wait().unwrap() {
+        Batch::Done(answers) => match &answers[..] {
+            [Answer::Accepted(_), Answer::Accepted(nothing)] => assert!(nothing.entries.is_empty()),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(runtime.reads().unwrap().project().zone, "Europe/Berlin");
 }
