@@ -30,7 +30,9 @@ impl Feed {
         if let Some(live) = live.as_ref().filter(|it| it.receiver_count() > 0) {
             let told = entries.len() - usize::from(is_planted(Bug::FeedGap) && !entries.is_empty());
             for entries in entries.iter().take(told) {
-                live.send(Arc::new(News::of(entries.clone()))).ok();
+                let backwards = || Arc::new(entries.iter().rev().cloned().collect());
+                let entries = if is_planted(Bug::FeedUnordered) { backwards() } else { entries.clone() };
+                live.send(Arc::new(News::of(entries))).ok();
             }
         }
     }
@@ -124,7 +126,8 @@ impl Follower {
                     if news.entries.last().is_none_or(|it| it.seq <= self.after) {
                         continue;
                     }
-                    if first > self.after + 1 && !is_planted(Bug::FeedGap) {
+                    let unnoticed = is_planted(Bug::FeedGap) || is_planted(Bug::FeedUnordered);
+                    if first > self.after + 1 && !unnoticed {
                         self.missed = self.shared.committed();
                         continue;
                     }

@@ -31,6 +31,12 @@ pub struct Figures {
     pub cached_values: AtomicU64,
     /// Idempotency keys in memory.
     pub cached_keys: AtomicU64,
+    /// Groups in memory.
+    pub cached_groups: AtomicU64,
+    /// Timers in memory, those due next.
+    pub cached_timers: AtomicU64,
+    /// Places in the orders that are in memory.
+    pub cached_places: AtomicU64,
     pub overloaded: AtomicU64,
     pub failed_commits: AtomicU64,
     /// Work that was let in, and work that was taken up: between them it waits.
@@ -65,6 +71,9 @@ impl Default for Figures {
             cached: zero(),
             cached_values: zero(),
             cached_keys: zero(),
+            cached_groups: zero(),
+            cached_timers: zero(),
+            cached_places: zero(),
             overloaded: zero(),
             failed_commits: zero(),
             handed_in: zero(),

@@ -50,5 +50,5 @@ pub use tally::{SinceStart, Throughput};
 #[doc(hidden)]
 pub mod simulation {
     pub use crate::planted::{Bug, plant, plant_everywhere};
-    pub use crate::stepper::{Behind, Packs, Stepper, Turned};
+    pub use crate::stepper::{Behind, Cached, Packs, Stepper, Turned};
 }

@@ -13,6 +13,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::store::OpenEffectRow;
 
 use crate::answer::Answer;
+use crate::planted::{Bug, is_planted};
 use crate::read::{ReadError, Reads};
 
 /// Effects read at a time.
@@ -237,6 +238,9 @@ impl Late {
     }
 
     fn is_closed(&self, it: &OpenEffectRow) -> bool {
+        if is_planted(Bug::EffectAgain) {
+            return false;
+        }
         self.settled.contains(&it.id) || self.erased.get(&it.entity).is_some_and(|seq| *seq > it.id)
     }
 }

@@ -46,6 +46,16 @@ pub enum Bug {
     SweepSkips,
     /// Some of several commands stay when one of them is refused.
     HalfOfAll,
+    /// An effect that was answered is handed out until that is written.
+    EffectAgain,
+    /// The number of a grant begins anew when an entity is loaded.
+    FenceForgotten,
+    /// Idempotency keys are forgotten as soon as they are written.
+    KeysExpireEarly,
+    /// Followers are told the entries of a command backwards.
+    FeedUnordered,
+    /// Nothing is ever let go of.
+    CacheUnbounded,
 }
 
 #[cfg(feature = "simulation")]

@@ -19,8 +19,10 @@ use crate::by::By;
 use crate::catalog::{Catalog, CatalogError, PackSource};
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
+use crate::outbox::OutboxCourier;
 use crate::pipeline::{Committed, Committing, Decider, Flusher, Turn, Wiring, Workers, steps};
 use crate::planted::{Bug, is_planted};
+use crate::read::Reads;
 use crate::runtime::{Options, StartError};
 use crate::shared::{Part, Shared};
 use crate::work::Work;
@@ -59,6 +61,15 @@ impl Packs {
     pub fn definitions(&self) -> Vec<Definition> {
         self.0.definitions()
     }
+}
+
+/// How much is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cached {
+    pub entities: usize,
+    pub groups: usize,
+    pub values: usize,
+    pub keys: usize,
 }
 
 /// What a turn was.
@@ -227,9 +238,17 @@ impl Stepper {
         self.shared.written()
     }
 
-    /// How many entities are in memory.
-    pub fn cached(&self) -> usize {
-        self.decider.cached()
+    /// How much is in memory.
+    pub fn cached(&self) -> Cached {
+        let (groups, _, _) = self.decider.held_beside();
+        let (values, keys) = self.decider.remembered();
+        Cached { entities: self.decider.cached(), groups, values, keys }
+    }
+
+    /// Hands out what is to be done outside.
+    pub fn outbox(&self) -> OutboxCourier {
+        let clock = self.wiring.clock.clone();
+        OutboxCourier::new(Reads::new(self.shared.clone(), self.gateway.clone(), clock))
     }
 
     /// Why the store cannot be used, while it cannot.

@@ -11,6 +11,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use crate::index::Index;
 use crate::key::EntityKey;
+use crate::view::held::Held;
 use ordered::Ordered;
 pub use weight::{Key, Number, Weight, Weights};
 
@@ -47,7 +48,7 @@ pub enum Reranked {
 /// Every ranking of every lifecycle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rankings {
-    by_key: BTreeMap<RankingKey, Ranking>,
+    by_key: BTreeMap<RankingKey, Held<Ranking>>,
     /// Those that were loaded, in a view that holds only part of what exists.
     known: BTreeSet<RankingKey>,
 }
@@ -86,7 +87,24 @@ impl Ranked {
 
 impl Rankings {
     pub fn get(&self, key: &RankingKey) -> Option<&Ranking> {
-        self.by_key.get(key)
+        self.by_key.get(key).map(Held::used)
+    }
+
+    /// How many stand in all of them together.
+    pub fn places(&self) -> usize {
+        self.by_key.values().map(|it| it.places.len()).sum()
+    }
+
+    /// Lets go of those that nobody asked for since the last time.
+    pub(crate) fn let_go_idle(&mut self) {
+        let known = &mut self.known;
+        self.by_key.retain(|key, it| {
+            let stays = it.was_used();
+            if !stays {
+                known.remove(key);
+            }
+            stays
+        });
     }
 
     /// Whether a ranking was loaded, be it empty or not.
@@ -96,7 +114,7 @@ impl Rankings {
 
     pub(crate) fn load(&mut self, key: RankingKey, ranking: Ranking) {
         self.known.insert(key.clone());
-        self.by_key.insert(key, ranking);
+        self.by_key.insert(key, Held::new(ranking));
     }
 
     pub(crate) fn change(&mut self, change: &Reranked, partial: bool) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A value that knows whether it was used since somebody last asked.
 #[derive(Debug, Default)]
-pub(super) struct Held<T> {
+pub(crate) struct Held<T> {
     value: T,
     used: AtomicBool,
     /// Everything that belongs to it is here, too.

@@ -145,36 +145,63 @@ impl View {
         (self.sames.len(), self.keys.len())
     }
 
-    /// Lets go of entities that nobody used since the last time and that have not moved since the entry `written`,
-    /// where there are more than `most`, and of their groups. What is not written must stay. It looks at all of them,
-    /// so it lets go of some more, not to be called again soon.
+    /// Lets go of entities that have not moved since the entry `written`, where there are more than `most`, and of their
+    /// groups: first of those that nobody used since the last time, then of others. What is not written must stay. It
+    /// looks at all of them, so it lets go of some more, not to be called again soon.
     pub fn evict(&mut self, most: usize, written: u64) {
         if self.entities.len() <= most {
             return;
         }
         let mut over = self.entities.len().saturating_sub(most - most / 8);
-        self.entities.retain(|_, it| {
-            let stays = over == 0 || it.seq > written || it.was_used();
-            over -= usize::from(!stays);
-            stays
-        });
+        for idle in [true, false] {
+            self.entities.retain(|_, it| {
+                let stays = over == 0 || it.seq > written || (idle && it.was_used());
+                over -= usize::from(!stays);
+                stays
+            });
+            if self.entities.len() <= most {
+                break;
+            }
+        }
         let entities = &self.entities;
         self.groups.retain(|key, _| entities.get(&key.of).is_some());
     }
 
-    /// Lets go of the members of groups that nobody asked about since the last time, where there are more than `most`
-    /// groups; how many they are stays known.
-    pub fn evict_members(&mut self, most: usize) {
+    /// Lets go of groups, where there are more than `most`: first of those that nobody asked about since the last time.
+    /// Whoever loads one again must bring it to the present, so it does not matter what of it is written.
+    pub fn evict_groups(&mut self, most: usize) {
         if self.groups.len() <= most {
             return;
         }
-        self.groups.retain(|_, it| {
-            if it.listed && !it.members.is_empty() && !it.was_used() {
-                it.listed = false;
-                it.members = BTreeMap::new();
+        let mut over = self.groups.len().saturating_sub(most - most / 8);
+        let mut owners = Vec::new();
+        for idle in [true, false] {
+            self.groups.retain(|key, it| {
+                let stays = over == 0 || (idle && it.was_used());
+                if !stays {
+                    over -= 1;
+                    owners.push(key.of.clone());
+                }
+                stays
+            });
+            if self.groups.len() <= most {
+                break;
             }
-            true
-        });
+        }
+        // From now on a group of theirs that is not here may be anything.
+        for owner in owners {
+            if let Some(held) = self.entities.get_mut(&owner) {
+                held.whole = false;
+            }
+        }
+    }
+
+    /// Lets go of orders that nobody asked for since the last time, where more than `most` stand in all of them: each can
+    /// be loaded again, and brought to the present.
+    pub fn evict_rankings(&mut self, most: usize) {
+        if self.partial && self.rankings.places() > most {
+            self.rankings.let_go_idle();
+        }
     }
 
     /// How many groups are held.

@@ -3,7 +3,7 @@
 //! A view holds everything, or, where it is `partial`, what was loaded into it: then every question about
 //! something else is answered with `Unknown` and noted, and no decision is built on it.
 
-mod held;
+pub(crate) mod held;
 mod load;
 mod need;
 

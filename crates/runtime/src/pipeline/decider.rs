@@ -71,6 +71,8 @@ pub(crate) struct Decider {
     /// When it last looked at the clock.
     looked: Timestamp,
     pub(super) written: u64,
+    /// How much was left in memory when something was last let go of.
+    pub(super) kept: [usize; 5],
     advance: Option<Advance>,
     pub(super) sweep: Sweep,
     /// Why timers wait, if the store could not be read for them.
@@ -107,6 +109,7 @@ impl Decider {
             now,
             looked: now,
             written,
+            kept: [0; 5],
             advance: None,
             sweep: Sweep::default(),
             unread: None,
@@ -147,6 +150,11 @@ impl Decider {
 
     pub fn cached(&self) -> usize {
         self.view.len()
+    }
+
+    /// How many groups are in memory, how many timers, and how many stand in orders.
+    pub fn held_beside(&self) -> (usize, usize, usize) {
+        (self.view.groups(), self.timers.near(), self.view.rankings.places())
     }
 
     /// How many values that no two may share are in memory, and how many keys.

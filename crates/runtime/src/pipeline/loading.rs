@@ -11,7 +11,7 @@ use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::store::Counts;
 
-use super::decider::Decider;
+use super::decider::{Decider, Limits};
 use crate::planted::{Bug, is_planted};
 
 impl Decider {
@@ -23,7 +23,12 @@ impl Decider {
                     return Ok(());
                 }
                 match self.reader.entity(&key)? {
-                    Some(entity) => self.load_whole(entity)?,
+                    Some(mut entity) => {
+                        if is_planted(Bug::FenceForgotten) {
+                            Arc::make_mut(&mut entity).leases.iter_mut().for_each(|(_, it)| it.fence = 0);
+                        }
+                        self.load_whole(entity)?;
+                    }
                     None => self.view.mark_absent(key),
                 }
             }
@@ -123,21 +128,44 @@ impl Decider {
         Ok(())
     }
 
-    /// Projections are written up to an entry: what is only there for them may go.
+    /// Projections are written up to an entry: what is only there for them may go, and so may what is too much.
     pub fn written(&mut self, upto: u64) {
         self.tail.written(upto, &mut self.view);
-        if upto <= self.written {
+        if upto > self.written || self.has_grown() {
+            self.written = self.written.max(upto);
+            self.let_go();
+            self.kept = self.held();
+        }
+    }
+
+    /// How much is in memory: entities, groups, values, keys, and places in orders.
+    fn held(&self) -> [usize; 5] {
+        let (values, keys) = self.view.remembered();
+        [self.view.len(), self.view.groups(), values, keys, self.view.rankings.places()]
+    }
+
+    /// Whether more was loaded than may stay, though nothing was written: by those who only look, or are refused. What
+    /// could not go the last time is not looked at again until there is more of it.
+    fn has_grown(&self) -> bool {
+        let Limits { entities, groups, sames, keys, .. } = self.limits;
+        let most = [entities, groups, sames, keys, entities];
+        let all = self.held().into_iter().zip(self.kept).zip(most);
+        all.into_iter().any(|((now, kept), most)| now > most && now >= kept + (most / 8).max(1))
+    }
+
+    fn let_go(&mut self) {
+        if is_planted(Bug::CacheUnbounded) {
             return;
         }
-        self.written = upto;
-        let clean = if is_planted(Bug::UnwrittenEvicted) { u64::MAX } else { upto };
+        let clean = if is_planted(Bug::UnwrittenEvicted) { u64::MAX } else { self.written };
         self.view.evict(self.limits.entities, clean);
-        self.view.evict_members(self.limits.groups);
+        self.view.evict_groups(self.limits.groups);
+        self.view.evict_rankings(self.limits.entities);
         let unwritten = self.tail.sames();
         let forgotten = is_planted(Bug::ValueForgotten);
         let stays = |lifecycle: &Name, value: &Name| !forgotten && unwritten.contains(&(lifecycle, value));
         self.view.evict_sames(self.limits.sames, stays);
-        self.view.evict_keys(self.limits.keys, upto);
+        self.view.evict_keys(self.limits.keys, self.written);
     }
 
     /// A new entity has empty groups, unless others referred to it before it was there.

@@ -64,6 +64,10 @@ pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iter
     let (values, keys) = decider.remembered();
     shared.figures.cached_values.store(values as u64, Ordering::Relaxed);
     shared.figures.cached_keys.store(keys as u64, Ordering::Relaxed);
+    let (groups, timers, places) = decider.held_beside();
+    shared.figures.cached_groups.store(groups as u64, Ordering::Relaxed);
+    shared.figures.cached_timers.store(timers as u64, Ordering::Relaxed);
+    shared.figures.cached_places.store(places as u64, Ordering::Relaxed);
     turn
 }
 

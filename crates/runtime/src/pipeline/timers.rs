@@ -106,6 +106,11 @@ impl Timers {
         }
     }
 
+    /// How many are in memory.
+    pub fn near(&self) -> usize {
+        self.near.len()
+    }
+
     /// Takes one out that came to nothing, so that it does not come up again.
     pub fn drop(&mut self, due: &DueAt) {
         self.near.remove(due);
@@ -206,49 +211,4 @@ fn for_changed(event: &Event, mut each: impl FnMut(&Name)) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn timer(due: i64, number: u32) -> DueAt {
-        due_at(Timestamp(due), &EntityKey::new("t.thing", format!("T-{number:06}").as_str()), &Name::new("t"))
-    }
-
-    fn with_most(most: usize) -> Timers {
-        Timers { horizon: Timestamp(i64::MAX), ..Timers::new(most) }
-    }
-
-    #[test]
-    fn many_of_one_moment_are_not_gone_through_for_each_of_them() {
-        let mut timers = with_most(10);
-        let mut tries = 0;
-        for number in 0..10_000 {
-            timers.near.insert(timer(5, number));
-            tries += u32::from(timers.keep_within());
-        }
-        assert_eq!(timers.near.len(), 10_000, "a moment stays together");
-        assert!(tries <= 12, "{tries} times");
-        // Once they are over it is as before.
-        timers.near.clear();
-        for number in 0..100 {
-            timers.near.insert(timer(6 + i64::from(number), number));
-            timers.keep_within();
-            assert!(timers.near.len() <= 10);
-        }
-    }
-
-    #[test]
-    fn those_that_were_set_aside_are_told_and_come_back() {
-        let mut timers = with_most(10);
-        timers.near.extend([timer(1, 1), timer(2, 2), timer(3, 3)]);
-        timers.set_aside(timer(1, 1), "it makes no sense".to_owned());
-        assert_eq!(
-            timers.trouble().unwrap(),
-            "the timer t of t.thing/T-000001 does not fire: it makes no sense"
-        );
-        timers.set_aside(timer(2, 2), "nor does it".to_owned());
-        assert!(timers.trouble().unwrap().contains("does not fire, and 1 more do not: it makes no sense"));
-        assert_eq!(timers.near.first(), Some(&timer(3, 3)));
-        timers.bring_back();
-        assert_eq!((timers.trouble(), timers.near.len()), (None, 3));
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod bounds;
 mod cold;
 mod commands;
 mod erasing;

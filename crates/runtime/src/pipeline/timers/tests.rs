@@ -1,0 +1,183 @@
+//! How many timers wait makes no difference to what a command costs: counted, not timed. And those of one moment, and of nobody.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::actor::ActorKind;
+use trackside_engine::entity::TimerState;
+use trackside_engine::event::{Changes, KeyRecord};
+use trackside_engine::key::GroupKey;
+use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::view::Project;
+use trackside_lifecycle::time::Span;
+use trackside_store::store::{As, Census, Counts, Head, Listing, Members, OpenEffectRow, Stays};
+use trackside_store::{Chain, Definition, Memory, Record, Store as _};
+
+use super::*;
+
+/// One timer is due every ten seconds, for as many as there are.
+const EVERY: i64 = 10_000;
+
+/// A store in which so many timers wait, and how much was read of it.
+struct Waiting {
+    inner: Box<dyn Reader>,
+    pending: i64,
+    asked: usize,
+    rows: usize,
+}
+
+macro_rules! as_it_is {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $found:ty;)*) => {
+        $(fn $name(&mut self, $($argument: $kind),*) -> Result<$found, StoreError> {
+            self.inner.$name($($argument),*)
+        })*
+    };
+}
+
+impl Reader for Waiting {
+    as_it_is! {
+        head() -> Head;
+        records(after: u64, most: usize) -> Vec<Record>;
+        record(seq: u64) -> Option<Record>;
+        trail(from: u64, most: usize) -> Vec<Record>;
+        base() -> Chain;
+        definitions() -> Vec<Definition>;
+        position() -> u64;
+        project() -> Option<Project>;
+        entity(key: &EntityKey) -> Option<Arc<Entity>>;
+        counts(group: &GroupKey) -> As<Counts>;
+        groups(of: &EntityKey) -> As<Vec<(Name, Counts)>>;
+        members(group: &GroupKey) -> As<Members>;
+        ranking(key: &RankingKey) -> As<Ranking>;
+        same(lifecycle: &Name, value: &Name) -> Option<EntityKey>;
+        key(actor: &Name, key: &Name) -> Option<(u64, KeyRecord)>;
+        list(listing: &Listing) -> As<Vec<Arc<Entity>>>;
+        states(lifecycle: &Name) -> As<BTreeMap<Name, u64>>;
+        stays(lifecycle: &Name) -> As<BTreeMap<Name, Stays>>;
+        notices(kinds: &[&str], after: u64, most: usize) -> Vec<u64>;
+        effects(after: u64, most: usize) -> As<Vec<OpenEffectRow>>;
+        census() -> As<Census>;
+    }
+
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError> {
+        let first = after.map_or(1, |it| it.due.0 / EVERY + 1);
+        let value: Vec<DueAt> = (first..=self.pending).take(most).map(waits).collect();
+        self.asked += 1;
+        self.rows += value.len();
+        Ok(As { position: 0, value })
+    }
+}
+
+fn waits(nth: i64) -> DueAt {
+    due_at(Timestamp(nth * EVERY), &EntityKey::new("t.thing", format!("T-{nth}")), &Name::new("stale"))
+}
+
+/// A command that starts the clock of somebody, four hours from now.
+fn started(now: Timestamp) -> (Entity, Entry) {
+    let (name, due) = (Name::new("stale"), now.plus(Span::seconds(4 * 60 * 60)));
+    let state = TimerState {
+        started_at: now,
+        length: Span::seconds(4 * 60 * 60),
+        spent: Span(0),
+        running_since: Some(now),
+        step: 0,
+        due: Some(due),
+    };
+    let key = EntityKey::new("t.thing", "mine");
+    let mut entity = Entity::new(key.clone(), 1, Name::new("OPEN"), now);
+    entity.timers = vec![(name.clone(), state)];
+    let changes = Changes { timers: vec![(name, Some(state))], ..Changes::default() };
+    let entry = Entry {
+        seq: 1,
+        at: now,
+        entity: key,
+        version: 1,
+        actor: Name::new("ada"),
+        actor_kind: ActorKind::Human,
+        on_behalf_of: None,
+        trigger: Name::new("go"),
+        reason: None,
+        cause: None,
+        condition: None,
+        key: None,
+        request_id: None,
+        event: Event::FieldsChanged { changes },
+        reranked: Vec::new(),
+    };
+    (entity, entry)
+}
+
+/// What 2,000 commands cost, one a second: questions to the store, rows read, most timers in memory at a time; and how
+/// many timers struck meanwhile.
+fn cost(pending: i64) -> (usize, usize, usize, usize) {
+    let inner = Memory::new().reader().unwrap();
+    let mut reader = Waiting { inner, pending, asked: 0, rows: 0 };
+    let (view, tail) = (View::partial(0), Tail::default());
+    let mut timers = Timers::new(100);
+    let (mut most, mut struck) = (0, 0);
+    let mut mine: Option<Entity> = None;
+    for second in 1..=2_000 {
+        let now = Timestamp(second * 1_000);
+        while let Some(due) = timers.due(now, &view, &tail, &mut reader).unwrap() {
+            assert_eq!(due, waits(struck as i64 + 1), "in due order, each once");
+            timers.drop(&due);
+            struck += 1;
+        }
+        let (entity, entry) = started(now);
+        timers.before(mine.as_ref(), &entry);
+        timers.after(Some(&entity), &entry);
+        mine = Some(entity);
+        most = most.max(timers.near());
+    }
+    (reader.asked, reader.rows, most, struck)
+}
+
+#[test]
+fn a_million_timers_cost_a_command_what_a_few_do() {
+    let few = cost(250);
+    let many = cost(1_000_000);
+    assert_eq!(many, few);
+    let (asked, rows, most, struck) = many;
+    assert_eq!(struck, 200);
+    assert!(asked <= 2 * struck && rows <= 2 * struck + 20 && most <= 100, "{many:?}");
+}
+
+fn timer(due: i64, number: u32) -> DueAt {
+    due_at(Timestamp(due), &EntityKey::new("t.thing", format!("T-{number:06}").as_str()), &Name::new("t"))
+}
+
+fn with_most(most: usize) -> Timers {
+    Timers { horizon: Timestamp(i64::MAX), ..Timers::new(most) }
+}
+
+#[test]
+fn many_of_one_moment_are_not_gone_through_for_each_of_them() {
+    let mut timers = with_most(10);
+    let mut tries = 0;
+    for number in 0..10_000 {
+        timers.near.insert(timer(5, number));
+        tries += u32::from(timers.keep_within());
+    }
+    assert_eq!(timers.near.len(), 10_000, "a moment stays together");
+    assert!(tries <= 12, "{tries} times");
+    // Once they are over it is as before.
+    timers.near.clear();
+    for number in 0..100 {
+        timers.near.insert(timer(6 + i64::from(number), number));
+        timers.keep_within();
+        assert!(timers.near.len() <= 10);
+    }
+}
+
+#[test]
+fn those_that_were_set_aside_are_told_and_come_back() {
+    let mut timers = with_most(10);
+    timers.near.extend([timer(1, 1), timer(2, 2), timer(3, 3)]);
+    timers.set_aside(timer(1, 1), "it makes no sense".to_owned());
+    assert_eq!(timers.trouble().unwrap(), "the timer t of t.thing/T-000001 does not fire: it makes no sense");
+    timers.set_aside(timer(2, 2), "nor does it".to_owned());
+    assert!(timers.trouble().unwrap().contains("does not fire, and 1 more do not: it makes no sense"));
+    assert_eq!(timers.near.first(), Some(&timer(3, 3)));
+    timers.bring_back();
+    assert_eq!((timers.trouble(), timers.near.len()), (None, 3));
+}

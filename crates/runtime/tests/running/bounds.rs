@@ -1,0 +1,169 @@
+//! Memory is bounded by settings, whatever is asked for; and what has left it counts as before.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Claim, Command};
+use trackside_engine::key::GroupKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_runtime::{Figures, Options, PackSource, Runtime};
+use trackside_store::Memory;
+
+use crate::ground::{accepted, assigned, entity, fields, key, manual, started, team};
+
+fn hank() -> Actor {
+    Actor::new("hank", ActorKind::Human)
+}
+
+fn create(runtime: &Runtime, id: &str, json: serde_json::Value) {
+    accepted(runtime, Command::new(hank(), Ask::Create { entity: key(id), fields: fields(json) }));
+}
+
+/// A turn in which nothing is asked for: whatever may go has gone.
+fn idle(runtime: &Runtime) {
+    runtime.wait_until_written().unwrap();
+    runtime.gateway().unwrap().look(|_, _, _| ()).unwrap().wait().unwrap();
+}
+
+fn options() -> Options {
+    Options { sweep_every: None, ..manual() }
+}
+
+#[test]
+fn entities_leave_memory_even_if_everybody_only_looks() {
+    const MOST: u64 = 20;
+    let runtime = started(Arc::new(Memory::new()), Options { cached_entities: MOST as usize, ..options() });
+    team(&runtime);
+    for n in 0..200 {
+        assigned(&runtime, &format!("T-{n}"));
+    }
+    idle(&runtime);
+    let cached = || Figures::get(&runtime.figures().cached);
+    assert!(cached() <= MOST, "{} entities", cached());
+    // Nothing is written from here on.
+    let seq = runtime.seq();
+    for n in 0..200 {
+        let task = key(&format!("mission.task/T-{n}"));
+        let title = move |view: &trackside_engine::View| {
+            view.entity(&task).here().and_then(|it| it.fields.value("title").as_str().map(str::to_owned))
+        };
+        let seen = runtime.gateway().unwrap().look(move |_, view, _| title(view)).unwrap().wait().unwrap();
+        assert_eq!(seen.as_deref(), Some("Write the page"));
+        // Those who are looked at in this turn are there besides.
+        assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
+    }
+    idle(&runtime);
+    assert!(cached() <= MOST, "{} entities", cached());
+    assert_eq!(runtime.seq(), seq);
+}
+
+const BOX: &str = "\
+lifecycle: store.box
+create: { by: human }
+states: { HERE: { initial: true } }
+";
+
+const THING: &str = "\
+lifecycle: store.thing
+fields: { place: { type: string }, weight: { type: integer } }
+refs: { box: { to: store.box, by: place, inverse: things } }
+create: { by: human, takes: [place, weight] }
+states: { OPEN: { initial: true }, TAKEN: {} }
+rankings: { heavy: { in: OPEN, by: [-weight], claims: take } }
+transitions: { take: { from: OPEN, to: TAKEN, by: human } }
+";
+
+fn boxes(options: Options) -> Runtime {
+    let files = [
+        ("pack.yaml", "pack: store\nversion: 1\n"),
+        ("lifecycles/box.yaml", BOX),
+        ("lifecycles/thing.yaml", THING),
+    ];
+    let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() };
+    Runtime::start(Arc::new(Memory::new()), &[pack], options).unwrap()
+}
+
+#[test]
+fn groups_leave_memory_and_are_counted_on() {
+    const MOST: u64 = 8;
+    let runtime = boxes(Options { cached_groups: MOST as usize, ..options() });
+    for n in 0..60 {
+        create(&runtime, &format!("store.box/B-{n}"), json!({}));
+    }
+    let held = || Figures::get(&runtime.figures().cached_groups);
+    for round in 1..=3 {
+        for n in 0..60 {
+            let place = format!("B-{n}");
+            create(&runtime, &format!("store.thing/T-{round}-{n}"), json!({ "place": place, "weight": n }));
+        }
+        idle(&runtime);
+        assert!(held() <= MOST, "{} groups", held());
+        for n in 0..60 {
+            let group = GroupKey { of: key(&format!("store.box/B-{n}")), name: Name::new("things") };
+            let counted = runtime.gateway().unwrap().look(move |_, view, _| {
+                let listed = view.listed(&group).here().map_or(0, |it| it.members.values().flatten().count());
+                (view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()), listed)
+            });
+            assert_eq!(counted.unwrap().wait(), Ok((round, round as usize)), "of B-{n}");
+            assert!(held() <= MOST + 1, "{} groups", held());
+        }
+    }
+}
+
+#[test]
+fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
+    let runtime = boxes(Options { cached_entities: 10, ..options() });
+    let thing = |n: i64| create(&runtime, &format!("store.thing/T-{n}"), json!({ "weight": n }));
+    let claim = || {
+        let claim = Claim {
+            lifecycle: Name::new("store.thing"),
+            event: None,
+            only: None,
+            fields: Default::default(),
+        };
+        accepted(&runtime, Command::new(hank(), Ask::Claim(claim))).entry().unwrap().entity.id.clone()
+    };
+    (1..=50).for_each(thing);
+    assert_eq!(claim(), *"T-50");
+    let places = || Figures::get(&runtime.figures().cached_places);
+    assert!(places() >= 49, "it is in memory: {} places", places());
+    for n in 0..3 {
+        create(&runtime, &format!("store.box/B-{n}"), json!({}));
+        idle(&runtime);
+    }
+    assert_eq!(places(), 0);
+    // Those that come while it is away take their place, written or not.
+    thing(99);
+    thing(7_000);
+    assert_eq!(claim(), *"T-7000");
+    assert_eq!(claim(), *"T-99");
+    assert_eq!(claim(), *"T-49");
+}
+
+#[test]
+fn timers_beyond_the_next_are_left_to_the_store_and_strike_all_the_same() {
+    const MOST: u64 = 10;
+    let runtime = started(Arc::new(Memory::new()), Options { cached_timers: MOST as usize, ..options() });
+    team(&runtime);
+    let near = || Figures::get(&runtime.figures().cached_timers);
+    let mut now = runtime.reads().unwrap().now();
+    for n in 0..60 {
+        assigned(&runtime, &format!("T-{n}"));
+        let question = json!({ "taskId": format!("T-{n}"), "justification": "It is needed" });
+        create(&runtime, &format!("mission.approval/A-{n}"), question);
+        now = now.plus(Span::seconds(1));
+        runtime.gateway().unwrap().advance(now).unwrap().wait().unwrap();
+        assert!(near() <= MOST, "{} timers", near());
+    }
+    idle(&runtime);
+    let waiting = runtime.store().reader().unwrap().census().unwrap().value.timers;
+    assert!(waiting >= 60, "{waiting} timers are waited for");
+    now = now.plus(Span::seconds(3 * 24 * 60 * 60));
+    runtime.gateway().unwrap().advance(now).unwrap().wait().unwrap();
+    assert!(near() <= MOST, "{} timers", near());
+    for n in 0..60 {
+        assert_eq!(entity(&runtime, &format!("mission.approval/A-{n}")).state, *"EXPIRED");
+    }
+}
