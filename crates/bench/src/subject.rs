@@ -42,6 +42,11 @@ pub trait Subject: Send + Sync {
 
     /// How many entities the store holds.
     fn entities(&self) -> u64;
+
+    /// How many timers run, where there are such things.
+    fn pending_timers(&self) -> u64 {
+        0
+    }
 }
 
 /// How much a store holds.

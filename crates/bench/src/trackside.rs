@@ -1,4 +1,4 @@
-//! Trackside itself: the runtime on a SQLite store, with tasks of the mission pack going round.
+//! Trackside itself: the runtime on a SQLite store, with tasks of the mission pack going round, each with a clock that runs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,10 +23,28 @@ const FILLING: usize = 2_000;
 /// Where the number of entities is kept, beside the store.
 const SIZE: &str = "size.txt";
 
+/// A clock for tasks, started anew by every move: the pack gives them none, and the commands measured must set one.
+const CLOCK: &str = "
+timers:
+  stale: { after: 4h, starts: entry, warn: [100%] }
+";
+
+/// The lifecycle it is added to.
+const TASK: &str = "lifecycles/task.yaml";
+
+/// The pack with a clock that every command of the load starts anew.
+fn timed(pack: &PackSource) -> Result<PackSource, Trouble> {
+    let mut pack = pack.clone();
+    let task = pack.files.iter_mut().find(|(path, _)| path == TASK);
+    let (_, text) = task.ok_or_else(|| Trouble::other(format!("the pack has no {TASK}")))?;
+    text.push_str(CLOCK);
+    Ok(pack)
+}
+
 /// Opens stores of Trackside.
 #[derive(Clone, Debug)]
 pub struct Tracksides {
-    /// The mission pack.
+    /// The mission pack; its tasks get a clock.
     pub pack: PackSource,
     pub options: Options,
     pub store: SqliteOptions,
@@ -69,8 +87,7 @@ struct Words {
 impl Project {
     fn open(maker: &Tracksides, folder: &Path) -> Result<Self, Trouble> {
         let store = Sqlite::open(folder, maker.store.clone()).map_err(Trouble::other)?;
-        let runtime =
-            Runtime::start(Arc::new(store), std::slice::from_ref(&maker.pack), maker.options.clone());
+        let runtime = Runtime::start(Arc::new(store), &[timed(&maker.pack)?], maker.options.clone());
         let runtime = Arc::new(runtime.map_err(Trouble::other)?);
         let known = std::fs::read_to_string(folder.join(SIZE)).ok().and_then(|it| it.trim().parse().ok());
         let entities: u64 = known.unwrap_or(0);
@@ -179,7 +196,13 @@ impl Subject for Project {
         while self.runtime.lag() > 0 {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        Ok(())
+        match self.pending_timers() {
+            timers if timers < size.entities => Err(Trouble::other(format!(
+                "of {} tasks only {timers} have a timer that runs",
+                size.entities
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn submit(&self, ask: Ask, answer: Answer) {
@@ -243,6 +266,11 @@ impl Subject for Project {
 
     fn entities(&self) -> u64 {
         self.entities.load(Ordering::Relaxed)
+    }
+
+    fn pending_timers(&self) -> u64 {
+        let counted = self.runtime.store().reader().and_then(|mut it| it.census());
+        counted.map_or(0, |it| it.value.timers)
     }
 }
 

@@ -35,7 +35,12 @@ impl Bench<'_> {
             Row::new("small", format!("{}, {}", self.maker.name(), title(self.plan.small)))
                 .paced(&small_pace),
         );
-        let what = format!("  {} and {} entries, of that", title(self.plan.large), thousands(entries));
+        let timers = match large.pending_timers() {
+            0 => String::new(),
+            many => format!(", {} timers", thousands(many)),
+        };
+        let what =
+            format!("  {}{timers} and {} entries, of that", title(self.plan.large), thousands(entries));
         let row = Row::new("scale", what).paced(&large_pace).figure(middle(ratios), Unit::Times);
         report.rows.push(row.aim(Aim::AtLeast(0.85)));
         Ok(())
