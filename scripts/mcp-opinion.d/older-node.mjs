@@ -12,7 +12,7 @@ const patched = script(`
 if (!fs.globSync) {
     register(script(`
         export const resolve = (name, context, next) =>
-            name === 'fs' && context.parentURL?.includes('/conformance/')
+            name === 'fs' && /\\/conformance(-coming)?\\//.test(context.parentURL)
                 ? { url: ${JSON.stringify(patched)}, shortCircuit: true }
                 : next(name, context);
     `));
