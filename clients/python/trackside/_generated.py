@@ -1171,9 +1171,9 @@ class Routes(Transport):
         """
         return self._lines("GET", f"/v1/audit/export/{part(lifecycle)}/{part(id)}")
 
-    def verify_audit(self) -> dict[str, Any]:
+    def verify_audit(self, *, known: str | None = None) -> dict[str, Any]:
         """Goes through every entry of the journal and of its archive, and through every link between them."""
-        told: dict[str, Any] = self._json("GET", "/v1/audit/verify")
+        told: dict[str, Any] = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
         return told
 
     def backup(self, *, to: str | None = None) -> dict[str, Any]:

@@ -1218,11 +1218,11 @@ export class Routes extends Transport {
   }
 
   /** Goes through every entry of the journal and of its archive, and through every link between them. */
-  verifyAudit(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+  verifyAudit(options: { known?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
       path: `/v1/audit/verify`,
-      query: {},
+      query: { known: options.known },
       headers: {},
       body: undefined,
       keyed: false,
