@@ -72,6 +72,7 @@ impl Door {
                         imported: brought,
                         already: already.iter().map(EntityKey::to_string).collect(),
                         dry_run,
+                        replayed: false,
                     }),
                 }
             }

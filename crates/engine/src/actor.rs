@@ -33,15 +33,23 @@ pub struct Actor {
     pub kind: ActorKind,
     /// Bare, or with the pack before them: `lead`, `mission:lead`.
     pub roles: Arc<[Name]>,
+    /// For whom it asks, where it asks for another.
+    pub subject: Option<Name>,
 }
 
 impl Actor {
     pub fn new(id: impl Into<Name>, kind: ActorKind) -> Self {
-        Self { id: id.into(), kind, roles: Arc::default() }
+        Self { id: id.into(), kind, roles: Arc::default(), subject: None }
     }
 
     pub fn with_roles(mut self, roles: impl IntoIterator<Item = impl Into<Name>>) -> Self {
         self.roles = roles.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same, asking for another.
+    pub fn asking_for(mut self, subject: Option<Name>) -> Self {
+        self.subject = subject;
         self
     }
 

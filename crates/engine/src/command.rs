@@ -21,11 +21,38 @@ pub struct Command {
     pub on_behalf_of: Option<Name>,
     /// The name under which it counts once.
     pub idempotency_key: Option<Name>,
+    /// What the whole request said, where the command alone does not tell.
+    pub said: Option<Said>,
     /// The name by which it is found again on both sides. It changes nothing.
     pub request_id: Option<Name>,
     pub reason: Option<Arc<str>>,
     pub ask: Ask,
 }
+
+/// A request as a digest. Commands that came together share a key and differ in their place; others say something
+/// that was looked up for them and may be something else the next time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub digest: Arc<str>,
+    /// Which of the commands of the request it is, where there may be several.
+    pub place: Option<usize>,
+}
+
+impl Said {
+    /// Whether what was kept came with the same request, maybe from another of its commands.
+    pub(crate) fn is_part_of(&self, fingerprint: &str) -> bool {
+        self.place.is_some()
+            && fingerprint.strip_prefix(&*self.digest).is_some_and(|it| it.starts_with(PLACE))
+    }
+
+    /// The name under which this command counts once, beside the first of its request. No key that is sent has it.
+    pub(crate) fn own_key(&self, key: &Name) -> Name {
+        Name::new(&format!("{key}\t{}", self.place.unwrap_or(0)))
+    }
+}
+
+/// Stands between a digest and a place.
+const PLACE: char = '#';
 
 #[derive(Clone, Debug)]
 pub enum Ask {
@@ -236,7 +263,8 @@ pub enum What {
 
 impl Command {
     pub fn new(actor: Actor, ask: Ask) -> Self {
-        Self { actor, on_behalf_of: None, idempotency_key: None, request_id: None, reason: None, ask }
+        let (on_behalf_of, idempotency_key, said) = (actor.subject.clone(), None, None);
+        Self { actor, on_behalf_of, idempotency_key, said, request_id: None, reason: None, ask }
     }
 
     pub fn fire(actor: Actor, entity: EntityKey, event: &str, fields: Fields) -> Self {
@@ -279,6 +307,9 @@ impl Command {
 
     /// What it says, as a digest: equal commands have equal ones, on every machine and in every release.
     pub(crate) fn fingerprint(&self) -> String {
+        if let Some(Said { digest, place }) = &self.said {
+            return place.map_or(digest.to_string(), |it| format!("{digest}{PLACE}{it}"));
+        }
         let mut digest = Digest(Sha256::new());
         digest.text(&self.actor.id);
         digest.text(self.on_behalf_of.as_deref().unwrap_or_default());

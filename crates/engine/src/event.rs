@@ -62,6 +62,9 @@ pub struct KeyRecord {
     pub entries: u32,
     /// Which of them is the answer.
     pub root: u32,
+    /// Fields that were sent and belong to the engine, as the first answer told. Only the journal keeps them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<Name>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,9 @@
 //! Bodies of requests.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use crate::number::{needed, whole};
 
@@ -177,10 +178,25 @@ pub struct Evaluate {
 #[serde(deny_unknown_fields)]
 pub struct EffectResult {
     pub ok: bool,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    #[schema(value_type = Object)]
+    /// What there is to tell: members by their names, or a text, which is the member `detail`.
+    #[serde(default, skip_serializing_if = "Map::is_empty", deserialize_with = "members_or_text")]
+    #[schema(schema_with = members_or_text_schema)]
     pub detail: Map<String, Json>,
     /// The number under which it was taken.
     #[serde(deserialize_with = "needed")]
     pub fence: u64,
+}
+
+/// Members by their names, or a text.
+fn members_or_text<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Json>, D::Error> {
+    match Json::deserialize(from)? {
+        Json::Object(members) => Ok(members),
+        Json::String(text) => Ok(Map::from_iter([("detail".to_owned(), Json::String(text))])),
+        _ => Err(serde::de::Error::custom("`detail` is an object or a text")),
+    }
+}
+
+fn members_or_text_schema() -> Schema {
+    let kind = |it: Type| ObjectBuilder::new().schema_type(it);
+    OneOfBuilder::new().item(kind(Type::Object)).item(kind(Type::String)).into()
 }

@@ -63,4 +63,6 @@ pub struct Imported {
     /// Those that an earlier import brought from the same place, as `lifecycle/id`: they are left as they are by now.
     pub already: Vec<String>,
     pub dry_run: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }

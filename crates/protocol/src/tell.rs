@@ -145,6 +145,8 @@ pub struct HeartbeatTold {
     pub stop: Option<Stop>,
     /// What the holder was told since its last heartbeat.
     pub notices: Vec<Json>,
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 /// A holder is to stop.
@@ -162,8 +164,14 @@ pub struct EffectTold {
     /// The entity that asked for it.
     pub lifecycle: String,
     pub entity: String,
+    /// What it is to be carried out with.
+    #[schema(value_type = Object)]
+    pub with: Map<String, Json>,
     /// Who is at it now.
     pub taken_by: Option<String>,
+    /// The number that goes with the result, where the caller has taken it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<u64>,
 }
 
 /// Work for the outside that the caller has taken.

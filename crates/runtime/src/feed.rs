@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::broadcast;
 use trackside_engine::event::Entry;
 
-use crate::answer::Failure;
+use crate::answer::{Failure, Seals};
 use crate::figures::Figures;
 use crate::planted::{Bug, is_planted};
+use crate::read::sealed_json;
 use crate::shared::Shared;
 
 /// Commands that a follower may be behind before it must read the journal.
@@ -25,14 +26,14 @@ impl Feed {
         Self { live: Mutex::new(Some(broadcast::Sender::new(KEPT))) }
     }
 
-    pub fn send(&self, entries: &[Arc<Vec<Entry>>]) {
+    pub fn send(&self, entries: &[Arc<Vec<Entry>>], seals: &Arc<Seals>) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.as_ref().filter(|it| it.receiver_count() > 0) {
             let told = entries.len() - usize::from(is_planted(Bug::FeedGap) && !entries.is_empty());
             for entries in entries.iter().take(told) {
                 let backwards = || Arc::new(entries.iter().rev().cloned().collect());
                 let entries = if is_planted(Bug::FeedUnordered) { backwards() } else { entries.clone() };
-                live.send(Arc::new(News::of(entries))).ok();
+                live.send(Arc::new(News::of(entries, seals.clone()))).ok();
             }
         }
     }
@@ -51,16 +52,24 @@ impl Feed {
 #[derive(Debug)]
 struct News {
     entries: Arc<Vec<Entry>>,
+    /// Their hashes.
+    seals: Arc<Seals>,
     texts: OnceLock<Vec<String>>,
 }
 
 impl News {
-    fn of(entries: Arc<Vec<Entry>>) -> Self {
-        Self { entries, texts: OnceLock::new() }
+    fn of(entries: Arc<Vec<Entry>>, seals: Arc<Seals>) -> Self {
+        Self { entries, seals, texts: OnceLock::new() }
+    }
+
+    /// Whether the hashes are known. Those of entries that are told of after a failure are only in the journal.
+    fn is_sealed(&self) -> bool {
+        self.entries.last().is_none_or(|it| self.seals.of(it.seq).is_some())
     }
 
     fn texts(&self) -> &[String] {
-        self.texts.get_or_init(|| self.entries.iter().map(|it| it.to_json().to_string()).collect())
+        let told = |it: &Entry| sealed_json(it, self.seals.of(it.seq)).to_string();
+        self.texts.get_or_init(|| self.entries.iter().map(told).collect())
     }
 }
 
@@ -127,7 +136,7 @@ impl Follower {
                         continue;
                     }
                     let unnoticed = is_planted(Bug::FeedGap) || is_planted(Bug::FeedUnordered);
-                    if first > self.after + 1 && !unnoticed {
+                    if (first > self.after + 1 || !news.is_sealed()) && !unnoticed {
                         self.missed = self.shared.committed();
                         continue;
                     }
@@ -151,10 +160,12 @@ impl Follower {
         let upto = self.shared.committed();
         let read = self.shared.read(|it| it.records(self.after, CHUNK));
         let records = read.map_err(|it| Failure::Unavailable(it.to_string()))?;
-        let known = records.iter().filter(|it| it.seq <= upto);
-        let entries: Result<Vec<Entry>, _> = known.map(trackside_store::Record::entry).collect();
+        let known = || records.iter().filter(|it| it.seq <= upto);
+        let entries: Result<Vec<Entry>, _> = known().map(trackside_store::Record::entry).collect();
         let entries = entries.map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let seals = Arc::<Seals>::default();
+        seals.set(records.first().map_or(0, |it| it.seq), known().map(|it| it.hash).collect());
         self.after = entries.last().map_or(self.after, |it| it.seq);
-        Ok(Heard { news: Arc::new(News::of(Arc::new(entries))), first: 0 })
+        Ok(Heard { news: Arc::new(News::of(Arc::new(entries), seals)), first: 0 })
     }
 }

@@ -2,7 +2,7 @@
 
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Adopted, Ask, Command};
+use trackside_engine::command::{Adopted, Ask, Command, Said};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
@@ -35,6 +35,18 @@ impl Runtime {
         entities: Vec<Adopted>,
         dry_run: bool,
     ) -> Result<Imported, Failure> {
+        self.import_once(actor, request, None, entities, dry_run)
+    }
+
+    /// The same, under a name under which it counts once, with what the request said.
+    pub fn import_once(
+        &self,
+        actor: &Actor,
+        request: Option<Name>,
+        once: Option<(Name, Said)>,
+        entities: Vec<Adopted>,
+        dry_run: bool,
+    ) -> Result<Imported, Failure> {
         let archive = self.store().archive().map_err(unavailable)?;
         let (mut already, mut new) = (Vec::new(), Vec::new());
         for it in entities {
@@ -49,6 +61,9 @@ impl Runtime {
         }
         let mut command = Command::new(actor.clone(), Ask::Adopt(new));
         command.request_id = request;
+        if let Some((key, said)) = once {
+            (command.idempotency_key, command.said) = (Some(key), Some(said));
+        }
         let refusal = match dry_run {
             true => match self.gateway()?.dry_run(command)?.wait()? {
                 Decision::Refused(refusal) => Some(refusal),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
@@ -21,13 +22,15 @@ const CHUNK: usize = 500;
 
 /// Hands out effects, each to one taker at a time, and brings their results home.
 ///
-/// Who has taken what is not kept: after a restart everything that is not answered is handed out again, so a
-/// taker must be able to do a thing twice. What was answered is never handed out again.
+/// Who has taken what is not kept: after a restart everything that is not answered is handed out again, and a taker
+/// takes it again before it answers. So a taker must be able to do a thing twice. What was answered is never handed out again.
 #[derive(Clone, Debug)]
 pub struct OutboxCourier {
     reads: Reads,
     /// The request in whose name results are brought home.
     request: Option<Name>,
+    /// The name under which a result counts once.
+    key: Option<Name>,
     taken: Arc<Mutex<Taken>>,
 }
 
@@ -36,6 +39,24 @@ struct Taken {
     by_effect: BTreeMap<u64, Hold>,
     /// The last fence that was given.
     fence: u64,
+}
+
+impl Taken {
+    /// Who is at it, unless that took too long.
+    fn held(&self, id: u64, now: Timestamp) -> Option<&Hold> {
+        self.by_effect.get(&id).filter(|it| it.until > now)
+    }
+
+    /// Why a result under this fence does not count, if it does not. Whoever was late is heard while nobody else took it.
+    fn stale(&self, id: u64, fence: u64, actor: &Name, now: Timestamp) -> Option<OutboxError> {
+        match self.by_effect.get(&id) {
+            Some(hold) if hold.fence == fence && hold.taker == *actor => None,
+            Some(hold) if hold.until > now => {
+                Some(OutboxError::Stale { id, taker: hold.taker.clone(), until: hold.until })
+            }
+            _ => Some(OutboxError::NotTaken { id, fence }),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -51,8 +72,12 @@ pub struct OpenEffect {
     pub id: u64,
     pub effect: Name,
     pub entity: EntityKey,
+    /// What it is to be carried out with.
+    pub with: Fields,
     /// Who is at it now.
     pub taken_by: Option<Name>,
+    /// The number under which that one has it: for nobody else.
+    pub fence: Option<u64>,
 }
 
 /// An effect that somebody is to carry out.
@@ -76,30 +101,46 @@ pub enum OutboxError {
     Unknown(u64),
     #[error("effect {id} was handed to {taker} since, until {until}: take it again if it is still open then")]
     Stale { id: u64, taker: Name, until: Timestamp },
+    #[error(
+        "effect {id} was not handed out under {fence}: take it, and send the result with the fence that comes with it"
+    )]
+    NotTaken { id: u64, fence: u64 },
     #[error(transparent)]
     Read(#[from] ReadError),
 }
 
 impl OutboxCourier {
     pub(crate) fn new(reads: Reads) -> Self {
-        Self { reads, request: None, taken: Arc::default() }
+        Self { reads, request: None, key: None, taken: Arc::default() }
     }
 
-    /// The same courier, for one request.
-    pub fn for_request(mut self, id: Option<Name>) -> Self {
-        self.request = id;
+    /// The same courier, for one request and its idempotency key.
+    pub fn for_request(mut self, id: Option<Name>, key: Option<Name>) -> Self {
+        (self.request, self.key) = (id, key);
         self
     }
 
     /// Effects that are not answered, the oldest first, of one kind or of all.
     pub fn open(&self, kind: Option<&Name>, after: u64, most: usize) -> Result<Vec<OpenEffect>, ReadError> {
-        let taken = self.holds();
         let found = self.find(kind, after, most, |_| true)?;
-        let shown = found.into_iter().map(|it| {
-            let taken_by = taken.by_effect.get(&it.id).map(|it| it.taker.clone());
-            OpenEffect { id: it.id, effect: it.effect, entity: it.entity, taken_by }
-        });
-        Ok(shown.collect())
+        let mut shown = Vec::new();
+        for OpenEffectRow { id, effect, entity } in found {
+            let with = self.with(id)?.unwrap_or_default();
+            let (taken_by, fence) = match self.holds().held(id, self.reads.now()) {
+                Some(hold) => (Some(hold.taker.clone()), Some(hold.fence)),
+                None => (None, None),
+            };
+            shown.push(OpenEffect { id, effect, entity, with, taken_by, fence });
+        }
+        Ok(shown)
+    }
+
+    /// What an effect is to be carried out with.
+    fn with(&self, id: u64) -> Result<Option<Fields>, ReadError> {
+        Ok(match self.reads.entry(id)?.map(|it| it.event) {
+            Some(Event::EffectRequested { with, .. }) => Some(with),
+            _ => None,
+        })
     }
 
     /// Hands out effects that nobody is at, the oldest first. A taker that does not answer in time loses them.
@@ -126,13 +167,10 @@ impl OutboxCourier {
         let until = now.plus(lasts);
         // Held until they are given away, or two takers would find the same.
         let mut taken = self.holds();
-        let found =
-            self.find(kind, 0, most, |it| !taken.by_effect.contains_key(&it.id) && may(&it.entity))?;
+        let found = self.find(kind, 0, most, |it| taken.held(it.id, now).is_none() && may(&it.entity))?;
         let mut handed = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
-            let Some(Event::EffectRequested { with, .. }) = self.reads.entry(id)?.map(|it| it.event) else {
-                continue;
-            };
+            let Some(with) = self.with(id)? else { continue };
             // Greater than any that was given before a restart, too.
             taken.fence = (taken.fence + 1).max(u64::try_from(now.0).unwrap_or(0));
             let fence = taken.fence;
@@ -142,7 +180,7 @@ impl OutboxCourier {
         Ok(handed)
     }
 
-    /// Brings a result home. Whoever took it last may; if nobody has it, anybody who once had.
+    /// Brings a result home. Only whoever took it last may, in time or not: a fence that was never given is no fence.
     pub fn settle(
         &self,
         actor: Actor,
@@ -154,24 +192,31 @@ impl OutboxCourier {
         let Some(Entry { entity, event: Event::EffectRequested { .. }, .. }) = self.reads.entry(id)? else {
             return Err(OutboxError::Unknown(id));
         };
-        if let Some(hold) =
-            self.holds().by_effect.get(&id).filter(|it| it.fence != fence || it.taker != actor.id)
-        {
-            return Err(OutboxError::Stale { id, taker: hold.taker.clone(), until: hold.until });
-        }
+        let stale = self.holds().stale(id, fence, &actor.id, self.reads.now());
         let mut command = Command::new(actor, Ask::Settle { entity, effect: id, ok, fields });
         command.request_id.clone_from(&self.request);
+        command.idempotency_key.clone_from(&self.key);
+        if let Some(stale) = stale {
+            // What is answered already is told as that.
+            return match self
+                .reads
+                .gateway()
+                .dry_run(command)
+                .and_then(|it| it.wait())
+                .map_err(ReadError::from)?
+            {
+                Decision::Replayed { first, entries, root } => Ok(Answer::Replayed { first, entries, root }),
+                Decision::Refused(refusal) => Ok(Answer::Refused(refusal)),
+                Decision::Accepted(_) | Decision::Needs(_) => Err(stale),
+            };
+        }
         let answer = self.reads.gateway().ask(command).map_err(ReadError::from)?;
         self.holds().by_effect.remove(&id);
         Ok(answer)
     }
 
-    /// Who is at what, without those who took too long.
     fn holds(&self) -> MutexGuard<'_, Taken> {
-        let now = self.reads.now();
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.by_effect.retain(|_, it| it.until > now);
-        taken
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Open effects in order: what is stored, with what is newer laid over it.

@@ -1,9 +1,10 @@
 //! Takes values and words out of the journal, so that the chain still verifies and says so.
 
-use trackside_engine::command::{Ask, Redact};
+use trackside_engine::command::{Ask, Redact, Said};
 use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
 use trackside_store::{Record, StoreError};
 
 use crate::answer::{Answer, Failure};
@@ -20,6 +21,8 @@ pub struct Redaction {
     /// What fields become that came from them; without a word they are cleared.
     pub becomes: Fields,
     pub reason: String,
+    /// The name under which it counts once, and what the request said.
+    pub once: Option<(Name, Said)>,
 }
 
 impl Runtime {
@@ -37,7 +40,7 @@ impl Runtime {
         redaction: Redaction,
         records: &[Record],
     ) -> Result<Answer, Failure> {
-        let Redaction { entity, entries, becomes, reason } = redaction;
+        let Redaction { entity, entries, becomes, reason, once } = redaction;
         let history: Result<Vec<Entry>, _> = records.iter().map(Record::entry).collect();
         let history = history.map_err(unavailable)?;
         let entries = match entries.is_empty() {
@@ -45,7 +48,11 @@ impl Runtime {
             false => entries,
         };
         let ask = Ask::Redact(Redact { entity, entries, becomes, history });
-        self.gateway()?.ask(by.into().command(ask).because(&reason))
+        let mut command = by.into().command(ask).because(&reason);
+        if let Some((key, said)) = once {
+            (command.idempotency_key, command.said) = (Some(key), Some(said));
+        }
+        self.gateway()?.ask(command)
     }
 }
 

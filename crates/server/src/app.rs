@@ -1,20 +1,22 @@
 //! What every request can reach.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::event::Entry;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
-use crate::auth::Access;
+use crate::auth::{Access, PACK, Strangers};
 use crate::limits::Limits;
 use crate::problem::Refused;
+use crate::rest::Answers;
 use crate::serve::ServeError;
 use crate::tls::Tls;
-use crate::watch::{Log, TraceOptions, Watch};
+use crate::watch::{Log, TraceOptions, Watch, current, on_thread};
 use crate::webhooks::{WebhookOptions, Webhooks};
 
 /// The one who acts when the server does.
@@ -25,8 +27,9 @@ pub(crate) const OWN: &str = "trackside";
 pub struct ServerOptions {
     /// The folder of the project: artifacts lie in it.
     pub data: PathBuf,
-    /// Hosts it answers to beside the address it listens on.
+    /// Hosts it answers to beside the loopback names and the address it listens on.
     pub hosts: Vec<String>,
+    /// Bounds, where the settings of the project do not say otherwise.
     pub limits: Limits,
     /// Whether `/metrics` needs no token.
     pub open_metrics: bool,
@@ -71,9 +74,14 @@ pub(crate) struct Inner {
     pub reads: Reads,
     pub gateway: Gateway,
     pub access: Access,
+    pub strangers: Strangers,
     pub webhooks: Webhooks,
     pub options: ServerOptions,
     pub watch: Watch,
+    /// What was answered to those who asked with a key, where the journal does not tell.
+    pub answers: Answers,
+    /// Where it listens, once it does.
+    pub listens: OnceLock<SocketAddr>,
     /// Streams of events that are open.
     pub streams: Arc<AtomicUsize>,
     /// Whether it is being stopped: streams end then.
@@ -100,12 +108,23 @@ impl App {
             reads,
             gateway,
             access,
+            strangers: Strangers::default(),
             webhooks,
             options,
             watch,
+            answers: Answers::default(),
+            listens: OnceLock::new(),
             streams,
             stopping,
         })))
+    }
+
+    /// How much is too much, by now: what the project says, else how the server was set up.
+    pub fn limits(&self) -> Limits {
+        match self.reads.project().settings.get(PACK) {
+            Some(own) => self.options.limits.changed(own),
+            None => self.options.limits,
+        }
     }
 
     /// Something happened that the server itself goes by.
@@ -119,9 +138,9 @@ impl App {
         &self,
         question: impl FnOnce(&Reads) -> Result<T, trackside_runtime::ReadError> + Send + 'static,
     ) -> Result<T, Refused> {
-        let app = self.clone();
-        let read = tokio::task::spawn_blocking(move || question(&app.reads));
-        Ok(read.await.map_err(|_| Refused::broken())??)
+        let (app, current) = (self.clone(), current());
+        let read = tokio::task::spawn_blocking(move || on_thread(current, || question(&app.reads)));
+        Ok(read.await.map_err(Refused::broken)??)
     }
 
     /// Other work that waits, beside what waits for nothing.
@@ -129,8 +148,10 @@ impl App {
         &self,
         work: impl FnOnce(&Self) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
-        let app = self.clone();
-        tokio::task::spawn_blocking(move || work(&app)).await.map_err(|_| Refused::broken())?
+        let (app, current) = (self.clone(), current());
+        tokio::task::spawn_blocking(move || on_thread(current, || work(&app)))
+            .await
+            .map_err(Refused::broken)?
     }
 }
 

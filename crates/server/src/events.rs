@@ -150,7 +150,7 @@ pub(crate) struct Place(Arc<AtomicUsize>);
 
 impl Place {
     pub fn take(app: &App) -> Result<Self, Refused> {
-        let most = app.options.limits.streams;
+        let most = app.limits().streams;
         if app.streams.fetch_add(1, Ordering::AcqRel) >= most {
             app.streams.fetch_sub(1, Ordering::AcqRel);
             let detail = format!("{most} streams are open, which is the limit here: try again later");

@@ -4,6 +4,7 @@
 
 mod app;
 mod auth;
+mod connections;
 mod document;
 mod events;
 mod limits;

@@ -1,9 +1,13 @@
 //! Bounds on what anybody may send.
 
+use std::collections::BTreeMap;
+
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
+use trackside_lifecycle::value::Value;
 
 /// How much is too much. Whatever is beyond is turned down with the bound in words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a body.
     pub body: usize,
@@ -17,7 +21,9 @@ pub struct Limits {
     pub streams: usize,
     /// Requests of a token in a second; 0 means no bound.
     pub rate: u32,
-    /// Seconds that a request may take; streams aside.
+    /// Times in a second that one address may show a token or a link that is not known; 0 means no bound.
+    pub strangers: u32,
+    /// Seconds that a request may take, and that nobody at the other side may let us wait; streams aside.
     pub seconds: u64,
     /// How far the manual clock is moved at once: all that becomes due on the way is done before anybody else is heard.
     pub advance: Span,
@@ -32,9 +38,32 @@ impl Default for Limits {
             batch: 1_000,
             streams: 4_096,
             rate: 2_000,
+            strangers: 50,
             seconds: 30,
             advance: Span(400 * 24 * 60 * 60 * 1_000),
         }
+    }
+}
+
+impl Limits {
+    /// With what the project says: settings of the pack `access`, by their names.
+    pub(crate) fn changed(mut self, settings: &BTreeMap<Name, Value>) -> Self {
+        for (name, value) in settings {
+            let Some(number) = value.as_int().and_then(|it| u64::try_from(it).ok()) else { continue };
+            let (whole, small) = (usize::try_from(number), u32::try_from(number));
+            match &**name {
+                "bodyBytes" => self.body = whole.unwrap_or(self.body),
+                "bodyDepth" => self.depth = whole.unwrap_or(self.depth),
+                "artifactBytes" => self.artifact = whole.unwrap_or(self.artifact),
+                "batchCommands" => self.batch = whole.unwrap_or(self.batch),
+                "eventStreams" => self.streams = whole.unwrap_or(self.streams),
+                "requestsPerSecond" => self.rate = small.unwrap_or(self.rate),
+                "strangersPerSecond" => self.strangers = small.unwrap_or(self.strangers),
+                "requestSeconds" => self.seconds = number,
+                _ => {}
+            }
+        }
+        self
     }
 }
 

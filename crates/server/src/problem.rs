@@ -46,8 +46,9 @@ impl Refused {
         Self::new(StatusCode::NOT_FOUND, code, detail)
     }
 
-    /// Something of ours broke.
-    pub fn broken() -> Self {
+    /// Something of ours broke. Why is for the log, beside the name of the request, and for nobody else.
+    pub fn broken(why: impl std::fmt::Display) -> Self {
+        crate::watch::broke(&why.to_string());
         let detail = "Something in the server broke; it is in its log. Nothing of the request is known to have been done";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
@@ -143,5 +144,27 @@ impl IntoResponse for Refused {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::watch::{Current, during};
+
+    #[tokio::test]
+    async fn why_something_broke_is_noted_for_the_log_and_not_told() {
+        let current = Arc::<Current>::default();
+        let refused = during(Some(current.clone()), async { Refused::broken("the disk is gone") }).await;
+        assert_eq!(current.broke.get().map(String::as_str), Some("the disk is gone"));
+        let told = serde_json::to_string(&*refused.0).unwrap();
+        assert!(told.contains("it is in its log") && !told.contains("disk"), "{told}");
+        // What waits on a thread of its own is done for the same request.
+        let other = Arc::<Current>::default();
+        let noted = other.clone();
+        std::thread::spawn(move || noted.on_this_thread(|| Refused::broken("no memory"))).join().unwrap();
+        assert_eq!(other.broke.get().map(String::as_str), Some("no memory"));
     }
 }

@@ -102,7 +102,6 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// The routes, ready to be served.
 pub(crate) fn router(app: App) -> Router {
-    let most = app.options.limits.body;
     let document = openapi().to_json().unwrap_or_default();
     let (router, _) = described().split_for_parts();
     let serve_document = move |_: Caller| {
@@ -116,7 +115,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/sign-in", get(sign_in::sign_in))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
-        .layer(DefaultBodyLimit::max(most))
+        // Every body is read within a limit of its own.
+        .layer(DefaultBodyLimit::disable())
         .layer(axum::middleware::from_fn_with_state(app.clone(), serve::guard))
         .with_state(app)
 }

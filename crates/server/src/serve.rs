@@ -1,6 +1,6 @@
 //! Listening, letting requests in, and ending without losing any.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
 use crate::auth::{AccessError, Minting, keep_people};
+use crate::connections::{Timely, answer};
 use crate::manners::{heard_out, in_our_form};
 use crate::mcp;
 use crate::notify;
@@ -81,6 +82,8 @@ impl Server {
         let failed = |error| ServeError::Listen { address: listen.to_owned(), error };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        self.app.listens.set(address).ok();
+        let address = reached(address);
         let data = self.app.options.data.clone();
         owner(&self.app, &data).await?;
         // Whoever has no way in any more does not count from the first request on.
@@ -89,8 +92,11 @@ impl Server {
         // Whoever reads it takes it for plain HTTP, unless it says otherwise.
         let told = if self.app.options.tls.is_some() { url.clone() } else { address.to_string() };
         write(&data.join("address"), &told, false)?;
-        let (link, _) =
-            self.app.access.link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER), None).await?;
+        let (link, _) = self
+            .app
+            .access
+            .link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER), None, None)
+            .await?;
         let sign_in = format!("{url}/sign-in?link={}", link.text);
         Ok(Bound { app: self.app, listener, address, url, sign_in })
     }
@@ -125,18 +131,20 @@ impl Bound {
         self.app.watch.log.say(Level::Info, "listening", &[("url", json!(self.url))]);
         let ended = self.app.clone();
         let (tls, router) = (self.app.options.tls.clone(), router(self.app));
+        let limits = ended.clone();
+        let patience_with_peers = move || Duration::from_secs(limits.limits().seconds);
         let served = async move {
             match tls {
                 Some(tls) => {
-                    let listener = tls.over(self.listener)?;
-                    axum::serve(listener, router).with_graceful_shutdown(stopping).await
+                    answer(tls.over(self.listener)?, router, patience_with_peers, stopping).await;
                 }
                 None => {
                     // An event is small and must not wait for the one before it to be confirmed.
                     let listener = self.listener.tap_io(|it| it.set_nodelay(true).unwrap_or_default());
-                    axum::serve(listener, router).with_graceful_shutdown(stopping).await
+                    answer(listener, router, patience_with_peers, stopping).await;
                 }
             }
+            Ok::<(), std::io::Error>(())
         };
         let late = async move {
             heard.wait_for(|it| *it).await.ok();
@@ -154,6 +162,16 @@ impl Bound {
         ended.watch.log.say(Level::Info, "stopped", &[("seq", json!(ended.reads.seq()))]);
         served
     }
+}
+
+/// The address at which one that listens is reached from this machine: everywhere is no place to go to.
+fn reached(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
 }
 
 /// Says when the store cannot be used, and when it can again.
@@ -229,15 +247,25 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 }
 
 /// What takes as long as there is something to tell or to do.
-const LONG: &[&str] =
-    &[mcp::PATH, "/v1/events", "/v1/clock/advance", "/v1/audit/verify", "/v1/backup", "/v1/migrations"];
+const LONG: &[&str] = &[
+    mcp::PATH,
+    "/v1/events",
+    "/v1/clock/advance",
+    "/v1/audit/verify",
+    "/v1/backup",
+    "/v1/migrations",
+    "/v1/sweep",
+    "/v1/import",
+    "/v1/redactions",
+];
 
 async fn guarded(app: &App, request: Request, next: Next) -> Response {
     if !is_ours(app, &request) {
-        let detail = "This server answers to loopback names and to those given with --host";
+        let detail = "This server answers to loopback names, to the address it listens on, and to names given with --host";
         return Refused::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail).into_response();
     }
-    let limit = Duration::from_secs(app.options.limits.seconds);
+    let limit = Duration::from_secs(app.limits().seconds);
+    let request = Timely::within(request, tokio::time::Instant::now() + limit);
     let takes_long = LONG.contains(&request.uri().path());
     let too_long = |_| {
         let detail = "It took too long. With an idempotency key the same may be asked again safely";
@@ -283,6 +311,12 @@ pub(crate) fn is_our_name(app: &App, host: &str) -> bool {
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
     let name = name.to_ascii_lowercase();
+    // No page can lead a number elsewhere.
+    let is_where_we_listen = || {
+        let ip = name.parse::<IpAddr>().ok();
+        ip.is_some() && ip == app.listens.get().map(SocketAddr::ip)
+    };
     matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1")
+        || is_where_we_listen()
         || app.options.hosts.iter().any(|it| it.eq_ignore_ascii_case(&name))
 }

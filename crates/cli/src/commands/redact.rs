@@ -106,7 +106,7 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
         return Err(Stopped { why, code: exit::REFUSED });
     }
     let (entries, reason) = (args.entry.clone(), args.reason.clone());
-    let redaction = Redaction { entity: entity.clone(), entries, becomes, reason };
+    let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once: None };
     let accepted = match runtime.redact_knowing(folder::owner(), redaction, &records)? {
         Answer::Accepted(accepted) => accepted,
         Answer::Refused(refusal) => return Ok(Err(refusal)),

@@ -19,7 +19,7 @@ use crate::view::View;
 pub fn allowed(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<Name> {
     let decider = Decider::new(law, view, now, false);
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
-    let request = Request::by(actor.clone(), None, Fields::default(), None);
+    let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     allowed_here(&decider, life, entity, &request).unwrap_or_default()
 }
 

@@ -61,7 +61,7 @@ pub fn ways(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timesta
         return Vec::new();
     }
     let decider = Decider::new(law, view, now, false);
-    let request = Request::by(actor.clone(), None, Fields::default(), None);
+    let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     let arms = life.arms().filter(|it| it.from.has(&entity.state));
     // What cannot be answered yet is asked again once it is loaded.
     arms.filter_map(|arm| decider.way(life, entity, arm, &request).ok()).collect()

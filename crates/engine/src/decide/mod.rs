@@ -110,17 +110,31 @@ pub fn decide_traced(
     if needs.is_empty() { decision } else { Decision::Needs(needs) }
 }
 
-fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
-    let fingerprint = command.idempotency_key.as_ref().map(|_| command.fingerprint());
-    if let (Some(key), Some(fingerprint)) = (&command.idempotency_key, &fingerprint)
-        && let Found::Here((first, record)) = view.key(&command.actor.id, key)
+/// The name under which a command counts once and what it said, or what became of it the first time.
+fn count_once(view: &View, command: &Command, key: &Name) -> Result<(Name, String), Decision> {
+    let (by, fingerprint) = (&command.actor.id, command.fingerprint());
+    let mut under = key.clone();
+    // What came together counts under one key: the first that was accepted has it, each other a name of its own.
+    if let (Found::Here((_, record)), Some(said)) = (view.key(by, key), &command.said)
+        && record.fingerprint != fingerprint
+        && said.is_part_of(&record.fingerprint)
     {
-        if record.fingerprint == *fingerprint {
-            return Decision::Replayed { first: *first, entries: record.entries, root: record.root };
-        }
-        let message = format!("The key {key} was used for another request. Use a new key for a new request.");
-        return Decision::Refused(Box::new(Refusal::one(Stage::Replay, "idempotency-conflict", message)));
+        under = said.own_key(key);
     }
+    let Found::Here((first, record)) = view.key(by, &under) else { return Ok((under, fingerprint)) };
+    if record.fingerprint == fingerprint {
+        return Err(Decision::Replayed { first: *first, entries: record.entries, root: record.root });
+    }
+    let message = format!("The key {key} was used for another request. Use a new key for a new request.");
+    Err(Decision::Refused(Box::new(Refusal::one(Stage::Replay, "idempotency-conflict", message))))
+}
+
+fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
+    let counted = match command.idempotency_key.as_ref().map(|key| count_once(view, command, key)) {
+        Some(Err(known)) => return known,
+        Some(Ok(counted)) => Some(counted),
+        None => None,
+    };
     let mut decider = Decider::new(law, view, now, trace.is_some());
     let mut outcome = decider.run(command);
     if outcome.is_ok() {
@@ -150,7 +164,7 @@ fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: O
         trace.add(std::mem::take(&mut decider.hits.get_mut().sure));
     }
     match outcome {
-        Ok(()) => decider.finish(command, fingerprint),
+        Ok(()) => decider.finish(command, counted),
         Err(Stop::Refused(mut refusal)) => {
             refusal.kept = evidence::of(law, view, command, now, &refusal).map(Box::new);
             if let (Some(trace), Some(entry)) = (trace, &refusal.kept) {
@@ -294,18 +308,16 @@ impl<'a> Decider<'a> {
         Ok(())
     }
 
-    fn finish(self, command: &Command, fingerprint: Option<String>) -> Decision {
+    fn finish(self, command: &Command, counted: Option<(Name, String)>) -> Decision {
         debug_assert!(self.draft.agrees(), "what was decided is not what its entries come to");
         let mut entries = self.draft.entries;
         let first = entries.first().map_or(0, |it| it.seq);
         let root = self.root.map_or(0, |it| usize::try_from(it - first).unwrap_or(0));
         let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        if let (Some(key), Some(fingerprint), Some(entry)) =
-            (&command.idempotency_key, fingerprint, entries.first_mut())
-        {
+        if let (Some((key, fingerprint)), Some(entry)) = (counted, entries.first_mut()) {
             let root = u32::try_from(root).unwrap_or(0);
-            let (key, by) = (key.clone(), command.actor.id.clone());
-            entry.key = Some(KeyRecord { key, by, fingerprint, entries: count, root });
+            let (by, ignored) = (command.actor.id.clone(), self.ignored.clone());
+            entry.key = Some(KeyRecord { key, by, fingerprint, entries: count, root, ignored });
         }
         if let Some(id) = &command.request_id {
             for entry in entries.iter_mut().filter(|it| it.cause.is_none()) {

@@ -185,7 +185,7 @@ pub(crate) fn sample_scope<T>(
 ) -> T {
     let draft = super::draft::Draft::new(view);
     let around = Surroundings { law, draft: &draft, project: &view.project, now };
-    let request = Request::by(actor.clone(), None, Fields::default(), None);
+    let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     look(&Scope { ask, ..plain_scope(&around, life, entity, &request) })
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn sample_scope_after<T>(
     let (law, project) = (looking.law, &looking.view.project);
     let around = Surroundings { law, draft: &draft, project, now: looking.now };
     let request = match looking.actor {
-        Some(actor) => Request::by(actor.clone(), None, Fields::default(), None),
+        Some(actor) => Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None),
         None => Request::engine(crate::actor::ActorKind::System, Fields::default(), Name::new(""), None),
     };
     look(&Scope { was: looking.was, ..plain_scope(&around, life, looking.entity, &request) })

@@ -33,6 +33,8 @@ pub(crate) struct Committed {
     pub project: Option<Project>,
     /// What is only counted.
     pub told: Told,
+    /// The hashes of its entries.
+    pub seals: Arc<Seals>,
 }
 
 /// How much a commit wrote.
@@ -119,6 +121,7 @@ impl Committer {
             law,
             project,
             told,
+            seals,
         });
         (committed, sayings)
     }

@@ -124,6 +124,6 @@ fn tell(shared: &Shared, mut committed: Committed, sayings: Vec<Saying>) -> Opti
     Figures::add(&shared.figures.commands, committed.commands);
     shared.figures.largest_commit.fetch_max(committed.commands as u64, Ordering::Relaxed);
     shared.figures.wrote(&committed.written);
-    shared.feed.send(&committed.entries);
+    shared.feed.send(&committed.entries, &committed.seals);
     Some(committed)
 }

@@ -85,20 +85,10 @@ impl Turn {
     /// As if it had just been committed.
     pub(crate) fn published(self) -> (Committed, Vec<Saying>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
-        let Self {
-            entries,
-            befores,
-            touched,
-            project,
-            sayings,
-            commands,
-            law,
-            told,
-            definitions: _,
-            seals: _,
-        } = self;
+        let Self { entries, befores, touched, project, sayings, commands, law, told, definitions: _, seals } =
+            self;
         let written = Written::default();
-        (Committed { entries, touched, befores, upto, written, commands, law, project, told }, sayings)
+        (Committed { entries, touched, befores, upto, written, commands, law, project, told, seals }, sayings)
     }
 
     /// Leaves out the entries up to one that everybody knows.

@@ -54,7 +54,7 @@ impl Reads {
         let (wanted, actor) = (key.clone(), actor.clone());
         let explained =
             self.gateway.look(move |law, view, now| explained(law, view, &wanted, &actor, now))?;
-        explained.wait()?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))
+        explained.wait()?.ok_or_else(|| self.unknown(key))
     }
 
     /// Why the holder of a lease should not go on.

@@ -69,8 +69,8 @@ impl Reads {
     /// A condition over the fields of a lifecycle: comparisons, `&&`, `||`, `!` and `in`.
     pub fn condition(&self, lifecycle: &Name, source: &str) -> Result<Filter, ReadError> {
         let life = self.lifecycle(lifecycle)?;
-        let filter =
-            Filter::new(&life, source).map_err(|all| ReadError::Where(all.iter().map(in_words).collect()))?;
+        let filter = Filter::new(&life, source)
+            .map_err(|all| ReadError::Where(all.iter().map(|it| in_words(&life, it)).collect()))?;
         let mut loops = false;
         filter.guard().outline().walk(&mut |it| loops |= matches!(it, Outline::Loop(..)));
         if loops {
@@ -181,9 +181,22 @@ pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
 }
 
 /// What is wrong with an expression, and what may have been meant.
-fn in_words(it: &GuardError) -> String {
+fn in_words(life: &Lifecycle, it: &GuardError) -> String {
     match &it.hint {
         Some(hint) => format!("{it}: {hint}"),
+        None if it.message.starts_with("unknown name") => format!("{it}: {}", names_of(life)),
         None => it.to_string(),
     }
+}
+
+/// Most fields that are named where one is not known.
+const NAMED: usize = 30;
+
+/// What can be compared.
+fn names_of(life: &Lifecycle) -> String {
+    let mut names: Vec<&str> = life.fields.keys().map(Name::as_str).take(NAMED).collect();
+    if life.fields.len() > NAMED {
+        names.push("…");
+    }
+    format!("{} has the fields {}; every entity has `state`", life.name, names.join(", "))
 }

@@ -102,10 +102,19 @@ impl Reads {
 
     /// The same, if the actor may see it; otherwise there is none.
     pub fn readable(&self, key: &EntityKey, actor: &Actor) -> Result<Arc<Entity>, ReadError> {
-        let unknown = || ReadError::UnknownEntity(key.clone());
+        let unknown = || self.unknown(key);
         let entity = self.entity(key)?.ok_or_else(unknown)?;
         let seen = Glance::new(self).may_read(std::slice::from_ref(&entity), actor)?;
         if seen.contains(&true) { Ok(entity) } else { Err(unknown()) }
+    }
+
+    /// Why there is no such entity: none of this id, or nothing of that name at all.
+    fn unknown(&self, key: &EntityKey) -> ReadError {
+        let law = self.shared.law();
+        match law.newest(&key.lifecycle) {
+            Some(_) => ReadError::UnknownEntity(key.clone()),
+            None => ReadError::unknown_lifecycle(&law, &key.lifecycle),
+        }
     }
 
     /// An entity in the outward form, as this actor sees it.

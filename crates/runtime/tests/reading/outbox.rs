@@ -59,6 +59,12 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
         assert_eq!(outbox.open(None, 0, 10).unwrap()[0].taken_by, Some(Name::new("w-1")));
 
         wait(&runtime, MINUTE);
+        // It is free, and still nobody's but who took it last: a number that was guessed is none.
+        let (thief, w_1) = (Actor::new("w-2", ActorKind::System), Actor::new("w-1", ActorKind::System));
+        for (who, fence) in [(thief, first[0].fence), (w_1, first[0].fence + 1)] {
+            let guessed = outbox.settle(who, first[0].id, fence, true, Fields::default());
+            assert!(matches!(guessed, Err(OutboxError::NotTaken { .. })), "{guessed:?}");
+        }
         let second = outbox.take(Some(&kind), &Name::new("w-2"), MINUTE, 10).unwrap();
         assert_eq!(second[0].id, first[0].id);
         assert!(second[0].fence > first[0].fence);
@@ -93,8 +99,12 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
     runtime.stop();
     let runtime = started(place.open(), manual());
     let outbox = runtime.outbox().unwrap();
-    // Whoever had one before may still answer it, as long as nobody else has it.
-    let done = outbox.settle(system, found[0].id, found[0].fence, true, Fields::default()).unwrap();
+    // Who had what is not known any more, so nobody can claim to have had it: it is taken again.
+    let old = outbox.settle(system.clone(), found[0].id, found[0].fence, true, Fields::default());
+    assert!(matches!(old, Err(OutboxError::NotTaken { .. })), "{old:?}");
+    let again = outbox.take(None, &Name::new("w-1"), MINUTE, 1).unwrap().remove(0);
+    assert_eq!(again.id, found[0].id);
+    let done = outbox.settle(system, again.id, again.fence, true, Fields::default()).unwrap();
     assert!(matches!(done, Answer::Accepted(_)), "{done:?}");
     assert_eq!(taken(&outbox, "w-2"), [found[2].id]);
 }

@@ -31,6 +31,7 @@ fn a_redacted_value_is_in_no_file_of_the_folder() {
         entries: vec![created],
         becomes: fields(json!({ "title": "redacted" })),
         reason: "A secret".to_owned(),
+        once: None,
     };
     let answer = runtime.redact(hank, redaction).unwrap();
     assert!(matches!(answer, Answer::Accepted(_)), "{answer:?}");

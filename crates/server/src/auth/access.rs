@@ -111,6 +111,15 @@ impl Identity {
     }
 }
 
+/// Whom a link lets in.
+#[derive(Clone, Debug)]
+pub(crate) struct LetIn {
+    pub holder: Name,
+    pub roles: Vec<Name>,
+    /// No longer than this.
+    pub until: Option<Timestamp>,
+}
+
 /// A token that is to be made.
 #[derive(Clone, Debug)]
 pub(crate) struct Minting {
@@ -150,6 +159,12 @@ impl std::fmt::Debug for Access {
 impl Access {
     pub fn new(runtime: Arc<Runtime>) -> Self {
         Self { runtime, known: RwLock::default(), counting: Mutex::default() }
+    }
+
+    /// Whether something has to be looked up for this: it may be a token, and nobody came in with it yet.
+    pub fn is_strange(&self, text: &str) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        Secret::id_in(text).is_some() && !known.by_hash.contains_key(&hash_of(text))
     }
 
     /// Whom a token speaks for; none if it is not one, or not any more.
@@ -260,27 +275,31 @@ impl Access {
         Ok((secret, entity))
     }
 
-    /// Makes a way in for a person, once.
+    /// Makes a way in for a person, once; what comes of it ends at `until`, if not before.
     pub async fn link(
         &self,
         holder: Name,
         roles: &[Name],
         by: Name,
+        until: Option<Timestamp>,
         once: Option<&Once>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
         let secret = secret(once)?;
-        let fields = vec![
+        let mut fields = vec![
             ("holder", Value::from(&holder)),
             ("roles", Value::list(roles.iter().map(Value::from).collect())),
             ("hash", Value::text(&secret.hash)),
             ("mintedBy", Value::from(&by)),
         ];
+        if let Some(until) = until {
+            fields.push(("until", Value::Time(until)));
+        }
         let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by, once).await?;
         Ok((secret, entity))
     }
 
     /// Takes a link; whom it lets in, the first time.
-    pub async fn follow(&self, text: &str) -> Result<Option<(Name, Vec<Name>)>, AccessError> {
+    pub async fn follow(&self, text: &str) -> Result<Option<LetIn>, AccessError> {
         let Some(id) = Secret::id_in(text) else { return Ok(None) };
         let key = EntityKey::new(LINK, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
@@ -296,8 +315,9 @@ impl Access {
         }
         let roles = entity.fields.value("roles");
         let roles = roles.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(Name::new);
-        let holder = entity.fields.value("holder");
-        Ok(holder.as_str().map(|it| (Name::new(it), roles.collect())))
+        let (holder, until) = (entity.fields.value("holder"), entity.fields.get("until"));
+        let until = until.and_then(Value::as_time);
+        Ok(holder.as_str().map(|it| LetIn { holder: Name::new(it), roles: roles.collect(), until }))
     }
 
     async fn create(

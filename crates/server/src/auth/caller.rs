@@ -5,13 +5,14 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
-use trackside_engine::actor::Actor;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::By;
 
 use super::Identity;
 use crate::app::App;
+use crate::connections::Peer;
 use crate::problem::Refused;
 use crate::watch::request_id;
 
@@ -24,11 +25,24 @@ pub(crate) struct Caller {
     pub identity: Arc<Identity>,
     /// For whom, where it speaks for another.
     pub on_behalf_of: Option<Name>,
+    actor: Actor,
 }
 
 impl Caller {
+    pub fn new(identity: Arc<Identity>, on_behalf_of: Option<Name>) -> Self {
+        let actor = identity.actor.clone().asking_for(on_behalf_of.clone());
+        Self { identity, on_behalf_of, actor }
+    }
+
+    /// Whoever has the token, and for whom they ask.
     pub fn actor(&self) -> &Actor {
-        &self.identity.actor
+        &self.actor
+    }
+
+    /// Whoever watches over everything: people with role admin, and systems. They are told of how many there are even
+    /// where not everybody may see which.
+    pub fn is_monitor(&self) -> bool {
+        self.identity.is_admin() || self.actor.kind == ActorKind::System
     }
 
     /// Who has something done in this request.
@@ -54,8 +68,16 @@ impl FromRequestParts<App> for Caller {
         if by_cookie {
             must_be_own_page(parts)?;
         }
-        let now = app.reads.now();
-        let Some(identity) = app.access.identity(&text, now)? else {
+        let (now, Ok(peer)) = (app.reads.now(), Peer::from_request_parts(parts, app).await);
+        let is_stranger = app.access.is_strange(&text);
+        if is_stranger {
+            must_be_patient(app, peer)?;
+        }
+        let identity = app.access.identity(&text, now)?;
+        if is_stranger && identity.is_some() {
+            app.strangers.was_known(peer.0, app.limits().strangers);
+        }
+        let Some(identity) = identity else {
             return Err(Refused::unauthorized(
                 "The token is not known here: it was revoked, has expired, or is of another server. Ask an admin for a new one (`trackside token create`)",
             ));
@@ -63,7 +85,7 @@ impl FromRequestParts<App> for Caller {
         if let Some(current) = crate::watch::current() {
             current.actor.set(identity.actor.id.clone()).ok();
         }
-        let rate = app.options.limits.rate;
+        let rate = app.limits().rate;
         if !identity.bucket.take(rate) {
             let detail =
                 format!("A token may be used {rate} times a second here: wait a little, or send batches");
@@ -86,8 +108,20 @@ impl FromRequestParts<App> for Caller {
                 Some(Name::new(id))
             }
         };
-        Ok(Self { identity, on_behalf_of })
+        Ok(Self::new(identity, on_behalf_of))
     }
+}
+
+/// Whoever shows what is not known may not do so as often as they like.
+pub(crate) fn must_be_patient(app: &App, peer: Peer) -> Result<(), Refused> {
+    let rate = app.limits().strangers;
+    if app.strangers.may_try(peer.0, rate) {
+        return Ok(());
+    }
+    let detail = format!(
+        "From this address something that is not known here was shown more than {rate} times a second: wait a little, and look whether the token is right"
+    );
+    Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", detail))
 }
 
 /// What was shown, and whether it was the cookie.

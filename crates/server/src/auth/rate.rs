@@ -18,6 +18,12 @@ impl Bucket {
         self.take_at(rate, now)
     }
 
+    /// Puts one back.
+    pub fn give_back(&self, rate: u32) {
+        let each = 1_000_000_000_u64.checked_div(u64::from(rate)).unwrap_or(0);
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| Some(it.saturating_sub(each))).ok();
+    }
+
     fn take_at(&self, rate: u32, now: u64) -> bool {
         if rate == 0 {
             return true;

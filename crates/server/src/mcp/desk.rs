@@ -69,7 +69,7 @@ impl Desk {
 
     /// The same within the time that any request has.
     async fn in_time(&self, caller: &Caller, name: &str, sent: JsonObject) -> Result<Option<Told>, Refused> {
-        let limit = Duration::from_secs(self.app.options.limits.seconds);
+        let limit = Duration::from_secs(self.app.limits().seconds);
         tokio::time::timeout(limit, self.called(caller, name, sent)).await.unwrap_or_else(|_| {
             let detail = "It took too long. With an idempotencyKey the same may be asked again safely";
             Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail))

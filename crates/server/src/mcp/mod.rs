@@ -15,10 +15,9 @@ mod wait;
 mod work;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{FromRequest as _, Request, State};
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
@@ -29,6 +28,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::limits::is_too_deep;
 use crate::problem::Refused;
+use crate::rest::whole;
 use crate::serve::is_our_name;
 use crate::watch::{Current, current};
 use desk::Desk;
@@ -66,7 +66,8 @@ pub(crate) fn door(app: &App) -> MethodRouter<App> {
         // Who may reach us is looked at before, for every route alike.
         .disable_allowed_hosts()
         .disable_allowed_origins()
-        .with_max_request_body_bytes(app.options.limits.body);
+        // What is handed on was read within the limit that holds by then.
+        .with_max_request_body_bytes(usize::MAX);
     let desk = Desk::new(app.clone());
     let service: Endpoint = StreamableHttpService::new(
         move || Ok(desk.clone()),
@@ -86,14 +87,8 @@ async fn asked(app: &App, service: &Endpoint, caller: Caller, request: Request) 
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(Asker { caller, request: current() });
-    let limits = app.options.limits;
-    let whole = Request::from_parts(parts.clone(), body);
-    let unread = || Refused::shape("The body could not be read: send it again");
-    let heard = tokio::time::timeout(Duration::from_secs(limits.seconds), Bytes::from_request(whole, &()));
-    let bytes = heard.await.map_err(|_| unread())?.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => crate::rest::too_large(limits.body),
-        _ => unread(),
-    })?;
+    let limits = app.limits();
+    let bytes = whole(body, limits.body).await?;
     if is_too_deep(&bytes, limits.depth) {
         return Err(Refused::shape(format!("The body has more than {} levels", limits.depth)));
     }

@@ -33,7 +33,9 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<
     let key = EntityKey::new(asked.lifecycle.as_str(), asked.id.as_str());
     let (seen, actor, law) = (key.clone(), caller.actor().clone(), app.runtime.law());
     let entity = app.read(move |reads| reads.readable(&seen, &actor)).await?;
-    let life = law.definition(&key.lifecycle, entity.definition).ok_or_else(Refused::broken)?;
+    let life = law
+        .definition(&key.lifecycle, entity.definition)
+        .ok_or_else(|| Refused::broken("an entity without its definition"))?;
     let is_report = |event: &str| life.transition(event).is_some_and(stays);
     let Some(event) = asked.event.as_deref().filter(|it| is_report(it)).map(str::to_owned) else {
         return Err(no_report(app, caller, &key, life, asked.event.as_deref()).await);

@@ -71,7 +71,7 @@ impl Awaited {
         let Some(life) = app.runtime.law().newest(name).cloned() else {
             let query = ListQuery::of(name.clone(), caller.actor().clone());
             app.read(move |reads| reads.list(&query)).await?;
-            return Err(Refused::broken());
+            return Err(Refused::broken("a lifecycle came while it was looked for"));
         };
         if life.rankings.iter().all(|it| it.claims.is_none()) {
             let detail = format!("Nothing of {name} can be claimed: name the id of the one to wait for");
@@ -135,7 +135,9 @@ impl Awaited {
 /// A state that there is.
 fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name, Refused> {
     let law = app.runtime.law();
-    let life = law.definition(lifecycle, version).ok_or_else(Refused::broken)?;
+    let life = law
+        .definition(lifecycle, version)
+        .ok_or_else(|| Refused::broken("an entity without its definition"))?;
     if let Some(found) = life.state(state) {
         return Ok(found.name.clone());
     }

@@ -11,7 +11,7 @@ use trackside_runtime::{Answer, ReadError};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, Paging, Parameters, Wanted};
+use super::{Body, Paging, Parameters, Wanted, of_request, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -107,17 +107,28 @@ async fn attend(
     if body.note.as_ref().is_some_and(|it| it.chars().count() > LONGEST) {
         return Err(Refused::shape(format!("note has more than {LONGEST} characters")));
     }
+    let said = said(caller, &format!("/v1/alerts/{id}/{}", how.as_str()), body);
     let note = body.note.as_deref().map(str::trim).filter(|it| !it.is_empty());
-    let (number, entity) = {
+    let (mut number, entity) = {
         let alert = meant(app, caller, id, how).await?;
         (alert.raised.seq, alert.raised.entity)
     };
-    let id = &number.to_string();
     let ask = Ask::Attend { entity, alert: number, how };
-    let answer = submit(app, command(caller, wanted, ask, note)).await?;
+    // Which alert is meant is looked up, and may be another one the next time.
+    let command = of_request(command(caller, wanted, ask, note), &said, None);
+    let answer = submit(app, command).await?;
     let (changed, replayed) = match answer {
         Answer::Accepted(accepted) => (!accepted.entries.is_empty(), false),
-        Answer::Replayed { .. } => (false, true),
+        Answer::Replayed { first, root, .. } => {
+            number =
+                app.read(move |reads| reads.entry(first + u64::from(root))).await?.map_or(number, |it| {
+                    match it.event {
+                        Event::AlertAcknowledged { alert } | Event::AlertResolved { alert } => alert,
+                        _ => number,
+                    }
+                });
+            (true, true)
+        }
         // Whoever comes second is told who was first.
         Answer::Refused(refusal) if refusal.code == "alert-resolved" && how == Attention::Resolve => {
             (false, false)
@@ -125,14 +136,14 @@ async fn attend(
         Answer::Refused(refusal) => {
             let mut refused = Refused::from(&*refusal);
             if refusal.code == "alert-resolved" {
-                refused.0.detail = too_late(&find(app, caller, id).await?);
+                refused.0.detail = too_late(&find(app, caller, &number.to_string()).await?);
                 let problem = &mut *refused.0;
                 problem.errors.iter_mut().for_each(|it| it.message.clone_from(&problem.detail));
             }
             return Err(refused);
         }
     };
-    let alert = find(app, caller, id).await?;
+    let alert = find(app, caller, &number.to_string()).await?;
     Ok(Json(Attended { success: true, alert: told(&alert), changed, replayed }))
 }
 

@@ -145,7 +145,10 @@ pub(crate) async fn decide(
         other => return Err(Refused::shape(format!("decision is `approve` or `deny`, not `{other}`"))),
     };
     let (life, entity) = find(&app, &caller, &id, body.lifecycle.as_deref()).await?;
-    let face = life.face.as_ref().ok_or_else(Refused::broken)?;
+    let face = life
+        .face
+        .as_ref()
+        .ok_or_else(|| Refused::broken("a request to people whose lifecycle has no face"))?;
     let Some(event) = (if approves { &face.approve } else { &face.deny }).clone() else {
         let detail = format!(
             "{} does not say by which transition one would {}: its `face` can name it",

@@ -28,7 +28,7 @@ pub(crate) async fn put(
     request: Request,
 ) -> Result<Response, Refused> {
     must_be_id(&id)?;
-    let content = whole(request.into_body(), app.options.limits.artifact).await?;
+    let content = whole(request.into_body(), app.limits().artifact).await?;
     let (asked, size) = (id.clone(), content.len() as u64);
     let stored = app.blocking(move |app| {
         let found = Artifacts::id_of(&content);
@@ -41,7 +41,7 @@ pub(crate) async fn put(
     });
     let stored = stored.await?;
     let status = if stored { StatusCode::CREATED } else { StatusCode::OK };
-    let location = HeaderValue::from_str(&format!("/v1/artifacts/{id}")).map_err(|_| Refused::broken())?;
+    let location = HeaderValue::from_str(&format!("/v1/artifacts/{id}")).map_err(Refused::broken)?;
     let kept = Json(ArtifactKept { sha256: id, size, stored });
     Ok((status, [(header::LOCATION, location)], kept).into_response())
 }

@@ -12,7 +12,7 @@ use trackside_runtime::Failure;
 use trackside_store::record::hex;
 use trackside_store::{Artifacts, StoreError};
 
-use super::Body;
+use super::{Body, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -20,22 +20,28 @@ use crate::problem::Refused;
 /// Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy. Artifacts
 /// whose content is not what their hash says are named, and not copied.
 #[utoipa::path(
-    post, path = "/v1/backup", tag = "journal", operation_id = "backup", request_body = Option<Backup>,
+    post, path = "/v1/backup", tag = "journal", operation_id = "backup", params(super::Keyed), request_body = Option<Backup>,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn backup(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<Backup>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("make backups")?;
-    let to = target(&app, body.to.as_deref())?;
-    let copied = app.blocking(move |app| copy(app, &to)).await;
-    match &copied {
-        Ok(_) => app.watch.upkeep.backed_up.well(),
-        Err(_) => app.watch.upkeep.backed_up.failed(),
-    }
-    copied.map(Json)
+    let said = said(&caller, "/v1/backup", &body);
+    let copying = app.clone();
+    let copied = async move {
+        let to = target(&copying, body.to.as_deref())?;
+        let copied = copying.blocking(move |app| copy(app, &to)).await;
+        match &copied {
+            Ok(_) => copying.watch.upkeep.backed_up.well(),
+            Err(_) => copying.watch.upkeep.backed_up.failed(),
+        }
+        copied
+    };
+    once(&app, &caller, &wanted, said, copied).await
 }
 
 /// Where it goes: never out of the folder by a name, only by a whole path.

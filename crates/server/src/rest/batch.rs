@@ -13,11 +13,13 @@ use trackside_runtime::{Batch as Outcome, Verdict};
 
 use super::body::fields;
 use super::carry::{Done, answer_told, command, handed_in};
+use super::entities::made_up;
 use super::transitions::what;
-use super::{Body, Wanted};
+use super::{Body, Wanted, of_request, said};
 use crate::app::App;
-use crate::auth::{Caller, Secret};
+use crate::auth::Caller;
 use crate::problem::Refused;
+use crate::watch::{current, during};
 
 /// Carries out many commands; each has its own outcome unless `atomic`.
 #[utoipa::path(
@@ -32,11 +34,18 @@ pub(crate) async fn batch(
     wanted: Wanted,
     Body(body): Body<Batch>,
 ) -> Result<Response, Refused> {
-    let most = app.options.limits.batch;
+    let most = app.limits().batch;
     if body.commands.len() > most {
         return Err(Refused::shape(format!("A batch has at most {most} commands")));
     }
-    let commands = body.commands.iter().enumerate().map(|(place, it)| one(&caller, &wanted, place, it));
+    app.answers.must_be_unused(&caller.actor().id, wanted.key.as_ref())?;
+    // All of them count once, under one key for the whole body.
+    let said = said(&caller, "/v1/batch", &body);
+    let commands = body
+        .commands
+        .iter()
+        .enumerate()
+        .map(|(place, it)| Ok(of_request(one(&caller, &wanted, place, it)?, &said, Some(place))));
     if body.atomic {
         let commands = commands.collect::<Result<Vec<Command>, _>>()?;
         return all_or_none(&app, &caller, commands).await;
@@ -48,12 +57,12 @@ pub(crate) async fn batch(
         tasks.push(match command {
             Ok(command) => {
                 let handed_in = handed_in(&app, command);
-                Ok(tokio::spawn(async move {
+                Ok(tokio::spawn(during(current(), async move {
                     let (pending, noting) = handed_in?;
                     let answer = pending.await;
                     noting.end();
                     answer_told(&app, &caller, answer?).await
-                }))
+                })))
             }
             Err(refused) => Err(refused),
         });
@@ -61,11 +70,13 @@ pub(crate) async fn batch(
     let mut results = Vec::new();
     for task in tasks {
         let done = match task {
-            Ok(task) => task.await.unwrap_or_else(|_| Err(Refused::broken())),
+            Ok(task) => task.await.unwrap_or_else(|it| Err(Refused::broken(it))),
             Err(refused) => Err(refused),
         };
         results.push(match done {
             Ok(done) => told(&done),
+            // One key belongs to one request: then none of them was carried out.
+            Err(refused) if refused.0.code == "idempotency-conflict" => return Err(refused),
             Err(refused) => problem(&refused),
         });
     }
@@ -84,7 +95,16 @@ async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Resu
             }
             return Ok(Json(json!({ "results": results })).into_response());
         }
-        Outcome::Refused(verdicts) => verdicts.iter().map(verdict).collect(),
+        Outcome::Refused(verdicts) => {
+            let conflict = verdicts.iter().find_map(|it| match it {
+                Verdict::Refused(refusal) if refusal.code == "idempotency-conflict" => Some(refusal),
+                _ => None,
+            });
+            if let Some(refusal) = conflict {
+                return Err((&**refusal).into());
+            }
+            verdicts.iter().map(verdict).collect()
+        }
     };
     let detail = "One of the commands was refused, so none was carried out";
     let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY.as_u16(), "batch-refused", detail);
@@ -117,14 +137,11 @@ fn problem(refused: &Refused) -> Value {
 }
 
 fn one(caller: &Caller, wanted: &Wanted, place: usize, it: &BatchCommand) -> Result<Command, Refused> {
-    // Each command of a batch counts once under a name of its own.
-    let key = wanted.key.as_ref().map(|it| Name::new(&format!("{it}#{place}")));
-    let wanted = Wanted { key, if_version: None };
     let moves = it.to.is_some() || it.event.is_some();
     let id = match &it.id {
         Some(id) => Name::new(id),
         None if moves => return Err(Refused::shape("A command that moves something names its `id`")),
-        None => Name::new(&Secret::new().ok_or_else(Refused::broken)?.id),
+        None => made_up(caller, wanted, &it.lifecycle, Some(place))?,
     };
     let entity = EntityKey { lifecycle: Name::new(&it.lifecycle), id };
     let fields = fields(&it.fields);
@@ -135,5 +152,5 @@ fn one(caller: &Caller, wanted: &Wanted, place: usize, it: &BatchCommand) -> Res
         }
         false => Ask::Create { entity, fields },
     };
-    Ok(command(caller, &wanted, ask, it.reason.as_deref()))
+    Ok(command(caller, wanted, ask, it.reason.as_deref()))
 }

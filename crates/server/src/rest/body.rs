@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 
-use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -25,15 +24,9 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     type Rejection = Refused;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
-        let limits = app.options.limits;
+        let limits = app.limits();
         let is_json = is_json(&request);
-        let bytes = Bytes::from_request(request, app).await.map_err(|error| match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => too_large(limits.body),
-            _ => Refused::shape("The body could not be read: send it again"),
-        })?;
-        if bytes.len() > limits.body {
-            return Err(too_large(limits.body));
-        }
+        let bytes = whole(request.into_body(), limits.body).await?;
         read(is_json, &bytes, limits.depth).map(Self)
     }
 }
@@ -46,7 +39,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Large<T> {
     type Rejection = Refused;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
-        let limits = app.options.limits;
+        let limits = app.limits();
         let is_json = is_json(&request);
         let bytes = whole(request.into_body(), limits.artifact).await?;
         read(is_json, &bytes, limits.depth).map(Self)
@@ -67,7 +60,7 @@ fn read<T: DeserializeOwned>(is_json: bool, bytes: &[u8], depth: usize) -> Resul
     }
     if !is_json {
         let detail = "The body must be JSON: send it with `Content-Type: application/json`";
-        return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail));
+        return Err(Refused::new(StatusCode::BAD_REQUEST, "not-json", detail));
     }
     if is_too_deep(bytes, depth) {
         return Err(Refused::shape(format!("The body has more than {depth} levels")));
@@ -115,10 +108,29 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Parameters<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Refused> {
         let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        let refused = |error: axum::extract::rejection::QueryRejection| {
-            Refused::new(StatusCode::BAD_REQUEST, "invalid-parameter", error.body_text())
+        query.map(|it| Self(it.0)).map_err(|it| wrong_parameter(&it.body_text()))
+    }
+}
+
+/// What is wrong with a parameter, by its name.
+fn wrong_parameter(text: &str) -> Refused {
+    let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
+    let is_name = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    if let Some((name, why)) = text.split_once(": ").filter(|(name, _)| is_name(name)) {
+        let detail = match name {
+            "limit" => "limit must be 1 to 200".to_owned(),
+            "after" | "at" | "seq" => format!("{name} must be the number of a journal entry, 0 or more"),
+            _ => format!("{name} is not right: {why}"),
         };
-        query.map(|it| Self(it.0)).map_err(refused)
+        return Refused::parameter(name, detail);
+    }
+    let name = text.strip_prefix("unknown field `").and_then(|it| it.split('`').next());
+    let expected = text.split_once(", expected ").map(|(_, it)| it.trim_start_matches("one of "));
+    match (name, expected) {
+        (Some(name), Some(expected)) => {
+            Refused::parameter(name, format!("There is no parameter {name} here; there is {expected}"))
+        }
+        _ => Refused::new(StatusCode::BAD_REQUEST, "invalid-parameter", text),
     }
 }
 

@@ -51,14 +51,14 @@ struct Moving<'a, E, T> {
 
 impl<E: Serialize, T: Serialize> Moving<'_, E, T> {
     fn written(&self) -> Result<String, Refused> {
-        serde_json::to_string(self).map_err(|_| Refused::broken())
+        serde_json::to_string(self).map_err(Refused::broken)
     }
 }
 
 impl Done {
     /// What is answered, for whoever looks into it.
     pub fn moved(&self) -> Result<Moved, Refused> {
-        serde_json::from_str(&self.body).map_err(|_| Refused::broken())
+        serde_json::from_str(&self.body).map_err(Refused::broken)
     }
 
     pub fn into_response_with(self, status: StatusCode) -> Response {
@@ -109,6 +109,7 @@ pub(crate) async fn answer_told(app: &App, caller: &Caller, answer: Answer) -> R
 
 /// The same, for whoever looks at the answer itself.
 pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Refused> {
+    app.answers.must_be_unused(&command.actor.id, command.idempotency_key.as_ref())?;
     if command.request_id.is_none() {
         command.request_id = request_id();
     }
@@ -148,7 +149,7 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
     match app.gateway.dry_run(command)?.await? {
         Decision::Accepted(accepted) => {
             let Some(entry) = accepted.entries.get(accepted.root).cloned() else {
-                return Err(Refused::broken());
+                return Err(Refused::broken("a command was accepted and has no entry"));
             };
             let (key, actor) = (entry.entity.clone(), caller.actor().clone());
             let entity = app.read(move |reads| match reads.present(&key, &actor) {
@@ -167,7 +168,7 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
         }
         Decision::Refused(refusal) => Err((&*refusal).into()),
         Decision::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
-        Decision::Needs(_) => Err(Refused::broken()),
+        Decision::Needs(_) => Err(Refused::broken("a decision lacks what was loaded for it")),
     }
 }
 
@@ -184,7 +185,7 @@ async fn accepted_told(app: &App, caller: &Caller, accepted: Accepted) -> Result
 
 /// What is answered to a command that was carried out.
 fn done(accepted: &Accepted, entity: Option<impl Serialize>) -> Result<Done, Refused> {
-    let entry = accepted.entry().ok_or_else(Refused::broken)?;
+    let entry = accepted.entry().ok_or_else(|| Refused::broken("a command was accepted and has no entry"))?;
     let hash = accepted.seals.of(entry.seq).map(hex);
     let transition = Told::sealed(entry, hash.as_deref());
     let ignored = &accepted.ignored;
@@ -212,8 +213,12 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
         let version = past.version;
         let entity = reads.present_all(&[past], &actor)?.pop();
         let transition = entry_json(record).map_err(ReadError::from)?;
-        let moving =
-            Moving { success: true, entity, transition, replayed: true, ignored: &[], dry_run: false };
+        let key = match records.first() {
+            Some(it) => it.entry().map_err(ReadError::from)?.key,
+            None => None,
+        };
+        let ignored = key.as_ref().map_or(&[][..], |it| &it.ignored);
+        let moving = Moving { success: true, entity, transition, replayed: true, ignored, dry_run: false };
         let (body, created) = (moving.written()?, is_creation(entry));
         Ok(Done { body, created, entity: entry.entity.clone(), version, seq: last })
     })

@@ -68,7 +68,7 @@ pub(crate) async fn claimed(
 /// Extends a lease.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/heartbeat", tag = "entities", operation_id = "heartbeat",
-    params(("lifecycle" = String, Path), ("id" = String, Path)),
+    params(("lifecycle" = String, Path), ("id" = String, Path), super::Keyed),
     request_body = Option<Heartbeat>,
     responses((status = 200, body = HeartbeatTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -85,10 +85,10 @@ pub(crate) async fn heartbeat(
         None => own_slot(&app, &caller, &entity).await?,
     };
     let ask = Ask::Heartbeat { entity: entity.clone(), slot: slot.clone(), fence: body.fence };
-    let entry = match submit(&app, command(&caller, &wanted, ask, None)).await? {
-        Answer::Accepted(accepted) => accepted.entry().cloned(),
+    let (entry, replayed) = match submit(&app, command(&caller, &wanted, ask, None)).await? {
+        Answer::Accepted(accepted) => (accepted.entry().cloned(), false),
         Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { first, .. } => Some(app.read(move |reads| written(reads, first)).await?),
+        Answer::Replayed { first, .. } => (Some(app.read(move |reads| written(reads, first)).await?), true),
     };
     let lease = entry.as_ref().and_then(|it| renewed(&it.event));
     let actor = caller.actor().clone();
@@ -115,6 +115,7 @@ pub(crate) async fn heartbeat(
         fence: lease.map(|(_, fence)| fence),
         stop: (!stops.is_empty()).then(|| Stop { why: stops.join("; ") }),
         notices,
+        replayed,
     }))
 }
 

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde_json::Value;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_protocol::{Advance, Clock, Problem};
 
-use super::Body;
+use super::{Body, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -28,20 +29,27 @@ fn told(app: &App, now: Timestamp) -> Clock {
 /// Moves the manual clock: fires what is due, in order.
 #[utoipa::path(
     post, path = "/v1/clock/advance", tag = "clock", operation_id = "advanceClock",
-    request_body = Advance,
+    params(super::Keyed), request_body = Advance,
     responses((status = 200, body = Clock), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn advance(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<Advance>,
-) -> Result<Json<Clock>, Refused> {
+) -> Result<Json<Value>, Refused> {
     if !app.runtime.options().clock.is_manual() {
         let detail =
             "This server goes by the machine's clock. Start one with `--clock manual` to move it by hand";
         return Err(Refused::new(StatusCode::CONFLICT, "clock-not-manual", detail));
     }
     caller.must_be_admin("move the clock")?;
+    let said = said(&caller, "/v1/clock/advance", &body);
+    let moved = app.clone();
+    once(&app, &caller, &wanted, said, async move { move_it(&moved, &body).await }).await
+}
+
+async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
     let to = match (&body.by, &body.to) {
         (Some(by), None) => {
             let span = Span::parse(by).filter(|it| it.0 >= 0);
@@ -53,9 +61,9 @@ pub(crate) async fn advance(
             .ok_or_else(|| Refused::shape("`to` is a time as in `2026-01-01T00:00:00Z`"))?,
         _ => return Err(Refused::shape("Say `by` (a span) or `to` (a time)")),
     };
-    must_be_near(&app, to)?;
+    must_be_near(app, to)?;
     let now = app.gateway.advance(to)?.await?;
-    Ok(Json(told(&app, now)))
+    Ok(told(app, now))
 }
 
 /// Nobody is heard until all that becomes due on the way is done, so one move has a bound.

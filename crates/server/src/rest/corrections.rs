@@ -18,7 +18,7 @@ use crate::problem::Refused;
 /// Sets an entity right outside of its edges. Journalled, and raises an alert.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/correct", tag = "entities", operation_id = "correct",
-    params(("lifecycle" = String, Path), ("id" = String, Path)),
+    params(("lifecycle" = String, Path), ("id" = String, Path), super::Keyed),
     request_body = Option<Correct>,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_protocol::{EffectResult, EffectTaken, EffectTold, Page, Problem, TakeEffects};
@@ -14,7 +15,7 @@ use trackside_runtime::{Answer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::{Body, Parameters};
+use super::{Body, Parameters, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -63,7 +64,7 @@ pub(crate) async fn list(
         asked => asked.min(MOST),
     };
     let after = super::Paging { limit: None, cursor: which.cursor }.after()?;
-    let (courier, sight) = (app.runtime.outbox()?, Sight::of(&app, &caller));
+    let (courier, sight, own) = (app.runtime.outbox()?, Sight::of(&app, &caller), caller.actor().id.clone());
     let page = app.read(move |reads| {
         let open = courier.open(which.kind.as_deref().map(Name::new).as_ref(), after, most)?;
         let next_cursor = open.last().filter(|_| open.len() == most).map(|it| it.id.to_string());
@@ -75,6 +76,8 @@ pub(crate) async fn list(
                     kind: it.effect.to_string(),
                     lifecycle: it.entity.lifecycle.to_string(),
                     entity: it.entity.id.to_string(),
+                    with: it.with.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
+                    fence: it.fence.filter(|_| it.taken_by.as_ref() == Some(&own)),
                     taken_by: it.taken_by.as_ref().map(Name::to_string),
                 });
             }
@@ -86,14 +89,15 @@ pub(crate) async fn list(
 
 /// Takes effects that nobody is at, the oldest first.
 #[utoipa::path(
-    post, path = "/v1/effects/take", tag = "effects", operation_id = "takeEffects", request_body = Option<TakeEffects>,
+    post, path = "/v1/effects/take", tag = "effects", operation_id = "takeEffects", params(super::Keyed), request_body = Option<TakeEffects>,
     responses((status = 200, body = Page<EffectTaken>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn take(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<TakeEffects>,
-) -> Result<Json<Page<EffectTaken>>, Refused> {
+) -> Result<Json<Value>, Refused> {
     must_be_taker(&caller)?;
     let most = match super::limit(body.limit.map(|it| usize::try_from(it).unwrap_or(MOST)))? {
         0 => 1,
@@ -106,15 +110,19 @@ pub(crate) async fn take(
             .ok_or_else(|| Refused::shape("`lease` is a span of at most 24h, as in `90s`, `15m`, `24h`"))?,
     };
     let (courier, sight) = (app.runtime.outbox()?, Sight::of(&app, &caller));
-    let taker = caller.actor().id.clone();
-    let taken = app.read(move |reads| {
-        let kind = body.kind.as_deref().map(Name::new);
-        // What cannot be looked up now is not handed out now.
-        courier
-            .take_of(kind.as_ref(), &taker, lease, most, &|it| sight.sees_entity(reads, it).unwrap_or(false))
-    });
-    let items = taken.await?.iter().map(told).collect();
-    Ok(Json(Page { items, next_cursor: None }))
+    let (taker, said) = (caller.actor().id.clone(), said(&caller, "/v1/effects/take", &body));
+    let taking = app.clone();
+    let taken = async move {
+        let taken = taking.read(move |reads| {
+            let kind = body.kind.as_deref().map(Name::new);
+            // What cannot be looked up now is not handed out now.
+            let may = |it: &EntityKey| sight.sees_entity(reads, it).unwrap_or(false);
+            courier.take_of(kind.as_ref(), &taker, lease, most, &may)
+        });
+        let items: Vec<EffectTaken> = taken.await?.iter().map(told).collect();
+        Ok(Page { items, next_cursor: None })
+    };
+    once(&app, &caller, &wanted, said, taken).await
 }
 
 fn told(it: &TakenEffect) -> EffectTaken {
@@ -131,7 +139,7 @@ fn told(it: &TakenEffect) -> EffectTaken {
 
 /// Brings the result of an effect home.
 #[utoipa::path(
-    post, path = "/v1/effects/{id}/result", tag = "effects", operation_id = "settleEffect", params(("id" = u64, Path)),
+    post, path = "/v1/effects/{id}/result", tag = "effects", operation_id = "settleEffect", params(("id" = u64, Path), super::Keyed),
     request_body = EffectResult,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -139,12 +147,14 @@ pub(crate) async fn settle(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
+    wanted: Wanted,
     Body(body): Body<EffectResult>,
 ) -> Result<Json<Value>, Refused> {
     must_be_taker(&caller)?;
     let unknown = || Refused::unknown("unknown-effect", format!("There is no effect {id}"));
     let number: u64 = id.parse().map_err(|_| unknown())?;
-    let courier = app.runtime.outbox()?.for_request(crate::watch::request_id());
+    app.answers.must_be_unused(&caller.actor().id, wanted.key.as_ref())?;
+    let courier = app.runtime.outbox()?.for_request(crate::watch::request_id(), wanted.key);
     let sight = Sight::of(&app, &caller);
     let actor = caller.actor().clone();
     let settled = app.blocking(move |app| {
@@ -172,7 +182,9 @@ fn refused(error: OutboxError) -> Refused {
     let text = error.to_string();
     match error {
         OutboxError::Unknown(_) => Refused::unknown("unknown-effect", text),
-        OutboxError::Stale { .. } => Refused::new(StatusCode::CONFLICT, "stale-fence", text),
+        OutboxError::Stale { .. } | OutboxError::NotTaken { .. } => {
+            Refused::new(StatusCode::CONFLICT, "stale-fence", text)
+        }
         OutboxError::Read(error) => error.into(),
     }
 }

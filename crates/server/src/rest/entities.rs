@@ -18,7 +18,7 @@ use super::body::fields;
 use super::carry::{Done, command, try_out};
 use super::{Body, Parameters, Wanted, carry_out};
 use crate::app::App;
-use crate::auth::{Caller, Secret};
+use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
 
 /// Creates an entity.
@@ -55,7 +55,7 @@ pub(crate) async fn created(
 ) -> Result<Done, Refused> {
     let id = match body.id {
         Some(id) => Name::new(&id),
-        None => made_up(caller, wanted, lifecycle)?,
+        None => made_up(caller, wanted, lifecycle, None)?,
     };
     let entity = EntityKey { lifecycle: Name::new(lifecycle), id };
     let ask = Ask::Create { entity, fields: fields(&body.fields) };
@@ -67,13 +67,19 @@ pub(crate) async fn created(
 }
 
 /// An id that nobody gave. The same request has the same one.
-fn made_up(caller: &Caller, wanted: &Wanted, lifecycle: &str) -> Result<Name, Refused> {
+pub(crate) fn made_up(
+    caller: &Caller,
+    wanted: &Wanted,
+    lifecycle: &str,
+    place: Option<usize>,
+) -> Result<Name, Refused> {
     let text = match &wanted.key {
         Some(key) => {
-            let said = format!("{}\n{lifecycle}\n{key}", caller.actor().id);
+            let place = place.map(|it| format!("\n{it}")).unwrap_or_default();
+            let said = format!("{}\n{lifecycle}\n{key}{place}", caller.actor().id);
             Sha256::digest(said.as_bytes()).iter().take(6).map(|it| format!("{it:02x}")).collect()
         }
-        None => Secret::new().ok_or_else(Refused::broken)?.id,
+        None => Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?.id,
     };
     Ok(Name::new(&text))
 }

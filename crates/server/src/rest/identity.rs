@@ -238,7 +238,7 @@ pub(super) async fn ended(app: &App, answer: &Answer) {
 pub(super) fn refused(error: AccessError) -> Refused {
     match error {
         AccessError::Failure(failure) => failure.into(),
-        AccessError::NoRandomness => Refused::broken(),
+        AccessError::NoRandomness => Refused::broken(error),
         AccessError::Twice => Refused::new(StatusCode::CONFLICT, "already-exists", error.to_string()),
         AccessError::Refused(why) => Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-token", why),
     }

@@ -1,18 +1,20 @@
 //! Entities that come from elsewhere.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use trackside_engine::command::Adopted;
+use trackside_engine::command::{Adopted, Said};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, ImportEntity, Imported, Problem, Unmet};
 use trackside_runtime::Imported as Outcome;
+use trackside_store::Record;
 
 use super::body::fields;
-use super::{DryRun, Large, Parameters};
+use super::{DryRun, Large, Parameters, Wanted, known, said};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
@@ -21,32 +23,62 @@ use crate::watch::request_id;
 /// Brings entities in as they are, each by an entry of the journal that says where it comes from: all of them or
 /// none. Those that an earlier import brought from the same place are left as they are.
 #[utoipa::path(
-    post, path = "/v1/import", tag = "journal", operation_id = "import", params(DryRun), request_body = Import,
+    post, path = "/v1/import", tag = "journal", operation_id = "import", params(DryRun, super::Keyed), request_body = Import,
     responses((status = 200, body = Imported), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn import(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Parameters(how): Parameters<DryRun>,
     Large(body): Large<Import>,
 ) -> Result<Json<Imported>, Refused> {
     caller.must_be_admin("import entities")?;
-    let most = app.options.limits.batch;
+    let most = app.limits().batch;
     if body.entities.len() > most {
         return Err(Refused::shape(format!("An import has at most {most} entities")));
     }
     must_be_importable(&app, &body)?;
     let (actor, request) = (caller.actor().clone(), request_id());
     let entities = adopted(&body);
-    let done = app.blocking(move |app| Ok(app.runtime.import(&actor, request, entities, how.dry_run)?));
+    let mut once = None;
+    if let Some(key) = wanted.key.filter(|_| !how.dry_run) {
+        app.answers.must_be_unused(&actor.id, Some(&key))?;
+        let said = said(&caller, "/v1/import", &body);
+        if let Some((first, count, _)) = known(&app, &caller, &key, &said).await? {
+            return again(&app, first, count, &body).await.map(Json);
+        }
+        once = Some((key, Said { digest: Arc::from(said), place: None }));
+    }
+    let done =
+        app.blocking(move |app| Ok(app.runtime.import_once(&actor, request, once, entities, how.dry_run)?));
     match done.await? {
         Outcome::Refused(refusal) => Err((&*refusal).into()),
         Outcome::Done { brought, already } => Ok(Json(Imported {
             imported: brought,
             already: already.iter().map(EntityKey::to_string).collect(),
             dry_run: how.dry_run,
+            replayed: false,
         })),
     }
+}
+
+/// The first answer again, from the entries that the import wrote.
+async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<Imported, Refused> {
+    let entries = app.read(move |reads| {
+        let records = reads.written_by(first, count)?;
+        Ok(records.iter().map(Record::entry).collect::<Result<Vec<_>, _>>()?)
+    });
+    let entries = entries.await?;
+    let imported = entries.iter().filter(|it| it.trigger == *"import" && it.version == 1);
+    let brought: BTreeSet<EntityKey> = imported.map(|it| it.entity.clone()).collect();
+    let asked = body.entities.iter().map(|it| EntityKey::new(it.lifecycle.as_str(), it.id.as_str()));
+    Ok(Imported {
+        imported: brought.len() as u64,
+        already: asked.filter(|it| !brought.contains(it)).map(|it| it.to_string()).collect(),
+        dry_run: false,
+        replayed: true,
+    })
 }
 
 /// Who may come in is decided here, never elsewhere.

@@ -111,6 +111,9 @@ fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
 }
 
 fn graph(law: &Law, life: &Lifecycle) -> Result<Graph, Refused> {
-    let pack = law.pack(&life.pack).ok_or_else(Refused::broken)?;
-    Graph::of_pack(pack).into_iter().find(|it| *it.name == *life.name).ok_or_else(Refused::broken)
+    let pack = law.pack(&life.pack).ok_or_else(|| Refused::broken("a lifecycle without its pack"))?;
+    Graph::of_pack(pack)
+        .into_iter()
+        .find(|it| *it.name == *life.name)
+        .ok_or_else(|| Refused::broken("a pack without its lifecycle"))
 }

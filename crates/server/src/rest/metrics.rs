@@ -13,16 +13,20 @@ use crate::watch::{Form, gathered};
 
 /// Somebody who may see them: whoever has a token, or anybody if the server was set up so.
 #[derive(Debug)]
-pub(crate) struct Watcher;
+pub(crate) struct Watcher {
+    /// Whether those of lifecycles are for them that not everybody may see.
+    sees_all: bool,
+}
 
 impl FromRequestParts<App> for Watcher {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refused> {
-        if !app.options.open_metrics {
-            Caller::from_request_parts(parts, app).await?;
+        let is_nobody = app.options.open_metrics && !parts.headers.contains_key(header::AUTHORIZATION);
+        if is_nobody {
+            return Ok(Self { sees_all: false });
         }
-        Ok(Self)
+        Ok(Self { sees_all: Caller::from_request_parts(parts, app).await?.is_monitor() })
     }
 }
 
@@ -35,10 +39,10 @@ impl FromRequestParts<App> for Watcher {
 )]
 pub(crate) async fn metrics(
     State(app): State<App>,
-    _: Watcher,
+    watcher: Watcher,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let form = Form::accepted(headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()));
-    let text = app.blocking(move |app| Ok(gathered(app, form))).await?;
+    let text = app.blocking(move |app| Ok(gathered(app, form, watcher.sees_all))).await?;
     Ok(([(header::CONTENT_TYPE, form.content_type())], text).into_response())
 }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde_json::Value;
 use trackside_engine::Law;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
@@ -10,7 +11,7 @@ use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
 use trackside_runtime::{By, Migration, Moved};
 
 use super::body::fields;
-use super::{Body, DryRun, Parameters};
+use super::{Body, DryRun, Parameters, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -21,21 +22,26 @@ const NAMED: usize = 1_000;
 /// Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal; with
 /// `dryRun` tells what would become of them.
 #[utoipa::path(
-    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun), request_body = Migrate,
+    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun, super::Keyed), request_body = Migrate,
     responses((status = 200, body = Migrated), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn migrate(
     State(app): State<App>,
     caller: Caller,
+    mut wanted: Wanted,
     Parameters(how): Parameters<DryRun>,
     Body(body): Body<Migrate>,
-) -> Result<Json<Migrated>, Refused> {
+) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("migrate entities")?;
     if body.undo && (how.dry_run || !body.states.is_empty() || !body.fields.is_empty()) {
         return Err(Refused::shape("`undo` goes with `lifecycle` and `to` only, and not with `dryRun`"));
     }
-    let by = caller.by();
-    app.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await.map(Json)
+    // What changes nothing may be asked as often as one likes.
+    wanted.key = wanted.key.filter(|_| !how.dry_run);
+    let (by, moved) = (caller.by(), app.clone());
+    let said = said(&caller, "/v1/migrations", &body);
+    let moving = async move { moved.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await };
+    once(&app, &caller, &wanted, said, moving).await
 }
 
 fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {

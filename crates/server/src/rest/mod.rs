@@ -1,6 +1,7 @@
 //! One file per noun.
 
 pub(crate) mod alerts;
+mod answers;
 pub(crate) mod approvals;
 pub(crate) mod artifacts;
 mod asked;
@@ -41,7 +42,8 @@ pub(crate) mod transitions;
 mod wanted;
 pub(crate) mod webhooks;
 
-pub(crate) use body::{Body, Large, Parameters, too_large};
+pub(crate) use answers::{Answers, known, of_request, once, said};
+pub(crate) use body::{Body, Large, Parameters, whole};
 pub(crate) use carry::{Done, carry_out, command};
 pub(crate) use once::{Once, is_twice};
 pub(crate) use wanted::Wanted;

@@ -10,7 +10,7 @@ use trackside_protocol::{Page, Problem};
 use trackside_runtime::read::{MOST, USUAL, entry_json};
 use utoipa::IntoParams;
 
-use super::{Paging, Parameters};
+use super::{Paging, Parameters, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -125,13 +125,21 @@ pub(crate) async fn violations(
 
 /// Looks at every entity now, and repairs what its definition says how to.
 #[utoipa::path(
-    post, path = "/v1/sweep", tag = "notices", operation_id = "sweep",
+    post, path = "/v1/sweep", tag = "notices", operation_id = "sweep", params(super::Keyed),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn sweep(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Refused> {
+pub(crate) async fn sweep(
+    State(app): State<App>,
+    caller: Caller,
+    wanted: Wanted,
+) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("run the sweep")?;
-    let report = app.gateway.sweep()?.await?;
-    Ok(Json(json!({
-        "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
-    })))
+    let gateway = app.gateway.clone();
+    let swept = async move {
+        let report = gateway.sweep()?.await?;
+        Ok(json!({
+            "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
+        }))
+    };
+    once(&app, &caller, &wanted, said(&caller, "/v1/sweep", &()), swept).await
 }

@@ -13,28 +13,35 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{Evaluate, Judged, Problem};
 
-use super::Body;
+use super::{Body, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
 /// Tells the risk level of an action, whether a role may do it, and why.
 #[utoipa::path(
-    post, path = "/v1/policy/evaluate", tag = "approvals", operation_id = "evaluatePolicy", request_body = Evaluate,
+    post, path = "/v1/policy/evaluate", tag = "approvals", operation_id = "evaluatePolicy", params(super::Keyed), request_body = Evaluate,
     responses((status = 200, body = Judged), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn evaluate(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<Evaluate>,
-) -> Result<Json<Judged>, Refused> {
-    let (pack, policy) = chosen(&app, body.pack.as_deref())?;
+) -> Result<Json<serde_json::Value>, Refused> {
+    let said = said(&caller, "/v1/policy/evaluate", &body);
+    let judged = judged(&app, &caller, &body);
+    once(&app, &caller, &wanted, said, std::future::ready(judged)).await
+}
+
+fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused> {
+    let (pack, policy) = chosen(app, body.pack.as_deref())?;
     let roles = match &body.role {
         Some(role) => vec![Some(known(&pack, role)?)],
         None => own(&pack, caller.actor()),
     };
     let (project, arguments) = (app.reads.project(), Value::from_json(&body.arguments));
-    let mut best: Option<Judged> = None;
+    let mut best: Option<(u8, Judged)> = None;
     for role in roles {
         let judged =
             judge(&policy, &project, &body.action, &arguments, role.as_deref()).map_err(|fault| {
@@ -42,18 +49,28 @@ pub(crate) async fn evaluate(
                 Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "policy-failed", detail)
             })?;
         // Of several roles the one that may do most speaks.
-        if best.is_none() || judged.outcome == Outcome::Allow {
-            best = Some(Judged {
+        if best.as_ref().is_none_or(|(most, _)| may_do(judged.outcome) > *most) {
+            let told = Judged {
                 pack: pack.name.to_string(),
                 action: body.action.clone(),
                 role: role.as_ref().map(Name::to_string),
                 level: judged.level.to_string(),
                 outcome: judged.outcome.as_str().to_owned(),
                 why: judged.why,
-            });
+            };
+            best = Some((may_do(judged.outcome), told));
         }
     }
-    best.map(Json).ok_or_else(Refused::broken)
+    best.map(|(_, told)| told).ok_or_else(|| Refused::broken("nobody was judged"))
+}
+
+/// The more one may do, the more this is.
+fn may_do(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Allow => 2,
+        Outcome::Approve => 1,
+        Outcome::Deny => 0,
+    }
 }
 
 /// The pack whose policy is asked.
@@ -104,4 +121,16 @@ fn own(pack: &Pack, actor: &Actor) -> Vec<Option<Name>> {
         pack.roles.keys().filter(|it| actor.has_role(it) || actor.has_role(&format!("{}:{it}", pack.name)));
     let roles: Vec<Option<Name>> = roles.cloned().map(Some).collect();
     if roles.is_empty() { vec![None] } else { roles }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_may_do_most_speaks() {
+        let mut outcomes = [Outcome::Approve, Outcome::Deny, Outcome::Allow];
+        outcomes.sort_by_key(|it| may_do(*it));
+        assert_eq!(outcomes, [Outcome::Deny, Outcome::Approve, Outcome::Allow]);
+    }
 }

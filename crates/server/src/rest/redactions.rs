@@ -1,29 +1,34 @@
 //! Values and words leave the journal, and the chain still verifies.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use trackside_engine::command::Said;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
 use trackside_protocol::{Problem, Redact};
 use trackside_runtime::{Answer, By, Failure, ReadError, Redaction};
 use trackside_store::{Record, StoreError};
 
-use super::Body;
 use super::body::fields;
+use super::{Body, Wanted, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
 /// Drops what entries of an entity said, and what it still has from them.
 #[utoipa::path(
-    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", request_body = Redact,
+    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::Keyed), request_body = Redact,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn redact(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<Redact>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("redact")?;
@@ -34,22 +39,29 @@ pub(crate) async fn redact(
         return Err(Refused::shape("Say in `reason` why it is dropped: that stays in the journal"));
     }
     let by = caller.by();
-    app.blocking(move |app| drop_payloads(app, by, body)).await.map(Json)
+    app.answers.must_be_unused(&caller.actor().id, wanted.key.as_ref())?;
+    let digest = Arc::from(said(&caller, "/v1/redactions", &body));
+    let once = wanted.key.map(|it| (it, Said { digest, place: None }));
+    app.blocking(move |app| drop_payloads(app, by, body, once)).await.map(Json)
 }
 
-fn drop_payloads(app: &App, by: By, body: Redact) -> Result<Value, Refused> {
+fn drop_payloads(app: &App, by: By, body: Redact, once: Option<(Name, Said)>) -> Result<Value, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;
     let (entries, becomes, reason) = (body.entries, fields(&body.becomes), body.reason);
-    let redaction = Redaction { entity: entity.clone(), entries, becomes, reason };
-    let accepted = match app.runtime.redact_knowing(by, redaction, &records)? {
-        Answer::Accepted(accepted) => accepted,
+    let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once };
+    let (entry, replayed) = match app.runtime.redact_knowing(by, redaction, &records)? {
+        Answer::Accepted(accepted) => {
+            app.heard(&accepted.entries);
+            (accepted.entry().cloned(), false)
+        }
         Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { .. } => return Err(Refused::broken()),
+        Answer::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
     };
-    app.heard(&accepted.entries);
-    let mut told = json!({ "success": true, "lifecycle": entity.lifecycle, "id": entity.id });
-    if let (Some(entry), Value::Object(told)) = (accepted.entry(), &mut told)
+    let mut told = json!({
+        "success": true, "lifecycle": entity.lifecycle, "id": entity.id, "replayed": replayed,
+    });
+    if let (Some(entry), Value::Object(told)) = (&entry, &mut told)
         && let Event::Redacted { entries, changes } = &entry.event
     {
         let fields = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));

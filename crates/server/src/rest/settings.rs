@@ -25,13 +25,14 @@ use crate::problem::Refused;
     get, path = "/v1/settings", tag = "definitions", operation_id = "projectSettings",
     responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn project(State(app): State<App>, _: Caller) -> Json<ProjectTold> {
-    Json(whole(&app))
+pub(crate) async fn project(State(app): State<App>, caller: Caller) -> Json<ProjectTold> {
+    Json(whole(&app, &caller))
 }
 
-fn whole(app: &App) -> ProjectTold {
+fn whole(app: &App, caller: &Caller) -> ProjectTold {
     let (law, project) = (app.runtime.law(), app.reads.project());
-    let packs = law.packs().filter(|it| *it.name != *PACK).map(|it| told(it, &project)).collect();
+    let shown = law.packs().filter(|it| *it.name != *PACK || caller.identity.is_admin());
+    let packs = shown.map(|it| told(it, &project)).collect();
     ProjectTold { zone: project.zone.clone(), packs }
 }
 
@@ -48,7 +49,7 @@ pub(crate) async fn put_project(
 ) -> Result<Json<ProjectTold>, Refused> {
     let change = ProjectChange { zone: Some(body.zone), ..ProjectChange::default() };
     configure(&app, &caller, &wanted, change).await?;
-    Ok(Json(whole(&app)))
+    Ok(Json(whole(&app, &caller)))
 }
 
 /// Shows the settings of a pack: what holds, what the pack says, and whose word it is.

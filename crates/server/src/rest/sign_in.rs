@@ -17,7 +17,8 @@ use super::carry::submit;
 use super::identity::{ended, known_roles, refused};
 use super::{Body, Once, Wanted};
 use crate::app::{App, OWN};
-use crate::auth::{AccessError, COOKIE, Caller, Minting};
+use crate::auth::{AccessError, COOKIE, Caller, LetIn, Minting, must_be_patient};
+use crate::connections::Peer;
 use crate::problem::Refused;
 
 /// How long a signed-in browser stays so.
@@ -53,7 +54,9 @@ pub(crate) async fn link(
         _ => body.roles.iter().map(|it| Name::new(it)).collect(),
     };
     let once = Once::of(&caller, &wanted, crate::auth::LINK, &body);
-    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), once.as_ref()).await;
+    // Nobody makes what they have last longer.
+    let until = caller.identity.expires.filter(|_| *own.id == *holder);
+    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, once.as_ref()).await;
     let (secret, entity) = match (made, &once) {
         (Err(AccessError::Twice), Some(once)) => return Err(once.refused(&app, made_before).await),
         (made, _) => made.map_err(refused)?,
@@ -81,13 +84,19 @@ pub(crate) struct Following {
 /// Lets a person in who followed a link.
 pub(crate) async fn sign_in(
     State(app): State<App>,
+    peer: Peer,
     Query(following): Query<Following>,
 ) -> Result<Response, Refused> {
-    let Some((holder, roles)) = app.access.follow(&following.link).await.map_err(refused)? else {
+    must_be_patient(&app, peer)?;
+    let now = app.reads.now();
+    let followed = app.access.follow(&following.link).await.map_err(refused)?;
+    let Some(LetIn { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))
+    else {
         return Err(Refused::unauthorized(
             "This link was used, has expired, or is of another server. Ask for a new one: `trackside sign-in`",
         ));
     };
+    let expires = until.map_or(now.plus(SESSION), |end| end.min(now.plus(SESSION)));
     let minting = Minting {
         holder: holder.clone(),
         kind: ActorKind::Human,
@@ -95,12 +104,12 @@ pub(crate) async fn sign_in(
         on_behalf: Vec::new(),
         purpose: "session",
         note: None,
-        expires: Some(app.reads.now().plus(SESSION)),
+        expires: Some(expires),
         by: holder.clone(),
     };
     let (secret, _) = app.access.mint(minting, None).await.map_err(refused)?;
     let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
-    let lasts = SESSION.0 / 1_000;
+    let lasts = expires.since(now).0 / 1_000;
     let cookie =
         format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", secret.text);
     let mut response = Redirect::to("/").into_response();

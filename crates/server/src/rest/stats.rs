@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use trackside_engine::Law;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::ReadError;
@@ -40,15 +41,31 @@ pub(crate) async fn stats(
     {
         return Err(Refused::unknown("unknown-lifecycle", format!("There is no lifecycle {lifecycle}")));
     }
+    let is_told = caller.is_monitor();
+    if let Some(lifecycle) = which.lifecycle.as_deref()
+        && !is_told
+        && is_guarded(&law, &Name::new(lifecycle))
+    {
+        let detail = format!(
+            "Not everybody may see every {lifecycle}, so its figures are for people with role admin and for systems"
+        );
+        return Err(Refused::forbidden(detail, "human and admin, or system"));
+    }
     let told = app.read(move |reads| match &which.lifecycle {
         Some(lifecycle) => Ok(of(reads, &Name::new(lifecycle))?),
         None => {
             let shown = law.lifecycle_names().iter().filter(|it| !is_own(it));
+            let shown = shown.filter(|it| is_told || !is_guarded(&law, it));
             let items = shown.map(|it| of(reads, it)).collect::<Result<Vec<_>, _>>()?;
             Ok(json!({ "items": items, "nextCursor": null }))
         }
     });
     Ok(Json(told.await?))
+}
+
+/// Whether not everybody may see what there is of a lifecycle: then not everybody is told how many there are.
+pub(crate) fn is_guarded(law: &Law, lifecycle: &Name) -> bool {
+    law.definitions(lifecycle).iter().any(|it| it.read.is_some())
 }
 
 fn of(reads: &Reads, lifecycle: &Name) -> Result<Value, ReadError> {

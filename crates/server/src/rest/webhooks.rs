@@ -25,9 +25,9 @@ use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, Once, Paging, Parameters, Wanted, is_twice};
+use super::{Body, Once, Paging, Parameters, Wanted, is_twice, once, said};
 use crate::app::{App, own};
-use crate::auth::{Caller, Secret};
+use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
 use crate::webhooks::{Delivery, MOST_WEBHOOKS, Stand, Target, WEBHOOK, Webhooks, open_ones};
 
@@ -84,12 +84,15 @@ pub(crate) async fn create(
     }
     let entity = match &once {
         Some(once) => once.entity.clone(),
-        None => EntityKey::new(WEBHOOK, Secret::new().ok_or_else(Refused::broken)?.id.as_str()),
+        None => EntityKey::new(
+            WEBHOOK,
+            Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?.id.as_str(),
+        ),
     };
     let webhook = entity.id.clone();
     let begun = app.blocking(move |app| {
         // Before it is there: what happens right after it is made is not missed, whatever ends us in between.
-        app.webhooks.ledger.begin(&webhook, app.reads.seq()).map_err(|_| Refused::broken())
+        app.webhooks.ledger.begin(&webhook, app.reads.seq()).map_err(Refused::broken)
     });
     begun.await?;
     let webhook = entity.id.clone();
@@ -98,19 +101,24 @@ pub(crate) async fn create(
     ask.idempotency_key = once.as_ref().map(|it| it.key.clone());
     let refused = match submit(&app, ask).await? {
         Answer::Accepted(accepted) => {
-            return made(&app, accepted.entity.ok_or_else(Refused::broken)?, false).await;
+            return made(
+                &app,
+                accepted.entity.ok_or_else(|| Refused::broken("a webhook was made and is not there"))?,
+                false,
+            )
+            .await;
         }
         Answer::Refused(refusal) => match &once {
             Some(once) if is_twice(refusal.code) => once.conflict(),
             _ => (&*refusal).into(),
         },
-        Answer::Replayed { .. } => Refused::broken(),
+        Answer::Replayed { .. } => Refused::broken("a new webhook was made before"),
     };
     // The same may have been sent twice at the same time.
     if let Some(entity) = made_before(&app, once.as_ref()).await? {
         return made(&app, entity, true).await;
     }
-    app.blocking(move |app| app.webhooks.ledger.forget(&webhook).map_err(|_| Refused::broken())).await?;
+    app.blocking(move |app| app.webhooks.ledger.forget(&webhook).map_err(Refused::broken)).await?;
     Err(refused)
 }
 
@@ -124,7 +132,7 @@ async fn made_before(app: &App, once: Option<&Once>) -> Result<Option<Arc<Entity
 async fn made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response, Refused> {
     let place = HeaderValue::from_str(&format!("/v1/webhooks/{}", entity.key.id));
     let made = app.blocking(move |app| {
-        let secret = app.webhooks.secret_of(&entity.key.id).map_err(|_| Refused::broken())?;
+        let secret = app.webhooks.secret_of(&entity.key.id).map_err(Refused::broken)?;
         Ok(WebhookMade { secret, details: told(app, &entity)?, replayed })
     });
     let mut response = (StatusCode::CREATED, Json(made.await?)).into_response();
@@ -275,7 +283,7 @@ pub(crate) async fn deliveries(
     find(&app, &caller, &id).await?;
     let page = app.blocking(move |app| {
         let found = app.webhooks.ledger.deliveries(&id, stand, after, most + 1);
-        let mut found = found.map_err(|_| Refused::broken())?;
+        let mut found = found.map_err(Refused::broken)?;
         let more = found.len() > most;
         found.truncate(most);
         let next_cursor = found.last().filter(|_| more).map(|it| it.seq.to_string());
@@ -287,7 +295,7 @@ pub(crate) async fn deliveries(
 /// Tries dead letters once more, and at once what is failing. A webhook that is off is turned on.
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
-    params(("id" = String, Path)), request_body = Option<ReplayWebhook>,
+    params(("id" = String, Path), super::Keyed), request_body = Option<ReplayWebhook>,
     responses((status = 200, body = WebhookReplayed), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn replay(
@@ -296,24 +304,35 @@ pub(crate) async fn replay(
     Path(id): Path<String>,
     wanted: Wanted,
     Body(body): Body<ReplayWebhook>,
-) -> Result<Json<WebhookReplayed>, Refused> {
-    let entity = find(&app, &caller, &id).await?;
+) -> Result<Json<serde_json::Value>, Refused> {
+    let said = said(&caller, &format!("/v1/webhooks/{id}/replay"), &body);
+    let (sending, whose) = (app.clone(), caller.clone());
+    once(&app, &caller, &wanted, said, async move { sent_again(&sending, &whose, &id, body).await }).await
+}
+
+async fn sent_again(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    body: ReplayWebhook,
+) -> Result<WebhookReplayed, Refused> {
+    let entity = find(app, caller, id).await?;
     let mut enabled = false;
     if entity.fields.get("why").is_some_and(|it| !it.is_null()) {
         let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "enable", Default::default());
-        match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
+        match submit(app, command(caller, &Wanted::default(), fire.ask, None)).await? {
             Answer::Refused(refusal) => return Err((&*refusal).into()),
             _ => enabled = true,
         }
     }
-    let webhook = id.clone();
+    let webhook = id.to_owned();
     let replayed = app.blocking(move |app| {
         let only = Some(body.seqs.as_slice()).filter(|it| !it.is_empty());
-        app.webhooks.ledger.replay(&webhook, only).map_err(|_| Refused::broken())
+        app.webhooks.ledger.replay(&webhook, only).map_err(Refused::broken)
     });
     let replayed = replayed.await?;
-    Webhooks::see_to(&app, &entity.key.id);
-    Ok(Json(WebhookReplayed { success: true, replayed, enabled }))
+    Webhooks::see_to(app, &entity.key.id);
+    Ok(WebhookReplayed { success: true, replayed, enabled })
 }
 
 /// A webhook that is not removed, if the caller may see it.
@@ -333,8 +352,8 @@ fn told(app: &App, entity: &Entity) -> Result<Webhook, Refused> {
         value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let (id, ledger) = (entity.key.id.to_string(), &app.webhooks.ledger);
-    let cursor = ledger.cursor(&id).map_err(|_| Refused::broken())?.unwrap_or(0);
-    let dead = ledger.count(&id, Stand::Dead).map_err(|_| Refused::broken())?;
+    let cursor = ledger.cursor(&id).map_err(Refused::broken)?.unwrap_or(0);
+    let dead = ledger.count(&id, Stand::Dead).map_err(Refused::broken)?;
     let why = text("why");
     Ok(Webhook {
         url: text("url").unwrap_or_default(),

@@ -10,16 +10,21 @@ use trackside_runtime::read::Survey;
 use super::page::{Form, Labels, Page, Unit};
 use super::process::{Disk, Process};
 use crate::app::App;
+use crate::auth::is_own;
+use crate::rest::stats::is_guarded;
 use crate::webhooks::{Stand, WEBHOOK};
 
-/// Every figure, as text. It reads the store: not for async code.
-pub(crate) fn gathered(app: &App, form: Form) -> String {
+/// Every figure, as text; those of lifecycles that not everybody may see only for whoever sees all. It reads the store:
+/// not for async code.
+pub(crate) fn gathered(app: &App, form: Form, sees_all: bool) -> String {
+    let law = app.runtime.law();
+    let is_told = |it: &Name| !is_own(it) && (sees_all || !is_guarded(&law, it));
     let mut page = Page::new(form);
-    commands(app, &mut page);
+    commands(app, &mut page, &|it| sees_all || !is_guarded(&law, it));
     commits(app, &mut page);
     // Without the store there is less to tell, and what there is matters the more.
     if let Ok(survey) = app.watch.survey(&app.reads) {
-        surveyed(&survey, &mut page);
+        surveyed(&survey, &mut page, &is_told);
         subscribed(app, &survey, &mut page);
     }
     told_outside(app, &mut page);
@@ -45,7 +50,7 @@ fn seconds(span: Span) -> f64 {
     span.0 as f64 / 1_000.0
 }
 
-fn commands(app: &App, page: &mut Page) {
+fn commands(app: &App, page: &mut Page, is_told: &dyn Fn(&Name) -> bool) {
     let (figures, since) = (app.runtime.figures(), app.runtime.since_start());
     let outcomes = [
         ("accepted", &figures.accepted),
@@ -55,12 +60,13 @@ fn commands(app: &App, page: &mut Page) {
     ];
     let outcomes = outcomes.map(|(name, count)| labelled([("outcome", name)], Figures::get(count)));
     page.counter("trackside_commands", "Commands that were answered, by what became of them.", outcomes);
-    let refusals = since.refusals.iter().map(|((lifecycle, code), count)| {
+    let told = since.refusals.iter().filter(|((it, _), _)| it.as_ref().is_none_or(is_told));
+    let refusals = told.map(|((lifecycle, code), count)| {
         labelled([("lifecycle", lifecycle.as_deref().unwrap_or("none")), ("code", code)], *count)
     });
     page.counter("trackside_refusals", "Commands that were refused, by lifecycle and reason.", refusals);
-    let moves =
-        since.transitions.iter().map(|(lifecycle, count)| labelled([("lifecycle", lifecycle)], *count));
+    let told = since.transitions.iter().filter(|(it, _)| is_told(it));
+    let moves = told.map(|(lifecycle, count)| labelled([("lifecycle", lifecycle)], *count));
     page.counter("trackside_transitions", "Transitions, by lifecycle.", moves);
     let entries = since.entries.iter().map(|(event, count)| labelled([("event", event)], *count));
     page.counter("trackside_journal_entries", "Entries that were written to the journal, by kind.", entries);
@@ -109,8 +115,8 @@ fn commits(app: &App, page: &mut Page) {
     page.gauge("trackside_cached", "What is kept in memory.", cached);
 }
 
-fn surveyed(survey: &Survey, page: &mut Page) {
-    let entities = survey.entities.iter().filter(|(lifecycle, _)| !crate::auth::is_own(lifecycle));
+fn surveyed(survey: &Survey, page: &mut Page, is_told: &dyn Fn(&Name) -> bool) {
+    let entities = survey.entities.iter().filter(|(lifecycle, _)| is_told(lifecycle));
     let entities = entities.flat_map(|(lifecycle, states)| {
         let told = move |(state, count): (&_, &u64)| {
             let state: &Name = state;

@@ -22,7 +22,7 @@ use trackside_runtime::ReadError;
 use trackside_runtime::read::{Reads, Survey};
 
 use crate::problem::Code;
-pub(crate) use current::{Current, current, request_id};
+pub(crate) use current::{Current, broke, current, during, on_thread, request_id};
 pub(crate) use gather::gathered;
 use http::{Http, UnderWay};
 pub use log::{Level, Log, LogForm};
@@ -90,7 +90,9 @@ impl Watch {
         let (route, method) = (under_way.route().to_owned(), under_way.method());
         let actor = current.actor.get().map(Name::as_str);
         // What somebody got wrong is theirs to look at; what we got wrong is ours.
+        let broke = current.broke.get();
         let level = match status.as_u16() {
+            _ if broke.is_some() => Level::Error,
             500 => Level::Error,
             429 | 501.. => Level::Warn,
             _ => Level::Info,
@@ -102,6 +104,7 @@ impl Watch {
                 ("route", json!(route)),
                 ("status", json!(status.as_u16())),
                 ("code", json!(code)),
+                ("why", json!(broke)),
                 ("ms", json!((took.as_secs_f64() * 1e6).round() / 1e3)),
                 ("actor", json!(actor)),
                 ("requestId", json!(current.id)),

@@ -321,7 +321,7 @@ impl Courier {
                 return Err(Stop::Over);
             }
         };
-        let caller = Caller { identity, on_behalf_of: subscription.on_behalf_of.clone() };
+        let caller = Caller::new(identity, subscription.on_behalf_of.clone());
         let sight = Sight::of(&self.app, &caller);
         Ok(Present { subscription, target, sight })
     }

@@ -118,3 +118,35 @@ fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
     assert_eq!(why(system.post(&path, &result)), (409, "stale-fence".to_owned()));
     supervisor.post(&path, &result).unwrap();
 }
+
+#[test]
+fn an_effect_can_be_done_with_what_the_list_says_and_only_by_who_took_it() {
+    let ground = ground();
+    let owner = &ground.owner;
+    let token = ground.minted(json!({ "actor": "cart-1", "kind": "system" }));
+    let first = ground.client(&token);
+    let second = ground.actor(json!({ "actor": "cart-2", "kind": "system" }));
+    sent(owner, "errands.open", "E-1");
+    let listed = |client: &Client| client.get("/v1/effects").unwrap().body["items"][0].clone();
+    assert_eq!((&listed(&first)["with"], listed(&first).get("fence")), (&json!({ "what": "tea" }), None));
+    let path = format!("/v1/effects/{}/result", listed(&first)["id"]);
+    let result = |fence: &Json| json!({ "ok": true, "detail": "it rained", "fence": fence });
+    let stale = (409, "stale-fence".to_owned());
+    assert_eq!(why(second.post(&path, &result(&json!(1)))), stale, "nobody took it");
+    let held = take(&first, json!({ "lease": "1m" })).remove(0);
+    assert_eq!((&listed(&first)["fence"], listed(&second).get("fence")), (&held["fence"], None));
+    owner.post("/v1/clock/advance", &json!({ "by": "2m" })).unwrap();
+    // The lease has run out: that makes nobody else its taker.
+    assert_eq!(why(second.post(&path, &result(&held["fence"]))), stale);
+    assert_eq!(why(first.post(&path, &result(&json!(7)))), stale);
+    first.post(&path, &result(&held["fence"])).unwrap_or_else(|it| panic!("{it:#?}"));
+
+    sent(owner, "errands.open", "E-2");
+    let held = take(&first, json!({})).remove(0);
+    let path = format!("/v1/effects/{}/result", held["id"]);
+    let ground = ground.restarted();
+    let again = ground.client(&token);
+    assert_eq!(why(again.post(&path, &result(&held["fence"]))), stale, "who had what is forgotten");
+    let held = take(&again, json!({})).remove(0);
+    again.post(&path, &result(&held["fence"])).unwrap();
+}

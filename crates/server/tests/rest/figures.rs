@@ -174,10 +174,10 @@ fn figures_can_be_counted_anew_from_the_journal() {
 }
 
 #[test]
-fn the_servers_own_affairs_are_in_nobodys_figures_or_settings() {
+fn the_servers_own_affairs_are_in_nobodys_figures_and_only_in_an_admins_settings() {
     let ground = Ground::new();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
-    for client in [owner, &pia] {
+    for (client, more) in [(owner, &["access"][..]), (&pia, &[])] {
         let stats = client.get("/v1/stats").unwrap().body;
         let lifecycles = each(&stats, "lifecycle");
         assert!(
@@ -186,10 +186,34 @@ fn the_servers_own_affairs_are_in_nobodys_figures_or_settings() {
         let settings = client.get("/v1/settings").unwrap().body;
         let packs: Vec<&str> =
             settings["packs"].as_array().unwrap().iter().filter_map(|it| it["pack"].as_str()).collect();
-        assert_eq!(packs, ["coding", "mission"]);
+        assert_eq!(packs, [more, &["coding", "mission"]].concat(), "limits are for admins");
     }
     assert_eq!(why(pia.get("/v1/stats?lifecycle=access.token")), (404, "unknown-lifecycle".to_owned()));
     assert_eq!(why(pia.get("/v1/settings/access")), (404, "unknown-pack".to_owned()));
     let tokens = owner.get("/v1/stats?lifecycle=access.token").unwrap().body;
     assert_eq!(tokens["states"].as_object().unwrap().values().filter_map(Json::as_u64).sum::<u64>(), 2);
+}
+
+#[test]
+fn how_many_there_are_is_not_told_to_those_who_may_not_see_them() {
+    let ground = Ground::new();
+    let safe = "lifecycle: bank.safe\nabout: A safe.\nread: human && admin\ncreate: { by: human }\nstates: { SHUT: { initial: true }, OPEN: {} }\n\
+        transitions: { open: { from: SHUT, to: OPEN, by: human }, shut: { from: OPEN, to: SHUT, by: human } }\n";
+    let pack = json!({ "files": { "pack.yaml": "pack: bank\nversion: 1\nabout: A bank.\n", "lifecycles/safe.yaml": safe } });
+    ground.owner.put("/v1/packs/bank", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    ground.owner.post("/v1/entities/bank.safe", &json!({ "id": "S" })).unwrap();
+    ground.owner.post("/v1/entities/bank.safe/S/transitions", &json!({ "event": "open" })).unwrap();
+    let (pia, prometheus) =
+        (ground.person("pia"), ground.actor(json!({ "actor": "prometheus", "kind": "system" })));
+    let shown = |client: &Client| {
+        let listed = each(&client.get("/v1/stats").unwrap().body, "lifecycle").contains(&"bank.safe");
+        let page = String::from_utf8(client.get_bytes("/metrics").unwrap()).unwrap();
+        let named = page.lines().filter(|it| it.contains("bank.safe")).count();
+        (listed, named > 0)
+    };
+    assert_eq!(shown(&pia), (false, false));
+    assert_eq!((shown(&ground.owner), shown(&prometheus)), ((true, true), (true, true)));
+    assert_eq!(why(pia.get("/v1/stats?lifecycle=bank.safe")), (403, "not-permitted".to_owned()));
+    let told = prometheus.get("/v1/stats?lifecycle=bank.safe").unwrap().body;
+    assert_eq!(told["states"]["OPEN"], json!(1));
 }

@@ -44,6 +44,11 @@ impl Ground {
 
     /// One whose server is set up in another way.
     pub fn set_up(change: impl FnOnce(&mut ServerOptions)) -> Self {
+        Self::listening("127.0.0.1:0", change)
+    }
+
+    /// The same, that listens somewhere else.
+    pub fn listening(listen: &str, change: impl FnOnce(&mut ServerOptions)) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let data = std::env::temp_dir().join(format!("trackside-rest-{}-{number}", std::process::id()));
@@ -51,15 +56,15 @@ impl Ground {
         std::fs::create_dir_all(&data).unwrap();
         let mut options = ServerOptions::new(data);
         change(&mut options);
-        Self::on(options)
+        Self::on(options, listen)
     }
 
-    fn on(options: ServerOptions) -> Self {
+    fn on(options: ServerOptions, listen: &str) -> Self {
         let data = options.data.clone();
         let webhooks = options.webhooks.clone();
         let (told, heard) = std::sync::mpsc::channel();
         let (stop, stopping) = tokio::sync::oneshot::channel::<()>();
-        let folder = data.clone();
+        let (folder, listen) = (data.clone(), listen.to_owned());
         let thread = std::thread::spawn(move || {
             let store = Arc::new(Sqlite::open(&folder, SqliteOptions::default()).unwrap());
             let start = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
@@ -69,7 +74,7 @@ impl Ground {
             let server = Server::new(runtime.clone(), options).unwrap();
             let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
             tokio.block_on(async {
-                let bound = server.bind("127.0.0.1:0").await.unwrap();
+                let bound = server.bind(&listen).await.unwrap();
                 told.send((bound.address, bound.sign_in.clone())).unwrap();
                 let stopped = async {
                     stopping.await.ok();
@@ -98,7 +103,7 @@ impl Ground {
         meanwhile(&data);
         let mut options = ServerOptions::new(data);
         options.webhooks = webhooks;
-        Self::on(options)
+        Self::on(options, "127.0.0.1:0")
     }
 
     /// Somebody with a token of their own.
@@ -122,6 +127,11 @@ impl Ground {
 
     pub fn agent(&self, id: &str, role: &str) -> Client {
         self.actor(json!({ "actor": id, "kind": "agent", "roles": [role] }))
+    }
+
+    /// A request that is meant for this host.
+    pub fn raw_to(&self, host: &str, head: &str) -> Answered {
+        self.raw_at(Some(host), head, b"")
     }
 
     /// A request as it goes over the wire, and the whole answer.

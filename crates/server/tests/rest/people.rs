@@ -53,7 +53,7 @@ transitions:
 fn ground() -> Ground {
     let ground = Ground::new();
     let pack = json!({ "files": {
-        "pack.yaml": "pack: post\nversion: 1\nabout: Post.\n",
+        "pack.yaml": "pack: post\nversion: 1\nabout: Post.\nqueries: { said: { of: post.box, takes: { box: { type: string } }, history: ask.box } }\n",
         "lifecycles/box.yaml": LETTERS,
         "lifecycles/leave.yaml": LEAVE,
     } });
@@ -90,7 +90,12 @@ fn words_reach_those_they_are_meant_for_on_every_surface() {
     assert_eq!(texts(&pia, &format!("?cursor={}", first["nextCursor"].as_str().unwrap())), ["for both"]);
     assert_eq!(each(&first, "from"), ["mia", "mia"]);
 
-    let surfaces = ["/v1/journal?limit=200", "/v1/entities/post.box/B/history", "/v1/export"];
+    let surfaces = [
+        "/v1/journal?limit=200",
+        "/v1/entities/post.box/B/history",
+        "/v1/queries/post/said?box=B",
+        "/v1/export",
+    ];
     for surface in surfaces {
         let shown = |client: &Client| String::from_utf8(client.get_bytes(surface).unwrap()).unwrap();
         assert!(!shown(&kim).contains("for pia\\\"") && !shown(&kim).contains("\"for pia\""), "{surface}");

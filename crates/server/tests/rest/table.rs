@@ -237,8 +237,9 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST", "/v1/policy/evaluate", None, ANYONE, r#"{"action":"shell","pack":"mission"}"#),
     row("GET", "/v1/effects", Hidden, ANYONE, ""),
     row("POST", "/v1/effects/take", Hidden, TAKERS, r#"{"limit":200}"#),
-    row("POST", "/v1/effects/{id}/result", Other, TAKERS, r#"{"ok":true,"fence":1}"#),
-    row("POST", "/v1/effects/{id}/result", Hidden, "1111 33 43 432", r#"{"ok":true,"fence":1}"#),
+    // Nobody has taken it under this number.
+    row("POST", "/v1/effects/{id}/result", Other, "1111 33 r3 r3r", r#"{"ok":true,"fence":1}"#),
+    row("POST", "/v1/effects/{id}/result", Hidden, "1111 33 43 43r", r#"{"ok":true,"fence":1}"#),
     row("PUT", "/v1/artifacts/{sha256}", None, ANYONE, "x"),
     row("GET", "/v1/artifacts/{sha256}", None, ANYONE, ""),
     // Receivers outside.

@@ -101,5 +101,6 @@ pub(crate) fn projection(position: u64, entities: Vec<EntityRow>) -> Projection 
 }
 
 pub(crate) fn key_record(by: &str, key: &str) -> KeyRecord {
-    KeyRecord { key: name(key), by: name(by), fingerprint: format!("{by} said {key}"), entries: 2, root: 1 }
+    let fingerprint = format!("{by} said {key}");
+    KeyRecord { key: name(key), by: name(by), fingerprint, entries: 2, root: 1, ignored: Vec::new() }
 }

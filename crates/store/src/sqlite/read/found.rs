@@ -136,6 +136,7 @@ impl Eyes<'_> {
                 fingerprint: row.get(1)?,
                 entries: row.get(2)?,
                 root: row.get(3)?,
+                ignored: Vec::new(),
             };
             Ok((number(row.get(0)?), record))
         });

@@ -1,0 +1,49 @@
+//! What comes live is what the journal says, hash and all.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::Ground;
+
+/// Follows the journal; it has begun when this returns.
+fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let mut stream = TcpStream::connect(ground.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(
+        stream,
+        "GET /v1/events?audience=all&after={after} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        ground.address,
+        token.trim()
+    )
+    .unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.next().unwrap().contains("200"));
+    lines.filter_map(|it| serde_json::from_str(it.strip_prefix("data: ")?).ok())
+}
+
+#[test]
+fn an_entry_is_the_same_live_late_and_in_the_journal() {
+    let ground = Ground::new();
+    let journal = |ground: &Ground| -> Vec<Json> {
+        let page = ground.owner.get("/v1/journal?limit=200").unwrap().body;
+        page["items"].as_array().unwrap().clone()
+    };
+    let before = journal(&ground).len();
+    let live = follow(&ground, before as u64);
+    for id in ["T-1", "T-2", "T-3"] {
+        ground
+            .owner
+            .post("/v1/entities/mission.task", &json!({ "id": id, "fields": { "title": id } }))
+            .unwrap();
+    }
+    let all = journal(&ground);
+    assert!(all.len() > before + 2 && all.iter().all(|it| it["hash"].is_string()));
+    let heard: Vec<Json> = live.take(all.len() - before).collect();
+    assert_eq!(heard, all[before..], "live");
+    let late: Vec<Json> = follow(&ground, 0).take(all.len()).collect();
+    assert_eq!(late, all, "from the beginning");
+}

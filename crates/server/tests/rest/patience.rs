@@ -1,0 +1,103 @@
+//! Nobody may let the server wait for ever, and nobody is held up by those who do.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::json;
+use trackside_server::Limits;
+
+use crate::ground::{Ground, why};
+
+fn quick() -> Ground {
+    Ground::with(Limits { seconds: 1, ..Limits::default() })
+}
+
+/// Whether the server ends a connection by itself.
+fn is_ended(mut stream: TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).is_ok()
+}
+
+#[test]
+fn a_connection_that_does_not_say_what_it_wants_ends() {
+    let ground = quick();
+    assert!(is_ended(TcpStream::connect(ground.address).unwrap()), "nothing said");
+    let mut half = TcpStream::connect(ground.address).unwrap();
+    half.write_all(b"GET /healthz HTTP/1.1\r\nHost: local").unwrap();
+    assert!(is_ended(half), "half a head");
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    for path in ["/v1/backup", "/v1/import", "/mcp", "/v1/entities/mission.task"] {
+        let mut slow = TcpStream::connect(ground.address).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{{",
+            ground.address,
+            token.trim()
+        );
+        slow.write_all(head.as_bytes()).unwrap();
+        assert!(is_ended(slow), "half a body for {path}");
+    }
+}
+
+/// The names of entities from a stream of events, as many as are wanted.
+fn heard(stream: TcpStream, count: usize) -> usize {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    lines.filter(|it| it.starts_with("data: ") && it.contains("CREATED")).take(count).count()
+}
+
+fn follow(ground: &Ground) -> TcpStream {
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let mut stream = TcpStream::connect(ground.address).unwrap();
+    write!(
+        stream,
+        "GET /v1/events?audience=all&after=0 HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        ground.address,
+        token.trim()
+    )
+    .unwrap();
+    stream
+}
+
+#[test]
+fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
+    let ground = Ground::with(Limits { seconds: 5, ..Limits::default() });
+    let (stuck, healthy) = (follow(&ground), follow(&ground));
+    let reading = std::thread::spawn(move || heard(healthy, 3_000));
+    // More than the buffers on the way hold.
+    for round in 0..3 {
+        let create = |place: usize| {
+            let title = format!("{round}-{place} {}", "a".repeat(5_000));
+            json!({ "lifecycle": "mission.task", "fields": { "title": title.get(..4_000) } })
+        };
+        for part in 0..50 {
+            let commands: Vec<_> = (part * 20..part * 20 + 20).map(create).collect();
+            ground.owner.post("/v1/batch", &json!({ "commands": commands })).unwrap();
+        }
+    }
+    assert_eq!(reading.join().unwrap(), 3_000, "the healthy one hears everything");
+    let open = || {
+        let page = String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
+        let line = page.lines().find(|it| it.starts_with("trackside_feed_followers ")).unwrap().to_owned();
+        line.rsplit(' ').next().unwrap().to_owned()
+    };
+    let is_left = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        open() == "0"
+    });
+    assert!(is_left, "a stream that nobody reads is still open");
+    drop(stuck);
+}
+
+#[test]
+fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
+    let ground = Ground::with(Limits { strangers: 5, ..Limits::default() });
+    assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
+    let stranger = ground.client(&format!("ts_{}_{}", "0".repeat(12), "0".repeat(64)));
+    let codes: Vec<String> = (0..60).map(|_| why(stranger.get("/v1/whoami")).1).collect();
+    assert_eq!(codes.first().map(String::as_str), Some("unauthorized"));
+    assert!(codes.iter().filter(|it| *it == "rate-limited").count() > 20, "{codes:?}");
+    // Whoever is known comes in all the same.
+    assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
+}

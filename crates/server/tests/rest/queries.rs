@@ -1,0 +1,110 @@
+//! Named queries come page by page, like every list.
+
+use serde_json::{Value as Json, json};
+
+use crate::ground::{Ground, each, refused};
+
+const ROW: &str = "\
+lifecycle: shelf.book
+about: A book.
+fields: { place: { type: integer, default: 0 }, pages: { type: integer, default: 0 } }
+create: { by: human, takes: [place] }
+states: { HERE: { initial: true }, GONE: { final: true, outcome: success } }
+transitions: { read_on: { from: HERE, by: human, takes: [pages] }, lose: { from: HERE, to: GONE, by: human } }
+";
+
+fn ground() -> Ground {
+    let ground = Ground::new();
+    let pack = "pack: shelf\nversion: 1\nabout: A shelf.\nqueries:\n  \
+        byPlace: { of: shelf.book, order: [-place] }\n  \
+        story: { of: shelf.book, takes: { book: { type: string } }, history: ask.book }\n";
+    let pack = json!({ "files": { "pack.yaml": pack, "lifecycles/book.yaml": ROW } });
+    ground.owner.put("/v1/packs/shelf", &pack).unwrap_or_else(|it| panic!("{it:#?}"));
+    ground
+}
+
+/// Every page of a list, in order.
+fn pages(ground: &Ground, path: &str, limit: usize) -> Vec<Json> {
+    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let from = cursor.map(|it| format!("&cursor={it}")).unwrap_or_default();
+        let page = ground
+            .owner
+            .get(&format!("{path}{mark}limit={limit}{from}"))
+            .unwrap_or_else(|it| panic!("{it:#?}"));
+        let items = page.body["items"].as_array().unwrap();
+        assert!(items.len() <= limit, "{} items of {limit}", items.len());
+        all.extend(items.iter().cloned());
+        match page.body["nextCursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => return all,
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_query_come_page_by_page_in_its_order() {
+    let ground = ground();
+    let create = |place: u64| json!({ "lifecycle": "shelf.book", "id": format!("B-{place}"), "fields": { "place": place } });
+    let commands: Vec<Json> = (0..260).map(create).collect();
+    ground.owner.post("/v1/batch", &json!({ "commands": commands })).unwrap();
+    let path = "/v1/queries/shelf/byPlace";
+    let first = ground.owner.get(path).unwrap().body;
+    assert_eq!((each(&first, "id").len(), first["nextCursor"].is_string()), (50, true));
+    assert_eq!(each(&ground.owner.get(&format!("{path}?limit=1000")).unwrap().body, "id").len(), 200);
+    for limit in [7, 130, 200] {
+        let ids: Vec<String> =
+            pages(&ground, path, limit).iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+        let expected: Vec<String> = (0..260).rev().map(|it| format!("B-{it}")).collect();
+        assert_eq!(ids, expected, "{limit} at a time");
+    }
+    for limit in ["0", "-1", "many"] {
+        let problem = refused(ground.owner.get(&format!("{path}?limit={limit}")));
+        assert_eq!((problem.status, problem.errors[0].field.as_deref()), (400, Some("limit")), "{limit}");
+        assert!(problem.detail.contains("1 to 200"), "{}", problem.detail);
+    }
+    assert_eq!(refused(ground.owner.get(&format!("{path}?cursor=nowhere"))).status, 400);
+}
+
+#[test]
+fn a_history_is_read_on_with_its_cursor() {
+    let ground = ground();
+    ground.owner.post("/v1/entities/shelf.book", &json!({ "id": "B" })).unwrap();
+    for pages in 1..=60 {
+        let asked = json!({ "event": "read_on", "fields": { "pages": pages } });
+        ground.owner.post("/v1/entities/shelf.book/B/transitions", &asked).unwrap();
+    }
+    let all = pages(&ground, "/v1/queries/shelf/story?book=B", 25);
+    let versions: Vec<u64> = all.iter().map(|it| it["version"].as_u64().unwrap()).collect();
+    assert_eq!(versions, (1..=61).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_parameter_that_is_wrong_is_named() {
+    let ground = ground();
+    let problem = refused(ground.owner.get("/v1/entities/shelf.book?limit=-1"));
+    assert_eq!((problem.status, problem.errors[0].field.as_deref()), (400, Some("limit")));
+    assert_eq!(problem.detail, "limit must be 1 to 200");
+    let problem = refused(ground.owner.get("/v1/journal?after=x"));
+    assert_eq!((problem.status, problem.errors[0].field.as_deref()), (400, Some("after")));
+    let problem = refused(ground.owner.get("/v1/entities/shelf.book?lmit=5"));
+    assert_eq!((problem.status, problem.errors[0].field.as_deref()), (400, Some("lmit")));
+    assert!(problem.detail.contains("`limit`"), "{}", problem.detail);
+}
+
+#[test]
+fn what_is_not_there_is_told_with_what_is() {
+    let ground = ground();
+    for path in
+        ["/v1/entities/shelf.bok/B", "/v1/entities/shelf.bok/B/explain", "/v1/entities/shelf.bok/B/history"]
+    {
+        let problem = refused(ground.owner.get(path));
+        assert_eq!((problem.status, problem.code.as_str()), (404, "unknown-lifecycle"), "{path}");
+        assert!(problem.detail.contains("Did you mean shelf.book?"), "{}", problem.detail);
+    }
+    assert_eq!(refused(ground.owner.get("/v1/entities/shelf.book/B")).code, "unknown-entity");
+    let problem = refused(ground.owner.get("/v1/entities/shelf.book?where=zzz%20==%201"));
+    assert_eq!((problem.status, problem.code.as_str()), (422, "invalid-where"));
+    assert!(problem.detail.contains("pages, place"), "{}", problem.detail);
+}
