@@ -28,6 +28,7 @@ pub struct Refusal {
 pub const CODES: &[(&str, &str)] = &[
     ("already-exists", "an entity with this id exists, and creating it again is not allowed now"),
     ("always-refused", "a state that must move on by itself cannot"),
+    ("archived", "what it takes was archived, and its file is not in its place"),
     ("cannot-import", "something that was to come from elsewhere does not fit, so nothing of it was taken"),
     (
         "cannot-migrate",

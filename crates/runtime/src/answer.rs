@@ -8,6 +8,7 @@ use trackside_engine::event::Entry;
 use trackside_engine::present::Seen;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
+use trackside_store::StoreError;
 use trackside_store::record::Hash;
 
 /// What became of a command. Whoever reads this can rely on it: it is on disk.
@@ -97,8 +98,23 @@ pub enum Failure {
     Overloaded(&'static str),
     #[error("the store could not be used: {0}. Try again; with an idempotency key nothing is done twice")]
     Unavailable(String),
+    /// What it takes was archived, and is not in its place.
+    #[error(
+        "the entries {first} to {last} were archived, and no file of the archive holds them. Put \
+         journal-{first:012}-….jsonl back into the archive folder, or ask for what comes after entry {last}"
+    )]
+    Archived { first: u64, last: u64 },
     #[error("it has been stopped")]
     Stopped,
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotArchived { first, last, .. } => Self::Archived { first, last },
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
 }
 
 pub(crate) type Outcome = Result<Answer, Failure>;

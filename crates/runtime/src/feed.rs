@@ -97,7 +97,8 @@ impl Deref for Heard {
     }
 }
 
-/// Somebody who follows the journal from an entry on: every entry once, in order, without a gap.
+/// Somebody who follows the journal from an entry on: every entry once, in order, without a gap. What was archived is
+/// read from there; where its file is not here, it stops and says so.
 #[derive(Debug)]
 pub struct Follower {
     shared: Arc<Shared>,
@@ -158,11 +159,9 @@ impl Follower {
 
     fn read_on(&mut self) -> Result<Heard, Failure> {
         let upto = self.shared.committed();
-        let read = self.shared.read(|it| it.records(self.after, CHUNK));
-        let records = read.map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let records = self.shared.look_back(|it| it.records(self.after, CHUNK))?;
         let known = || records.iter().filter(|it| it.seq <= upto);
-        let entries: Result<Vec<Entry>, _> = known().map(trackside_store::Record::entry).collect();
-        let entries = entries.map_err(|it| Failure::Unavailable(it.to_string()))?;
+        let entries = known().map(trackside_store::Record::entry).collect::<Result<Vec<Entry>, _>>()?;
         let seals = Arc::<Seals>::default();
         seals.set(records.first().map_or(0, |it| it.seq), known().map(|it| it.hash).collect());
         self.after = entries.last().map_or(self.after, |it| it.seq);

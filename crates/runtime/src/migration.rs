@@ -1,24 +1,28 @@
 //! Moves running entities to another version of their definition: planned and done by the same code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use trackside_engine::Decision;
 use trackside_engine::command::{Ask, Command, Migrate};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::refusal::Refusal;
+use trackside_engine::refusal::{Refusal, Stage};
 use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::store::Listing;
 
-use crate::answer::{Answer, Failure};
+use crate::answer::{Answer, Failure, Pending};
 use crate::by::By;
 use crate::runtime::Runtime;
 use crate::trail;
 
 /// Entities that are under way at a time.
 const BATCH: usize = 256;
+/// How long it waits where there is no room for a single one, and how often.
+const NAP: Duration = Duration::from_millis(10);
+const PATIENCE: u32 = 3_000;
 
 /// Which entities, where to, and how.
 #[derive(Clone, Debug)]
@@ -41,26 +45,42 @@ pub struct Moved {
     pub outcome: Result<Name, Box<Refusal>>,
 }
 
+/// Which part of the entities of a lifecycle, in the order of their ids. By default all.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Only those after this one.
+    pub after: Option<Name>,
+    /// No more than so many are looked at.
+    pub most: Option<usize>,
+}
+
+/// How far a migration has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Went {
+    /// Entities that were looked at, whether they had to move or not.
+    pub looked_at: u64,
+    /// After whom to go on; none if there is nobody left.
+    pub next: Option<Name>,
+}
+
 impl Runtime {
     /// Tells of each entity whether it could move and why not, and changes nothing.
     pub fn plan_migration(
         &self,
         by: impl Into<By>,
         migration: &Migration,
+        part: &Part,
         told: &mut dyn FnMut(&Moved),
-    ) -> Result<(), Failure> {
+    ) -> Result<Went, Failure> {
         let by = by.into();
-        self.each_to_move(migration, &mut |keys| {
-            let commands = keys.iter().map(|(key, _)| migration.command(&by, key.clone()));
-            let asked = commands.map(|it| self.gateway()?.dry_run(it)).collect::<Result<Vec<_>, _>>()?;
-            for (key, pending) in keys.into_iter().zip(asked) {
-                match pending.wait()? {
-                    Decision::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
-                    Decision::Refused(refusal) => tell(key, Err(refusal), told),
-                    Decision::Replayed { .. } | Decision::Needs(_) => {}
-                }
-            }
-            Ok(())
+        self.each_to_move(migration, part, &mut |keys| {
+            let ask = |it| self.gateway()?.dry_run(it);
+            let command = |key: &EntityKey| migration.command(&by, key.clone());
+            self.each_asked(keys, &command, &ask, &mut |key, decision| match decision {
+                Decision::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
+                Decision::Refused(refusal) => tell(key, Err(refusal), told),
+                Decision::Replayed { .. } | Decision::Needs(_) => {}
+            })
         })
     }
 
@@ -69,20 +89,14 @@ impl Runtime {
         &self,
         by: impl Into<By>,
         migration: &Migration,
+        part: &Part,
         told: &mut dyn FnMut(&Moved),
-    ) -> Result<(), Failure> {
+    ) -> Result<Went, Failure> {
         let by = by.into();
-        self.each_to_move(migration, &mut |keys| {
-            let commands = keys.iter().map(|(key, _)| migration.command(&by, key.clone()));
-            let asked = commands.map(|it| self.gateway()?.submit(it)).collect::<Result<Vec<_>, _>>()?;
-            for (key, pending) in keys.into_iter().zip(asked) {
-                match pending.wait()? {
-                    Answer::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
-                    Answer::Refused(refusal) => tell(key, Err(refusal), told),
-                    Answer::Replayed { .. } => {}
-                }
-            }
-            Ok(())
+        self.each_to_move(migration, part, &mut |keys| {
+            let ask = |it| self.gateway()?.submit(it);
+            let command = |key: &EntityKey| migration.command(&by, key.clone());
+            self.each_asked(keys, &command, &ask, &mut |key, answer| answered(key, answer, told))
         })
     }
 
@@ -92,67 +106,127 @@ impl Runtime {
         by: impl Into<By>,
         lifecycle: &Name,
         version: u32,
+        part: &Part,
         told: &mut dyn FnMut(&Moved),
-    ) -> Result<(), Failure> {
-        let unavailable = |it: StoreError| Failure::Unavailable(it.to_string());
+    ) -> Result<Went, Failure> {
         let by = by.into();
-        self.each(lifecycle, &|definition| definition == version, &mut |keys| {
+        self.each(lifecycle, part, &|definition| definition == version, &mut |keys| {
             for (entity, _) in keys {
-                let last = self.entity(&entity).map_err(unavailable)?.map_or(0, |it| it.seq);
-                let records = self.shared().read(|it| trail::upto(it, last)).map_err(unavailable)?;
-                let mut migration = None;
-                for record in records.iter().rev() {
-                    let entry = record.entry().map_err(unavailable)?;
-                    if matches!(entry.event, Event::Migrated { definition, .. } if definition == version) {
-                        migration = Some(entry);
-                        break;
+                let migration = match self.migrated(&entity, version) {
+                    Ok(Some(migration)) => migration,
+                    // One that was made by this version was never moved to it.
+                    Ok(None) => continue,
+                    Err(error @ (StoreError::NotArchived { .. } | StoreError::TooFar { .. })) => {
+                        tell((entity, version), Err(Box::new(archived(&error))), told);
+                        continue;
                     }
-                }
-                // One that was made by this version was never moved to it.
-                let Some(migration) = migration else { continue };
-                let ask = Ask::UndoMigration { entity: entity.clone(), migration: Box::new(migration) };
-                match self.gateway()?.ask(by.command(ask))? {
-                    Answer::Accepted(accepted) => tell((entity, version), Ok(&accepted.entries), told),
-                    Answer::Refused(refusal) => tell((entity, version), Err(refusal), told),
-                    Answer::Replayed { .. } => {}
-                }
+                    Err(error) => return Err(error.into()),
+                };
+                let command = |key: &EntityKey| {
+                    let ask =
+                        Ask::UndoMigration { entity: key.clone(), migration: Box::new(migration.clone()) };
+                    by.command(ask)
+                };
+                let ask = |it| self.gateway()?.submit(it);
+                let mut done = |key, answer| answered(key, answer, told);
+                self.each_asked(vec![(entity, version)], &command, &ask, &mut done)?;
             }
             Ok(())
         })
     }
 
+    /// Asks the same of each, many at a time, and hears the answers in order. Where there is no room it waits for
+    /// those that it has asked for, and then for others.
+    fn each_asked<T>(
+        &self,
+        keys: Vec<(EntityKey, u32)>,
+        command: &dyn Fn(&EntityKey) -> Command,
+        ask: &dyn Fn(Command) -> Result<Pending<T>, Failure>,
+        done: &mut dyn FnMut((EntityKey, u32), T),
+    ) -> Result<(), Failure> {
+        let mut under_way = VecDeque::new();
+        for key in keys {
+            let mut naps = 0;
+            let pending = loop {
+                match ask(command(&key.0)) {
+                    Ok(pending) => break pending,
+                    Err(Failure::Overloaded(why)) => match under_way.pop_front() {
+                        Some((earlier, pending)) => {
+                            let pending: Pending<T> = pending;
+                            done(earlier, pending.wait()?);
+                        }
+                        None if naps >= PATIENCE => return Err(Failure::Overloaded(why)),
+                        None => {
+                            naps += 1;
+                            std::thread::sleep(NAP);
+                        }
+                    },
+                    Err(failure) => return Err(failure),
+                }
+            };
+            under_way.push_back((key, pending));
+        }
+        for (key, pending) in under_way {
+            done(key, pending.wait()?);
+        }
+        Ok(())
+    }
+
+    /// The entry that moved an entity to a version last; none if it was made by it.
+    fn migrated(&self, entity: &EntityKey, version: u32) -> Result<Option<Entry>, StoreError> {
+        let last = self.entity(entity)?.map_or(0, |it| it.seq);
+        let mut migration = None;
+        self.shared().look_back(|whole| {
+            trail::back(whole, last, 0, &mut |record| {
+                if record.header.contains("Migrated") {
+                    let entry = record.entry()?;
+                    let is_it =
+                        matches!(entry.event, Event::Migrated { definition, .. } if definition == version);
+                    migration = is_it.then_some(entry);
+                }
+                Ok(migration.is_none())
+            })
+        })?;
+        Ok(migration)
+    }
+
     fn each_to_move(
         &self,
         migration: &Migration,
+        part: &Part,
         work: &mut dyn FnMut(Vec<(EntityKey, u32)>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.each(&migration.lifecycle, &|definition| definition != migration.to, work)
+    ) -> Result<Went, Failure> {
+        self.each(&migration.lifecycle, part, &|definition| definition != migration.to, work)
     }
 
     /// Goes through the entities of a lifecycle that live by a version which is wanted, a batch at a time.
     fn each(
         &self,
         lifecycle: &Name,
+        part: &Part,
         wanted: &dyn Fn(u32) -> bool,
         work: &mut dyn FnMut(Vec<(EntityKey, u32)>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Went, Failure> {
         // What is not written yet would not be listed.
         self.wait_until_written()?;
-        let mut after = None;
-        loop {
-            let listing = Listing {
-                lifecycle: Some(lifecycle.clone()),
-                after: after.clone(),
-                most: BATCH,
-                ..Listing::default()
-            };
-            let page = self.shared().read(|it| it.list(&listing));
-            let page = page.map_err(|it| Failure::Unavailable(it.to_string()))?.value;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = Some(last.key.clone());
+        let mut went = Went { looked_at: 0, next: part.after.clone() };
+        let mut left = part.most.unwrap_or(usize::MAX);
+        while left > 0 {
+            let most = left.min(BATCH);
+            let after = went.next.clone().map(|id| EntityKey { lifecycle: lifecycle.clone(), id });
+            let listing = Listing { lifecycle: Some(lifecycle.clone()), after, most, ..Listing::default() };
+            let page = self.shared().read(|it| it.list(&listing))?.value;
+            left -= page.len();
+            went.looked_at += page.len() as u64;
+            let is_last = page.len() < most;
+            went.next = page.last().map(|it| it.key.id.clone()).filter(|_| !is_last);
             let keys = page.iter().filter(|it| wanted(it.definition));
             work(keys.map(|it| (it.key.clone(), it.definition)).collect())?;
+            if is_last {
+                break;
+            }
         }
+        Ok(went)
     }
 }
 
@@ -160,6 +234,15 @@ impl Migration {
     fn command(&self, by: &By, entity: EntityKey) -> Command {
         let Self { to, states, fields, .. } = self.clone();
         by.command(Ask::Migrate(Migrate { entity, to, states, fields }))
+    }
+}
+
+/// Tells what was answered of an entity.
+fn answered(key: (EntityKey, u32), answer: Answer, told: &mut dyn FnMut(&Moved)) {
+    match answer {
+        Answer::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
+        Answer::Refused(refusal) => tell(key, Err(refusal), told),
+        Answer::Replayed { .. } => {}
     }
 }
 
@@ -175,6 +258,11 @@ fn tell(
         Err(refusal) => Err(refusal),
     };
     told(&Moved { entity, from, outcome });
+}
+
+/// Whether it was moved at all cannot be told: that is in the archive, and not in reach.
+fn archived(error: &StoreError) -> Refusal {
+    Refusal::one(Stage::Follow, "archived", format!("Archived: {error}"))
 }
 
 /// The state that a migration leads to.

@@ -5,7 +5,7 @@ use trackside_engine::event::Entry;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_store::{Record, StoreError};
+use trackside_store::Record;
 
 use crate::answer::{Answer, Failure};
 use crate::by::By;
@@ -28,8 +28,8 @@ pub struct Redaction {
 impl Runtime {
     /// Drops the payloads of entries of an entity, and what it still has from them. For people with role admin.
     pub fn redact(&self, by: impl Into<By>, redaction: Redaction) -> Result<Answer, Failure> {
-        let last = self.entity(&redaction.entity).map_err(unavailable)?.map_or(0, |it| it.seq);
-        let records = self.shared().read(|it| trail::upto(it, last)).map_err(unavailable)?;
+        let last = self.entity(&redaction.entity)?.map_or(0, |it| it.seq);
+        let records = self.shared().look_back(|it| trail::upto(it, last))?;
         self.redact_knowing(by, redaction, &records)
     }
 
@@ -42,7 +42,7 @@ impl Runtime {
     ) -> Result<Answer, Failure> {
         let Redaction { entity, entries, becomes, reason, once } = redaction;
         let history: Result<Vec<Entry>, _> = records.iter().map(Record::entry).collect();
-        let history = history.map_err(unavailable)?;
+        let history = history?;
         let entries = match entries.is_empty() {
             true => records.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect(),
             false => entries,
@@ -54,8 +54,4 @@ impl Runtime {
         }
         self.gateway()?.ask(command)
     }
-}
-
-fn unavailable(error: StoreError) -> Failure {
-    Failure::Unavailable(error.to_string())
 }

@@ -11,6 +11,7 @@ use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::Timestamp;
+use trackside_store::archive::Whole;
 use trackside_store::{Reader, Store, StoreError};
 
 use crate::feed::Feed;
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     broken: AtomicBool,
     pub figures: Figures,
     pub tally: Tally,
+    /// Had by whoever writes archive files, or drops something from them.
+    pub archiving: Mutex<()>,
     /// What goes wrong now, by whose work it is.
     trouble: Mutex<BTreeMap<Part, String>>,
 }
@@ -83,6 +86,7 @@ impl Shared {
             broken: AtomicBool::new(false),
             figures: Figures::default(),
             tally: Tally::default(),
+            archiving: Mutex::default(),
             trouble: Mutex::default(),
         }
     }
@@ -247,6 +251,14 @@ impl Shared {
             all.extend(shelf.values().filter(|it| wanted(it)).cloned());
         }
         all
+    }
+
+    /// Lends somebody a reader of the whole journal, of what was archived too.
+    pub fn look_back<T>(
+        &self,
+        work: impl FnOnce(&mut Whole<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.read(|reader| work(&mut Whole::new(self.store.as_ref(), reader)))
     }
 
     /// Lends somebody a reader.

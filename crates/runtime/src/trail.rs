@@ -1,27 +1,49 @@
 //! The entries of one entity, found by going back from each to the one before it.
 
+use trackside_store::archive::Whole;
 use trackside_store::{Reader, Record, StoreError};
 
 /// Records read at a time.
 const CHUNK: usize = 256;
 
-/// All records of an entity from `from` back, the oldest first.
-pub(crate) fn upto(reader: &mut dyn Reader, from: u64) -> Result<Vec<Record>, StoreError> {
-    after(reader, from, 0)
+/// All records of an entity from `from` back, the oldest first; an error if one of them is not here.
+pub(crate) fn upto(whole: &mut Whole<'_>, from: u64) -> Result<Vec<Record>, StoreError> {
+    after(whole, from, 0)
 }
 
-/// Its records from `from` back to the one after `after`, the oldest first.
-pub(crate) fn after(reader: &mut dyn Reader, from: u64, after: u64) -> Result<Vec<Record>, StoreError> {
+/// Its records from `from` back to the one after `after`, the oldest first; an error if one of them is not here.
+pub(crate) fn after(whole: &mut Whole<'_>, from: u64, after: u64) -> Result<Vec<Record>, StoreError> {
     let mut all: Vec<Record> = Vec::new();
-    let mut next = from;
-    while next > after {
-        let found = reader.trail(next, CHUNK)?;
-        let Some(last) = found.last() else { break };
-        next = last.prev;
-        all.extend(found.into_iter().filter(|it| it.seq > after));
-    }
+    back(whole, from, after, &mut |it| {
+        all.push(it);
+        Ok(true)
+    })?;
     all.reverse();
     Ok(all)
+}
+
+/// Shows its records from `from` back to the one after `after`, the newest first, as long as `look` wants more.
+pub(crate) fn back(
+    whole: &mut Whole<'_>,
+    from: u64,
+    after: u64,
+    look: &mut dyn FnMut(Record) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let mut next = from;
+    // Most are looked for not far back: a few at first.
+    let mut most = 16;
+    while next > after {
+        let found = whole.trail(next, most)?;
+        let Some(last) = found.last() else { break };
+        next = last.prev;
+        for record in found {
+            if record.seq <= after || !look(record)? {
+                return Ok(());
+            }
+        }
+        most = (most * 2).min(CHUNK);
+    }
+    Ok(())
 }
 
 /// What came before an entry of an entity.
@@ -33,13 +55,19 @@ pub(crate) struct Earlier {
     pub archived: bool,
 }
 
-/// The entries of an entity before `seq`.
+/// The entries of an entity before `seq`, as far as the journal itself has them.
 pub(crate) fn before(reader: &mut dyn Reader, seq: u64) -> Result<Earlier, StoreError> {
     let Some(record) = reader.record(seq)? else {
         return Ok(Earlier { archived: true, ..Earlier::default() });
     };
-    let earlier = upto(reader, record.prev)?;
-    let archived = earlier.first().map_or(record.prev, |it| it.prev) != 0;
-    let seqs = earlier.iter().filter(|it| it.payload.is_some()).map(|it| it.seq).collect();
-    Ok(Earlier { seqs, archived })
+    let mut earlier = Earlier::default();
+    let mut next = record.prev;
+    while next != 0 {
+        let found = reader.trail(next, CHUNK)?;
+        let Some(last) = found.last() else { break };
+        next = last.prev;
+        earlier.seqs.extend(found.iter().filter(|it| it.payload.is_some()).map(|it| it.seq));
+    }
+    earlier.archived = next != 0;
+    Ok(earlier)
 }

@@ -137,6 +137,10 @@ pub(crate) async fn events(
         None => None,
     };
     let after = last.or(crate::rest::number("after", which.after)?).unwrap_or_else(|| app.reads.seq());
+    if after < app.reads.seq() {
+        // What is archived and not here is said at once: a stream that ends would be asked for again and again.
+        app.read(move |reads| reads.journal(after, 1)).await?;
+    }
     let place = Place::take(&app)?;
     let choice = Choice { sight: Sight::of(&app, &caller), which, everything };
     let (feed, standing) = (Some(app.runtime.follow(after)), Standing::of(&caller));

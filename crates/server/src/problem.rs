@@ -103,6 +103,7 @@ impl From<Failure> for Refused {
         let (status, code) = match failure {
             Failure::Overloaded(_) => (StatusCode::TOO_MANY_REQUESTS, "overloaded"),
             Failure::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            Failure::Archived { .. } => (StatusCode::GONE, "archived"),
             Failure::Stopped => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
         };
         Self::new(status, code, failure.to_string())
@@ -118,11 +119,12 @@ impl From<ReadError> for Refused {
             | ReadError::UnknownEntity(_)
             | ReadError::UnknownEntry(_) => StatusCode::NOT_FOUND,
             ReadError::Cursor(_) => StatusCode::BAD_REQUEST,
-            ReadError::Archived { .. } | ReadError::EntryArchived(_) => StatusCode::GONE,
+            ReadError::EntryArchived(_) => StatusCode::GONE,
             ReadError::UnknownState { .. }
             | ReadError::Query(_)
             | ReadError::Where(_)
             | ReadError::TooExpensive { .. }
+            | ReadError::TooFar(_)
             | ReadError::NotYet { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self::new(status, error.code(), error.to_string())

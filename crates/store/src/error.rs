@@ -34,6 +34,9 @@ pub enum StoreError {
         folder = .folder.display(), file = .folder.join(format!("journal-{first:012}-….jsonl")).display()
     )]
     NotArchived { folder: PathBuf, first: u64, last: u64 },
+    /// More of the archive than one question may read.
+    #[error("more than {most} archived entries would have to be read for it")]
+    TooFar { most: usize },
     #[error("{doing}: {why}")]
     Io { doing: String, why: String },
     /// Somebody else writes where only one may.

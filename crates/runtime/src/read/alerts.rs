@@ -19,7 +19,7 @@ pub struct Alert {
     pub is_open: bool,
     /// The entry by which somebody acknowledged it first.
     pub acknowledged: Option<Entry>,
-    /// The entry by which it was resolved; none too where that has been archived.
+    /// The entry by which it was resolved.
     pub resolved: Option<Entry>,
 }
 
@@ -42,7 +42,7 @@ impl Reads {
 
     /// One alert, if there is one of this number.
     pub fn alert(&self, number: u64) -> Result<Alert, ReadError> {
-        let record = self.store(|it| it.record(number))?.ok_or(ReadError::UnknownEntry(number))?;
+        let record = self.look_back(|it| it.record(number))?.ok_or(ReadError::UnknownEntry(number))?;
         let found = self.attended(vec![record.entry()?])?.pop();
         found.ok_or(ReadError::UnknownEntry(number))
     }
@@ -65,19 +65,23 @@ impl Reads {
         }
         for (key, first) in oldest {
             let Some(entity) = self.entity(&key)? else { continue };
-            for record in self.store(|it| trail::after(it, entity.seq, first))? {
-                if !record.header.contains("\"Alert") {
-                    continue;
-                }
-                let entry = record.entry()?;
-                match entry.event {
-                    Event::AlertAcknowledged { alert } => {
-                        said.entry(alert).or_default().0.get_or_insert(entry);
+            self.look_back(|whole| {
+                // The newest first: the first to acknowledge comes last.
+                trail::back(whole, entity.seq, first, &mut |record| {
+                    if !record.header.contains("\"Alert") {
+                        return Ok(true);
                     }
-                    Event::AlertResolved { alert } => said.entry(alert).or_default().1 = Some(entry),
-                    _ => {}
-                }
-            }
+                    let entry = record.entry()?;
+                    match entry.event {
+                        Event::AlertAcknowledged { alert } => said.entry(alert).or_default().0 = Some(entry),
+                        Event::AlertResolved { alert } => {
+                            said.entry(alert).or_default().1.get_or_insert(entry);
+                        }
+                        _ => {}
+                    }
+                    Ok(true)
+                })
+            })?;
         }
         let alerts = raised.into_iter().zip(open).map(|(raised, is_open)| {
             let (acknowledged, resolved) = said.remove(&raised.seq).unwrap_or_default();

@@ -36,13 +36,13 @@ pub enum ReadError {
     /// More than one answer may cost.
     #[error("{looked} entities were looked at and the answer was not complete. {hint}")]
     TooExpensive { looked: usize, hint: String },
+    /// More of the archive than one answer may cost.
+    #[error("its past is archived, and longer than {0} entries: read it with `trackside export`")]
+    TooFar(usize),
     /// Something newer was demanded than there is.
     #[error("the journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
     NotYet { at: u64, asked: u64 },
-    /// What would have to be read is in an archive.
-    #[error("what happened to {entity} before entry {before} was moved to an archive: look there")]
-    Archived { entity: EntityKey, before: u64 },
-    /// The same of what a command wrote.
+    /// What a command wrote is in an archive.
     #[error(
         "entry {0} was moved to an archive, and its file is not in the folder of the project: put it back, or look there"
     )]
@@ -54,6 +54,7 @@ impl ReadError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Failure(Failure::Overloaded(_)) => "overloaded",
+            Self::Failure(Failure::Archived { .. }) => "archived",
             Self::Failure(_) => "unavailable",
             Self::UnknownLifecycle { .. } => "unknown-lifecycle",
             Self::UnknownState { .. } => "unknown-state",
@@ -63,9 +64,9 @@ impl ReadError {
             Self::Query(_) => "invalid-query",
             Self::Cursor(_) => "invalid-cursor",
             Self::Where(_) => "invalid-where",
-            Self::TooExpensive { .. } => "too-expensive",
+            Self::TooExpensive { .. } | Self::TooFar(_) => "too-expensive",
             Self::NotYet { .. } => "not-yet",
-            Self::Archived { .. } | Self::EntryArchived(_) => "archived",
+            Self::EntryArchived(_) => "archived",
         }
     }
 
@@ -87,7 +88,10 @@ pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Stri
 
 impl From<StoreError> for ReadError {
     fn from(error: StoreError) -> Self {
-        Self::Failure(Failure::Unavailable(error.to_string()))
+        match error {
+            StoreError::TooFar { most } => Self::TooFar(most),
+            other => Self::Failure(other.into()),
+        }
     }
 }
 

@@ -12,9 +12,7 @@ use trackside_store::record::{Hash, hex};
 use trackside_store::{Record, StoreError};
 
 use super::{ReadError, Reads, page};
-
-/// Records read at a time.
-const CHUNK: usize = 256;
+use crate::trail;
 
 /// Entries of one entity, the oldest first.
 #[derive(Clone, Debug)]
@@ -22,7 +20,7 @@ pub struct History {
     pub records: Vec<Record>,
     /// Where the next page begins; none if this is the last.
     pub next_cursor: Option<u64>,
-    /// What happened before this entry was moved to an archive.
+    /// What happened before this entry was archived, and its file is not here or it is too far back.
     pub archived_before: Option<u64>,
 }
 
@@ -75,25 +73,23 @@ impl Reads {
     ) -> Result<History, ReadError> {
         let head = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?.seq;
         let limit = page(limit);
-        self.store(|reader| {
+        self.look_back(|whole| {
             // From the newest back, keeping only the oldest: memory is bounded by the page.
             let mut kept: VecDeque<Record> = VecDeque::new();
-            let mut archived_before = None;
-            let (mut earliest, mut next) = (head, head);
-            while next > after {
-                let found = reader.trail(next, CHUNK)?;
-                if found.is_empty() {
-                    archived_before = Some(earliest);
-                    break;
+            let mut earliest = head;
+            let went = trail::back(whole, head, after, &mut |record| {
+                earliest = record.seq;
+                if wanted(&record)? {
+                    kept.push_front(record);
+                    kept.truncate(limit + 1);
                 }
-                for record in found {
-                    (earliest, next) = (record.seq, record.prev);
-                    if record.seq > after && wanted(&record)? {
-                        kept.push_front(record);
-                        kept.truncate(limit + 1);
-                    }
-                }
-            }
+                Ok(true)
+            });
+            let archived_before = match went {
+                Ok(()) => None,
+                Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => Some(earliest),
+                Err(error) => return Err(error),
+            };
             let more = kept.len() > limit;
             kept.truncate(limit);
             let next_cursor = kept.back().filter(|_| more).map(|it| it.seq);
@@ -114,12 +110,20 @@ impl Reads {
         Ok(stays.collect())
     }
 
-    /// The journal after an entry, in order.
+    /// The journal after an entry, in order, archived or not.
     pub fn journal(&self, after: u64, limit: usize) -> Result<Vec<Record>, ReadError> {
-        let upto = self.seq();
-        let found = self.store(|it| it.records(after, page(limit)))?;
+        Ok(self.journal_page(after, limit)?.0)
+    }
+
+    /// The same, and where the next page begins.
+    pub fn journal_page(&self, after: u64, limit: usize) -> Result<(Vec<Record>, Option<u64>), ReadError> {
+        let (upto, limit) = (self.seq(), page(limit));
+        let mut found = self.look_back(|it| it.records(after, limit))?;
         // One that nobody was told of yet is not there yet.
-        Ok(found.into_iter().filter(|it| it.seq <= upto).collect())
+        found.retain(|it| it.seq <= upto);
+        // A page may end before one that is not here: whoever goes on is told.
+        let next = found.last().map(|it| it.seq).filter(|it| found.len() == limit || *it < upto);
+        Ok((found, next))
     }
 }
 

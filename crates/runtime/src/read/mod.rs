@@ -34,6 +34,7 @@ use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
+use trackside_store::archive::Whole;
 use trackside_store::store::OpenEffectRow;
 use trackside_store::{Reader, StoreError};
 
@@ -51,7 +52,7 @@ pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};
 pub use past::Past;
 pub use stats::{Lengths, Stats};
-pub use survey::Survey;
+pub use survey::{Survey, UNKNOWN};
 use unwritten::Unwritten;
 
 /// Most items of a page.
@@ -141,9 +142,9 @@ impl Reads {
         self.shared.project()
     }
 
-    /// An entry of the journal.
+    /// An entry of the journal, archived or not.
     pub fn entry(&self, seq: u64) -> Result<Option<Entry>, ReadError> {
-        let found = self.store(|it| it.record(seq).and_then(|it| it.map(|it| it.entry()).transpose()))?;
+        let found = self.look_back(|it| it.record(seq)?.map(|it| it.entry()).transpose())?;
         // One that nobody was told of yet is not there yet.
         Ok(found.filter(|it| it.seq <= self.seq()))
     }
@@ -170,6 +171,14 @@ impl Reads {
 
     fn store<T>(&self, work: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, ReadError> {
         self.shared.read(work).map_err(ReadError::from)
+    }
+
+    /// The same for what may have been archived.
+    fn look_back<T>(
+        &self,
+        work: impl FnOnce(&mut Whole<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, ReadError> {
+        self.shared.look_back(work).map_err(ReadError::from)
     }
 }
 

@@ -10,6 +10,7 @@ use trackside_store::project::OPEN_ALERT;
 
 use super::unwritten::Unwritten;
 use super::{ReadError, Reads, page};
+use crate::answer::Failure;
 use crate::trail;
 
 /// Entries of some kinds.
@@ -54,9 +55,22 @@ impl Reads {
         Ok((found, next_cursor))
     }
 
-    /// Entries of these kinds after one, in order. The kinds are those of [`trackside_store::project::NOTICED`]
-    /// and [`OPEN_ALERT`].
+    /// Entries of these kinds after one, in order, archived or not. The kinds are those of
+    /// [`trackside_store::project::NOTICED`] and [`OPEN_ALERT`].
     pub fn noticed(&self, kinds: &[&str], after: u64, limit: usize) -> Result<Noticed, ReadError> {
+        let (seqs, next_cursor) = self.noticed_numbers(kinds, after, limit)?;
+        let records =
+            self.look_back(|it| seqs.iter().map(|seq| it.record(*seq)).collect::<Result<Vec<_>, _>>())?;
+        Ok(Noticed { records: records.into_iter().flatten().collect(), next_cursor })
+    }
+
+    /// Their numbers, and where the next page begins.
+    pub(super) fn noticed_numbers(
+        &self,
+        kinds: &[&str],
+        after: u64,
+        limit: usize,
+    ) -> Result<(Vec<u64>, Option<u64>), ReadError> {
         let limit = page(limit);
         let unwritten = Unwritten::of(&self.shared);
         let is_open_wanted = kinds.contains(&OPEN_ALERT);
@@ -74,12 +88,8 @@ impl Reads {
         let seqs: BTreeSet<u64> = stored.into_iter().chain(late).filter(|it| !settled.contains(it)).collect();
         let more = seqs.len() > limit;
         let wanted: Vec<u64> = seqs.into_iter().take(limit).collect();
-        // By what was looked for: those that are archived are not here, and others may come after them.
         let next_cursor = wanted.last().filter(|_| more).copied();
-        let records =
-            self.store(|it| wanted.iter().map(|seq| it.record(*seq)).collect::<Result<Vec<_>, _>>())?;
-        let records: Vec<Record> = records.into_iter().flatten().collect();
-        Ok(Noticed { records, next_cursor })
+        Ok((wanted, next_cursor))
     }
 
     /// What an actor was told between the renewal of a lease at `seq` and the one before it: at most a page.
@@ -98,30 +108,37 @@ impl Reads {
 
     /// The entry that granted or renewed a lease, last before `seq`.
     fn renewed_before(&self, seq: u64, slot: &Name) -> Result<u64, ReadError> {
-        let Some(mut record) = self.store(|it| it.record(seq))? else { return Ok(seq) };
-        while record.prev != 0 {
-            let Some(earlier) = self.store(|it| it.record(record.prev))? else { break };
-            record = earlier;
-            if let Event::LeaseRenewed { slot: it, .. } | Event::LeaseGranted { slot: it, .. } =
-                &record.entry()?.event
-                && it == slot
-            {
-                break;
-            }
+        let mut since = seq;
+        let found = self.look_back(|whole| {
+            trail::back(whole, seq, 0, &mut |record| {
+                let is_it = |it: &Event| {
+                    matches!(it, Event::LeaseRenewed { slot: it, .. } | Event::LeaseGranted { slot: it, .. } if it == slot)
+                };
+                let found = record.seq < seq && is_it(&record.entry()?.event);
+                since = record.seq;
+                Ok(!found)
+            })
+        });
+        match found {
+            // Nobody loses a lease because a file is elsewhere: what is here is told.
+            Ok(()) | Err(ReadError::Failure(Failure::Archived { .. }) | ReadError::TooFar(_)) => Ok(since),
+            Err(error) => Err(error),
         }
-        Ok(record.seq)
     }
 
     /// The entry by which a violation that was found at `seq` was cleared.
     fn cleared(&self, key: &EntityKey, rule: &Name, seq: u64) -> Result<Option<u64>, ReadError> {
         let Some(entity) = self.entity(key)? else { return Ok(None) };
         let mut cleared = None;
-        for record in self.store(|it| trail::after(it, entity.seq, seq))? {
-            let clears = |it: &Event| matches!(it, Event::ViolationCleared { rule: it } if it == rule);
-            if record.header.contains("ViolationCleared") && clears(&record.entry()?.event) {
-                cleared = cleared.or(Some(record.seq));
-            }
-        }
+        let clears = |it: &Event| matches!(it, Event::ViolationCleared { rule: it } if it == rule);
+        self.look_back(|whole| {
+            trail::back(whole, entity.seq, seq, &mut |record| {
+                if record.header.contains("ViolationCleared") && clears(&record.entry()?.event) {
+                    cleared = Some(record.seq);
+                }
+                Ok(true)
+            })
+        })?;
         Ok(cleared)
     }
 }

@@ -26,13 +26,7 @@ impl Reads {
             return Err(ReadError::NotYet { at, asked: seq });
         }
         let now = self.entity(key)?.ok_or_else(unknown)?;
-        let records = self.store(|it| trail::upto(it, now.seq))?;
-        if let Some(first) = records.first().filter(|it| it.prev > 0) {
-            return Err(ReadError::Archived { entity: key.clone(), before: first.seq });
-        }
-        if records.is_empty() && now.seq > 0 {
-            return Err(ReadError::Archived { entity: key.clone(), before: now.seq });
-        }
+        let records = self.look_back(|it| trail::upto(it, now.seq))?;
         let mut view = View::default();
         let mut redacted = false;
         for record in records.iter().take_while(|it| it.seq <= seq) {

@@ -31,6 +31,9 @@ pub struct Survey {
     pub archived: u64,
 }
 
+/// The severity of alerts that were raised by an entry whose archive file is not here.
+pub const UNKNOWN: &str = "unknown";
+
 /// Pages of alerts that are looked at.
 const ALERT_PAGES: usize = 5;
 
@@ -80,8 +83,20 @@ impl Reads {
     fn open_alerts(&self) -> Result<(Alerts, Option<Timestamp>), ReadError> {
         let (mut alerts, mut unseen, mut after) = (Alerts::new(), None, 0);
         for _ in 0..ALERT_PAGES {
-            let page = self.noticed(&[OPEN_ALERT], after, MOST)?;
-            for record in &page.records {
+            let (seqs, next) = self.noticed_numbers(&[OPEN_ALERT], after, MOST)?;
+            let records = self.look_back(|whole| {
+                let kept = |seq: &u64| match whole.record(*seq) {
+                    Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => Ok(None),
+                    found => found,
+                };
+                seqs.iter().map(kept).collect::<Result<Vec<_>, _>>()
+            })?;
+            for record in records {
+                let Some(record) = record else {
+                    // Its file is elsewhere: that it is open is known all the same.
+                    *alerts.entry((UNKNOWN, false)).or_default() += 1;
+                    continue;
+                };
                 let entry = record.entry()?;
                 let Event::AlertRaised { severity, .. } = &entry.event else { continue };
                 let entity = self.entity(&entry.entity)?;
@@ -93,7 +108,7 @@ impl Reads {
                     unseen.get_or_insert(entry.at);
                 }
             }
-            match page.next_cursor {
+            match next {
                 Some(next) => after = next,
                 None => break,
             }

@@ -10,6 +10,7 @@
 
 mod again;
 mod alerts;
+mod archived;
 mod figures;
 #[path = "../running/ground.rs"]
 #[allow(dead_code, reason = "shared with other tests, which use the rest")]

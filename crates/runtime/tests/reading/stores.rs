@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use trackside_lifecycle::time::Timestamp;
+use trackside_store::archive::{folder_of, move_out};
 use trackside_store::{Memory, Sqlite, SqliteOptions, Store};
 
 /// Where the projects of a test are kept.
@@ -43,6 +45,46 @@ impl Place {
                 Arc::new(Sqlite::open(folder, options).unwrap())
             }
         }
+    }
+}
+
+impl Place {
+    /// Moves what is older into the archive of this place, while nobody has it. One in memory has none of its own: the
+    /// file is where nobody looks.
+    pub fn archive(&self, before: Timestamp) -> Archived {
+        let folder = match self {
+            Self::Memory(_) => {
+                static NUMBER: AtomicU32 = AtomicU32::new(0);
+                let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+                std::env::temp_dir().join(format!("trackside-elsewhere-{}-{number}", std::process::id()))
+            }
+            Self::Sqlite(folder) => folder_of(folder),
+        };
+        let store = self.open();
+        let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
+        move_out(reader.as_mut(), journal.as_mut(), &folder, before).unwrap().unwrap();
+        Archived(folder)
+    }
+}
+
+/// Where files of an archive are; they go with it.
+#[derive(Debug)]
+pub(crate) struct Archived(PathBuf);
+
+impl Archived {
+    /// Moves them to where nobody looks.
+    pub fn put_away(&self) {
+        std::fs::rename(&self.0, self.0.with_extension("away")).unwrap();
+    }
+
+    pub fn put_back(&self) {
+        std::fs::rename(self.0.with_extension("away"), &self.0).unwrap();
+    }
+}
+
+impl Drop for Archived {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
     }
 }
 

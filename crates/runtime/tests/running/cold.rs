@@ -7,7 +7,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::key::GroupKey;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{Answer, Figures, Migration, Options, PackSource, Runtime};
+use trackside_runtime::{Answer, Figures, Migration, Moved, Options, PackSource, Part, Runtime, Went};
 use trackside_store::Memory;
 
 use crate::ground::{accepted, assigned, fields, key, keyed, manual, started, team};
@@ -75,15 +75,61 @@ fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start()
     };
     let planned = |migration: &Migration| {
         let mut all = Vec::new();
-        runtime.plan_migration(&admin, migration, &mut |it| all.push(it.outcome.is_ok())).unwrap();
+        runtime
+            .plan_migration(&admin, migration, &Part::default(), &mut |it| all.push(it.outcome.is_ok()))
+            .unwrap();
         all
     };
     assert_eq!(planned(&migration(&[])), [false; 3], "its state is not there any more");
     let mapped = migration(&[("SMALL", "YOUNG")]);
     assert_eq!(planned(&mapped), [true; 3]);
     let mut done = 0;
-    runtime.apply_migration(&admin, &mapped, &mut |it| done += usize::from(it.outcome.is_ok())).unwrap();
+    let mut told = |it: &Moved| done += usize::from(it.outcome.is_ok());
+    runtime.apply_migration(&admin, &mapped, &Part::default(), &mut told).unwrap();
     assert_eq!(done, 3);
+}
+
+#[test]
+fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
+    let store = Memory::new();
+    let runtime = start(&store, kin(1, CHILD));
+    for n in 0..40 {
+        child(&runtime, &format!("C-{n:02}"), &format!("P-{n:02}"));
+    }
+    runtime.stop();
+    let options = Options { sweep_every: None, queue: 1, ..manual() };
+    let runtime =
+        Runtime::start(Arc::new(store.reopen()), &[kin(2, &CHILD.replace("SMALL", "YOUNG"))], options)
+            .unwrap();
+    let admin = Actor::new("hank", ActorKind::Human).with_roles(["admin"]);
+    let migration = Migration {
+        lifecycle: Name::new("kin.child"),
+        to: 2,
+        states: [(Name::new("SMALL"), Name::new("YOUNG"))].into_iter().collect(),
+        fields: Default::default(),
+    };
+    // A part at a time: each is told of once, in order.
+    let (mut planned, mut part) = (Vec::new(), Part { after: None, most: Some(16) });
+    loop {
+        let mut told = |it: &Moved| planned.push(it.entity.id.to_string());
+        let went = runtime.plan_migration(&admin, &migration, &part, &mut told).unwrap();
+        assert!(went.looked_at <= 16);
+        match went.next {
+            Some(next) => part.after = Some(next),
+            None => break,
+        }
+    }
+    let all: Vec<String> = (0..40).map(|n| format!("C-{n:02}")).collect();
+    assert_eq!(planned, all);
+    let mut moved = Vec::new();
+    let mut told = |it: &Moved| moved.push(it.entity.id.to_string());
+    let went = runtime.apply_migration(&admin, &migration, &Part::default(), &mut told).unwrap();
+    assert_eq!((moved, went), (all.clone(), Went { looked_at: 40, next: None }));
+    let mut back = Vec::new();
+    let mut told = |it: &Moved| back.push(it.entity.id.to_string());
+    let lifecycle = Name::new("kin.child");
+    runtime.undo_migration(&admin, &lifecycle, 2, &Part::default(), &mut told).unwrap();
+    assert_eq!(back, all);
 }
 
 #[test]

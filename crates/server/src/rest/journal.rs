@@ -44,20 +44,14 @@ pub(crate) async fn journal(
     let after = paging.after()?.max(super::number("after", which.after)?.unwrap_or(0));
     let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
-        let records = reads.journal(after, limit)?;
-        let most = if limit == 0 {
-            trackside_runtime::read::USUAL
-        } else {
-            limit.min(trackside_runtime::read::MOST)
-        };
-        let next_cursor = records.last().filter(|_| records.len() == most).map(|it| it.seq.to_string());
+        let (records, next) = reads.journal_page(after, limit)?;
         let mut items = Vec::new();
         for record in &records {
             if sight.sees(reads, &record.entry()?)? {
                 items.push(trackside_runtime::read::entry_json(record)?);
             }
         }
-        Ok(Page { items, next_cursor })
+        Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
     });
     Ok(Json(page.await?))
 }

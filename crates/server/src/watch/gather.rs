@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::Figures;
-use trackside_runtime::read::Survey;
+use trackside_runtime::read::{Survey, UNKNOWN};
 
 use super::page::{Form, Labels, Page, Unit};
 use super::process::{Disk, Process};
@@ -138,7 +138,8 @@ fn surveyed(survey: &Survey, page: &mut Page, is_told: &dyn Fn(&Name) -> bool) {
     page.gauge("trackside_effects_waiting", help, whole(waiting.effects));
     let help = "How long the oldest effect that nobody has answered has been waiting.";
     page.gauge("trackside_effect_oldest_seconds", help, one(seconds(survey.oldest_effect)));
-    let alerts = ["info", "warning", "error", "critical"].into_iter().flat_map(|severity| {
+    let lost = survey.alerts.keys().any(|(it, _)| *it == UNKNOWN).then_some(UNKNOWN);
+    let alerts = ["info", "warning", "error", "critical"].into_iter().chain(lost).flat_map(|severity| {
         [("true", true), ("false", false)].map(|(word, is_seen)| {
             let count = survey.alerts.get(&(severity, is_seen)).copied().unwrap_or_default();
             labelled([("severity", severity), ("acknowledged", word)], count)

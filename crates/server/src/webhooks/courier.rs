@@ -231,10 +231,12 @@ impl Courier {
             }
             for it in queued {
                 let seq = it.seq;
-                let entry = self.app.read(move |reads| reads.entry(seq)).await?;
-                let outcome = match entry {
-                    Some(entry) => self.attempt(&entry).await?,
-                    None => None,
+                let outcome = match self.app.read(move |reads| reads.entry(seq)).await {
+                    Ok(Some(entry)) => self.attempt(&entry).await?,
+                    Ok(None) => None,
+                    // One that is in no file must not hold up the others.
+                    Err(refused) if refused.0.code == "archived" => None,
+                    Err(refused) => return Err(refused.into()),
                 };
                 let attempts = it.attempts.saturating_add(1);
                 let dead = |status, why: String| Delivery {

@@ -1,7 +1,7 @@
 //! One archive file.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,9 @@ use crate::{Chain, Record, StoreError};
 
 /// The form of the files that this release writes.
 const FORMAT: u32 = 1;
+
+/// Bytes of a file that are gone through line by line rather than halved.
+const NEAR: u64 = 64 * 1024;
 
 /// Which stretch of the chain a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +91,8 @@ pub struct Lines {
     from: BufReader<File>,
     /// The number of the last line that was read.
     number: u64,
+    /// Where the first record begins.
+    begin: u64,
 }
 
 impl Lines {
@@ -95,18 +100,51 @@ impl Lines {
         let file = File::open(path).map_err(|it| failed(path, "reading the archive", &it))?;
         let mut from = BufReader::new(file);
         let mut text = String::new();
-        from.read_line(&mut text).map_err(|it| failed(path, "reading the archive", &it))?;
-        Ok(Self { about: About::read(path, &text)?, from, number: 1 })
+        let begin = from.read_line(&mut text).map_err(|it| failed(path, "reading the archive", &it))?;
+        Ok(Self { about: About::read(path, &text)?, from, number: 1, begin: begin as u64 })
     }
 
-    /// Passes over so many records without a look at them.
-    pub(super) fn skip_records(&mut self, count: u64) -> Result<(), StoreError> {
-        for _ in 0..count {
-            self.number += 1;
-            let read = self.from.skip_until(b'\n');
-            read.map_err(|it| failed(&self.about.path, "reading the archive", &it))?;
+    /// Goes to where the record of this number is, by halving: little is read of a file, however long it is.
+    pub(super) fn go_to(&mut self, seq: u64) -> Result<(), StoreError> {
+        let before = seq.saturating_sub(self.about.first());
+        self.halve(seq).map_err(|it| failed(&self.about.path, "reading the archive", &it))?;
+        self.number = before.saturating_add(1);
+        Ok(())
+    }
+
+    fn halve(&mut self, seq: u64) -> std::io::Result<()> {
+        // A line that begins at `low` is not after the one that is looked for, whatever begins from `high` on is.
+        let (mut low, mut low_seq) = (self.begin, self.about.first());
+        let mut high = self.from.get_ref().metadata()?.len();
+        while high.saturating_sub(low) > NEAR {
+            let middle = low + (high - low) / 2;
+            // From the byte before: what begins right there counts.
+            self.from.seek(SeekFrom::Start(middle - 1))?;
+            let at = middle - 1 + self.from.skip_until(b'\n')? as u64;
+            match self.number_here()? {
+                Some(found) if at < high && found <= seq => (low, low_seq) = (at, found),
+                Some(_) => high = middle,
+                None if at >= high => high = middle,
+                // Not as this release writes lines: from the beginning, one by one.
+                None => {
+                    (low, low_seq) = (self.begin, self.about.first());
+                    break;
+                }
+            }
+        }
+        self.from.seek(SeekFrom::Start(low))?;
+        for _ in low_seq..seq {
+            self.from.skip_until(b'\n')?;
         }
         Ok(())
+    }
+
+    /// The number of the record whose line begins here.
+    fn number_here(&mut self) -> std::io::Result<Option<u64>> {
+        let mut start = Vec::new();
+        self.from.by_ref().take(32).read_until(b',', &mut start)?;
+        let text = std::str::from_utf8(&start).unwrap_or_default();
+        Ok(text.strip_prefix("{\"seq\":").and_then(|it| it.strip_suffix(',')).and_then(|it| it.parse().ok()))
     }
 
     fn record(&mut self) -> Result<Option<Record>, StoreError> {

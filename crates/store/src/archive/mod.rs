@@ -11,11 +11,13 @@ mod shelf;
 #[cfg(test)]
 mod tests;
 mod unwanted;
+mod whole;
 mod write;
 
 pub use file::{About, Lines};
-pub use moving::{movable, move_out};
+pub use moving::{movable, move_out, write_out};
 pub use past::{Past, folder_of};
 pub use shelf::Archive;
 pub use unwanted::Unwanted;
+pub use whole::Whole;
 pub use write::write;

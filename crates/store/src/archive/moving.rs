@@ -44,22 +44,43 @@ pub fn move_out(
     folder: &Path,
     before: Timestamp,
 ) -> Result<Option<About>, StoreError> {
-    let base = reader.base()?;
-    let written = Archive::open(folder)?.files().iter().find(|it| it.last() > base.seq).cloned();
-    let about = match written {
-        Some(about) => {
-            whole(&about.path)?;
-            about
-        }
-        None => match movable(reader, before)? {
-            Some(upto) => write(reader, folder, upto)?,
-            None => return Ok(None),
-        },
-    };
-    if about.before != base {
-        let what = format!("begins after entry {}, the journal after {}", about.before.seq, base.seq);
-        return Err(StoreError::Damaged { path: about.path, what });
+    let about = write_out(reader, folder, before, u64::MAX)?;
+    if let Some(about) = &about {
+        journal.cut(about.after)?;
     }
-    journal.cut(about.after)?;
-    Ok(Some(about))
+    Ok(about)
+}
+
+/// The first half: a verified file with what may go, at most so many entries. One that was written before and not yet
+/// cut off the journal comes first. Whoever has it cuts the journal up to its last entry, at once or bit by bit.
+pub fn write_out(
+    reader: &mut dyn Reader,
+    folder: &Path,
+    before: Timestamp,
+    most: u64,
+) -> Result<Option<About>, StoreError> {
+    let base = reader.base()?;
+    let archive = Archive::open(folder)?;
+    let written = archive.files().iter().find(|it| it.last() > base.seq).cloned();
+    let Some(about) = written else {
+        let Some(upto) = movable(reader, before)? else { return Ok(None) };
+        let upto = match base.seq.saturating_add(most) {
+            last if last < upto.seq => reader.record(last)?.map(|it| Chain { seq: last, hash: it.hash }),
+            _ => Some(upto),
+        };
+        return upto.map(|upto| write(reader, folder, upto)).transpose();
+    };
+    whole(&about.path)?;
+    let goes_on = match base.seq == about.before.seq {
+        true => base == about.before,
+        // The journal was cut within it.
+        false => archive.record(base.seq)?.is_some_and(|it| it.hash == base.hash),
+    };
+    match goes_on {
+        true => Ok(Some(about)),
+        false => {
+            let what = format!("begins after entry {}, the journal after {}", about.before.seq, base.seq);
+            Err(StoreError::Damaged { path: about.path, what })
+        }
+    }
 }

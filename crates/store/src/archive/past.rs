@@ -37,6 +37,14 @@ impl Archive {
     }
 }
 
+/// No file holds the entry `seq`, nor those around it.
+pub(super) fn not_here(folder: &Path, files: &[About], base: u64, seq: u64) -> StoreError {
+    let earlier = files.iter().map(About::last).filter(|it| *it < seq).max().unwrap_or(0);
+    let later = files.iter().map(|it| it.before.seq).filter(|it| *it >= seq).min();
+    let last = later.unwrap_or(base).min(base).max(seq);
+    StoreError::NotArchived { folder: folder.to_owned(), first: earlier.saturating_add(1), last }
+}
+
 /// Where the archive of a project lies.
 pub fn folder_of(data: &Path) -> PathBuf {
     data.join("archive")
@@ -71,17 +79,14 @@ impl Past {
             let file = self.files.iter().find(|it| it.first() <= next && next <= it.last());
             let file = file.ok_or_else(|| self.missing())?;
             let mut lines = Lines::open(&file.path)?;
-            lines.skip_records(next.saturating_sub(lines.about.first()))?;
+            lines.go_to(next)?;
             self.lines = Some(lines);
         }
         self.lines.as_mut().ok_or_else(|| StoreError::io("reading the archive", "no file is open"))
     }
 
     fn missing(&self) -> StoreError {
-        let first = self.chain.seq.saturating_add(1);
-        let later = self.files.iter().map(|it| it.before.seq).filter(|it| *it >= first).min();
-        let last = later.unwrap_or(self.base.seq).min(self.base.seq);
-        StoreError::NotArchived { folder: self.folder.clone(), first, last }
+        not_here(&self.folder, &self.files, self.base.seq, self.chain.seq.saturating_add(1))
     }
 
     fn read(&mut self) -> Result<Option<Record>, StoreError> {

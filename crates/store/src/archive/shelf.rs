@@ -43,6 +43,11 @@ impl Archive {
         Ok(Self { folder: folder.to_owned(), files })
     }
 
+    /// Where its files are, or would be; none where nothing is ever archived.
+    pub fn folder(&self) -> Option<&Path> {
+        Some(self.folder.as_path()).filter(|it| !it.as_os_str().is_empty())
+    }
+
     pub fn files(&self) -> &[About] {
         &self.files
     }
@@ -60,7 +65,7 @@ impl Archive {
                 break;
             }
             let mut lines = Lines::open(&file.path)?;
-            lines.skip_records(after.saturating_add(1).saturating_sub(file.first()))?;
+            lines.go_to(file.first().max(after.saturating_add(1)))?;
             for record in lines.take(most.saturating_sub(found.len())) {
                 found.push(record?);
             }
@@ -71,24 +76,32 @@ impl Archive {
     /// The records of one entity, the newest first, from `from` backwards: those of the journal, then those of files.
     pub fn trail(&self, reader: &mut dyn Reader, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
         let mut trail = reader.trail(from, most)?;
-        let mut next = trail.last().map_or(from, |it| it.prev);
-        for file in self.files.iter().rev() {
-            if trail.len() >= most || next == 0 {
+        let next = trail.last().map_or(from, |it| it.prev);
+        let most = most.saturating_sub(trail.len());
+        trail.extend(self.trail_in_files(next, most)?);
+        Ok(trail)
+    }
+
+    /// The same of files alone. It ends at one that no file holds.
+    pub(super) fn trail_in_files(&self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let (mut trail, mut next): (Vec<Record>, u64) = (Vec::new(), from);
+        let mut open: Option<Lines> = None;
+        while next != 0 && trail.len() < most {
+            let Some(file) = self.files.iter().find(|it| it.first() <= next && next <= it.last()) else {
                 break;
-            }
-            if next < file.first() || next > file.last() {
-                continue;
-            }
-            // One way back through a file: all that could be wanted of it is read once.
-            let upto = next.saturating_add(1).saturating_sub(file.first());
-            let upto = usize::try_from(upto).unwrap_or(usize::MAX);
-            let records = Lines::open(&file.path)?.take(upto).collect::<Result<Vec<_>, _>>()?;
-            for record in records.into_iter().rev() {
-                if record.seq == next && trail.len() < most {
-                    next = record.prev;
-                    trail.push(record);
-                }
-            }
+            };
+            let lines = match &mut open {
+                Some(lines) if lines.about.path == file.path => lines,
+                _ => open.insert(Lines::open(&file.path)?),
+            };
+            lines.go_to(next)?;
+            let record = lines.next().transpose()?.filter(|it| it.seq == next && it.prev < next);
+            let Some(record) = record else {
+                let what = format!("entry {next} is not where it should be");
+                return Err(StoreError::Damaged { path: file.path.clone(), what });
+            };
+            next = record.prev;
+            trail.push(record);
         }
         Ok(trail)
     }

@@ -1,5 +1,10 @@
 //! Nothing is lost on the way into an archive, and what is there is what was written.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +17,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use super::{About, Archive, movable, move_out, write};
+use super::{About, Archive, Whole, movable, move_out, write};
 use crate::audit::{Finding, Problem};
 use crate::conformance::sample::{Press, entry, name, projection, row};
 use crate::{Chain, Memory, Record, Store, StoreError};
@@ -273,4 +278,84 @@ fn a_file_of_a_later_release_says_so() {
     let text = std::fs::read_to_string(&about.path).unwrap();
     std::fs::write(&about.path, text.replacen("\"format\":1", "\"format\":2", 1)).unwrap();
     assert!(matches!(Archive::open(&folder.0), Err(StoreError::TooNew { found: 2, known: 1, .. })));
+}
+
+#[test]
+fn a_record_is_found_in_a_long_file_wherever_it_is() {
+    let folder = Folder::new();
+    let mut entries: Vec<Entry> =
+        (1..=2_000).map(|seq| entry(seq, &format!("t.thing/{}", seq % 7))).collect();
+    // Lines of very different lengths.
+    for it in &mut entries {
+        let words = "long ".repeat(it.seq as usize * 37 % 400);
+        it.reason = Some(std::sync::Arc::from(words));
+    }
+    let (memory, records) = filled(&entries, 2_000);
+    let about = moved(&memory, &folder.0, 1_900_500).unwrap().unwrap();
+    assert!(std::fs::metadata(&about.path).unwrap().len() > 1 << 20, "longer than what is read at once");
+    let archive = Archive::open(&folder.0).unwrap();
+    for seq in (1..=1_900).step_by(13).chain([2, 1_899, 1_900]) {
+        let wanted = &records[seq as usize - 1];
+        assert_eq!(archive.record(seq).unwrap().as_ref(), Some(wanted), "{seq}");
+    }
+    assert_eq!(archive.records(1_000, 5).unwrap(), records[1_000..1_005]);
+    assert_eq!(archive.record(1_901).unwrap(), None);
+    // A line that says nothing of the kind is no reason to miss another one.
+    let text = std::fs::read_to_string(&about.path).unwrap();
+    std::fs::write(&about.path, text.replace("{\"seq\":", "{ \"seq\":")).unwrap();
+    assert_eq!(archive.record(1_234).unwrap().as_ref(), Some(&records[1_233]));
+}
+
+/// A store in memory whose archive is in a folder.
+struct WithArchive<'a>(&'a Memory, &'a Path);
+
+impl Store for WithArchive<'_> {
+    fn journal(&self) -> Result<Box<dyn crate::Journal>, StoreError> {
+        self.0.journal()
+    }
+
+    fn projector(&self) -> Result<Box<dyn crate::Projector>, StoreError> {
+        self.0.projector()
+    }
+
+    fn reader(&self) -> Result<Box<dyn crate::Reader>, StoreError> {
+        self.0.reader()
+    }
+
+    fn archive(&self) -> Result<Archive, StoreError> {
+        Archive::open(self.1)
+    }
+}
+
+#[test]
+fn the_whole_chain_is_read_as_one_and_says_where_it_is_not() {
+    let folder = Folder::new();
+    let (memory, records) = filled(&written(), 30);
+    let first = moved(&memory, &folder.0, 8_500).unwrap().unwrap();
+    moved(&memory, &folder.0, 17_500).unwrap();
+    let store = WithArchive(&memory, &folder.0);
+    let mut reader = memory.reader().unwrap();
+    let mut whole = Whole::new(&store, reader.as_mut());
+    assert_eq!(whole.records(0, 100).unwrap(), records);
+    assert_eq!(whole.records(5, 7).unwrap(), records[5..12]);
+    assert_eq!(whole.records(16, 5).unwrap(), records[16..21]);
+    assert_eq!(whole.records(30, 5).unwrap(), []);
+    assert_eq!(whole.record(4).unwrap().as_ref(), Some(&records[3]));
+    assert_eq!((whole.record(0).unwrap(), whole.record(31).unwrap()), (None, None));
+    let seqs = |it: Vec<Record>| it.iter().map(|it| it.seq).collect::<Vec<_>>();
+    assert_eq!(seqs(whole.trail(28, 100).unwrap()), [28, 25, 22, 19, 16, 13, 10, 7, 4, 1]);
+    assert_eq!(seqs(whole.trail(28, 6).unwrap()), [28, 25, 22, 19, 16, 13]);
+    assert_eq!(seqs(whole.trail(7, 2).unwrap()), [7, 4]);
+
+    std::fs::remove_file(&first.path).unwrap();
+    let mut whole = Whole::new(&store, reader.as_mut());
+    let missing = |it: StoreError| match it {
+        StoreError::NotArchived { first, last, .. } => (first, last),
+        other => panic!("{other}"),
+    };
+    assert_eq!(missing(whole.records(0, 5).unwrap_err()), (1, 8));
+    assert_eq!(missing(whole.record(4).unwrap_err()), (1, 8));
+    assert_eq!(whole.records(8, 3).unwrap(), records[8..11]);
+    assert_eq!(seqs(whole.trail(28, 100).unwrap()), [28, 25, 22, 19, 16, 13, 10], "as far as it goes");
+    assert_eq!(missing(whole.trail(7, 100).unwrap_err()), (1, 8));
 }

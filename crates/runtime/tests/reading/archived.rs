@@ -1,0 +1,162 @@
+//! What was archived is read as if it had never left the journal; what is in no file is said to be missing.
+
+use serde_json::json;
+use trackside_engine::command::{Ask, Attention, Command};
+use trackside_engine::fields::Fields;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Span;
+use trackside_runtime::read::ReadError;
+use trackside_runtime::{Clock, Failure, Migration, Moved, Options, PackSource, Part, Runtime};
+
+use crate::ground::*;
+use crate::lists::owner;
+use crate::stores::{Archived, Place, Stores};
+
+const PUMP: &str = "\
+lifecycle: small.pump
+create: { by: human }
+states: { ON: { initial: true } }
+transitions:
+  leak: { from: ON, by: human, alert: { kind: leak, severity: critical, message: 'It leaks' } }
+";
+
+fn pumps(place: &Place, version: u32) -> Runtime {
+    let files = [
+        ("pack.yaml", format!("pack: small\nversion: {version}\n")),
+        ("lifecycles/pump.yaml", PUMP.to_owned()),
+    ];
+    let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text)).to_vec() };
+    let options =
+        Options { sweep_every: None, clock: Clock::manual(start_of_time().plus(Span(60_000))), ..manual() };
+    Runtime::start(place.open(), &[pack], options).unwrap()
+}
+
+fn create(runtime: &Runtime, id: &str) {
+    let ask = Ask::Create { entity: key(&format!("small.pump/{id}")), fields: fields(json!({})) };
+    accepted(runtime, Command::new(owner(), ask));
+}
+
+fn leak(runtime: &Runtime, id: &str) -> u64 {
+    let command = Command::fire(owner(), key(&format!("small.pump/{id}")), "leak", fields(json!({})));
+    accepted(runtime, command).entries.last().unwrap().seq
+}
+
+/// Everything but the newest entry goes into a file; then a little happens.
+fn archived(place: &Place, runtime: Runtime) -> (Archived, u64) {
+    let later = runtime.reads().unwrap().now().plus(Span(60_000));
+    let last = runtime.seq();
+    runtime.stop();
+    (place.archive(later), last)
+}
+
+fn is_archived(error: &ReadError) -> bool {
+    matches!(error, ReadError::Failure(Failure::Archived { first: 1, .. })) && error.code() == "archived"
+}
+
+#[test]
+fn an_open_alert_stays_in_sight() {
+    let place = Stores::Sqlite.place();
+    let runtime = pumps(&place, 1);
+    create(&runtime, "A");
+    let alert = leak(&runtime, "A");
+    create(&runtime, "B");
+    let (files, _) = archived(&place, runtime);
+    let runtime = pumps(&place, 1);
+    let reads = runtime.reads().unwrap();
+    let open = || {
+        let found = reads.alerts(0, 50, false)?.0;
+        Ok::<_, ReadError>(found.iter().map(|it| it.raised.seq).collect::<Vec<_>>())
+    };
+    assert_eq!(open().unwrap(), [alert]);
+    assert_eq!(reads.survey().unwrap().alerts.get(&("critical", false)), Some(&1));
+    assert_eq!(reads.alert(alert).unwrap().raised.entity.id, *"A");
+
+    files.put_away();
+    assert!(is_archived(&open().unwrap_err()), "{:?}", open());
+    assert!(is_archived(&reads.alert(alert).unwrap_err()));
+    assert_eq!(
+        reads.survey().unwrap().alerts.get(&("unknown", false)),
+        Some(&1),
+        "that there is one is known"
+    );
+    files.put_back();
+
+    let ask = Ask::Attend { entity: key("small.pump/A"), alert, how: Attention::Resolve };
+    accepted(&runtime, Command::new(owner(), ask).because("a new seal"));
+    assert_eq!(open().unwrap(), [0; 0]);
+    let (all, _) = reads.alerts(0, 50, true).unwrap();
+    let resolved = all[0].resolved.as_ref().and_then(|it| it.reason.as_deref());
+    assert_eq!((all.len(), resolved), (1, Some("a new seal")));
+}
+
+#[test]
+fn a_follower_is_given_every_entry_or_told_which_are_missing() {
+    let place = Stores::Sqlite.place();
+    let runtime = pumps(&place, 1);
+    (0..20).for_each(|n| create(&runtime, &format!("P-{n}")));
+    let (files, last) = archived(&place, runtime);
+    let runtime = pumps(&place, 1);
+    create(&runtime, "late");
+    let base = runtime.store().reader().unwrap().base().unwrap().seq;
+    assert_eq!(base, last - 1);
+    let threads = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let heard = |after: u64| {
+        let mut follower = runtime.follow(after);
+        let mut seqs = Vec::new();
+        while seqs.last().is_none_or(|it| *it < runtime.seq()) {
+            seqs.extend(threads.block_on(follower.next())?.iter().map(|it| it.seq));
+        }
+        Ok::<_, Failure>(seqs)
+    };
+    for after in [0, 1, 7, base - 1, base, base + 1] {
+        assert_eq!(heard(after).unwrap(), (after + 1..=runtime.seq()).collect::<Vec<_>>());
+    }
+    let reads = runtime.reads().unwrap();
+    let journal = |after| reads.journal(after, 200).unwrap().iter().map(|it| it.seq).collect::<Vec<_>>();
+    assert_eq!(journal(0), (1..=runtime.seq()).collect::<Vec<_>>());
+    assert_eq!(reads.entry(3).unwrap().unwrap().seq, 3);
+    files.put_away();
+    assert_eq!(heard(1).unwrap_err(), Failure::Archived { first: 1, last: base });
+    assert_eq!(heard(base).unwrap(), (base + 1..=runtime.seq()).collect::<Vec<_>>());
+    assert!(is_archived(&reads.journal(1, 200).unwrap_err()));
+    assert!(is_archived(&reads.entry(3).unwrap_err()));
+    assert!(reads.entry(runtime.seq() + 1).unwrap().is_none());
+}
+
+#[test]
+fn a_migration_is_undone_for_each_that_was_moved_or_said_to_be_out_of_reach() {
+    let place = Stores::Sqlite.place();
+    let runtime = pumps(&place, 1);
+    ["A", "B", "C"].iter().for_each(|id| create(&runtime, id));
+    runtime.stop();
+    let runtime = pumps(&place, 2);
+    create(&runtime, "NEW");
+    let lifecycle = Name::new("small.pump");
+    let migration = Migration {
+        lifecycle: lifecycle.clone(),
+        to: 2,
+        states: Default::default(),
+        fields: Fields::default(),
+    };
+    let mut moved = 0;
+    let mut told = |it: &Moved| moved += usize::from(it.outcome.is_ok());
+    runtime.apply_migration(&owner(), &migration, &Part::default(), &mut told).unwrap();
+    assert_eq!(moved, 3);
+    create(&runtime, "last");
+    let (files, _) = archived(&place, runtime);
+    let runtime = pumps(&place, 2);
+    let undo = || {
+        let mut told = Vec::new();
+        let undone = runtime.undo_migration(&owner(), &lifecycle, 2, &Part::default(), &mut |it| {
+            told.push((it.entity.id.to_string(), it.outcome.as_ref().err().map(|it| it.code)));
+        });
+        undone.unwrap();
+        told
+    };
+    files.put_away();
+    let out_of_reach = |id: &str| (id.to_owned(), Some("archived"));
+    assert_eq!(undo(), ["A", "B", "C", "NEW"].map(out_of_reach), "nobody can tell of these");
+    files.put_back();
+    assert_eq!(undo(), ["A", "B", "C"].map(|id| (id.to_owned(), None)), "NEW was never moved");
+    assert_eq!(undo(), []);
+}
