@@ -10,7 +10,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use crate::answer::{Answer, Batch, Failure, Pending};
 use crate::figures::Figures;
-use crate::pipeline::SweepReport;
+use crate::pipeline::{Depth, SweepReport};
 use crate::shared::Shared;
 use crate::stages::Stages;
 use crate::work::{Wish, Work};
@@ -114,10 +114,16 @@ impl Gateway {
         Ok(Pending(pending))
     }
 
-    /// Looks at every entity for what is broken, and repairs what its definition says how to.
+    /// Looks at every entity for what is broken, and repairs what its definition says how to. What is kept of each is
+    /// held against the journal, and made anew where it is something else.
     pub fn sweep(&self) -> Result<Pending<SweepReport>, Failure> {
+        self.sweep_to(Depth::Entities)
+    }
+
+    /// The same, as deep as is wanted.
+    pub fn sweep_to(&self, depth: Depth) -> Result<Pending<SweepReport>, Failure> {
         let (ticket, pending) = oneshot::channel();
-        self.hand_in(Work::Sweep(ticket))?;
+        self.hand_in(Work::Sweep(ticket, depth))?;
         Ok(Pending(pending))
     }
 

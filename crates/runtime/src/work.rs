@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use trackside_engine::command::Command;
-use trackside_engine::entity::Entity;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::Definition;
 
 use crate::answer::{Answer, Batch, Failure};
 use crate::by::By;
-use crate::pipeline::SweepReport;
+use crate::pipeline::{Depth, SweepReport};
 use crate::stages::Stages;
 
 pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
@@ -42,9 +41,7 @@ pub(crate) enum Work {
     /// Moves the manual clock; answered when all that became due has been done.
     Advance(Timestamp, Ticket<Timestamp>),
     /// Looks at everything once.
-    Sweep(Ticket<SweepReport>),
-    /// An entity as the journal says it is, and what was found instead.
-    Mend(Arc<Entity>, Arc<str>, Ticket<Answer>),
+    Sweep(Ticket<SweepReport>, Depth),
     /// Nothing more will be asked.
     Stop,
     /// Definitions that are in force from here on, and who has them installed.
@@ -59,8 +56,7 @@ impl fmt::Debug for Work {
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(to, _) => write!(f, "advance to {to}"),
             Self::Law(..) => f.write_str("definitions"),
-            Self::Sweep(_) => f.write_str("sweep"),
-            Self::Mend(entity, ..) => write!(f, "mend {}", entity.key),
+            Self::Sweep(..) => f.write_str("sweep"),
             Self::Stop => f.write_str("stop"),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use trackside_engine::decide::groups_of;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event, Shift};
 use trackside_engine::key::{EntityKey, GroupKey};
@@ -35,6 +36,9 @@ pub const NOTICED: &[&str] = &[
 
 /// The kind under which alerts are found that nobody has resolved.
 pub const OPEN_ALERT: &str = "OPEN_ALERT";
+
+/// The rule that is broken where what is kept of an entity is not what the journal says.
+pub const RECORD: &str = "record";
 
 /// What projections must know of an entity as it was before an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,12 +117,23 @@ impl ProjectionBuilder {
                 all.notices.push(Notice { seq: entry.seq, kind: OPEN_ALERT, entity: entry.entity.clone() });
             }
             Event::AlertResolved { alert } => all.settled.push((OPEN_ALERT, alert)),
+            Event::ViolationFound { ref rule, .. } if *rule == *RECORD => {
+                all.remade.insert(entry.entity.clone());
+            }
             _ => {}
         }
     }
 
     /// Gives an entity as it is now, with the definition it lives by.
     pub fn entity(&mut self, entity: Arc<Entity>, life: &Lifecycle) {
+        if self.projection.remade.contains(&entity.key) {
+            // Whoever was not kept was in no group either. Their counts are those of others, and stay.
+            for group in groups_of(life, &entity) {
+                let change = self.groups.entry(group).or_default();
+                change.moved_at = change.moved_at.max(entity.updated_at);
+                change.members.insert(entity.key.clone(), true);
+            }
+        }
         self.row(EntityRow::new(entity, life));
     }
 

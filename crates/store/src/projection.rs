@@ -1,6 +1,6 @@
 //! What is written behind the journal: everything that was decided between two of its entries, coalesced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use trackside_engine::entity::Entity;
@@ -35,6 +35,9 @@ pub struct Projection {
     /// How long states were stayed in: lifecycle, state, milliseconds, as they were left.
     pub stays: Vec<(Name, Name, i64)>,
     pub project: Option<Project>,
+    /// Entities of which something was kept that they never were: all that is kept of them is written anew, and
+    /// those in each state are counted anew.
+    pub remade: BTreeSet<EntityKey>,
 }
 
 /// An entity and what it can be found by.

@@ -14,7 +14,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::archive::{Archive, Unwanted};
-use crate::{Chain, Projection, Record, StoreError};
+use crate::{Chain, EntityRow, Projection, Record, StoreError};
 
 /// The place where a project is kept. Whoever has it is its only owner.
 pub trait Store: Send + Sync {
@@ -179,6 +179,16 @@ pub struct Stays {
     pub buckets: BTreeMap<u16, u64>,
 }
 
+/// An entity of which something is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub key: EntityKey,
+    /// Its last entry, as it is kept.
+    pub seq: u64,
+    /// The state by which it is found.
+    pub state: Name,
+}
+
 /// How much there is of what is waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
@@ -190,6 +200,9 @@ pub struct Census {
     /// Violations that were found and not cleared.
     pub violations: u64,
 }
+
+/// What is said where an entity is in the journal and nowhere else.
+pub const NOTHING_KEPT: &str = "nothing was kept of it";
 
 pub trait Reader: Send {
     // The journal.
@@ -233,6 +246,26 @@ pub trait Reader: Send {
     /// Entries of these kinds after `after`, in order.
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError>;
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError>;
+    /// Of which entities something is kept, in the order of their keys, without a look at what that is.
+    fn kept(&mut self, after: Option<&EntityKey>, most: usize) -> Result<As<Vec<Kept>>, StoreError> {
+        let found = self.list(&Listing { after: after.cloned(), most, ..Listing::default() })?;
+        let kept =
+            found.value.iter().map(|it| Kept { key: it.key.clone(), seq: it.seq, state: it.state.clone() });
+        Ok(As { position: found.position, value: kept.collect() })
+    }
+    /// Whether anything is kept of an entity.
+    fn is_kept(&mut self, key: &EntityKey) -> Result<bool, StoreError> {
+        Ok(self.entity(key)?.is_some())
+    }
+    /// What is kept of an entity and is not what this makes of it, in words; none if all of it is.
+    fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
+        let kept = self.entity(&row.entity.key)?;
+        Ok(match kept {
+            None => Some(NOTHING_KEPT.to_owned()),
+            Some(kept) if kept != row.entity => Some(serde_json::to_string(&*kept).unwrap_or_default()),
+            Some(_) => None,
+        })
+    }
     /// How much there is of what is waited for.
     fn census(&mut self) -> Result<As<Census>, StoreError>;
 }

@@ -100,7 +100,7 @@ pub(crate) struct RestoreArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside archive --older-than 30d --data .trackside\n\nEntries go to DIR/archive as JSON lines, which are read back and checked before the journal lets go of them.\nWhat is kept of entities does not change. The newest entry always stays."
+    after_help = "Example: trackside archive --older-than 30d --data .trackside\n\nEntries go to DIR/archive as JSON lines, which are read back and checked before the journal lets go of them.\nWhat is kept of entities does not change. The newest entry always stays.\nA server that has the folder is asked to do it, and goes on meanwhile."
 )]
 pub(crate) struct ArchiveArgs {
     /// How old an entry must be, such as 30d, 24h or 90m
@@ -130,12 +130,12 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside validate --deep --data .trackside\n\nStarts the project for the time that takes, so timers that became due fire, and what its definitions say how to repair is repaired.\nExits with 1 if a violation of severity error is open."
+    after_help = "Example: trackside validate --deep --data .trackside\n\nStarts the project for the time that takes, so timers that became due fire, and what its definitions say how to repair is repaired.\nEvery record is held against the journal, and made anew where it is something else.\nExits with 1 if a violation of severity error is open."
 )]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Also holds every record against the journal, and makes anew what differs
+    /// Also goes through the whole journal for entities of which nothing is kept
     #[arg(long)]
     pub(crate) deep: bool,
     /// Prints the result as JSON

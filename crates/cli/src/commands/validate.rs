@@ -8,7 +8,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{RecordReport, Runtime, SweepReport};
+use trackside_runtime::{Depth, SweepReport};
 use trackside_store::archive::Archive;
 use trackside_store::{Reader, Store, StoreError};
 
@@ -44,16 +44,18 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
 
 /// The same, by the server that has the folder.
 fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
-    if args.deep {
-        return Err(server.needs_its_folder("--deep").into());
-    }
-    let told = server.post(&Route::new(&["sweep"]), &json!({}))?;
+    let route = Route::new(&["sweep"]);
+    let route = if args.deep { route.with("deep", true) } else { route };
+    let told = server.post(&route, &json!({}))?;
     let number = |name: &str| told.get(name).and_then(Json::as_u64).unwrap_or_default();
     let sweep = SweepReport {
         looked_at: number("lookedAt"),
         found: number("found"),
         cleared: number("cleared"),
         repaired: number("repaired"),
+        compared: number("compared"),
+        mended: number("mended"),
+        unchecked: number("unchecked"),
     };
     let violations = listed(server, &Route::new(&["violations"]), Much::All)?;
     let broken = violations.items.iter().filter(|it| it.get("cleared") != Some(&Json::Bool(true)));
@@ -67,13 +69,14 @@ fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
         seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
         evidence: it.get("evidence").cloned().unwrap_or_default(),
     });
-    Ok(Found { sweep, records: None, open: open.collect() })
+    Ok(Found { sweep, open: open.collect(), unseen: 0 })
 }
 
 struct Found {
     sweep: SweepReport,
-    records: Option<RecordReport>,
     open: Vec<Open>,
+    /// Violations, or what cleared them, that are in archive files which are not here.
+    unseen: u64,
 }
 
 /// A violation that is not cleared.
@@ -90,32 +93,23 @@ struct Open {
 fn validate(args: &ValidateArgs, data: &DataArgs) -> Result<Found, Stopped> {
     let store = Arc::new(folder::open(data, "validate")?);
     let runtime = folder::start(data, &store, &[])?;
-    let records = match args.deep {
-        true => Some(deep(&runtime)?),
-        false => None,
-    };
+    let depth = if args.deep { Depth::Journal } else { Depth::Entities };
     let bar = Progress::new("sweep");
     bar.show(0.0, "looking at every entity");
-    let sweep = runtime.gateway()?.sweep()?.wait();
+    let sweep = runtime.gateway()?.sweep_to(depth)?.wait();
     bar.done();
     let sweep = sweep?;
     runtime.wait_until_written()?;
     let archive = Archive::of(&data.data)?;
-    let open = still_open(store.reader()?.as_mut(), &archive)?;
+    let (open, unseen) = still_open(store.reader()?.as_mut(), &archive)?;
     runtime.stop();
-    Ok(Found { sweep, records, open })
+    Ok(Found { sweep, open, unseen })
 }
 
-/// Holds every record against the journal.
-fn deep(runtime: &Runtime) -> Result<RecordReport, Stopped> {
-    let bar = Progress::new("records");
-    let report = runtime.check_records(&mut |done| bar.show(0.5, &format!("{done} entities")));
-    bar.done();
-    Ok(report?)
-}
-
-/// Violations that were found and not cleared since, in the order in which they were found.
-fn still_open(reader: &mut dyn Reader, archive: &Archive) -> Result<Vec<Open>, StoreError> {
+/// Violations that were found and not cleared since, in the order in which they were found; and how many entries
+/// about such are in files that are not here.
+fn still_open(reader: &mut dyn Reader, archive: &Archive) -> Result<(Vec<Open>, u64), StoreError> {
+    let mut unseen = 0;
     let mut open: BTreeMap<(EntityKey, Name), Entry> = BTreeMap::new();
     let mut after = 0;
     loop {
@@ -127,8 +121,10 @@ fn still_open(reader: &mut dyn Reader, archive: &Archive) -> Result<Vec<Open>, S
                 Some(record) => Some(record),
                 None => archive.record(seq)?,
             };
-            // One whose archive file is elsewhere can only be told by its entity.
-            let Some(entry) = record.map(|it| it.entry()).transpose()? else { continue };
+            let Some(entry) = record.map(|it| it.entry()).transpose()? else {
+                unseen += 1;
+                continue;
+            };
             match &entry.event {
                 Event::ViolationFound { rule, .. } => {
                     open.insert((entry.entity.clone(), rule.clone()), entry);
@@ -150,7 +146,7 @@ fn still_open(reader: &mut dyn Reader, archive: &Archive) -> Result<Vec<Open>, S
         }
     }
     all.sort_by_key(|it| it.seq);
-    Ok(all)
+    Ok((all, unseen))
 }
 
 impl Found {
@@ -169,13 +165,23 @@ impl Found {
                 it.entity, it.rule, it.message, it.since, it.seq
             ));
         }
-        if let Some(RecordReport { looked_at, mended }) = self.records {
-            let records = counted(looked_at, "record", "records");
+        let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked } = self.sweep;
+        let records = counted(compared, "record", "records");
+        print::line(&format!(
+            "{records} held against the journal, {mended} were not what it says and were made anew"
+        ));
+        if unchecked > 0 {
             print::line(&format!(
-                "{records} held against the journal, {mended} were not what it says and were made anew"
+                "{} could not be: what the journal says of them is in archive files that are not here, or too long",
+                counted(unchecked, "record", "records")
             ));
         }
-        let SweepReport { looked_at, found, cleared, repaired } = self.sweep;
+        if self.unseen > 0 {
+            print::message(&format!(
+                "{} about violations in archive files that are not here: put them back into archive/ to see all.",
+                counted(self.unseen, "entry is", "entries are")
+            ));
+        }
         print::line(&format!(
             "{} looked at: {} new, {cleared} cleared, {}; {} open, {} of them errors",
             counted(looked_at, "entity", "entities"),
@@ -198,12 +204,12 @@ impl Found {
                 "message": it.message, "since": it.since, "seq": it.seq, "evidence": it.evidence,
             })
         };
-        let SweepReport { looked_at, found, cleared, repaired } = self.sweep;
-        let records = self.records.map(|it| json!({ "lookedAt": it.looked_at, "mended": it.mended }));
+        let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked } = self.sweep;
         json!({
             "errors": self.errors(), "violations": self.open.iter().map(open).collect::<Vec<_>>(),
             "sweep": { "lookedAt": looked_at, "found": found, "cleared": cleared, "repaired": repaired },
-            "records": records,
+            "records": { "lookedAt": compared, "mended": mended, "unchecked": unchecked },
+            "archived": self.unseen,
         })
     }
 }

@@ -24,19 +24,117 @@ fn what_is_broken_is_told_until_it_is_not() {
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 }
 
-#[test]
-fn a_record_that_is_not_what_the_journal_says_is_made_anew() {
-    let ground = Ground::filled("validate-deep", "Lights go on");
-    ground.ask(&["validate"]).says(0, &[]);
-    ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
-    let cellar = "SELECT count(*) FROM entity WHERE body LIKE '%cellar%'";
-    ground.ask(&["validate"]).says(0, &[]);
-    assert_eq!(ground.number("state.db", cellar), 1, "a sweep does not look there");
+/// What was done behind everybody's back is found and made anew, and the second time there is nothing to find.
+fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
+    let ground = Ground::filled(name, "Lights go on");
+    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 0 were not"]);
+    let before = state_of_all(&ground);
+    ground.tamper("state.db", sql);
+    let told = format!("{mended} were not what it says and were made anew");
+    ground.ask(&["validate"]).says(0, &[&told, "0 open"]);
+    assert_eq!(state_of_all(&ground), before, "{sql}");
     ground
         .ask(&["validate", "--deep"])
-        .says(0, &["3 records held against the journal, 1 were not what it says"]);
-    assert_eq!(ground.number("state.db", cellar), 0);
+        .says(0, &["3 records held against the journal, 0 were not", "0 open"]);
+    ground.ask(&["audit", "verify"]).says(0, &["intact"]);
+    let loud = "SELECT count(*) FROM entries WHERE event = 'STATE_CORRECTED'";
+    assert_eq!(ground.number("journal.db", loud), mended as i64, "each is journalled");
+    ground
+}
+
+/// How many are in each state, clocks and fields as tables have them, and who is on.
+fn state_of_all(ground: &Ground) -> Vec<String> {
+    let is_state = |it: &String| ["state_count ", "timer ", "field "].iter().any(|name| it.starts_with(name));
+    let mut all: Vec<String> = ground.rows("state.db").into_iter().filter(is_state).collect();
+    for id in ["A", "B", "C"] {
+        let sql = format!("SELECT instr(body, '\"state\":\"ON\"') > 0 FROM entity WHERE id = '{id}'");
+        all.push(format!("{id} {}", ground.number("state.db", &sql)));
+    }
+    all
+}
+
+#[test]
+fn a_record_with_another_value_is_made_anew() {
+    let ground = is_mended("validate-value", "UPDATE entity SET body = replace(body, 'hall', 'cellar')", 1);
+    assert_eq!(ground.number("state.db", "SELECT count(*) FROM entity WHERE body LIKE '%cellar%'"), 0);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_made_anew_and_stops_nobody() {
+    is_mended("validate-unreadable", "UPDATE entity SET body = '{ \"key' WHERE id = 'A'", 1);
+    is_mended("validate-unreadable-timers", "UPDATE entity SET timers = '[[' WHERE id = 'A'", 1);
+}
+
+#[test]
+fn a_record_that_was_deleted_is_made_anew() {
+    is_mended("validate-deleted", "DELETE FROM entity WHERE id = 'B'", 1);
+    // Where what counts them was changed as well, only the journal knows.
+    let ground = Ground::filled("validate-deleted-counted", "Lights go on");
+    ground.tamper("state.db", "DELETE FROM entity WHERE id = 'C'; DELETE FROM state_count;");
+    ground.tamper(
+        "state.db",
+        "INSERT INTO state_count SELECT lifecycle, state, count(*) FROM entity GROUP BY 1, 2",
+    );
+    ground.ask(&["validate"]).says(0, &["2 records held against the journal, 0 were not"]);
+    ground.ask(&["validate", "--deep"]).says(0, &["3 records held against the journal, 1 were not"]);
     ground.ask(&["validate", "--deep"]).says(0, &["3 records held against the journal, 0 were not"]);
+}
+
+#[test]
+fn a_record_whose_number_leads_nowhere_is_made_anew() {
+    is_mended("validate-nowhere", "UPDATE entity SET seq = 4711, body = '' WHERE id = 'A'", 1);
+}
+
+#[test]
+fn wrong_counts_are_counted_anew() {
+    is_mended("validate-counts", "UPDATE state_count SET n = n + 5", 1);
+    is_mended("validate-fewer", "UPDATE state_count SET n = 0", 1);
+}
+
+#[test]
+fn a_state_that_only_its_record_has_does_not_move_it() {
+    let state = "UPDATE name SET text = 'OM' WHERE text = 'ON'";
+    let body = "UPDATE entity SET body = replace(body, '\"ON\"', '\"OM\"')";
+    let ground = Ground::filled("validate-om", "Lights go on");
+    ground.ask(&["validate"]).says(0, &[]);
+    ground.tamper("state.db", &format!("{state}; {body}"));
+    ground.ask(&["validate"]).says(0, &["2 were not what it says and were made anew", "0 open"]);
+    let moved = "SELECT count(*) FROM entries WHERE event = 'STATE_CORRECTED' AND \"from\" != \"to\"";
+    assert_eq!(ground.number("journal.db", moved), 0, "the journal says that it is on, and so it stays");
+    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 0 were not", "0 open"]);
+}
+
+#[test]
+fn a_clock_that_was_lost_runs_again() {
+    let ground = Ground::new("validate-clock");
+    let yearly = LIGHT
+        .replace("ON: { require", "ON: { deadline: { after: 36500d, then: switch_off }, require")
+        .replace("to: OFF, by: human", "to: OFF, by: human || engine");
+    ground.pack("pack", 1, &yearly);
+    ground.journal("Lights go on");
+    let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
+    ground.ask(&["import", &journal, "--packs", &pack]).says(0, &[]);
+    let timers = || ground.number("state.db", "SELECT count(*) FROM timer");
+    let there = timers();
+    assert!(there > 0);
+    ground.tamper("state.db", "DELETE FROM timer");
+    ground.ask(&["validate"]).says(0, &["1 were not what it says and were made anew"]);
+    assert_eq!(timers(), there);
+    ground.ask(&["validate"]).says(0, &["0 were not"]);
+}
+
+#[test]
+fn what_is_archived_is_read_there_and_what_is_not_here_is_said_to_be_unchecked() {
+    let ground = Ground::filled("validate-archived", "Lights go on");
+    ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
+    ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
+    let (here, away) = (ground.data().join("archive"), ground.root.join("away"));
+    std::fs::rename(&here, &away).unwrap();
+    ground.ask(&["validate"]).says(0, &["0 records held against the journal", "3 records could not be"]);
+    assert_eq!(ground.number("state.db", "SELECT count(*) FROM entity WHERE body LIKE '%cellar%'"), 1);
+    std::fs::rename(&away, &here).unwrap();
+    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 1 were not"]);
+    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 0 were not"]);
 }
 
 #[test]

@@ -413,6 +413,11 @@ impl Moved<'_> {
     }
 }
 
+/// The groups that an entity is in.
+pub fn groups_of(life: &Lifecycle, entity: &Entity) -> Vec<GroupKey> {
+    shifts(life, None, entity).into_iter().map(|it| it.group).collect()
+}
+
 /// How the counts of those it refers to change.
 pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) -> Vec<Shift> {
     let mut shifts = Vec::new();

@@ -85,7 +85,8 @@ impl Decider<'_> {
         Ok(())
     }
 
-    /// A state unknown to its definition: back to the last valid one.
+    /// A state unknown to its definition: back to the last valid one. The journal must say that it is there: what is
+    /// only kept so is mended.
     fn revert(&mut self, key: &EntityKey) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let back = entity.previous_state.clone().filter(|it| life.state(it).is_some());
@@ -93,11 +94,13 @@ impl Decider<'_> {
         let message = format!("{} has no state {}", life.name, entity.state);
         let evidence: Fields = [("state", Value::from(&entity.state))].into_iter().collect();
         let severity = trackside_lifecycle::model::Severity::Error;
-        self.violation(key, &Name::new("known-state"), severity, message, evidence);
-        let condition = Name::new("known-state");
-        let mut request = Request::engine(ActorKind::System, Fields::default(), condition, self.root);
+        let rule = Name::new("known-state");
+        self.violation(key, &rule, severity, message, evidence);
+        let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
         request.reason = Some(std::sync::Arc::from("Repair: back to the last valid state"));
-        self.correct(key, Some(&back), request)
+        self.correct(key, Some(&back), request)?;
+        self.mended(key, &rule);
+        Ok(())
     }
 }
 

@@ -45,6 +45,7 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
+pub use carry::groups_of;
 pub use explain::{Checked, Way, ways};
 pub use gather::{answer, gathered};
 pub use inspect::{computed, fields_of};

@@ -13,7 +13,7 @@ use trackside_engine::view::{Need, Project};
 use trackside_engine::{Decision, Law, View, apply, decide};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::project::Was;
-use trackside_store::{Definition, Reader, StoreError};
+use trackside_store::{Definition, Reader, Store, StoreError};
 
 use super::committer::Touched;
 use super::sweep::Sweep;
@@ -62,6 +62,8 @@ pub(crate) struct Decider {
     pub(super) law: Arc<Law>,
     pub(super) view: View,
     pub(super) reader: Box<dyn Reader>,
+    /// For what was archived.
+    pub(super) store: Arc<dyn Store>,
     pub(super) tail: Tail,
     pub(super) timers: Timers,
     clock: Clock,
@@ -91,6 +93,7 @@ impl Decider {
     pub fn new(
         law: Arc<Law>,
         view: View,
+        store: Arc<dyn Store>,
         reader: Box<dyn Reader>,
         clock: Clock,
         limits: Limits,
@@ -102,6 +105,7 @@ impl Decider {
             law,
             view,
             reader,
+            store,
             tail: Tail::default(),
             timers: Timers::new(limits.timers),
             clock,
@@ -366,11 +370,7 @@ impl Decider {
                 }
             }
             Work::Stop => self.stopped = true,
-            Work::Sweep(ticket) => self.sweep.ask(ticket),
-            Work::Mend(entity, found, ticket) => {
-                let outcome = self.mend(entity, found);
-                self.say(ticket, outcome);
-            }
+            Work::Sweep(ticket, depth) => self.sweep.ask(ticket, depth),
             Work::Law(law, definitions, by, ticket) => {
                 if !is_planted(Bug::OldVersionStays) || self.law.packs().next().is_none() {
                     self.law = law.clone();
@@ -455,17 +455,6 @@ impl Decider {
             self.answer(&by.command(Ask::Install(install)))?;
         }
         self.found()
-    }
-
-    /// Takes an entity as the journal says it is, in place of what was kept of it.
-    pub(super) fn mend(&mut self, entity: Arc<Entity>, found: Arc<str>) -> Outcome {
-        let ask = Ask::Mend { entity: entity.key.clone(), found };
-        // What has moved since is newer than what somebody read.
-        if self.view.get(&entity.key).is_none_or(|it| it.seq <= entity.seq) {
-            self.view.load(entity);
-        }
-        self.timers.bring_back();
-        self.answer(&Command::new(Actor::new("trackside", ActorKind::System), ask))
     }
 
     /// Creates the single entity of every lifecycle that has one.

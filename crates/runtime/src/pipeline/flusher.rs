@@ -157,6 +157,6 @@ impl Flusher {
 }
 
 /// An entity whose definition is gone: it is found by its key and its state.
-fn bare(entity: Arc<trackside_engine::entity::Entity>) -> EntityRow {
+pub(super) fn bare(entity: Arc<trackside_engine::entity::Entity>) -> EntityRow {
     EntityRow { entity, last: false, indexed: Vec::new(), overdue_at: None }
 }

@@ -6,10 +6,12 @@
 mod batch;
 mod committer;
 mod committing;
+mod comparing;
 mod decider;
 mod flusher;
 mod loading;
 mod recovery;
+mod searching;
 pub(crate) mod steps;
 mod sweep;
 mod tail;
@@ -23,6 +25,6 @@ pub(crate) use self::{committing::Committing, decider::Decider, flusher::Flusher
 pub(crate) use committer::{Committed, Written};
 pub(crate) use decider::Limits;
 pub(crate) use steps::Workers;
-pub use sweep::SweepReport;
+pub use sweep::{Depth, SweepReport};
 pub(crate) use threads::{Threads, Wiring};
 pub(crate) use turn::{Before, Outcomes};

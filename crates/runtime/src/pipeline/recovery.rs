@@ -90,7 +90,7 @@ fn replay(
     let mut view = View::partial(position);
     view.project = reader.project()?.unwrap_or_default();
     let last = head.at.unwrap_or(Timestamp(i64::MIN));
-    let mut decider = Decider::new(law, view, reader, clock, limits, last);
+    let mut decider = Decider::new(law, view, source.store.clone(), reader, clock, limits, last);
     let mut chain = source.at(decider.reader.as_mut(), position)?;
     while chain.seq < upto {
         let records = source.records(decider.reader.as_mut(), chain.seq, upto)?;

@@ -82,6 +82,15 @@ impl Timers {
         self.horizon = middle;
     }
 
+    /// Hears of all that an entity has.
+    pub fn know(&mut self, entity: &Entity) {
+        for (name, timer) in &entity.timers {
+            if let Some(due) = timer.due.filter(|it| *it <= self.horizon) {
+                self.near.insert(due_at(due, &entity.key, name));
+            }
+        }
+    }
+
     /// The next one that is due by `now`.
     pub fn due(
         &mut self,

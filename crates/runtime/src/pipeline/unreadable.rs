@@ -20,8 +20,8 @@ impl Decider {
         }
         match self.as_journalled(key) {
             Ok(Some(entity)) => {
-                let found = Arc::from(format!("it could not be read: {error}"));
-                matches!(self.mend(entity, found), Ok(Answer::Accepted(_)))
+                let found = format!("it could not be read: {error}");
+                matches!(self.mend(entity, &found), Ok(Answer::Accepted(_)))
             }
             Ok(None) | Err(_) => false,
         }

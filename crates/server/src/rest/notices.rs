@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Page, Problem};
+use trackside_runtime::Depth;
 use trackside_runtime::read::{MOST, USUAL, entry_json};
 use utoipa::IntoParams;
 
@@ -123,23 +124,37 @@ pub(crate) async fn violations(
     Ok(Json(page.await?))
 }
 
-/// Looks at every entity now, and repairs what its definition says how to.
+/// How far a sweep goes.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HowDeep {
+    /// Through the whole journal too, for entities of which nothing is kept.
+    #[serde(default)]
+    deep: bool,
+}
+
+/// Looks at every entity now, and repairs what its definition says how to. What is kept of each is held against the
+/// journal, and made anew where it is something else.
 #[utoipa::path(
-    post, path = "/v1/sweep", tag = "notices", operation_id = "sweep", params(super::Keyed),
+    post, path = "/v1/sweep", tag = "notices", operation_id = "sweep", params(HowDeep, super::Keyed),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn sweep(
     State(app): State<App>,
     caller: Caller,
     wanted: Wanted,
+    Parameters(how): Parameters<HowDeep>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("run the sweep")?;
+    let depth = if how.deep { Depth::Journal } else { Depth::Entities };
     let gateway = app.gateway.clone();
     let swept = async move {
-        let report = gateway.sweep()?.await?;
+        let report = gateway.sweep_to(depth)?.await?;
         Ok(json!({
             "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
+            "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
         }))
     };
-    once(&app, &caller, &wanted, said(&caller, "/v1/sweep", &()), swept).await
+    once(&app, &caller, &wanted, said(&caller, "/v1/sweep", &how.deep), swept).await
 }

@@ -66,7 +66,18 @@ impl Projected {
         }
         self.position = all.position;
         for row in &all.entities {
+            if all.remade.contains(&row.entity.key) {
+                self.timers.retain(|it| it.entity != row.entity.key);
+                self.effects.retain(|_, it| it.entity != row.entity.key);
+            }
             self.put(row);
+        }
+        if !all.remade.is_empty() {
+            self.states.clear();
+            for row in self.entities.values() {
+                let of = self.states.entry(row.entity.key.lifecycle.clone()).or_default();
+                count(of, &row.entity.state, 1);
+            }
         }
         for (key, change) in &all.groups {
             self.groups.entry(key.clone()).or_default().change(change);
@@ -156,7 +167,7 @@ impl Kin {
     }
 }
 
-fn timers_of(row: &EntityRow) -> impl Iterator<Item = DueAt> {
+pub(super) fn timers_of(row: &EntityRow) -> impl Iterator<Item = DueAt> {
     let entity = &row.entity.key;
     row.entity
         .timers

@@ -11,10 +11,10 @@ use trackside_engine::ranking::{Ranking, RankingKey};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
-use super::projected::Projected;
+use super::projected::{Projected, timers_of};
 use super::{Call, Disk, Memory};
 use crate::store::{
-    As, Census, Counts, Definition, DueAt, Head, Listing, Members, OpenEffectRow, Reader, Stays,
+    As, Census, Counts, Definition, DueAt, Head, Listing, Members, NOTHING_KEPT, OpenEffectRow, Reader, Stays,
 };
 use crate::{Chain, EntityRow, Record, StoreError};
 
@@ -154,6 +154,19 @@ impl Reader for Looker {
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
         self.seen(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
+    }
+
+    fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
+        let key = &row.entity.key;
+        self.look(|disk| {
+            let all = &disk.projected;
+            let Some(kept) = all.entities.get(key) else { return Some(NOTHING_KEPT.to_owned()) };
+            if kept.entity != row.entity {
+                return Some(serde_json::to_string(&*kept.entity).unwrap_or_default());
+            }
+            let timer = timers_of(row).find(|it| !all.timers.contains(it));
+            timer.map(|it| format!("its timer {} was not kept", it.timer))
+        })
     }
 
     fn census(&mut self) -> Result<As<Census>, StoreError> {

@@ -7,6 +7,7 @@ mod upcast;
 
 use trackside_engine::content::Content;
 use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
 
 use crate::StoreError;
 pub use chain::{Chain, Hash, digest};
@@ -38,6 +39,15 @@ impl Record {
     /// Whether it once said more than it does.
     pub fn is_redacted(&self) -> bool {
         self.payload.is_none() && self.digest.is_some()
+    }
+
+    /// The entity that it is about, without reading all of it; none if that cannot be read.
+    pub fn entity(&self) -> Option<EntityKey> {
+        #[derive(serde::Deserialize)]
+        struct About {
+            entity: EntityKey,
+        }
+        serde_json::from_str::<About>(&self.header).ok().map(|it| it.entity)
     }
 
     /// The entry, without what was dropped of it.

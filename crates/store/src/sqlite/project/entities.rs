@@ -1,6 +1,6 @@
 //! Entities, and what each can be found by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension as _, Result, params};
 use trackside_engine::entity::Entity;
@@ -22,13 +22,13 @@ struct Stored {
 
 /// What an entity leaves in other tables, as text; none where it leaves nothing.
 #[derive(Default, PartialEq)]
-struct Traces {
+pub(in crate::sqlite) struct Traces {
     /// Due time and name of each clock that runs.
-    timers: Option<String>,
+    pub timers: Option<String>,
     /// Numbers and names of open effects.
-    effects: Option<String>,
+    pub effects: Option<String>,
     /// Fields and values.
-    indexed: Option<String>,
+    pub indexed: Option<String>,
 }
 
 /// The longest value that is kept in the index as it is.
@@ -45,7 +45,7 @@ pub(in crate::sqlite) fn indexed(value: &Value) -> Result<String> {
 }
 
 impl Traces {
-    fn of(row: &EntityRow) -> Result<Self> {
+    pub fn of(row: &EntityRow) -> Result<Self> {
         let running = |(name, timer): &(Name, trackside_engine::entity::TimerState)| {
             timer.due.map(|due| (due.0, name.clone()))
         };
@@ -61,7 +61,7 @@ impl Traces {
     }
 }
 
-fn list<T: serde::de::DeserializeOwned>(text: &Option<String>) -> Result<Vec<T>> {
+pub(in crate::sqlite) fn list<T: serde::de::DeserializeOwned>(text: &Option<String>) -> Result<Vec<T>> {
     let Some(text) = text else { return Ok(Vec::new()) };
     serde_json::from_str(text).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
@@ -69,12 +69,16 @@ fn list<T: serde::de::DeserializeOwned>(text: &Option<String>) -> Result<Vec<T>>
 }
 
 impl Pen<'_> {
-    pub(super) fn entities(&mut self, rows: &[EntityRow]) -> Result<()> {
+    pub(super) fn entities(&mut self, rows: &[EntityRow], remade: &BTreeSet<EntityKey>) -> Result<()> {
         let mut moved = BTreeMap::new();
         for row in rows {
             let key = &row.entity.key;
             let lifecycle = self.names.number(self.connection, &key.lifecycle)?;
             let state = self.names.number(self.connection, &row.entity.state)?;
+            if remade.contains(key) {
+                self.remake(lifecycle, state, row)?;
+                continue;
+            }
             let stored = self.stored(lifecycle, &key.id)?;
             let traces = Traces::of(row)?;
             self.put(lifecycle, state, row, stored.as_ref().map(|it| it.row), &traces)?;
@@ -92,7 +96,27 @@ impl Pen<'_> {
         for ((lifecycle, state), by) in moved.into_iter().filter(|(_, by)| *by != 0) {
             statement.execute((lifecycle, state, by))?;
         }
+        if !remade.is_empty() {
+            self.connection.execute_batch(
+                "DELETE FROM state_count;
+                 INSERT INTO state_count (lifecycle, state, n)
+                     SELECT lifecycle, state, count(*) FROM entity GROUP BY lifecycle, state;
+                 DELETE FROM meta WHERE key = 'census';",
+            )?;
+        }
         Ok(())
+    }
+
+    /// Writes all that is kept of an entity anew, whatever was there: nothing of it is relied on.
+    fn remake(&mut self, lifecycle: i64, state: i64, row: &EntityRow) -> Result<()> {
+        let key = &row.entity.key;
+        let (own, id) = (key.lifecycle.as_str(), key.id.as_str());
+        self.connection.execute("DELETE FROM timer WHERE lifecycle = ?1 AND id = ?2", (own, id))?;
+        self.connection.execute("DELETE FROM effect WHERE lifecycle = ?1 AND entity = ?2", (own, id))?;
+        self.connection.execute("DELETE FROM field WHERE lifecycle = ?1 AND id = ?2", (lifecycle, id))?;
+        let (stored, traces) = (self.row(key)?, Traces::of(row)?);
+        self.put(lifecycle, state, row, stored, &traces)?;
+        self.trace(key, lifecycle, &Traces::default(), &traces)
     }
 
     /// The row of an entity, if it has one.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(super) use census::census;
-pub(super) use entities::indexed;
+pub(super) use entities::{Traces, indexed, list};
 pub(super) use groups::counts;
 pub(super) use rest::StoredProject;
 
@@ -107,7 +107,7 @@ impl Writer {
 
 impl Pen<'_> {
     fn all(&mut self, projection: &Projection) -> rusqlite::Result<()> {
-        self.entities(&projection.entities)?;
+        self.entities(&projection.entities, &projection.remade)?;
         // After the entities: members are rows of theirs.
         self.groups(&projection.groups)?;
         self.reranked(&projection.reranked)?;

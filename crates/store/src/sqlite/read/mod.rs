@@ -2,6 +2,7 @@
 //! belong together may share one.
 
 mod found;
+mod kept;
 mod list;
 
 use std::collections::BTreeMap;
@@ -24,8 +25,8 @@ use super::names::Names;
 use super::options::SqliteOptions;
 use super::project::position;
 use super::schema;
-use crate::store::{As, Census, Counts, DueAt, Listing, Members, OpenEffectRow, Stays};
-use crate::{Chain, Definition, Head, Reader, Record, StoreError};
+use crate::store::{As, Census, Counts, DueAt, Kept, Listing, Members, OpenEffectRow, Stays};
+use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError};
 
 /// A reader of both files.
 #[derive(Debug)]
@@ -257,6 +258,18 @@ impl Reader for Looker {
 
     fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
         self.ask_at("read open effects", |eyes| eyes.effects(after, most))
+    }
+
+    fn kept(&mut self, after: Option<&EntityKey>, most: usize) -> Result<As<Vec<Kept>>, StoreError> {
+        self.ask_at("list what is kept", |eyes| eyes.kept(after, most))
+    }
+
+    fn is_kept(&mut self, key: &EntityKey) -> Result<bool, StoreError> {
+        self.ask("look for an entity", |eyes| eyes.is_kept(key))
+    }
+
+    fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
+        self.ask("look at what is kept of an entity", |eyes| eyes.difference(row))
     }
 
     fn census(&mut self) -> Result<As<Census>, StoreError> {

@@ -1,0 +1,212 @@
+//! Holds what is kept of one entity against what its entries say, a few of them at a time.
+
+use std::sync::Arc;
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_engine::{View, apply};
+use trackside_store::archive::Whole;
+use trackside_store::{EntityRow, Record, StoreError};
+
+use super::decider::Decider;
+use super::flusher::bare;
+use super::sweep::{Budget, Pass};
+use crate::answer::{Answer, Outcome};
+
+/// Most entries of one entity that are held in memory for it.
+const LONGEST: usize = 20_000;
+/// Records read at a time.
+const CHUNK: usize = 64;
+
+/// An entity on its way from its last entry to its first, and then from the first to how it is now.
+#[derive(Debug)]
+pub(super) struct Trial {
+    key: EntityKey,
+    newest: u64,
+    /// The next one back; 0 when all were read.
+    next: u64,
+    /// The newest first.
+    records: Vec<Record>,
+    view: View,
+    /// It cannot be trusted as it is kept.
+    odd: bool,
+    /// It is to be inspected afterwards.
+    inspected: bool,
+    /// What was found wrong already.
+    found: Option<String>,
+}
+
+impl Trial {
+    /// From its last entry back.
+    pub fn of(key: EntityKey, newest: u64) -> Self {
+        let (records, view) = (Vec::new(), View::default());
+        Self { key, newest, next: newest, records, view, odd: false, inspected: false, found: None }
+    }
+
+    /// As one of all of them: it is inspected afterwards.
+    pub fn of_a_pass(self, odd: bool) -> Self {
+        Self { odd, inspected: true, ..self }
+    }
+
+    /// It is known what is wrong.
+    pub fn saying(self, found: Option<String>) -> Self {
+        Self { found, ..self }
+    }
+}
+
+impl Decider {
+    /// Goes on with it; none when it is over.
+    pub(super) fn go_on_with(
+        &mut self,
+        mut trial: Box<Trial>,
+        pass: &mut Pass,
+        left: &mut Budget,
+    ) -> Result<Option<Box<Trial>>, StoreError> {
+        while trial.next != 0 && left.records > 0 {
+            let mut whole = Whole::new(self.store.as_ref(), self.reader.as_mut());
+            let found = match whole.trail(trial.next, CHUNK.min(left.records)) {
+                Ok(found) => found,
+                Err(StoreError::NotArchived { .. }) => return self.unchecked(&trial, pass),
+                Err(error) => return Err(error),
+            };
+            let Some(last) = found.last() else { return self.unchecked(&trial, pass) };
+            trial.next = last.prev;
+            left.records = left.records.saturating_sub(found.len());
+            trial.records.extend(found);
+            if trial.records.len() > LONGEST {
+                return self.unchecked(&trial, pass);
+            }
+        }
+        if trial.next != 0 {
+            return Ok(Some(trial));
+        }
+        while left.records > 0
+            && let Some(record) = trial.records.pop()
+        {
+            left.records -= 1;
+            match record.entry() {
+                Ok(entry) => apply(&mut trial.view, &entry),
+                // The journal itself is damaged: an audit tells that, and nothing is made of it.
+                Err(_) => return self.unchecked(&trial, pass),
+            }
+        }
+        match trial.records.is_empty() {
+            true => self.conclude(*trial, pass),
+            false => Ok(Some(trial)),
+        }
+    }
+
+    /// Compares, and makes anew what differs.
+    fn conclude(&mut self, trial: Trial, pass: &mut Pass) -> Result<Option<Box<Trial>>, StoreError> {
+        let key = &trial.key;
+        let Some(entity) = trial.view.image(key) else { return self.unchecked(&trial, pass) };
+        if !self.is_unwritten(key)? {
+            let found = match &trial.found {
+                Some(found) => Some(found.clone()),
+                None => self.difference(&entity)?,
+            };
+            if let Some(found) = found {
+                // It may have moved on since it was begun with.
+                match self.newest_of(key, None)?.filter(|it| *it > trial.newest) {
+                    Some(newest) => {
+                        let again = Trial::of(key.clone(), newest);
+                        return Ok(Some(Box::new(Trial { inspected: trial.inspected, ..again })));
+                    }
+                    None => match self.mend(entity, &found) {
+                        Ok(Answer::Accepted(_)) => pass.report.mended += 1,
+                        Ok(_) | Err(_) => return self.unchecked(&trial, pass),
+                    },
+                }
+            }
+            pass.report.compared += 1;
+        }
+        self.compared(key, pass);
+        if trial.inspected {
+            self.inspect(key, pass)?;
+        }
+        Ok(None)
+    }
+
+    /// It cannot be told. What may be kept wrongly is left alone, the rest is inspected as it is.
+    fn unchecked(&mut self, trial: &Trial, pass: &mut Pass) -> Result<Option<Box<Trial>>, StoreError> {
+        pass.report.unchecked += 1;
+        self.compared(&trial.key, pass);
+        if trial.inspected && !trial.odd {
+            self.inspect(&trial.key, pass)?;
+        }
+        Ok(None)
+    }
+
+    /// What is kept of an entity, where that is not what it should be.
+    fn difference(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
+        let life = self.law.definition(&entity.key.lifecycle, entity.definition);
+        let row = match life {
+            Some(life) => EntityRow::new(entity.clone(), life),
+            None => bare(entity.clone()),
+        };
+        if let Some(found) = self.reader.difference(&row)? {
+            return Ok(Some(found));
+        }
+        // On disk it is right; what is in memory may have been read before it was.
+        let known = self.view.get(&entity.key).filter(|it| *it != &**entity);
+        Ok(known.map(|it| serde_json::to_string(it).unwrap_or_default()))
+    }
+
+    /// Takes an entity as the journal says it is, in place of what was kept of it.
+    pub(super) fn mend(&mut self, entity: Arc<Entity>, found: &str) -> Outcome {
+        let ask = Ask::Mend { entity: entity.key.clone(), found: Arc::from(found) };
+        let key = entity.key.clone();
+        self.view.load(entity);
+        self.timers.bring_back();
+        let outcome = self.answer(&Command::new(Actor::new("trackside", ActorKind::System), ask));
+        if let Some(entity) = self.view.get(&key) {
+            // Those that were not kept were never heard of.
+            self.timers.know(entity);
+        }
+        outcome
+    }
+
+    /// Whether an entity moved so lately that its row is about to be replaced.
+    pub(super) fn is_unwritten(&mut self, key: &EntityKey) -> Result<bool, StoreError> {
+        let Some(seq) = self.view.get(key).map(|it| it.seq) else { return Ok(false) };
+        // A number that there is not yet is no number of an entry.
+        Ok(seq <= self.view.seq && seq > self.reader.position()?)
+    }
+
+    /// The last entry of an entity, by what is known of it; none if that leads nowhere.
+    pub(super) fn newest_of(
+        &mut self,
+        key: &EntityKey,
+        kept: Option<u64>,
+    ) -> Result<Option<u64>, StoreError> {
+        let kept = match kept {
+            Some(seq) => Some(seq),
+            None => self.kept_seq(key)?,
+        };
+        let known = self.view.get(key).map(|it| it.seq);
+        let mut candidates: Vec<u64> = known.into_iter().chain(kept).filter(|it| *it != 0).collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        while let Some(seq) = candidates.pop() {
+            let mut whole = Whole::new(self.store.as_ref(), self.reader.as_mut());
+            match whole.record(seq) {
+                Ok(Some(record)) if record.entity().as_ref() == Some(key) => return Ok(Some(seq)),
+                // It was archived: that is found out on the way back.
+                Err(StoreError::NotArchived { .. }) => return Ok(Some(seq)),
+                Ok(_) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    fn kept_seq(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
+        match self.reader.entity(key) {
+            Ok(entity) => Ok(entity.map(|it| it.seq)),
+            Err(StoreError::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Goes through the whole journal for entities of which nothing is kept.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::key::EntityKey;
+use trackside_engine::project::project_key;
+use trackside_store::StoreError;
+use trackside_store::archive::Whole;
+
+use super::decider::Decider;
+use super::sweep::{Budget, Pass, SweepReport};
+
+/// How far it is, and who is missing so far.
+#[derive(Debug)]
+pub(super) struct Search {
+    after: u64,
+    /// Up to here everybody must be kept.
+    upto: u64,
+    /// With the last entry that was seen.
+    missing: BTreeMap<EntityKey, u64>,
+    /// A part of the journal is not here.
+    cut: bool,
+}
+
+impl Search {
+    pub fn upto(upto: u64) -> Self {
+        Self { after: 0, upto, missing: BTreeMap::new(), cut: false }
+    }
+
+    /// Reads on; true when it is at the end.
+    pub fn go_on(
+        &mut self,
+        decider: &mut Decider,
+        pass: &mut Pass,
+        left: &mut Budget,
+    ) -> Result<bool, StoreError> {
+        if self.after == 0 {
+            self.missing.extend(std::mem::take(&mut pass.lost).into_iter().map(|key| (key, 0)));
+        }
+        let mut whole = Whole::new(decider.store.as_ref(), decider.reader.as_mut());
+        let records = match whole.records(self.after, left.records) {
+            Ok(records) => records,
+            Err(StoreError::NotArchived { last, .. }) => {
+                (self.after, self.cut) = (last, true);
+                return Ok(self.after >= self.upto);
+            }
+            Err(error) => return Err(error),
+        };
+        left.records = left.records.saturating_sub(records.len().max(1));
+        for record in &records {
+            let is_first = record.prev == 0;
+            if record.seq > self.upto || !(is_first || !self.missing.is_empty()) {
+                continue;
+            }
+            let Some(key) = record.entity().filter(|it| it != project_key()) else { continue };
+            if let Some(newest) = self.missing.get_mut(&key) {
+                *newest = record.seq;
+            } else if is_first && !decider.reader.is_kept(&key)? {
+                self.missing.insert(key, record.seq);
+            }
+        }
+        self.after = records.last().map_or(self.upto, |it| it.seq);
+        Ok(self.after >= self.upto)
+    }
+
+    /// Those that can be made anew, with their last entry.
+    pub fn found(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
+        let (found, nowhere): (Vec<_>, Vec<_>) =
+            self.missing.into_iter().partition(|(_, newest)| *newest > 0);
+        report.unchecked += nowhere.len() as u64 + u64::from(self.cut);
+        found.into_iter().map(|(key, newest)| (key, newest, None)).collect()
+    }
+}
