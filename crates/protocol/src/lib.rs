@@ -27,7 +27,7 @@ pub use tell::{
     Message, Moved, Page, Stop, TimerTold,
 };
 pub use upkeep::{
-    Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut, ProjectTold,
-    Redact, SettingTold, SettingsTold,
+    Archive, Backup, Migrate, Migrated, MigratedOne, PackFiles, PackInstalled, PackTold, ProjectPut,
+    ProjectTold, Redact, SettingTold, SettingsTold,
 };
 pub use webhook::{NewWebhook, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed};

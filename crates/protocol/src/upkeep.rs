@@ -97,6 +97,13 @@ pub struct Migrate {
     /// Takes it back, of those to which nothing has happened since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undo: bool,
+    /// Only those with an id after this one: the `next` of the answer before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Looks at no more than so many, so that each is named; without it at all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub limit: Option<u32>,
 }
 
 /// What became, or would become, of the entities of a lifecycle.
@@ -110,6 +117,11 @@ pub struct Migrated {
     pub moved: u64,
     /// How many cannot.
     pub stuck: u64,
+    /// How many were looked at, those that live by that version already among them.
+    pub looked_at: u64,
+    /// After whom to go on, where `limit` left some; none if all are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
     /// The first thousand of those that moved.
     pub items: Vec<MigratedOne>,
     /// The first thousand of those that cannot, each with its refusal.
@@ -128,6 +140,14 @@ pub struct MigratedOne {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub refusal: Option<Json>,
+}
+
+/// Old journal that is to go into files.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Archive {
+    /// How old an entry must be, such as `30d`, `24h` or `90m`.
+    pub older_than: String,
 }
 
 /// A copy of the project that is to be made.

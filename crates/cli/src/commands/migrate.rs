@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{Failure, Migration, Moved, PackSource, Runtime};
+use trackside_runtime::{Failure, Migration, Moved, PackSource, Part, Runtime};
 use trackside_store::{Sqlite, Store};
 
 use crate::args::{DataArgs, MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
@@ -97,7 +97,7 @@ fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> 
     let runtime = folder::start_standing(store, packs)?;
     known(&runtime.law(), &migration.lifecycle, migration.to)?;
     let all = followed("plan", store, migration.lifecycle.clone(), &mut |told| {
-        runtime.plan_migration(folder::owner(), migration, told)
+        runtime.plan_migration(folder::owner(), migration, &Part::default(), told).map(|_| ())
     })?;
     runtime.stop();
     Ok(all)
@@ -108,7 +108,7 @@ fn apply(args: &MigrateToArgs) -> Result<Moves, Stopped> {
     let store = Arc::new(folder::open(&args.data, "migrate apply")?);
     let runtime = started(&args.data, &store, &packs, &migration.lifecycle, migration.to)?;
     let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |told| {
-        runtime.apply_migration(folder::owner(), &migration, told)
+        runtime.apply_migration(folder::owner(), &migration, &Part::default(), told).map(|_| ())
     })?;
     runtime.stop();
     Ok(Moves { lifecycle: migration.lifecycle, verb: "moved", code: "moved", all })
@@ -138,7 +138,7 @@ fn undo(args: &MigrateUndoArgs) -> Result<Moves, Stopped> {
     let lifecycle = Name::new(&args.lifecycle);
     let runtime = started(&args.data, &store, &[], &lifecycle, args.version)?;
     let all = followed("undo", &store, lifecycle.clone(), &mut |told| {
-        runtime.undo_migration(folder::owner(), &lifecycle, args.version, told)
+        runtime.undo_migration(folder::owner(), &lifecycle, args.version, &Part::default(), told).map(|_| ())
     })?;
     runtime.stop();
     Ok(Moves { lifecycle, verb: "moved back", code: "undone", all })

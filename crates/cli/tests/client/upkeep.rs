@@ -14,7 +14,9 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
         .says(1, &["error small.light/A dusted: Nobody has dusted it", "1 of them errors"]);
     let json = ground.ask(&["validate", "--json"]).json();
     assert_eq!(json["violations"][0]["rule"], "dusted", "{json:#}");
-    ground.ask(&["validate", "--deep"]).says(3, &["--deep needs", "Stop the server first"]);
+    ground
+        .ask(&["validate", "--deep"])
+        .says(1, &["held against the journal, 0 were not", "1 of them errors"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
     ground.ask(&["doctor"]).says(0, &["trackside up"]);
     let copy = ground.root.join("copy");
@@ -36,12 +38,43 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     ground.ask(&redact).says(0, &["dropped the values and words of", "place is now \"[gone]\""]);
     ground.ask(&["show", "small.light/A"]).says(0, &["[gone]"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "dropped"]);
-    // What no server does for others.
+    // Whatever was archived meanwhile is found as before.
+    let history = ground.ask(&["history", "small.light/A"]).says(0, &[]).data.clone();
+    ground.ask(&["archive", "--older-than", "soon"]).says(2, &["write a span such as 30d"]);
     ground
         .ask(&["archive", "--older-than", "1d"])
-        .says(3, &["in use by trackside up", "Stop that one first"]);
+        .says(0, &["entries (1 to ", "archive/journal-000000000001-"]);
+    ground.ask(&["archive", "--older-than", "1d"]).says(0, &["nothing to archive"]);
+    assert_eq!(ground.ask(&["history", "small.light/A"]).says(0, &[]).data, history);
+    ground.ask(&["audit", "verify"]).says(0, &["intact", "1 file of the archive"]);
+    ground.ask(&["new", "small.light", "--id", "LATE"]).says(0, &[]);
+    // What no server does for others.
     let rebuild = ground.ask(&["doctor", "--rebuild"]);
     rebuild.says(3, &["in use by trackside up"]);
+}
+
+#[test]
+fn every_entity_is_moved_and_told_of_however_many_there_are() {
+    let ground = Ground::small("migrate-many");
+    let tasks: String = (1..=1_001).map(|n| format!("- [ ] TASK-{n:04}: A light\n")).collect();
+    let plan = ground.root.join("plan.md");
+    std::fs::write(
+        &plan,
+        format!("# Implementation Plan: Lights\n\n## Task Breakdown\n\n### Phase 1: All\n\n{tasks}"),
+    )
+    .unwrap();
+    let plan = plan.to_str().unwrap();
+    ground
+        .ask(&["import", "--from", "plan", plan, "--into", "small.light", "--state", "pending=OFF"])
+        .says(0, &["1001 entities of small.light imported"]);
+    let better = small(&ground.root.join("second"), 2, &LIGHT.replace("default: 40", "default: 50"));
+    let apply = ["migrate", "apply", "small.light", "--to", "2", "--pack", &better, "--json"];
+    let json = ground.ask(&apply).says(0, &[]).json();
+    let moved = json["moved"].as_array().unwrap();
+    assert_eq!((moved.len(), &moved[1_000]["id"]), (1_001, &"TASK-1001".into()), "each is named");
+    ground
+        .ask(&["migrate", "undo", "small.light", "--version", "2"])
+        .says(0, &["1001 entities moved back, 0 cannot"]);
 }
 
 #[test]

@@ -5,10 +5,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::Value;
 use trackside_engine::Law;
+use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
-use trackside_runtime::{By, Migration, Moved};
+use trackside_runtime::{By, Migration, Moved, Part};
 
 use super::body::fields;
 use super::{Body, DryRun, Parameters, Wanted, once, said};
@@ -36,6 +37,12 @@ pub(crate) async fn migrate(
     if body.undo && (how.dry_run || !body.states.is_empty() || !body.fields.is_empty()) {
         return Err(Refused::shape("`undo` goes with `lifecycle` and `to` only, and not with `dryRun`"));
     }
+    if let Some(wrong) = body.limit.filter(|it| *it == 0 || *it as usize > NAMED) {
+        return Err(Refused::shape(format!("`limit` is between 1 and {NAMED}, not {wrong}")));
+    }
+    if let Some(after) = body.after.as_ref().filter(|it| !is_valid_id(it)) {
+        return Err(Refused::shape(format!("`after` is the id of an entity, and `{after}` cannot be one")));
+    }
     // What changes nothing may be asked as often as one likes.
     wanted.key = wanted.key.filter(|_| !how.dry_run);
     let (by, moved) = (caller.by(), app.clone());
@@ -53,20 +60,28 @@ fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrate
         dry_run,
         moved: 0,
         stuck: 0,
+        looked_at: 0,
+        next: None,
         items: Vec::new(),
         cannot: Vec::new(),
     };
+    let part = Part {
+        after: body.after.as_deref().map(Name::new),
+        most: body.limit.map(|it| usize::try_from(it).unwrap_or(NAMED)),
+    };
     let mut note = |it: &Moved| noted(&mut told, it);
-    if body.undo {
-        app.runtime.undo_migration(by, &lifecycle, body.to, &mut note)?;
+    let went = if body.undo {
+        app.runtime.undo_migration(by, &lifecycle, body.to, &part, &mut note)?
     } else {
         let states = body.states.iter().map(|(old, new)| (Name::new(old), Name::new(new))).collect();
         let migration = Migration { lifecycle, to: body.to, states, fields: fields(&body.fields) };
         match dry_run {
-            true => app.runtime.plan_migration(by, &migration, &mut note)?,
-            false => app.runtime.apply_migration(by, &migration, &mut note)?,
+            true => app.runtime.plan_migration(by, &migration, &part, &mut note)?,
+            false => app.runtime.apply_migration(by, &migration, &part, &mut note)?,
         }
-    }
+    };
+    told.looked_at = went.looked_at;
+    told.next = went.next.map(|it| it.to_string());
     app.access.forget();
     Ok(told)
 }

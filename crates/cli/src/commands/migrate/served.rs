@@ -7,32 +7,75 @@ use super::{Moves, One};
 use crate::args::{MigrateCommand, MigrateToArgs};
 use crate::folder;
 use crate::moment::{list, text};
+use crate::print::Progress;
 use crate::reach::{Server, Unanswered};
 use crate::route::Route;
 use crate::values;
 
+/// Entities that are asked for at a time.
+const PAGE: u64 = 500;
+
 pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Unanswered> {
-    let (lifecycle, verb, code, told) = match command {
+    let route = Route::new(&["migrations"]);
+    let (lifecycle, verb, code, route, body) = match command {
         MigrateCommand::Plan(args) => {
             if args.pack.is_some() {
                 return Err(folder::needs_the_folder(&args.data, "a plan with --pack").into());
             }
-            let route = Route::new(&["migrations"]).with("dryRun", true);
-            (&args.lifecycle, "would move", "planned", server.post(&route, &body(args)?)?)
+            (&args.lifecycle, "would move", "planned", route.with("dryRun", true), body(args)?)
         }
         MigrateCommand::Apply(args) => {
             if let Some(pack) = &args.pack {
                 crate::commands::pack::install(server, pack)?;
             }
-            (&args.lifecycle, "moved", "moved", server.post(&Route::new(&["migrations"]), &body(args)?)?)
+            (&args.lifecycle, "moved", "moved", route, body(args)?)
         }
         MigrateCommand::Undo(args) => {
             let body = json!({ "lifecycle": args.lifecycle, "to": args.version, "undo": true });
-            (&args.lifecycle, "moved back", "undone", server.post(&Route::new(&["migrations"]), &body)?)
+            (&args.lifecycle, "moved back", "undone", route, body)
         }
     };
-    let all = list(&told, "items").iter().chain(list(&told, "cannot")).map(one);
-    Ok(Moves { lifecycle: Name::new(lifecycle), verb, code, all: all.collect() })
+    let all = every_page(server, lifecycle, &route, body)?;
+    Ok(Moves { lifecycle: Name::new(lifecycle), verb, code, all })
+}
+
+/// Asks page by page until all are done, with a bar.
+fn every_page(
+    server: &Server,
+    lifecycle: &str,
+    route: &Route,
+    mut body: Json,
+) -> Result<Vec<One>, Unanswered> {
+    let stats = server.get(&Route::new(&["stats"]).with("lifecycle", lifecycle));
+    let entities = |it: &Json| {
+        it.get("states").and_then(Json::as_object).map(|it| it.values().filter_map(Json::as_u64).sum())
+    };
+    // Only the bar wants it: a lifecycle that there is not is told by the first page.
+    let whole: u64 = stats.ok().as_ref().and_then(entities).unwrap_or_default();
+    let bar = Progress::new("migrate");
+    let (mut all, mut looked_at) = (Vec::new(), 0);
+    put(&mut body, "limit", PAGE.into());
+    let done = loop {
+        let told = match server.post(route, &body) {
+            Ok(told) => told,
+            Err(error) => break Err(error),
+        };
+        all.extend(list(&told, "items").iter().chain(list(&told, "cannot")).map(one));
+        looked_at += told.get("lookedAt").and_then(Json::as_u64).unwrap_or_default();
+        bar.show(folder::share(looked_at, whole.max(looked_at)), &format!("{looked_at} entities"));
+        match told.get("next").and_then(Json::as_str) {
+            Some(next) => put(&mut body, "after", next.into()),
+            None => break Ok(()),
+        }
+    };
+    bar.done();
+    done.map(|()| all)
+}
+
+fn put(body: &mut Json, name: &str, value: Json) {
+    if let Some(body) = body.as_object_mut() {
+        body.insert(name.to_owned(), value);
+    }
 }
 
 fn body(args: &MigrateToArgs) -> Result<Json, Unanswered> {
