@@ -2,6 +2,7 @@
 //! tells anybody. The only place that knows the time.
 
 mod answer;
+mod archiving;
 mod by;
 mod catalog;
 mod clock;
@@ -10,7 +11,6 @@ mod figures;
 mod gateway;
 mod histogram;
 mod importing;
-mod mending;
 mod migration;
 mod outbox;
 mod pipeline;
@@ -35,10 +35,9 @@ pub use figures::Figures;
 pub use gateway::Gateway;
 pub use histogram::{Histogram, Observed};
 pub use importing::Imported;
-pub use mending::RecordReport;
-pub use migration::{Migration, Moved};
+pub use migration::{Migration, Moved, Part, Went};
 pub use outbox::{OpenEffect, OutboxCourier, OutboxError, TakenEffect};
-pub use pipeline::SweepReport;
+pub use pipeline::{Depth, SweepReport};
 pub use read::{ReadError, Reads};
 pub use redaction::Redaction;
 pub use runtime::{Options, Runtime, StartError};

@@ -9,7 +9,7 @@ use trackside_engine::Law;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Span;
-use trackside_store::{Definition, Store, StoreError};
+use trackside_store::{Chain, Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
 use crate::by::By;
@@ -211,6 +211,13 @@ impl Runtime {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    /// Lets the journal go of what is in an archive.
+    pub(crate) fn cut(&self, upto: Chain) -> Result<(), Failure> {
+        let threads = self.threads.as_ref().ok_or(Failure::Stopped)?;
+        threads.cut(upto)?;
+        Ok(())
     }
 
     /// Waits until projections show all that is committed now.

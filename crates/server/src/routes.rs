@@ -12,10 +12,10 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::rest::{
-    alerts, approvals, artifacts, audit, backups, batch, claims, clock, corrections, effects, entities,
-    evidence, explain, export, health, history, home, identity, imports, journal, lifecycles, messages,
-    metrics, migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats, transitions,
-    webhooks,
+    alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock, corrections, effects,
+    entities, evidence, explain, export, health, history, home, identity, imports, journal, lifecycles,
+    messages, metrics, migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats,
+    transitions, webhooks,
 };
 use crate::{document, events, mcp, serve};
 
@@ -65,6 +65,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(evidence::export))
         .routes(routes!(export::export))
         .routes(routes!(imports::import))
+        .routes(routes!(archives::archive))
         .routes(routes!(backups::backup))
         .routes(routes!(redactions::redact))
         // what people decide, and what the outside does

@@ -1,36 +1,70 @@
 //! `trackside archive`: old journal goes into files of its own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::Store;
-use trackside_store::archive::{About, folder_of, move_out};
+use trackside_store::archive::{folder_of, move_out};
 use trackside_store::record::hex;
 
 use crate::args::ArchiveArgs;
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
+use crate::moment::{list, text};
 use crate::print;
+use crate::reach::{Server, Unanswered};
+use crate::refused::{self, About};
+use crate::route::Route;
 
 pub(crate) fn run(args: &ArchiveArgs) -> u8 {
-    match archive(args) {
-        Ok(moved) => {
-            match args.json {
-                true => print::line(&format!("{:#}", to_json(&moved))),
-                false => show(args, &moved),
-            }
-            exit::DONE
+    let moved = match folder::server_of(&args.data) {
+        Ok(Some(server)) => served(args, &server),
+        Ok(None) => archive(args).map_err(Unanswered::from),
+        Err(stopped) => Err(stopped.into()),
+    };
+    let told = moved.map(|moved| {
+        match args.json {
+            true => print::line(&format!("{:#}", to_json(&moved))),
+            false => show(args, &moved),
         }
-        Err(stopped) => stopped.told(),
-    }
+        exit::DONE
+    });
+    refused::ended(told, About::default(), args.json)
 }
 
-fn archive(args: &ArchiveArgs) -> Result<Vec<About>, Stopped> {
-    let Some(span) = Span::parse(&args.older_than) else {
-        let why = format!("--older-than {}: write a span such as 30d, 24h or 90m", args.older_than);
-        return Err(Stopped::usage(why));
+/// A file that holds what was archived.
+struct Moved {
+    path: PathBuf,
+    first: u64,
+    last: u64,
+    hash: String,
+}
+
+/// How old an entry must be.
+fn span(args: &ArchiveArgs) -> Result<Span, Stopped> {
+    Span::parse(&args.older_than).ok_or_else(|| {
+        Stopped::usage(format!("--older-than {}: write a span such as 30d, 24h or 90m", args.older_than))
+    })
+}
+
+/// By the server that has the folder: it goes on meanwhile.
+fn served(args: &ArchiveArgs, server: &Server) -> Result<Vec<Moved>, Unanswered> {
+    span(args)?;
+    let told = server.post(&Route::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
+    let number = |it: &Json, name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default();
+    let file = |it: &Json| Moved {
+        path: args.data.data.join(text(it, "path")),
+        first: number(it, "first"),
+        last: number(it, "last"),
+        hash: text(it, "hash").to_owned(),
     };
+    Ok(list(&told, "files").iter().map(file).collect())
+}
+
+fn archive(args: &ArchiveArgs) -> Result<Vec<Moved>, Stopped> {
+    let span = span(args)?;
     let store = Arc::new(folder::open(&args.data, "archive")?);
     // What is not in the projections yet cannot go.
     folder::start_standing(&store, &[])?.stop();
@@ -40,34 +74,26 @@ fn archive(args: &ArchiveArgs) -> Result<Vec<About>, Stopped> {
     // One that was broken off is finished first.
     while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&args.data.data), before)?
     {
-        moved.push(about);
+        let (first, last, hash) = (about.first(), about.last(), hex(&about.after.hash));
+        moved.push(Moved { path: about.path, first, last, hash });
     }
     Ok(moved)
 }
 
-fn show(args: &ArchiveArgs, moved: &[About]) {
+fn show(args: &ArchiveArgs, moved: &[Moved]) {
     if moved.is_empty() {
         print::line(&format!(
             "nothing to archive: no entry is older than {} and free to go. The newest entry stays, and so does all after an effect that nobody has answered",
             args.older_than
         ));
     }
-    for about in moved {
-        let entries = about.last() + 1 - about.first();
-        print::line(&format!(
-            "{} ({} to {}) in {}",
-            counted(entries, "entry", "entries"),
-            about.first(),
-            about.last(),
-            about.path.display()
-        ));
+    for Moved { path, first, last, .. } in moved {
+        let entries = counted((last + 1).saturating_sub(*first), "entry", "entries");
+        print::line(&format!("{entries} ({first} to {last}) in {}", path.display()));
     }
 }
 
-fn to_json(moved: &[About]) -> Json {
-    let file = |it: &About| {
-        let hash = hex(&it.after.hash);
-        json!({ "path": it.path, "first": it.first(), "last": it.last(), "hash": hash })
-    };
+fn to_json(moved: &[Moved]) -> Json {
+    let file = |it: &Moved| json!({ "path": it.path, "first": it.first, "last": it.last, "hash": it.hash });
     json!({ "files": moved.iter().map(file).collect::<Vec<_>>() })
 }

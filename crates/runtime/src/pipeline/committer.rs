@@ -155,4 +155,8 @@ impl Committer {
     pub fn drop_payloads(&mut self, seqs: &[u64]) -> Result<u64, StoreError> {
         self.journal.drop_payloads(seqs)
     }
+
+    pub fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+        self.journal.cut(upto)
+    }
 }

@@ -93,6 +93,14 @@ impl Committing {
             None => Err(StoreError::io("erasing", "the journal is not open")),
         }
     }
+
+    /// Lets go of what a verified file holds.
+    pub fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+        match &mut self.committer {
+            Some(committer) => committer.cut(upto),
+            None => Err(StoreError::io("archiving", "the journal is not open")),
+        }
+    }
 }
 
 fn turn_down(sayings: Vec<Saying>, why: &str) {

@@ -1,7 +1,7 @@
 //! The steps of the workers, whoever drives them: each does one thing and returns.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use trackside_lifecycle::model::Pack;
 use trackside_store::archive::Unwanted;
@@ -135,6 +135,8 @@ fn drop_everywhere(
             Dropping::These(seqs) => unwanted.seqs.extend(seqs),
         }
     }
+    // What is being archived is in no file that could be found, and would keep what it should not.
+    let _alone = shared.archiving.lock().unwrap_or_else(PoisonError::into_inner);
     // Where archiving was broken off, an entry is in both.
     drop_payloads(unwanted.seqs.iter().copied().collect())?;
     shared.store().drop_archived(&unwanted)?;
@@ -156,10 +158,7 @@ pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
         Work::Law(_, _, _, ticket) => {
             ticket.send(Err(why.clone())).ok();
         }
-        Work::Sweep(ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
-        Work::Mend(_, _, ticket) => {
+        Work::Sweep(ticket, _) => {
             ticket.send(Err(why.clone())).ok();
         }
         Work::Stop => {}

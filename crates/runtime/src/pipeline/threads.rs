@@ -58,6 +58,8 @@ enum ToCommitter {
     Reopen(SyncSender<Result<Chain, StoreError>>),
     /// Drop what is held of an erased entity.
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
+    /// Let go of what is in an archive.
+    Cut(Chain, SyncSender<Result<u64, StoreError>>),
     /// Nothing more will be decided.
     Stop,
 }
@@ -66,6 +68,7 @@ enum ToCommitter {
 #[derive(Debug)]
 pub(crate) struct Threads {
     threads: Vec<JoinHandle<()>>,
+    committer: SyncSender<ToCommitter>,
 }
 
 impl Threads {
@@ -80,7 +83,7 @@ impl Threads {
         // Nothing is kept between them: the next turn is decided while this one is committed, and no further.
         let (turns, from_decider) = sync_channel(0);
         let (committed, from_committer) = channel();
-        let dropping = turns.clone();
+        let (dropping, for_others) = (turns.clone(), turns.clone());
         let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.to_owned())
@@ -102,11 +105,17 @@ impl Threads {
                 Box::new(move || flush(&two, &for_flusher, flusher, &from_committer, &dropping)),
             )?,
         ];
-        Ok(Self { threads })
+        Ok(Self { threads, committer: for_others })
+    }
+
+    /// Has the committer cut the journal: it alone writes there.
+    pub fn cut(&self, upto: Chain) -> Result<u64, StoreError> {
+        asked(&self.committer, "archiving", |done| ToCommitter::Cut(upto, done))
     }
 
     /// Waits for all of them; they end when nobody can hand in work any more.
     pub fn join(self) {
+        drop(self.committer);
         for thread in self.threads {
             thread.join().ok();
         }
@@ -237,6 +246,9 @@ fn commit(
             ToCommitter::Drop(seqs, done) => {
                 done.send(committing.drop_payloads(&seqs)).ok();
             }
+            ToCommitter::Cut(upto, done) => {
+                done.send(committing.cut(upto)).ok();
+            }
             ToCommitter::Stop => flusher = None,
         }
     }
@@ -306,8 +318,17 @@ fn tidy(flusher: &mut Flusher, quiet: bool) -> Result<(), StoreError> {
 
 /// Has the committer drop payloads: it alone writes the journal.
 fn drop_by(committer: &SyncSender<ToCommitter>, seqs: Vec<u64>) -> Result<u64, StoreError> {
-    let gone = || StoreError::io("erasing", "the committer has ended");
-    let (done, dropped) = sync_channel(1);
-    committer.send(ToCommitter::Drop(seqs, done)).map_err(|_| gone())?;
-    dropped.recv().map_err(|_| gone())?
+    asked(committer, "erasing", |done| ToCommitter::Drop(seqs, done))
+}
+
+/// Asks the committer for something and waits until it is done.
+fn asked(
+    committer: &SyncSender<ToCommitter>,
+    doing: &str,
+    message: impl FnOnce(SyncSender<Result<u64, StoreError>>) -> ToCommitter,
+) -> Result<u64, StoreError> {
+    let gone = || StoreError::io(doing, "the committer has ended");
+    let (done, answer) = sync_channel(1);
+    committer.send(message(done)).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
 }

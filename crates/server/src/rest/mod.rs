@@ -3,6 +3,7 @@
 pub(crate) mod alerts;
 mod answers;
 pub(crate) mod approvals;
+pub(crate) mod archives;
 pub(crate) mod artifacts;
 mod asked;
 pub(crate) mod audit;

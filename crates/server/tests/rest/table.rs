@@ -203,6 +203,7 @@ pub(crate) const ROWS: &[Row] = &[
         "1111 33 33 33r",
         r#"{"entities":[{"lifecycle":"vault.closed","id":"{id}","origin":"x"}]}"#,
     ),
+    row("POST", "/v1/archive", None, ADMIN, r#"{ "olderThan": "36500d" }"#),
     row("POST", "/v1/backup", None, ADMIN, "{}"),
     row(
         "POST",

@@ -117,6 +117,49 @@ fn a_backup_is_made_while_it_runs_and_can_be_opened() {
 }
 
 #[test]
+fn old_journal_is_archived_while_it_runs_and_is_read_as_before() {
+    let ground = Ground::new();
+    let owner = &ground.owner;
+    task(&ground, "T-1", "Find the way");
+    task(&ground, "T-2", "Mark it");
+    owner.post("/v1/clock/advance", &json!({ "by": "40d" })).unwrap();
+    task(&ground, "T-3", "Walk it");
+    let seq = |it: &Json| it["seq"].as_u64().unwrap();
+    let before = journal(owner);
+    let asked = json!({ "olderThan": "30d" });
+    let made = owner.post("/v1/archive", &asked).unwrap().body;
+    let (first, last) = (&made["files"][0]["first"], made["files"][0]["last"].as_u64().unwrap());
+    assert_eq!((first, last > 3), (&json!(1), true), "{made:#}");
+    assert_eq!(owner.post("/v1/archive", &asked).unwrap().body["files"], json!([]), "nothing is left to do");
+    assert_eq!(why(owner.post("/v1/archive", &json!({ "olderThan": "old" }))), (400, "invalid-body".to_owned()));
+
+    assert_eq!(journal(owner), before, "it begins where it began");
+    let created = before.iter().find(|it| it["id"] == "T-1").map(seq).unwrap();
+    assert!(created < last);
+    let at = format!("/v1/entities/mission.task/T-1?at={created}");
+    assert_eq!(owner.get(&at).unwrap().body["fields"]["title"], "Find the way");
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let followed = |after: u64| {
+        let head = format!("GET /v1/events?after={after}&audience=all HTTP/1.1\r\nAuthorization: Bearer {}", token.trim());
+        let heard = ground.raw_begin(&head);
+        let text = String::from_utf8(heard.body).unwrap();
+        let numbers = text.lines().filter_map(|it| it.strip_prefix("id: ")?.parse::<u64>().ok());
+        (heard.status, numbers.collect::<Vec<_>>())
+    };
+    let newest = seq(before.last().unwrap());
+    assert_eq!(followed(1), (200, (2..=newest).collect()), "every number, without a gap");
+
+    let (here, away) = (ground.data.join("archive"), ground.data.join("away"));
+    std::fs::rename(&here, &away).unwrap();
+    assert_eq!(why(owner.get("/v1/journal")), (410, "archived".to_owned()), "it is not begun later, unsaid");
+    assert_eq!(why(owner.get(&at)), (410, "archived".to_owned()));
+    assert_eq!(followed(1).0, 410);
+    assert_eq!(followed(last), (200, (last + 1..=newest).collect()));
+    let history = owner.get("/v1/entities/mission.task/T-1/history").unwrap().body;
+    assert!(history["archivedBefore"].as_u64().is_some(), "{history:#}");
+}
+
+#[test]
 fn what_is_redacted_is_gone_from_every_file() {
     let ground = Ground::new();
     let owner = &ground.owner;

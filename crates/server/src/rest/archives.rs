@@ -1,0 +1,38 @@
+//! Old journal goes into files while everything goes on.
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_protocol::{Archive, Problem};
+use trackside_store::archive::About;
+use trackside_store::record::hex;
+
+use super::Body;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+
+/// Moves entries that are older into files of the folder `archive`, which are read back and checked before the journal
+/// lets go of them. The newest entry stays, and so does all after an effect that nobody has answered.
+#[utoipa::path(
+    post, path = "/v1/archive", tag = "journal", operation_id = "archive", request_body = Archive,
+    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
+pub(crate) async fn archive(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<Archive>,
+) -> Result<Json<Value>, Refused> {
+    caller.must_be_admin("archive the journal")?;
+    let Some(span) = Span::parse(&body.older_than).filter(|it| it.0 >= 0) else {
+        return Err(Refused::shape("`olderThan` is a span such as 30d, 24h or 90m"));
+    };
+    let before = Timestamp(app.reads.now().0.saturating_sub(span.0));
+    let moved = app.blocking(move |app| Ok(app.runtime.archive(before)?)).await?;
+    let file = |it: &About| {
+        let name = it.path.file_name().map(|it| it.display().to_string()).unwrap_or_default();
+        json!({ "path": format!("archive/{name}"), "first": it.first(), "last": it.last(), "hash": hex(&it.after.hash) })
+    };
+    Ok(Json(json!({ "files": moved.iter().map(file).collect::<Vec<_>>() })))
+}
