@@ -86,20 +86,6 @@ impl Server {
         self.folder.is_none()
     }
 
-    /// Why something cannot be asked of it.
-    pub(crate) fn needs_its_folder(&self, what: &str) -> Stopped {
-        match &self.folder {
-            Some(data) => folder::needs_the_folder(&DataArgs { data: data.clone() }, what),
-            None => Stopped {
-                why: format!(
-                    "{what} needs the folder of the project for itself, and TRACKSIDE_URL names a server, {}. Stop that server, then ask on its machine, with --data DIR and without TRACKSIDE_URL",
-                    self.client.url()
-                ),
-                code: exit::UNREACHABLE,
-            },
-        }
-    }
-
     /// Speaks for somebody else.
     pub(crate) fn acting_for(mut self, id: Option<&str>) -> Self {
         if let Some(id) = id {

@@ -128,8 +128,8 @@ impl Decider {
         self.looked = failed.looked;
         self.view.resumed_at = failed.view.resumed_at;
         self.advance = failed.advance.take();
-        for ticket in failed.sweep.take_asked() {
-            self.sweep.ask(ticket);
+        for (ticket, depth) in failed.sweep.take_asked() {
+            self.sweep.ask(ticket, depth);
         }
     }
 

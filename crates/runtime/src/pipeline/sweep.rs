@@ -122,9 +122,12 @@ impl Sweep {
     }
 
     /// Whoever waits for a pass, be it under way: for one who begins anew.
-    pub fn take_asked(&mut self) -> Vec<Ticket<SweepReport>> {
-        let under_way = self.pass.as_mut().map(|it| std::mem::take(&mut it.asked)).unwrap_or_default();
-        under_way.into_iter().chain(std::mem::take(&mut self.asked)).collect()
+    pub fn take_asked(&mut self) -> Vec<(Ticket<SweepReport>, Depth)> {
+        let under_way =
+            self.pass.as_mut().map(|it| (std::mem::take(&mut it.asked), it.depth)).unwrap_or_default();
+        let depth = under_way.1.unwrap_or(Depth::Entities);
+        let again = under_way.0.into_iter().map(|it| (it, depth));
+        again.chain(std::mem::take(&mut self.asked)).collect()
     }
 
     /// Rules have changed under everybody: they are looked at without waiting for the next time.

@@ -209,6 +209,7 @@ fn second_half(folder: &Path) {
         entries: Vec::new(),
         becomes: fields(json!({ "title": "taken out", "watts": 40 })),
         reason: "It was a secret".to_owned(),
+        once: None,
     };
     let answer = work.runtime.redact(ada(), redaction).unwrap();
     assert!(matches!(answer, Answer::Accepted(_)), "{answer:?}");

@@ -131,7 +131,10 @@ fn old_journal_is_archived_while_it_runs_and_is_read_as_before() {
     let (first, last) = (&made["files"][0]["first"], made["files"][0]["last"].as_u64().unwrap());
     assert_eq!((first, last > 3), (&json!(1), true), "{made:#}");
     assert_eq!(owner.post("/v1/archive", &asked).unwrap().body["files"], json!([]), "nothing is left to do");
-    assert_eq!(why(owner.post("/v1/archive", &json!({ "olderThan": "old" }))), (400, "invalid-body".to_owned()));
+    assert_eq!(
+        why(owner.post("/v1/archive", &json!({ "olderThan": "old" }))),
+        (400, "invalid-body".to_owned())
+    );
 
     assert_eq!(journal(owner), before, "it begins where it began");
     let created = before.iter().find(|it| it["id"] == "T-1").map(seq).unwrap();
@@ -140,7 +143,10 @@ fn old_journal_is_archived_while_it_runs_and_is_read_as_before() {
     assert_eq!(owner.get(&at).unwrap().body["fields"]["title"], "Find the way");
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let followed = |after: u64| {
-        let head = format!("GET /v1/events?after={after}&audience=all HTTP/1.1\r\nAuthorization: Bearer {}", token.trim());
+        let head = format!(
+            "GET /v1/events?after={after}&audience=all HTTP/1.1\r\nAuthorization: Bearer {}",
+            token.trim()
+        );
         let heard = ground.raw_begin(&head);
         let text = String::from_utf8(heard.body).unwrap();
         let numbers = text.lines().filter_map(|it| it.strip_prefix("id: ")?.parse::<u64>().ok());
