@@ -148,10 +148,10 @@ fn a_whole_project_is_found_from_a_folder_below() {
         &["doctor"],
         &["export", "--to", "out.jsonl"],
         &["backup", "copy"],
-        &["import", "out.jsonl", "--dry-run"],
     ] {
         below(args).says(0, &[&which]);
     }
+    below(&["import", "out.jsonl", "--dry-run"]).says(1, &[&which, "small.light/A exists already"]);
     let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "x"];
     below(&redact).says(0, &[&which]);
     // From beside it there is nothing to say.

@@ -12,6 +12,9 @@ use crate::program::binary;
 /// The longest that anything here is waited for.
 const LONG: Duration = Duration::from_secs(60);
 
+/// What a server says that wants to hear the rest.
+const GO_ON: [u8; 25] = *b"HTTP/1.1 100 Continue\r\n\r\n";
+
 /// A server that is ours alone; killed if the test does not end it.
 struct Up {
     root: PathBuf,
@@ -45,12 +48,16 @@ impl Up {
         let body: &[u8] = br#"{"id":"A","fields":{"place":"hall"}}"#;
         let (said, left) = body.split_at(10);
         let head = format!(
-            "POST /v1/entities/small.light HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            "POST /v1/entities/small.light HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
             self.address(),
             self.read("token"),
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
+        // Whoever is told to go on is under way.
+        let mut go_on = [0; GO_ON.len()];
+        stream.read_exact(&mut go_on).unwrap();
+        assert_eq!(go_on, GO_ON, "{}", String::from_utf8_lossy(&go_on));
         stream.write_all(said).unwrap();
         (stream, left)
     }
