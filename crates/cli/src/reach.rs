@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use trackside_protocol::{Client, ClientError, Exchanged, Problem, Told};
 
-use crate::args::{DataArgs, ReachArgs};
-use crate::folder::{self, Stopped};
+use crate::args::ReachArgs;
+use crate::folder::Stopped;
 use crate::route::Route;
 use crate::{exit, files, print};
 

@@ -49,7 +49,8 @@ impl Search {
         left.records = left.records.saturating_sub(records.len().max(1));
         for record in &records {
             let is_first = record.prev == 0;
-            if record.seq > self.upto || !(is_first || !self.missing.is_empty()) {
+            let matters = is_first || !self.missing.is_empty();
+            if record.seq > self.upto || !matters {
                 continue;
             }
             let Some(key) = record.entity().filter(|it| it != project_key()) else { continue };

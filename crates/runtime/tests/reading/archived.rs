@@ -140,14 +140,14 @@ fn a_migration_is_undone_for_each_that_was_moved_or_said_to_be_out_of_reach() {
     };
     let mut moved = 0;
     let mut told = |it: &Moved| moved += usize::from(it.outcome.is_ok());
-    runtime.apply_migration(&owner(), &migration, &Part::default(), &mut told).unwrap();
+    runtime.apply_migration(owner(), &migration, &Part::default(), &mut told).unwrap();
     assert_eq!(moved, 3);
     create(&runtime, "last");
     let (files, _) = archived(&place, runtime);
     let runtime = pumps(&place, 2);
     let undo = || {
         let mut told = Vec::new();
-        let undone = runtime.undo_migration(&owner(), &lifecycle, 2, &Part::default(), &mut |it| {
+        let undone = runtime.undo_migration(owner(), &lifecycle, 2, &Part::default(), &mut |it| {
             told.push((it.entity.id.to_string(), it.outcome.as_ref().err().map(|it| it.code)));
         });
         undone.unwrap();
