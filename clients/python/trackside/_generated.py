@@ -52,6 +52,13 @@ class AlertTold(TypedDict):
     since: str
 
 
+class Archive(TypedDict):
+    """Old journal that is to go into files."""
+
+    # How old an entry must be, such as `30d`, `24h` or `90m`.
+    olderThan: str
+
+
 class ArtifactKept(TypedDict):
     """Content that is kept under its hash."""
 
@@ -155,7 +162,7 @@ class Decide(TypedDict):
 class EffectResult(TypedDict):
     """What became of work for the outside."""
 
-    detail: NotRequired[dict[str, Any]]
+    detail: NotRequired[Any]
     # The number under which it was taken.
     fence: int
     ok: bool
@@ -179,16 +186,23 @@ EffectTaken = TypedDict(
 )
 
 
-class EffectTold(TypedDict):
-    """Work for the outside that nobody has answered."""
-
-    entity: str
-    id: int
-    kind: str
-    # The entity that asked for it.
-    lifecycle: str
-    # Who is at it now.
-    takenBy: NotRequired[str | None]
+# Work for the outside that nobody has answered.
+EffectTold = TypedDict(
+    "EffectTold",
+    {
+        "entity": "str",
+        # The number that goes with the result, where the caller has taken it.
+        "fence": "NotRequired[int | None]",
+        "id": "int",
+        "kind": "str",
+        # The entity that asked for it.
+        "lifecycle": "str",
+        # Who is at it now.
+        "takenBy": "NotRequired[str | None]",
+        # What it is to be carried out with.
+        "with": "dict[str, Any]",
+    },
+)
 
 
 class Entity(TypedDict):
@@ -242,6 +256,7 @@ class HeartbeatTold(TypedDict):
     fence: NotRequired[int | None]
     # What the holder was told since its last heartbeat.
     notices: list[Any]
+    replayed: NotRequired[bool]
     stop: NotRequired[Stop | None]
 
 
@@ -293,6 +308,7 @@ class Imported(TypedDict):
     dryRun: bool
     # How many came in, or would.
     imported: int
+    replayed: NotRequired[bool]
 
 
 # What happened, as the journal tells it.
@@ -379,9 +395,13 @@ Message = TypedDict(
 class Migrate(TypedDict):
     """Running entities that are to live by another version of their definition."""
 
+    # Only those with an id after this one: the `next` of the answer before.
+    after: NotRequired[str | None]
     # What becomes of fields that cannot stay as they are.
     fields: NotRequired[dict[str, Any]]
     lifecycle: str
+    # Looks at no more than so many, so that each is named; without it at all of them.
+    limit: NotRequired[int | None]
     # State to its name there, where that is another one.
     states: NotRequired[dict[str, str]]
     # The version they are to live by; with `undo`, the one they were moved to.
@@ -399,8 +419,12 @@ class Migrated(TypedDict):
     # The first thousand of those that moved.
     items: list[MigratedOne]
     lifecycle: str
+    # How many were looked at, those that live by that version already among them.
+    lookedAt: int
     # How many moved, or would.
     moved: int
+    # After whom to go on, where `limit` left some; none if all are done.
+    next: NotRequired[str | None]
     # How many cannot.
     stuck: int
     to: int
@@ -780,12 +804,14 @@ class Routes(Transport):
         arguments: Any | None = None,
         pack: str | None = None,
         role: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Judged:
         """Tells the risk level of an action, whether a role may do it, and why."""
         told: Judged = self._json(
             "POST",
             "/v1/policy/evaluate",
             json=given({"action": action, "arguments": arguments, "pack": pack, "role": role}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -803,9 +829,20 @@ class Routes(Transport):
         told: Clock = self._json("GET", "/v1/clock")
         return told
 
-    def advance_clock(self, *, by: str | None = None, to: str | None = None) -> Clock:
+    def advance_clock(
+        self,
+        *,
+        by: str | None = None,
+        to: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Clock:
         """Moves the manual clock: fires what is due, in order."""
-        told: Clock = self._json("POST", "/v1/clock/advance", json=given({"by": by, "to": to}))
+        told: Clock = self._json(
+            "POST",
+            "/v1/clock/advance",
+            json=given({"by": by, "to": to}),
+            key=self._key(idempotency_key),
+        )
         return told
 
     def list_lifecycles(self) -> dict[str, Any]:
@@ -827,10 +864,13 @@ class Routes(Transport):
         *,
         lifecycle: str,
         to: int,
+        after: str | None = None,
         fields: Mapping[str, Any] | None = None,
+        limit: int | None = None,
         states: Mapping[str, str] | None = None,
         undo: bool | None = None,
         dry_run: bool | None = None,
+        idempotency_key: str | None = None,
     ) -> Migrated:
         """Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal;
         with `dryRun` tells what would become of them.
@@ -839,7 +879,8 @@ class Routes(Transport):
             "POST",
             "/v1/migrations",
             query=given({"dryRun": dry_run}),
-            json=given({"fields": fields, "lifecycle": lifecycle, "states": states, "to": to, "undo": undo}),
+            json=given({"after": after, "fields": fields, "lifecycle": lifecycle, "limit": limit, "states": states, "to": to, "undo": undo}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -894,12 +935,14 @@ class Routes(Transport):
         kind: str | None = None,
         lease: str | None = None,
         limit: int | None = None,
+        idempotency_key: str | None = None,
     ) -> Page[EffectTaken]:
         """Takes effects that nobody is at, the oldest first."""
         told: Page[EffectTaken] = self._json(
             "POST",
             "/v1/effects/take",
             json=given({"kind": kind, "lease": lease, "limit": limit}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -909,13 +952,15 @@ class Routes(Transport):
         *,
         fence: int,
         ok: bool,
-        detail: Mapping[str, Any] | None = None,
+        detail: Any | None = None,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Brings the result of an effect home."""
         told: dict[str, Any] = self._json(
             "POST",
             f"/v1/effects/{part(id)}/result",
             json=given({"detail": detail, "fence": fence, "ok": ok}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -1005,12 +1050,14 @@ class Routes(Transport):
         fields: Mapping[str, Any] | None = None,
         reason: str | None = None,
         to: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Moved:
         """Sets an entity right outside of its edges. Journalled, and raises an alert."""
         told: Moved = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/correct",
             json=given({"fields": fields, "reason": reason, "to": to}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -1026,12 +1073,14 @@ class Routes(Transport):
         *,
         fence: int | None = None,
         slot: str | None = None,
+        idempotency_key: str | None = None,
     ) -> HeartbeatTold:
         """Extends a lease."""
         told: HeartbeatTold = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/heartbeat",
             json=given({"fence": fence, "slot": slot}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -1164,6 +1213,14 @@ class Routes(Transport):
         told: Who = self._json("GET", "/v1/whoami")
         return told
 
+    def archive(self, *, older_than: str) -> dict[str, Any]:
+        """Moves entries that are older into files of the folder `archive`, which are read back and checked before
+        the journal lets go of them. The newest entry stays, and so does all after an effect that nobody has
+        answered.
+        """
+        told: dict[str, Any] = self._json("POST", "/v1/archive", json=given({"olderThan": older_than}))
+        return told
+
     def export_evidence(self, lifecycle: str, id: str) -> Iterator[dict[str, Any]]:
         """Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify
         FILE`: its entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of
@@ -1176,11 +1233,16 @@ class Routes(Transport):
         told: dict[str, Any] = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
         return told
 
-    def backup(self, *, to: str | None = None) -> dict[str, Any]:
+    def backup(self, *, to: str | None = None, idempotency_key: str | None = None) -> dict[str, Any]:
         """Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
         Artifacts whose content is not what their hash says are named, and not copied.
         """
-        told: dict[str, Any] = self._json("POST", "/v1/backup", json=given({"to": to}))
+        told: dict[str, Any] = self._json(
+            "POST",
+            "/v1/backup",
+            json=given({"to": to}),
+            key=self._key(idempotency_key),
+        )
         return told
 
     def events(
@@ -1211,6 +1273,7 @@ class Routes(Transport):
         entities: Sequence[ImportEntity],
         file: str | None = None,
         dry_run: bool | None = None,
+        idempotency_key: str | None = None,
     ) -> Imported:
         """Brings entities in as they are, each by an entry of the journal that says where it comes from: all of
         them or none. Those that an earlier import brought from the same place are left as they are.
@@ -1220,6 +1283,7 @@ class Routes(Transport):
             "/v1/import",
             query=given({"dryRun": dry_run}),
             json=given({"entities": entities, "file": file}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -1247,12 +1311,14 @@ class Routes(Transport):
         all: bool | None = None,
         becomes: Mapping[str, Any] | None = None,
         entries: Sequence[int] | None = None,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
         """Drops what entries of an entity said, and what it still has from them."""
         told: dict[str, Any] = self._json(
             "POST",
             "/v1/redactions",
             json=given({"all": all, "becomes": becomes, "entries": entries, "id": id, "lifecycle": lifecycle, "reason": reason}),
+            key=self._key(idempotency_key),
         )
         return told
 
@@ -1312,9 +1378,16 @@ class Routes(Transport):
         )
         return told
 
-    def sweep(self) -> dict[str, Any]:
-        """Looks at every entity now, and repairs what its definition says how to."""
-        told: dict[str, Any] = self._json("POST", "/v1/sweep")
+    def sweep(self, *, deep: bool | None = None, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Looks at every entity now, and repairs what its definition says how to. What is kept of each is held
+        against the journal, and made anew where it is something else.
+        """
+        told: dict[str, Any] = self._json(
+            "POST",
+            "/v1/sweep",
+            query=given({"deep": deep}),
+            key=self._key(idempotency_key),
+        )
         return told
 
     def violations(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
@@ -1327,12 +1400,20 @@ class Routes(Transport):
         told: dict[str, Any] = self._json("GET", f"/v1/queries/{part(pack)}")
         return told
 
-    def query(self, pack: str, name: str, *, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def query(
+        self,
+        pack: str,
+        name: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         """Answers a query of a pack."""
         told: dict[str, Any] = self._json(
             "GET",
             f"/v1/queries/{part(pack)}/{part(name)}",
-            query=given({**(parameters or {})}),
+            query=given({"limit": limit, "cursor": cursor, **(parameters or {})}),
         )
         return told
 
@@ -1389,7 +1470,18 @@ class Routes(Transport):
         )
         return told
 
-    def replay_webhook(self, id: str, *, seqs: Sequence[int] | None = None) -> WebhookReplayed:
+    def replay_webhook(
+        self,
+        id: str,
+        *,
+        seqs: Sequence[int] | None = None,
+        idempotency_key: str | None = None,
+    ) -> WebhookReplayed:
         """Tries dead letters once more, and at once what is failing. A webhook that is off is turned on."""
-        told: WebhookReplayed = self._json("POST", f"/v1/webhooks/{part(id)}/replay", json=given({"seqs": seqs}))
+        told: WebhookReplayed = self._json(
+            "POST",
+            f"/v1/webhooks/{part(id)}/replay",
+            json=given({"seqs": seqs}),
+            key=self._key(idempotency_key),
+        )
         return told

@@ -40,6 +40,12 @@ export interface AlertTold {
   since: string;
 }
 
+/** Old journal that is to go into files. */
+export interface Archive {
+  /** How old an entry must be, such as `30d`, `24h` or `90m`. */
+  olderThan: string;
+}
+
 /** Content that is kept under its hash. */
 export interface ArtifactKept {
   sha256: string;
@@ -131,7 +137,7 @@ export interface Decide {
 
 /** What became of work for the outside. */
 export interface EffectResult {
-  detail?: { [name: string]: Json };
+  detail?: Json;
   /** The number under which it was taken. */
   fence: number;
   ok: boolean;
@@ -154,12 +160,16 @@ export interface EffectTaken {
 /** Work for the outside that nobody has answered. */
 export interface EffectTold {
   entity: string;
+  /** The number that goes with the result, where the caller has taken it. */
+  fence?: number | null;
   id: number;
   kind: string;
   /** The entity that asked for it. */
   lifecycle: string;
   /** Who is at it now. */
   takenBy?: string | null;
+  /** What it is to be carried out with. */
+  with: { [name: string]: Json };
 }
 
 /** An entity as the caller sees it. */
@@ -209,6 +219,7 @@ export interface HeartbeatTold {
   fence?: number | null;
   /** What the holder was told since its last heartbeat. */
   notices: Json[];
+  replayed?: boolean;
   stop?: Stop | null;
 }
 
@@ -254,6 +265,7 @@ export interface Imported {
   dryRun: boolean;
   /** How many came in, or would. */
   imported: number;
+  replayed?: boolean;
 }
 
 /** What happened, as the journal tells it. */
@@ -329,9 +341,13 @@ export interface Message {
 
 /** Running entities that are to live by another version of their definition. */
 export interface Migrate {
+  /** Only those with an id after this one: the `next` of the answer before. */
+  after?: string | null;
   /** What becomes of fields that cannot stay as they are. */
   fields?: { [name: string]: Json };
   lifecycle: string;
+  /** Looks at no more than so many, so that each is named; without it at all of them. */
+  limit?: number | null;
   /** State to its name there, where that is another one. */
   states?: { [name: string]: string };
   /** The version they are to live by; with `undo`, the one they were moved to. */
@@ -348,8 +364,12 @@ export interface Migrated {
   /** The first thousand of those that moved. */
   items: MigratedOne[];
   lifecycle: string;
+  /** How many were looked at, those that live by that version already among them. */
+  lookedAt: number;
   /** How many moved, or would. */
   moved: number;
+  /** After whom to go on, where `limit` left some; none if all are done. */
+  next?: string | null;
   /** How many cannot. */
   stuck: number;
   to: number;
@@ -693,7 +713,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -745,7 +765,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -800,7 +820,7 @@ export class Routes extends Transport {
       query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -906,7 +926,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -919,7 +939,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1000,7 +1020,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1026,7 +1046,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1201,6 +1221,22 @@ export class Routes extends Transport {
   }
 
   /**
+   * Moves entries that are older into files of the folder `archive`, which are read back and checked before the
+   * journal lets go of them. The newest entry stays, and so does all after an effect that nobody has answered.
+   */
+  archive(body: Archive, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+    return this.forJson<{ [name: string]: Json }>({
+      method: 'POST',
+      path: `/v1/archive`,
+      query: {},
+      headers: {},
+      body: { json: body },
+      keyed: false,
+      options,
+    });
+  }
+
+  /**
    * Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify FILE`:
    * its entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of other
    * entities nothing is told.
@@ -1241,7 +1277,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1288,7 +1324,7 @@ export class Routes extends Transport {
       query: { dryRun: options.dryRun },
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1316,7 +1352,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1388,15 +1424,18 @@ export class Routes extends Transport {
     });
   }
 
-  /** Looks at every entity now, and repairs what its definition says how to. */
-  sweep(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+  /**
+   * Looks at every entity now, and repairs what its definition says how to. What is kept of each is held against
+   * the journal, and made anew where it is something else.
+   */
+  sweep(options: { deep?: boolean } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'POST',
       path: `/v1/sweep`,
-      query: {},
+      query: { deep: options.deep },
       headers: {},
       body: undefined,
-      keyed: false,
+      keyed: true,
       options,
     });
   }
@@ -1431,12 +1470,12 @@ export class Routes extends Transport {
   query(
     pack: string,
     name: string,
-    options: { parameters?: { [name: string]: string } } & CallOptions = {},
+    options: { limit?: number; cursor?: string; parameters?: { [name: string]: string } } & CallOptions = {},
   ): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
       path: `/v1/queries/${encodeURIComponent(pack)}/${encodeURIComponent(name)}`,
-      query: { ...options.parameters },
+      query: { limit: options.limit, cursor: options.cursor, ...options.parameters },
       headers: {},
       body: undefined,
       keyed: false,
@@ -1523,7 +1562,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }

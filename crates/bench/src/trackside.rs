@@ -41,6 +41,20 @@ fn timed(pack: &PackSource) -> Result<PackSource, Trouble> {
     Ok(pack)
 }
 
+/// The folder beside a store in which its pack lies, for a server that goes on with it.
+pub const PACK: &str = "pack";
+
+fn lay_down(pack: &PackSource, folder: &Path) -> Result<(), Trouble> {
+    for (path, text) in &pack.files {
+        let file = folder.join(PACK).join(path);
+        if let Some(parent) = file.parent() {
+            std::fs::create_dir_all(parent).map_err(Trouble::file(parent))?;
+        }
+        std::fs::write(&file, text).map_err(Trouble::file(&file))?;
+    }
+    Ok(())
+}
+
 /// Opens stores of Trackside.
 #[derive(Clone, Debug)]
 pub struct Tracksides {
@@ -87,7 +101,9 @@ struct Words {
 impl Project {
     fn open(maker: &Tracksides, folder: &Path) -> Result<Self, Trouble> {
         let store = Sqlite::open(folder, maker.store.clone()).map_err(Trouble::other)?;
-        let runtime = Runtime::start(Arc::new(store), &[timed(&maker.pack)?], maker.options.clone());
+        let pack = timed(&maker.pack)?;
+        lay_down(&pack, folder)?;
+        let runtime = Runtime::start(Arc::new(store), &[pack], maker.options.clone());
         let runtime = Arc::new(runtime.map_err(Trouble::other)?);
         let known = std::fs::read_to_string(folder.join(SIZE)).ok().and_then(|it| it.trim().parse().ok());
         let entities: u64 = known.unwrap_or(0);

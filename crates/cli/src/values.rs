@@ -65,7 +65,7 @@ mod tests {
             ("=1", "write name=text"),
             (":=1", "write name=text"),
             ("a:={", "this is no JSON"),
-            ("a=@/no/such/file", "No such file"),
+            ("a=@/no/such/file", "there is no such file"),
         ] {
             let stopped = field(typed).unwrap_err();
             assert!(stopped.why.contains(words), "{}", stopped.why);

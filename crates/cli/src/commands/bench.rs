@@ -135,12 +135,16 @@ fn start_only(folder: &Path) -> u8 {
     }
 }
 
+/// The pack whose tasks go round.
+const PACK: &str = "mission";
+
 /// The stores that are measured.
 struct Stores(Tracksides);
 
 impl Stores {
     fn new() -> Result<Self, Trouble> {
-        let pack = builtin::pack("mission").ok_or_else(|| Trouble::other("the mission pack is missing"))?;
+        let pack =
+            builtin::pack(PACK).ok_or_else(|| Trouble::other(format!("the pack {PACK} is missing")))?;
         Ok(Self(Tracksides { pack, options: Options::default(), store: SqliteOptions::default() }))
     }
 }

@@ -49,5 +49,5 @@ fn evidence_leaves_the_server_and_holds_without_it() {
     std::fs::write(&file, "{}\n").unwrap();
     verify(&[]).says(1, &["it is no evidence file", "trackside audit export"]);
     std::fs::remove_file(&file).unwrap();
-    verify(&[]).says(3, &["cannot be read"]);
+    verify(&[]).says(3, &["there is no such file"]);
 }

@@ -65,7 +65,18 @@ fn every_entity_is_moved_and_told_of_however_many_there_are() {
     .unwrap();
     let plan = plan.to_str().unwrap();
     ground
-        .ask(&["import", "--from", "plan", plan, "--into", "small.light", "--state", "pending=OFF"])
+        .ask(&[
+            "import",
+            "--from",
+            "plan",
+            plan,
+            "--into",
+            "small.light",
+            "--map",
+            "title=place",
+            "--state",
+            "pending=OFF",
+        ])
         .says(0, &["1001 entities of small.light imported"]);
     let better = small(&ground.root.join("second"), 2, &LIGHT.replace("default: 40", "default: 50"));
     let apply = ["migrate", "apply", "small.light", "--to", "2", "--pack", &better, "--json"];

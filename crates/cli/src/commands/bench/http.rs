@@ -7,12 +7,13 @@ use std::time::Duration;
 use trackside_bench::Trouble;
 use trackside_bench::plan::SoFar;
 use trackside_bench::report::Report;
+use trackside_bench::trackside::PACK;
 use trackside_bench::web::append::{Sizes, serve};
 use trackside_bench::web::{self, Part, Plan, Programs};
 
 use super::Stores;
 use crate::args::{BenchArgs, BenchPart};
-use crate::{exit, print};
+use crate::{builtin, exit, print};
 
 /// Whether what is asked for can be measured the way that is asked for.
 pub(super) fn fits(args: &BenchArgs) -> Result<(), String> {
@@ -83,6 +84,12 @@ impl Programs for This {
     fn up(&self, data: &Path) -> Command {
         let mut command = Command::new(&self.0);
         command.args(["up", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        let pack = data.join(PACK);
+        if pack.is_dir() {
+            let others = builtin::names().filter(|it| *it != super::PACK);
+            let packs: Vec<String> = others.map(str::to_owned).chain([pack.display().to_string()]).collect();
+            command.args(["--packs", &packs.join(",")]);
+        }
         command
     }
 
