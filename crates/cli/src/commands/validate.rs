@@ -96,7 +96,8 @@ fn validate(args: &ValidateArgs, data: &DataArgs) -> Result<Found, Stopped> {
     let depth = if args.deep { Depth::Journal } else { Depth::Entities };
     let bar = Progress::new("sweep");
     bar.show(0.0, "looking at every entity");
-    let sweep = runtime.gateway()?.sweep_to(depth)?.wait();
+    // What is not written yet cannot be held against anything.
+    let sweep = runtime.wait_until_written().and_then(|()| runtime.gateway()?.sweep_to(depth)?.wait());
     bar.done();
     let sweep = sweep?;
     runtime.wait_until_written()?;

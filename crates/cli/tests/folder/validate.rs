@@ -114,6 +114,7 @@ fn a_clock_that_was_lost_runs_again() {
     ground.journal("Lights go on");
     let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
     ground.ask(&["import", &journal, "--packs", &pack]).says(0, &[]);
+    ground.ask(&["validate"]).says(0, &[]);
     let timers = || ground.number("state.db", "SELECT count(*) FROM timer");
     let there = timers();
     assert!(there > 0);
