@@ -309,7 +309,13 @@ impl Decider {
         let nothing = BTreeMap::new();
         let names: BTreeSet<Name> = rows.keys().chain(self.law.lifecycle_names()).cloned().collect();
         for name in names {
-            let (there, counted) = (rows.get(&name).unwrap_or(&nothing), self.reader.states(&name)?.value);
+            let (there, states) = (rows.get(&name).unwrap_or(&nothing), self.reader.states(&name)?);
+            if states.position != position {
+                // Written meanwhile: it cannot be told this time.
+                pass.miscounted.clear();
+                return Ok(false);
+            }
+            let counted = states.value;
             if *there == counted {
                 continue;
             }
