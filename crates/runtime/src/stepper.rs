@@ -223,6 +223,11 @@ impl Stepper {
         self.decider.now()
     }
 
+    /// The entry up to which the last turn took projections for written.
+    pub fn knows_written(&self) -> u64 {
+        self.decider.knows_written()
+    }
+
     /// Where the manual clock is going, while it is under way.
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.decider.advancing_to()

@@ -40,6 +40,8 @@ pub(crate) struct Turn {
     /// The time after it, and whether the manual clock is still under way.
     pub now: Timestamp,
     pub advancing: bool,
+    /// Beyond this entry so much is not in the projections that timers wait.
+    pub most: u64,
 }
 
 /// What should be, and how far it has come.
@@ -65,6 +67,7 @@ struct Written<'a> {
     left: &'a [Entry],
     read_failed: bool,
     advancing: bool,
+    most: u64,
 }
 
 impl Written<'_> {
@@ -114,8 +117,8 @@ impl Model {
     /// A turn was committed. What its callers must be told; none: that it could not be done.
     pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
         let entries = self.linked(turn, records)?;
-        let mut written =
-            Written { left: &entries, read_failed: turn.read_failed, advancing: turn.advancing };
+        let Turn { read_failed, advancing, most, .. } = *turn;
+        let mut written = Written { left: &entries, read_failed, advancing, most };
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
         self.fire_due(&mut written)?;
@@ -219,6 +222,9 @@ impl Model {
     fn fire_due(&mut self, written: &mut Written<'_>) -> Result<(), Broken> {
         let target = self.advance.unwrap_or(self.world.now);
         for _ in 0..DUE {
+            if self.world.journal.len() as u64 > written.most {
+                return Ok(());
+            }
             let Some(next) = self.next_due(target) else {
                 if written.read_failed && written.advancing {
                     return Ok(());

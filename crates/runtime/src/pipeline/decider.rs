@@ -148,6 +148,12 @@ impl Decider {
         self.now
     }
 
+    /// The entry up to which it takes projections for written.
+    #[cfg(feature = "simulation")]
+    pub fn knows_written(&self) -> u64 {
+        self.written
+    }
+
     pub fn project(&self) -> &Project {
         &self.view.project
     }

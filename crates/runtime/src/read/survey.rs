@@ -39,7 +39,8 @@ const ALERT_PAGES: usize = 5;
 
 /// What is read of projections, all at the same moment.
 struct Seen {
-    position: u64,
+    /// The entry up to which each lifecycle was seen.
+    positions: BTreeMap<Name, u64>,
     entities: BTreeMap<Name, BTreeMap<Name, u64>>,
     waiting: Census,
     due: Option<Timestamp>,
@@ -55,10 +56,16 @@ impl Reads {
     pub fn survey(&self) -> Result<Survey, ReadError> {
         let unwritten = Unwritten::of(&self.shared);
         let seen = self.seen()?;
-        let mut entities = seen.entities;
-        for (entry, before) in unwritten.after(seen.position) {
+        let (mut entities, positions) = (seen.entities, seen.positions);
+        let earliest = positions.values().copied().min().unwrap_or_default();
+        for (entry, before) in unwritten.after(earliest) {
             let Some(to) = entered(&entry.event) else { continue };
-            let Some(states) = entities.get_mut(&entry.entity.lifecycle) else { continue };
+            let name = &entry.entity.lifecycle;
+            // Not every store can look at all of them at one moment.
+            if positions.get(name).is_none_or(|it| entry.seq <= *it) {
+                continue;
+            }
+            let Some(states) = entities.get_mut(name) else { continue };
             if let Some(count) = before.was.as_ref().and_then(|it| states.get_mut(&it.state)) {
                 *count = count.saturating_sub(1);
             }
@@ -122,16 +129,18 @@ impl Reads {
             reader.hold();
             let mut look = || -> Result<Seen, StoreError> {
                 let waiting = reader.census()?;
-                let mut entities = BTreeMap::new();
+                let (mut entities, mut positions) = (BTreeMap::new(), BTreeMap::new());
                 for name in law.lifecycle_names() {
                     // Every state that there is, and not only those that somebody is in.
                     let known = law.newest(name).into_iter().flat_map(|it| &it.states);
                     let mut states: BTreeMap<Name, u64> = known.map(|it| (it.name.clone(), 0)).collect();
-                    states.extend(reader.states(name)?.value);
+                    let found = reader.states(name)?;
+                    states.extend(found.value);
+                    positions.insert(name.clone(), found.position);
                     entities.insert(name.clone(), states);
                 }
                 Ok(Seen {
-                    position: waiting.position,
+                    positions,
                     entities,
                     waiting: waiting.value,
                     due: reader.timers(None, 1)?.value.first().map(|it| it.due),

@@ -8,7 +8,7 @@ use trackside_protocol::{Archive, Problem};
 use trackside_store::archive::About;
 use trackside_store::record::hex;
 
-use super::Body;
+use super::{Body, Wanted, once, said};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -16,12 +16,13 @@ use crate::problem::Refused;
 /// Moves entries that are older into files of the folder `archive`, which are read back and checked before the journal
 /// lets go of them. The newest entry stays, and so does all after an effect that nobody has answered.
 #[utoipa::path(
-    post, path = "/v1/archive", tag = "journal", operation_id = "archive", request_body = Archive,
+    post, path = "/v1/archive", tag = "journal", operation_id = "archive", params(super::Keyed), request_body = Archive,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn archive(
     State(app): State<App>,
     caller: Caller,
+    wanted: Wanted,
     Body(body): Body<Archive>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("archive the journal")?;
@@ -29,10 +30,16 @@ pub(crate) async fn archive(
         return Err(Refused::shape("`olderThan` is a span such as 30d, 24h or 90m"));
     };
     let before = Timestamp(app.reads.now().0.saturating_sub(span.0));
-    let moved = app.blocking(move |app| Ok(app.runtime.archive(before)?)).await?;
-    let file = |it: &About| {
-        let name = it.path.file_name().map(|it| it.display().to_string()).unwrap_or_default();
-        json!({ "path": format!("archive/{name}"), "first": it.first(), "last": it.last(), "hash": hex(&it.after.hash) })
+    let said = said(&caller, "/v1/archive", &body);
+    let archiving = app.clone();
+    let archived = async move {
+        let moved = archiving.blocking(move |app| Ok(app.runtime.archive(before)?)).await?;
+        Ok(json!({ "files": moved.iter().map(file).collect::<Vec<_>>() }))
     };
-    Ok(Json(json!({ "files": moved.iter().map(file).collect::<Vec<_>>() })))
+    once(&app, &caller, &wanted, said, archived).await
+}
+
+fn file(it: &About) -> Value {
+    let name = it.path.file_name().map(|it| it.display().to_string()).unwrap_or_default();
+    json!({ "path": format!("archive/{name}"), "first": it.first(), "last": it.last(), "hash": hex(&it.after.hash) })
 }

@@ -174,6 +174,7 @@ fn asked(ground: &Ground, route: &str) -> (String, Json, Json) {
             let path = format!("/v1/webhooks/{}/replay", made["details"]["id"].as_str().unwrap());
             on(&path, json!({}), json!({ "seqs": [1] }))
         }
+        "/v1/archive" => on("/v1/archive", json!({ "olderThan": "900d" }), json!({ "olderThan": "901d" })),
         "/v1/clock/advance" => on("/v1/clock/advance", json!({ "by": "1h" }), json!({ "by": "2h" })),
         other => panic!("POST {other} is new: say here how it is asked for with a key"),
     }

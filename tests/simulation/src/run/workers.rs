@@ -29,6 +29,7 @@ impl Run<'_> {
             failed: Vec::new(),
             now: stepper.now(),
             advancing: stepper.advancing_to().is_some(),
+            most: stepper.knows_written().saturating_add(self.options.most_behind),
         };
         if turned.taken + turned.entries > 0 {
             let numbers: Vec<usize> = attempts.iter().map(|it| it.request).collect();
