@@ -1213,12 +1213,17 @@ class Routes(Transport):
         told: Who = self._json("GET", "/v1/whoami")
         return told
 
-    def archive(self, *, older_than: str) -> dict[str, Any]:
+    def archive(self, *, older_than: str, idempotency_key: str | None = None) -> dict[str, Any]:
         """Moves entries that are older into files of the folder `archive`, which are read back and checked before
         the journal lets go of them. The newest entry stays, and so does all after an effect that nobody has
         answered.
         """
-        told: dict[str, Any] = self._json("POST", "/v1/archive", json=given({"olderThan": older_than}))
+        told: dict[str, Any] = self._json(
+            "POST",
+            "/v1/archive",
+            json=given({"olderThan": older_than}),
+            key=self._key(idempotency_key),
+        )
         return told
 
     def export_evidence(self, lifecycle: str, id: str) -> Iterator[dict[str, Any]]:

@@ -1231,7 +1231,7 @@ export class Routes extends Transport {
       query: {},
       headers: {},
       body: { json: body },
-      keyed: false,
+      keyed: true,
       options,
     });
   }
