@@ -70,6 +70,7 @@ fn a_record_that_was_deleted_is_made_anew() {
     is_mended("validate-deleted", "DELETE FROM entity WHERE id = 'B'", 1);
     // Where what counts them was changed as well, only the journal knows.
     let ground = Ground::filled("validate-deleted-counted", "Lights go on");
+    ground.ask(&["validate"]).says(0, &[]);
     ground.tamper("state.db", "DELETE FROM entity WHERE id = 'C'; DELETE FROM state_count;");
     ground.tamper(
         "state.db",

@@ -28,11 +28,18 @@ impl Decider<'_> {
         if !(request.is_admin() || request.is_own()) {
             return Err(not_admin("import entities").into());
         }
-        let mut unmet = Vec::new();
+        let (mut unmet, mut missing) = (Vec::new(), false);
         for it in adopted {
             self.moved()?;
-            let wrong = self.adopt_one(it, request)?;
-            unmet.extend(wrong.into_iter().map(|wrong| placed(it, wrong)));
+            match self.adopt_one(it, request) {
+                Ok(wrong) => unmet.extend(wrong.into_iter().map(|wrong| placed(it, wrong))),
+                // What the others need is asked for in the same go: a thousand of them would take a thousand.
+                Err(Stop::NotLoaded) => missing = true,
+                Err(stop) => return Err(stop),
+            }
+        }
+        if missing {
+            return Err(Stop::NotLoaded);
         }
         if unmet.is_empty() {
             let places: BTreeMap<&EntityKey, &Adopted> = adopted.iter().map(|it| (&it.entity, it)).collect();
