@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use trackside_store::archive::Archive;
-use trackside_store::audit::{Audit, Dropped};
+use trackside_store::audit::Dropped;
 use trackside_store::record::hex;
 use trackside_store::{Chain, Reader, StoreError};
 
@@ -74,7 +74,7 @@ fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, Stopped> {
         error => error.into(),
     })?;
     let dropped = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();
-    Ok(to_json(&audit, archive.files().len(), dropped))
+    Ok(audit.to_json(archive.files().len(), dropped))
 }
 
 /// An end that was noted earlier: `SEQ:HASH`.
@@ -165,18 +165,4 @@ fn shown(why: &Json) -> String {
         }
     }
     line
-}
-
-fn to_json(audit: &Audit, files: usize, dropped: Vec<Json>) -> Json {
-    let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
-    let problems: Vec<Json> = audit
-        .problems
-        .iter()
-        .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }))
-        .collect();
-    json!({
-        "intact": audit.is_clean(), "entries": audit.entries, "archiveFiles": files,
-        "from": end(audit.from), "to": end(audit.to), "problems": problems, "more": audit.more,
-        "payloadsDropped": audit.redacted, "dropped": dropped,
-    })
 }

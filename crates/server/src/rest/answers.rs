@@ -161,7 +161,8 @@ pub(crate) async fn known(
     })
 }
 
-fn conflict(key: &Name) -> Refused {
+/// The key was used for another request.
+pub(crate) fn conflict(key: &Name) -> Refused {
     let detail = format!("The key {key} was used for another request. Use a new key for a new request.");
     Refused::new(StatusCode::CONFLICT, "idempotency-conflict", detail)
 }

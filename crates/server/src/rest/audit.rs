@@ -9,8 +9,8 @@ use trackside_engine::actor::ActorKind;
 use trackside_protocol::Problem;
 use trackside_runtime::Failure;
 use trackside_store::archive::Archive;
-use trackside_store::audit::{Audit, Dropped};
-use trackside_store::record::{hex, unhex};
+use trackside_store::audit::Dropped;
+use trackside_store::record::unhex;
 use trackside_store::{Chain, Reader, StoreError};
 use utoipa::IntoParams;
 
@@ -79,7 +79,7 @@ fn look(app: &App, known: &[Chain], admin: bool) -> Result<Value, StoreError> {
     app.watch.upkeep.audited(audit.is_clean());
     let dropped: Vec<Value> =
         audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it, admin)).collect();
-    Ok(told(&audit, archive.files().len(), dropped))
+    Ok(audit.to_json(archive.files().len(), dropped))
 }
 
 /// What cannot be read is an answer of the audit, not a trouble of the server.
@@ -91,20 +91,6 @@ fn refused(app: &App, error: StoreError) -> Refused {
         }
         error => Failure::Unavailable(error.to_string()).into(),
     }
-}
-
-fn told(audit: &Audit, files: usize, dropped: Vec<Value>) -> Value {
-    let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
-    let problems: Vec<Value> = audit
-        .problems
-        .iter()
-        .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }))
-        .collect();
-    json!({
-        "intact": audit.is_clean(), "entries": audit.entries, "archiveFiles": files,
-        "from": end(audit.from), "to": end(audit.to), "problems": problems, "more": audit.more,
-        "payloadsDropped": audit.redacted, "dropped": dropped,
-    })
 }
 
 /// Why payloads are gone: which entry says so. What entity it was, and whose words, is for those who may see everything.

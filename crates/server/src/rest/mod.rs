@@ -43,7 +43,7 @@ pub(crate) mod transitions;
 mod wanted;
 pub(crate) mod webhooks;
 
-pub(crate) use answers::{Answers, known, of_request, once, said};
+pub(crate) use answers::{Answers, conflict, known, of_request, once, said};
 pub(crate) use body::{Body, Large, Parameters, whole};
 pub(crate) use carry::{Done, carry_out, command};
 pub(crate) use once::{Once, is_twice};

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 
-use super::Wanted;
+use super::{Wanted, conflict};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -46,9 +46,7 @@ impl Once {
 
     /// The key was used for another request.
     pub fn conflict(&self) -> Refused {
-        let key = &self.said;
-        let detail = format!("The key {key} was used for another request. Use a new key for a new request.");
-        Refused::new(StatusCode::CONFLICT, "idempotency-conflict", detail)
+        conflict(&self.said)
     }
 }
 

@@ -6,6 +6,9 @@ mod missing;
 #[cfg(test)]
 mod tests;
 
+use serde_json::{Value, json};
+
+use crate::record::hex;
 use crate::store::Reader;
 use crate::{Chain, StoreError};
 pub use finding::{Finding, Problem};
@@ -45,6 +48,20 @@ pub struct Dropped {
 }
 
 impl Audit {
+    /// For programs, the same from a server and from a folder: with the files of the archive that were looked at, and with
+    /// what may be told of why payloads are gone.
+    pub fn to_json(&self, files: usize, dropped: Vec<Value>) -> Value {
+        let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
+        let problem =
+            |it: &Problem| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() });
+        let problems: Vec<Value> = self.problems.iter().map(problem).collect();
+        json!({
+            "intact": self.is_clean(), "entries": self.entries, "archiveFiles": files,
+            "from": end(self.from), "to": end(self.to), "problems": problems, "more": self.more,
+            "payloadsDropped": self.redacted, "dropped": dropped,
+        })
+    }
+
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
