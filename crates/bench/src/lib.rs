@@ -3,6 +3,7 @@
 //! What is measured hides behind [`Maker`] and [`Subject`]; everything else, from the load to the
 //! table, knows only these two.
 
+mod account;
 pub mod control;
 mod follow;
 pub mod latency;
@@ -16,6 +17,7 @@ pub mod subject;
 pub mod table;
 pub mod trackside;
 mod trouble;
+pub mod usage;
 pub mod web;
 
 pub use subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};

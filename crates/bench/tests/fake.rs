@@ -241,8 +241,17 @@ fn a_plan_measures_what_it_is_asked_for_with_its_controls() {
     let parts = [Part::Throughput, Part::Latency, Part::Scale, Part::Start];
     let report = run(&plan(&parts), &Fakes(KIND), scratch.path(), &so_far);
     let names: Vec<&str> = report.rows.iter().map(|it| it.name).collect();
-    let expected =
-        ["throughput", "sqliteRows", "sqliteBatches", "file", "latency", "small", "scale", "start", "memory"];
+    let around_the_peak = [
+        "throughput",
+        "sqliteRows",
+        "sqliteBatches",
+        "file",
+        "processorTime",
+        "bareTime",
+        "latency",
+        "latencyAlone",
+    ];
+    let expected = [&around_the_peak[..], &["small", "scale", "start", "memory"]].concat();
     assert_eq!(names, expected, "{:?}", report.rows);
     assert!(report.rows[0].what.starts_with("a fake, 8 callers"), "{:?}", report.rows[0]);
     let of = |name: &str| report.rows.iter().find(|it| it.name == name).unwrap();
@@ -265,7 +274,9 @@ fn the_peak_is_found_without_controls_where_only_latency_is_wanted() {
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
     let report = run(&plan(&[Part::Latency]), &Fakes(KIND), scratch.path(), &|_, _| ());
     let names: Vec<&str> = report.rows.iter().map(|it| it.name).collect();
-    assert_eq!(names, ["throughput", "latency"]);
+    assert_eq!(names, ["throughput", "latency", "latencyAlone"]);
+    let alone = report.rows.last().unwrap();
+    assert!(alone.per_second.unwrap() > 0.0 && alone.aim.is_none() && !alone.failed, "{alone:?}");
     assert!(!report.seconds.is_empty());
 }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags, Statement, params};
 
 use super::{Batches, Control, Shape, timed};
 use crate::Trouble;
@@ -78,10 +78,14 @@ impl BareSqlite {
         };
         Ok(Self { connection, layout, next: 1, batches: Batches::default(), _beside: beside })
     }
+
+    pub(super) fn pen(&mut self) -> Result<Pen<'_>, Trouble> {
+        Pen::of(&self.connection, self.layout, &mut self.next)
+    }
 }
 
 /// Opens a database, or makes one, with these settings; every commit is durable.
-pub(super) fn set_up(path: &Path, settings: Settings) -> Result<Connection, Trouble> {
+fn set_up(path: &Path, settings: Settings) -> Result<Connection, Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.pragma_update(None, "page_size", settings.page_bytes)?;
@@ -95,31 +99,48 @@ pub(super) fn set_up(path: &Path, settings: Settings) -> Result<Connection, Trou
 
 impl Control for BareSqlite {
     fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble> {
-        let mut begin = self.connection.prepare("BEGIN IMMEDIATE")?;
-        let mut commit = self.connection.prepare("COMMIT")?;
-        let mut insert = self.connection.prepare(match self.layout {
+        let mut pen = Pen::of(&self.connection, self.layout, &mut self.next)?;
+        timed(&mut self.batches, shape, time, |entries, bytes| pen.append(shape, entries, bytes))
+    }
+}
+
+/// Statements that append.
+pub(super) struct Pen<'a> {
+    layout: Layout,
+    next: &'a mut i64,
+    begin: Statement<'a>,
+    insert: Statement<'a>,
+    commit: Statement<'a>,
+}
+
+impl<'a> Pen<'a> {
+    fn of(connection: &'a Connection, layout: Layout, next: &'a mut i64) -> Result<Self, Trouble> {
+        let insert = match layout {
             Layout::Entries => "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5)",
             Layout::Batch => "INSERT INTO batch VALUES (?1, ?2)",
-        })?;
-        let (layout, next) = (self.layout, &mut self.next);
-        timed(&mut self.batches, shape, time, |entries, bytes| {
-            begin.execute([])?;
-            match layout {
-                Layout::Entries => {
-                    for entry in bytes.chunks(shape.bytes().max(1)) {
-                        let [header, payload, digest, hash] = parts(entry, shape);
-                        insert.execute(params![*next, header, payload, digest, hash])?;
-                        *next += 1;
-                    }
-                }
-                Layout::Batch => {
-                    insert.execute(params![*next, bytes])?;
-                    *next += entries as i64;
+        };
+        let (begin, commit) = (connection.prepare("BEGIN IMMEDIATE")?, connection.prepare("COMMIT")?);
+        Ok(Self { layout, next, begin, insert: connection.prepare(insert)?, commit })
+    }
+
+    /// So many entries with these bytes, durable when it is back.
+    pub(super) fn append(&mut self, shape: &Shape, entries: usize, bytes: &[u8]) -> Result<(), Trouble> {
+        self.begin.execute([])?;
+        match self.layout {
+            Layout::Entries => {
+                for entry in bytes.chunks(shape.bytes().max(1)) {
+                    let [header, payload, digest, hash] = parts(entry, shape);
+                    self.insert.execute(params![*self.next, header, payload, digest, hash])?;
+                    *self.next += 1;
                 }
             }
-            commit.execute([])?;
-            Ok(())
-        })
+            Layout::Batch => {
+                self.insert.execute(params![*self.next, bytes])?;
+                *self.next += entries as i64;
+            }
+        }
+        self.commit.execute([])?;
+        Ok(())
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::{Bench, SoFar};
-use crate::load::{Open, open};
+use crate::control::Shape;
+use crate::control::pipeline::Pipeline;
+use crate::load::{Open, Steady, open};
 use crate::report::{Aim, Report, Row, Unit};
 use crate::subject::Subject;
 use crate::table::time;
@@ -11,7 +13,23 @@ use crate::table::time;
 impl Bench<'_> {
     pub(super) fn latency(&self, subject: &dyn Subject, peak: f64, report: &mut Report) {
         let how = Open { load: self.next_load(), per_second: peak / 2.0, time: self.plan.time * 6 };
+        let before = subject.figures();
         measure(subject, &how, row(how.time), Aim::Below(8.0), self.so_far, report);
+        if let Some(shape) = Shape::of(&subject.figures().since(&before)) {
+            report.rows.push(self.alone(&how, shape));
+        }
+    }
+
+    /// The same arrivals at something that only writes the same bytes: how late the disk alone lets anybody be.
+    fn alone(&self, how: &Open, shape: Shape) -> Row {
+        let row = Row::new("latencyAlone", "    of a pipeline that only writes the same");
+        let path = self.folder.join("alone.db");
+        let steady = Pipeline::make(&path, self.plan.settings, shape)
+            .and_then(|it| open(&it, how, &|share| (self.so_far)("something that only writes", share)));
+        match steady {
+            Err(trouble) => row.failed(trouble.to_string()),
+            Ok(steady) => told(row, &steady, how),
+        }
     }
 }
 
@@ -32,25 +50,25 @@ pub(crate) fn measure(
     match open(subject, how, &|it| so_far("half of the peak, on a schedule", it)) {
         Err(trouble) => report.rows.push(row.failed(trouble.to_string())),
         Ok(steady) => {
-            let latency = &steady.latency;
-            let ratio = latency.at(0.99).as_secs_f64() / latency.at(0.5).as_secs_f64();
-            let mut row = row.timed(latency).figure(ratio, Unit::Times).aim(aim);
-            row.per_second = Some(latency.count() as f64 / how.time.as_secs_f64());
-            let late = time(steady.sender.at(0.5));
-            let mut note = format!(
-                "p99 beside p50; p99.9 {}, longest {}; the sender itself was late by {late} at p50",
-                time(latency.at(0.999)),
-                time(latency.max())
-            );
-            let left = steady.overloaded + steady.unsent;
-            if left > 0 {
-                note = format!("{left} commands found the queue full or were never sent: {note}");
-                row = row.failed(note);
-            } else {
-                row = row.note(note);
-            }
-            report.rows.push(row);
+            report.rows.push(told(row, &steady, how).aim(aim));
             report.seconds = steady.seconds;
         }
+    }
+}
+
+fn told(row: Row, steady: &Steady, how: &Open) -> Row {
+    let latency = &steady.latency;
+    let ratio = latency.at(0.99).as_secs_f64() / latency.at(0.5).as_secs_f64();
+    let mut row = row.timed(latency).figure(ratio, Unit::Times);
+    row.per_second = Some(latency.count() as f64 / how.time.as_secs_f64());
+    let note = format!(
+        "p99 beside p50; p99.9 {}, longest {}; the sender itself was late by {} at p50",
+        time(latency.at(0.999)),
+        time(latency.max()),
+        time(steady.sender.at(0.5))
+    );
+    match steady.overloaded + steady.unsent {
+        0 => row.note(note),
+        left => row.failed(format!("{left} commands found the queue full or were never sent: {note}")),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Bench, middle};
 use crate::Trouble;
+use crate::account::Account;
 use crate::control::file::PlainFile;
 use crate::control::sqlite::{BareSqlite, Layout};
 use crate::control::{Control, Shape};
@@ -9,6 +10,7 @@ use crate::load::{Pace, closed};
 use crate::report::{Aim, Report, Row, Unit};
 use crate::subject::{Figures, Subject};
 use crate::table::thousands;
+use crate::usage::{Groups, Spent, Usage};
 
 /// A control with what it has shown so far.
 struct Beside {
@@ -17,6 +19,7 @@ struct Beside {
     aim: Option<Aim>,
     control: Box<dyn Control>,
     pace: Pace,
+    spent: Spent,
     ratios: Vec<f64>,
 }
 
@@ -32,16 +35,19 @@ impl Bench<'_> {
         // What is slow only once, such as the first growth of a file, is over before it counts.
         closed(subject, &self.callers(self.turn() / 2), &|it| (self.so_far)("warms up", it))?;
         let mut beside = if controls { self.controls()? } else { Vec::new() };
-        let mut pace = Pace::default();
+        let (mut pace, mut spent) = (Pace::default(), Groups::default());
         let before = subject.figures();
         for _ in 0..self.plan.turns.max(1) {
-            let start = subject.figures();
+            let (start, used) = (subject.figures(), Usage::of(std::process::id()));
             let turn = closed(subject, &self.callers(self.turn()), &|it| (self.so_far)(&what, it))?;
+            spent.merge(&Usage::of(std::process::id()).since(&used));
             pace.merge(&turn);
             let Some(shape) = Shape::of(&subject.figures().since(&start)) else { continue };
             for it in &mut beside {
                 (self.so_far)(it.what, 0.0);
+                let used = Spent::here();
                 let control = it.control.run(&shape, self.turn())?;
+                it.spent.add(&Spent::here().since(&used));
                 it.ratios.push(turn.per_second() / control.per_second());
                 it.pace.merge(&control);
             }
@@ -50,12 +56,27 @@ impl Bench<'_> {
         let (name, callers) = (self.maker.name(), self.plan.callers);
         let title = format!("{name}, {callers} callers, {} entities", thousands(subject.entities()));
         report.rows.push(Row::new("throughput", title).paced(&pace).note(written(&figures)));
+        let account = |spent, pace: &Pace| Account {
+            spent,
+            commands: pace.commands,
+            per_second: pace.per_second(),
+            load: None,
+        };
+        let mut accounts = Vec::new();
+        if let Some(it) = beside.first() {
+            let mut bare = Groups::default();
+            bare.put("loop", &it.spent);
+            let what = "processor time for a command";
+            accounts.push(account(spent, &pace).row("processorTime", what));
+            accounts.push(account(bare, &it.pace).row("bareTime", &format!("  of {}", it.what)));
+        }
         for it in beside {
             let mut row = Row::new(it.name, format!("  of {}", it.what)).paced(&it.pace);
             row = row.figure(middle(it.ratios), Unit::Times);
             row.aim = it.aim;
             report.rows.push(row);
         }
+        report.rows.extend(accounts);
         Ok(pace.per_second())
     }
 
@@ -68,6 +89,7 @@ impl Bench<'_> {
             aim,
             control,
             pace: Pace::default(),
+            spent: Spent::default(),
             ratios: Vec::new(),
         };
         let sqlite = |file: &str, layout| BareSqlite::make(&folder.join(file), layout, self.plan.settings);

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::usage::Usage;
 use super::wire::Wire;
 use crate::Trouble;
 use crate::machine::resident_of;
+use crate::usage::Usage;
 
 /// Waits for a word; if its input ends without one, which it does when we are killed, it stops the process.
 const GUARD: &str = "trap '' INT TERM HUP; read -r word; [ \"$word\" = done ] || kill -KILL \"$1\"";

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use tokio::task::{JoinSet, LocalSet};
 
 use super::child::small_runtime;
-use super::usage::Spent;
 use super::wire::{Reply, Wire};
 use crate::Trouble;
 use crate::load::{Closed, PATIENCE, Pace};
 use crate::subject::{Ask, Outcome};
+use crate::usage::Spent;
 
 /// What is asked for, and what the answers mean.
 pub(crate) trait Target: Send + Sync {

@@ -13,7 +13,6 @@ mod peak;
 mod restate;
 mod subscribers;
 mod tasks;
-pub mod usage;
 mod wire;
 
 use std::path::{Path, PathBuf};

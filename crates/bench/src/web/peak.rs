@@ -10,13 +10,14 @@ use super::append::{HEAD, Sizes};
 use super::child::{Served, get, small_runtime};
 use super::load::{Target, Told, callers};
 use super::tasks::{Repeated, Tasks};
-use super::usage::Groups;
 use crate::Trouble;
+use crate::account::Account;
 use crate::control::Shape;
 use crate::load::{Pace, closed};
 use crate::plan::middle;
 use crate::report::{Aim, Report, Row, Unit};
 use crate::table::thousands;
+use crate::usage::Groups;
 
 /// For how long what is written behind may take to catch up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,30 +45,15 @@ impl Seen {
         self.spent.merge(spent);
     }
 
-    fn commands(&self) -> f64 {
-        self.told.asked as f64
-    }
-
-    /// Microseconds of the server, of the load, and of both cores and all, for one command.
-    fn micros(&self) -> (f64, f64, f64) {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
-        let each = |seconds: f64| seconds * 1e6 / self.commands().max(1.0);
-        let whole = cores * 1e6 / self.told.pace.per_second().max(0.001);
-        (each(self.spent.total().all), each(self.told.spent.all), whole)
-    }
-
     /// Where the time of a command went.
     fn row(&self, name: &'static str, what: &str) -> Row {
-        let (server, load, whole) = self.micros();
-        let system = self.spent.total().system / self.spent.total().all.max(1e-9) * 100.0;
-        let rest = (whole - server - load).max(0.0);
-        let note = format!(
-            "{system:.0} % of it in the system; of {whole:.1} µs of all cores for a command the load itself took {load:.1}, and {rest:.1} were idle, the disk's or others'"
-        );
-        Row::new(name, what)
-            .figure(server, Unit::Micros)
-            .shares(self.spent.micros(self.commands()))
-            .note(note)
+        let account = Account {
+            spent: self.spent.clone(),
+            commands: self.told.asked as f64,
+            per_second: self.told.pace.per_second(),
+            load: Some(self.told.spent.all),
+        };
+        account.row(name, what)
     }
 }
 

@@ -12,7 +12,6 @@ use tokio::task::LocalSet;
 use super::child::{Served, small_runtime};
 use super::load::{Target, broken_off};
 use super::tasks::Tasks;
-use super::usage::Groups;
 use super::wire::Wire;
 use super::{FOLLOWED, Web};
 use crate::Trouble;
@@ -22,6 +21,7 @@ use crate::machine::Watch;
 use crate::report::{Aim, Report, Row, Unit};
 use crate::subject::{Ask, Outcome};
 use crate::table::{thousands, time};
+use crate::usage::Groups;
 
 /// Commands a second while delays are measured.
 const PACE: u32 = 20;

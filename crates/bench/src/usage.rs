@@ -86,7 +86,7 @@ fn group(name: &str) -> &str {
 pub struct Groups(BTreeMap<String, Spent>);
 
 impl Groups {
-    fn put(&mut self, name: &str, spent: &Spent) {
+    pub fn put(&mut self, name: &str, spent: &Spent) {
         self.0.entry(name.to_owned()).or_default().add(spent);
     }
 
