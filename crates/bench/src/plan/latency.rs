@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Bench, SoFar};
+use crate::Trouble;
 use crate::control::Shape;
 use crate::control::pipeline::Pipeline;
 use crate::load::{Open, Steady, open};
@@ -24,12 +25,22 @@ impl Bench<'_> {
     fn alone(&self, how: &Open, shape: Shape) -> Row {
         let row = Row::new("latencyAlone", "    of a pipeline that only writes the same");
         let path = self.folder.join("alone.db");
-        let steady = Pipeline::make(&path, self.plan.settings, shape)
-            .and_then(|it| open(&it, how, &|share| (self.so_far)("something that only writes", share)));
-        match steady {
-            Err(trouble) => row.failed(trouble.to_string()),
-            Ok(steady) => told(row, &steady, how),
-        }
+        beside(Pipeline::make(&path, self.plan.settings, shape), how, row, self.so_far)
+    }
+}
+
+/// The same arrivals at a control.
+pub(crate) fn beside<S: Subject>(
+    control: Result<S, Trouble>,
+    how: &Open,
+    row: Row,
+    so_far: SoFar<'_>,
+) -> Row {
+    let steady =
+        control.and_then(|it| open(&it, how, &|share| so_far("a control, on the same schedule", share)));
+    match steady {
+        Err(trouble) => row.failed(trouble.to_string()),
+        Ok(steady) => told(row, &steady, how),
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Measured {
     pub served: Served,
     pub tasks: Arc<Tasks>,
     pub told: Told,
+    /// The control, if there is one.
+    pub bare: Option<Served>,
 }
 
 /// What a server and the load showed together.
@@ -104,10 +106,10 @@ impl Web<'_> {
             note = format!("{note}; {} were told to come back later", thousands(seen.told.overloaded));
         }
         report.rows.push(Row::new("throughput", title).paced(&seen.told.pace).note(note));
-        if let (Some(bare), Some((shape, inside))) = (bare, inside) {
+        if let (Some(bare), Some((shape, inside))) = (&bare, inside) {
             report.rows.extend(beside_rows(&seen, bare, &shape, &inside));
         }
-        Ok(Measured { served, tasks, told: seen.told })
+        Ok(Measured { served, tasks, told: seen.told, bare: bare.map(|it| it.served) })
     }
 
     /// Asks until every entity was asked for once: a server that has just started has none of them in memory.
@@ -159,7 +161,7 @@ impl Web<'_> {
     }
 }
 
-fn beside_rows(seen: &Seen, bare: Bare, shape: &Shape, inside: &Pace) -> Vec<Row> {
+fn beside_rows(seen: &Seen, bare: &Bare, shape: &Shape, inside: &Pace) -> Vec<Row> {
     let written = shape.per_command * shape.bytes() as f64;
     let note = format!(
         "axum, {written:.0} bytes appended for a request and {} answered, one fdatasync for all who wait",
@@ -169,7 +171,7 @@ fn beside_rows(seen: &Seen, bare: Bare, shape: &Shape, inside: &Pace) -> Vec<Row
     vec![
         Row::new("bareHandler", "  of a bare handler that appends the same bytes")
             .paced(&bare.seen.told.pace)
-            .figure(middle(bare.ratios), Unit::Times)
+            .figure(middle(bare.ratios.clone()), Unit::Times)
             .aim(Aim::AtLeast(0.75))
             .note(note),
         Row::new("inProcess", "  of the same commands in process").paced(inside).figure(ratio, Unit::Times),
