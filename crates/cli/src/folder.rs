@@ -105,14 +105,20 @@ pub(crate) fn server_of(data: &DataArgs) -> Result<Option<Server>, Stopped> {
 const SERVERS: &[&str] = &["trackside up", "trackside demo"];
 
 /// Why something cannot be asked of the server that has the folder.
-pub(crate) fn needs_the_folder(data: &DataArgs, what: &str) -> Stopped {
-    let folder = data.data.display();
-    Stopped {
-        why: format!(
-            "{what} needs {folder} for itself, and a server has it. Stop the server first, then start it again with: trackside up --data {folder}"
+pub(crate) fn needs_the_folder(server: &Server, what: &str) -> Stopped {
+    let why = match server.folder() {
+        Some(folder) => {
+            let folder = folder.display();
+            format!(
+                "{what} needs {folder} for itself, and a server has it. Stop the server first, then start it again with: trackside up --data {folder}"
+            )
+        }
+        None => format!(
+            "{what} needs the folder of the project for itself, and TRACKSIDE_URL names a server, {}. Stop that server, and ask on its machine with --data DIR and without TRACKSIDE_URL",
+            server.place()
         ),
-        code: exit::UNREACHABLE,
-    }
+    };
+    Stopped { why, code: exit::UNREACHABLE }
 }
 
 /// Whether there is a project in it.

@@ -81,9 +81,9 @@ impl Server {
         }
     }
 
-    /// Whether it was named by its address, so that it may be on another machine.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        self.folder.is_none()
+    /// The folder that it has; none if it was named by its address, so that it may be on another machine.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Speaks for somebody else.

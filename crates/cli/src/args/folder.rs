@@ -100,14 +100,14 @@ pub(crate) struct RestoreArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside archive --older-than 30d --data .trackside\n\nEntries go to DIR/archive as JSON lines, which are read back and checked before the journal lets go of them.\nWhat is kept of entities does not change. The newest entry always stays.\nA server that has the folder is asked to do it, and goes on meanwhile."
+    after_help = "Example: trackside archive --older-than 30d --data .trackside\n\nEntries go to DIR/archive as JSON lines, which are read back and checked before the journal lets go of them.\nWhat is kept of entities does not change. The newest entry always stays.\nA server that has the folder, or that TRACKSIDE_URL names, is asked to do it, and goes on meanwhile."
 )]
 pub(crate) struct ArchiveArgs {
     /// How old an entry must be, such as 30d, 24h or 90m
     #[arg(long, value_name = "SPAN")]
     pub(crate) older_than: String,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -185,7 +185,7 @@ pub(crate) enum MigrateCommand {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside migrate plan mission.task --to 2 --pack packs/mission --state OLD=NEW\n         trackside migrate apply mission.task --to 2 --pack packs/mission --state OLD=NEW\n\nA plan looks at the project as it is after its last entry; with --pack it works in a copy. Applying starts the project for the time that takes, so timers that became due fire.\nExits with 1 if an entity cannot move."
+    after_help = "Example: trackside migrate plan mission.task --to 2 --pack packs/mission --state OLD=NEW\n         trackside migrate apply mission.task --to 2 --pack packs/mission --state OLD=NEW\n\nA plan looks at the project as it is after its last entry; with --pack it works in a copy. Applying starts the project for the time that takes, so timers that became due fire.\nA server that has the folder, or that TRACKSIDE_URL names, is asked to do it.\nExits with 1 if an entity cannot move."
 )]
 pub(crate) struct MigrateToArgs {
     /// Whose entities, such as mission.task
@@ -204,7 +204,7 @@ pub(crate) struct MigrateToArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) pack: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -223,7 +223,7 @@ pub(crate) struct MigrateUndoArgs {
     #[arg(long, value_name = "N")]
     pub(crate) version: u32,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: ProjectArgs,
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

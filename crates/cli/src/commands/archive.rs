@@ -1,6 +1,6 @@
 //! `trackside archive`: old journal goes into files of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -9,21 +9,21 @@ use trackside_store::Store;
 use trackside_store::archive::{folder_of, move_out};
 use trackside_store::record::hex;
 
-use crate::args::ArchiveArgs;
+use crate::args::{ArchiveArgs, DataArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
 use crate::moment::{list, text};
 use crate::print;
+use crate::project::Project;
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
 
 pub(crate) fn run(args: &ArchiveArgs) -> u8 {
-    let moved = match folder::server_of(&args.data) {
-        Ok(Some(server)) => served(args, &server),
-        Ok(None) => archive(args).map_err(Unanswered::from),
-        Err(stopped) => Err(stopped.into()),
-    };
+    let moved = Project::find(&args.data).map_err(Unanswered::from).and_then(|it| match it {
+        Project::Server(server) => served(args, &server),
+        Project::Folder(data) => Ok(archive(args, &data)?),
+    });
     let told = moved.map(|moved| {
         match args.json {
             true => print::line(&format!("{:#}", to_json(&moved))),
@@ -53,9 +53,11 @@ fn span(args: &ArchiveArgs) -> Result<Span, Stopped> {
 fn served(args: &ArchiveArgs, server: &Server) -> Result<Vec<Moved>, Unanswered> {
     span(args)?;
     let told = server.post(&Route::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
+    // Of a server that is known by its address alone, the path in its folder.
+    let folder = server.folder().unwrap_or(Path::new(""));
     let number = |it: &Json, name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default();
     let file = |it: &Json| Moved {
-        path: args.data.data.join(text(it, "path")),
+        path: folder.join(text(it, "path")),
         first: number(it, "first"),
         last: number(it, "last"),
         hash: text(it, "hash").to_owned(),
@@ -63,17 +65,16 @@ fn served(args: &ArchiveArgs, server: &Server) -> Result<Vec<Moved>, Unanswered>
     Ok(list(&told, "files").iter().map(file).collect())
 }
 
-fn archive(args: &ArchiveArgs) -> Result<Vec<Moved>, Stopped> {
+fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, Stopped> {
     let span = span(args)?;
-    let store = Arc::new(folder::open(&args.data, "archive")?);
+    let store = Arc::new(folder::open(data, "archive")?);
     // What is not in the projections yet cannot go.
     folder::start_standing(&store, &[])?.stop();
-    let before = Timestamp(folder::clock(&args.data, &store)?.now().0.saturating_sub(span.0));
+    let before = Timestamp(folder::clock(data, &store)?.now().0.saturating_sub(span.0));
     let (mut reader, mut journal) = (store.reader()?, store.journal()?);
     let mut moved = Vec::new();
     // One that was broken off is finished first.
-    while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&args.data.data), before)?
-    {
+    while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&data.data), before)? {
         let (first, last, hash) = (about.first(), about.last(), hex(&about.after.hash));
         moved.push(Moved { path: about.path, first, last, hash });
     }

@@ -60,7 +60,7 @@ fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
     };
     let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX), artifacts };
     let code = told(Ok(copied), "backup", &server.place(), &to, args.json);
-    if server.is_elsewhere() {
+    if server.folder().is_none() {
         print::message("The copy is on the machine of the server.");
     }
     Ok(code)

@@ -17,6 +17,7 @@ use crate::args::{DataArgs, MigrateArgs, MigrateCommand, MigrateToArgs, MigrateU
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
 use crate::print::{self, Colour, Progress, painted_data};
+use crate::project::Project;
 use crate::reach::Unanswered;
 use crate::refused::{self, About};
 use crate::{packs, values};
@@ -29,13 +30,14 @@ pub(crate) fn run(args: &MigrateArgs) -> u8 {
         MigrateCommand::Plan(args) | MigrateCommand::Apply(args) => (&args.data, &args.lifecycle, args.json),
         MigrateCommand::Undo(args) => (&args.data, &args.lifecycle, args.json),
     };
-    let outcome =
-        folder::server_of(data).map_err(Unanswered::from).and_then(|server| match (&args.command, server) {
-            (command, Some(server)) => served::run(command, &server),
-            (MigrateCommand::Plan(args), None) => Ok(plan(args)?),
-            (MigrateCommand::Apply(args), None) => Ok(apply(args)?),
-            (MigrateCommand::Undo(args), None) => Ok(undo(args)?),
-        });
+    let outcome = Project::find(data).map_err(Unanswered::from).and_then(|it| match it {
+        Project::Server(server) => served::run(&args.command, &server),
+        Project::Folder(data) => Ok(match &args.command {
+            MigrateCommand::Plan(args) => plan(args, &data)?,
+            MigrateCommand::Apply(args) => apply(args, &data)?,
+            MigrateCommand::Undo(args) => undo(args, &data)?,
+        }),
+    });
     let told = outcome.map(|moves| {
         match json {
             true => print::line(&format!("{:#}", moves.to_json())),
@@ -72,14 +74,14 @@ impl From<&Moved> for One {
     }
 }
 
-fn plan(args: &MigrateToArgs) -> Result<Moves, Stopped> {
+fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
     let (migration, packs) = asked(args)?;
-    let store = Arc::new(folder::open(&args.data, "migrate plan")?);
+    let store = Arc::new(folder::open(data, "migrate plan")?);
     let all = match packs.is_empty() {
         true => planned(&store, &migration, &[])?,
         false => {
             // A pack that is only tried must not be installed: it is, in a copy.
-            let copy = Scratch::make(args.data.data.join("plan"))?;
+            let copy = Scratch::make(data.data.join("plan"))?;
             let bar = Progress::new("copy");
             let copied = store.backup(&copy.0, &mut |done, all| {
                 bar.show(folder::share(done, all), &format!("{done} of {all} pages"));
@@ -103,10 +105,10 @@ fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> 
     Ok(all)
 }
 
-fn apply(args: &MigrateToArgs) -> Result<Moves, Stopped> {
+fn apply(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
     let (migration, packs) = asked(args)?;
-    let store = Arc::new(folder::open(&args.data, "migrate apply")?);
-    let runtime = started(&args.data, &store, &packs, &migration.lifecycle, migration.to)?;
+    let store = Arc::new(folder::open(data, "migrate apply")?);
+    let runtime = started(data, &store, &packs, &migration.lifecycle, migration.to)?;
     let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |told| {
         runtime.apply_migration(folder::owner(), &migration, &Part::default(), told).map(|_| ())
     })?;
@@ -133,10 +135,10 @@ fn started(
     folder::start(data, store, packs)
 }
 
-fn undo(args: &MigrateUndoArgs) -> Result<Moves, Stopped> {
-    let store = Arc::new(folder::open(&args.data, "migrate undo")?);
+fn undo(args: &MigrateUndoArgs, data: &DataArgs) -> Result<Moves, Stopped> {
+    let store = Arc::new(folder::open(data, "migrate undo")?);
     let lifecycle = Name::new(&args.lifecycle);
-    let runtime = started(&args.data, &store, &[], &lifecycle, args.version)?;
+    let runtime = started(data, &store, &[], &lifecycle, args.version)?;
     let all = followed("undo", &store, lifecycle.clone(), &mut |told| {
         runtime.undo_migration(folder::owner(), &lifecycle, args.version, &Part::default(), told).map(|_| ())
     })?;

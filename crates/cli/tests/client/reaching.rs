@@ -76,12 +76,16 @@ fn journal(root: &Path) -> (String, String) {
 }
 
 /// Everything about a whole project that can be asked of a server.
-const OF_A_PROJECT: [&[&str]; 5] = [
+const OF_A_PROJECT: [&[&str]; 9] = [
     &["validate"],
     &["audit", "verify"],
     &["export"],
     &["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "it was secret"],
     &["backup"],
+    &["archive", "--older-than", "30d"],
+    &["migrate", "plan", "small.light", "--to", "1"],
+    &["migrate", "apply", "small.light", "--to", "1"],
+    &["migrate", "undo", "small.light", "--version", "1"],
 ];
 
 /// Asks in a folder, with the environment naming this server.
@@ -123,6 +127,14 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     asked(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
     asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["nobody"]);
     asked(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "held against the journal"]);
+    asked(&["migrate", "plan", "small.light", "--to", "2", "--pack", &pack], &home, &url, &token)
+        .says(3, &["TRACKSIDE_URL names a server", "without TRACKSIDE_URL"]);
+    // An archive file is named as the server has it, not as if it were in a folder of ours.
+    ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
+    let archived = asked(&["archive", "--older-than", "1d", "--json"], &home, &url, &token).json();
+    let path = archived["files"][0]["path"].as_str().unwrap();
+    assert!(path.starts_with("archive/journal-"), "{archived:#}");
+    assert!(ground.root.join("data").join(path).is_file() && !home.join(".trackside/archive").exists());
     // Nobody there: told as to every client.
     let gone = asked(&["audit", "verify"], &home, "http://127.0.0.1:9", "x");
     gone.says(3, &["cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
@@ -148,9 +160,14 @@ fn a_whole_project_is_found_from_a_folder_below() {
         &["doctor"],
         &["export", "--to", "out.jsonl"],
         &["backup", "copy"],
+        &["archive", "--older-than", "30d"],
+        &["migrate", "plan", "small.light", "--to", "1"],
+        &["migrate", "apply", "small.light", "--to", "1"],
+        &["migrate", "undo", "small.light", "--version", "1"],
     ] {
         below(args).says(0, &[&which]);
     }
+    assert!(!home.join("a/b/.trackside").exists(), "nothing was made beside it");
     below(&["import", "out.jsonl", "--dry-run"]).says(1, &[&which, "small.light/A exists already"]);
     let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "x"];
     below(&redact).says(0, &[&which]);

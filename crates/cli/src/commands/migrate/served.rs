@@ -20,7 +20,7 @@ pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Un
     let (lifecycle, verb, code, route, body) = match command {
         MigrateCommand::Plan(args) => {
             if args.pack.is_some() {
-                return Err(folder::needs_the_folder(&args.data, "a plan with --pack").into());
+                return Err(folder::needs_the_folder(server, "a plan with --pack").into());
             }
             (&args.lifecycle, "would move", "planned", route.with("dryRun", true), body(args)?)
         }
