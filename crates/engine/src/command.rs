@@ -21,6 +21,8 @@ pub struct Command {
     pub on_behalf_of: Option<Name>,
     /// The name under which it counts once.
     pub idempotency_key: Option<Name>,
+    /// Whose name that is, where the actor does it for somebody who sent it.
+    pub key_of: Option<Name>,
     /// What the whole request said, where the command alone does not tell.
     pub said: Option<Said>,
     /// The name by which it is found again on both sides. It changes nothing.
@@ -263,8 +265,9 @@ pub enum What {
 
 impl Command {
     pub fn new(actor: Actor, ask: Ask) -> Self {
-        let (on_behalf_of, idempotency_key, said) = (actor.subject.clone(), None, None);
-        Self { actor, on_behalf_of, idempotency_key, said, request_id: None, reason: None, ask }
+        let on_behalf_of = actor.subject.clone();
+        let (idempotency_key, key_of, said, request_id, reason) = (None, None, None, None, None);
+        Self { actor, on_behalf_of, idempotency_key, key_of, said, request_id, reason, ask }
     }
 
     pub fn fire(actor: Actor, entity: EntityKey, event: &str, fields: Fields) -> Self {
@@ -275,6 +278,11 @@ impl Command {
     pub fn because(mut self, reason: &str) -> Self {
         self.reason = Some(Arc::from(reason));
         self
+    }
+
+    /// Who sent its key: the same one of somebody else is another.
+    pub fn key_sender(&self) -> &Name {
+        self.key_of.as_ref().unwrap_or(&self.actor.id)
     }
 
     /// The entity it speaks of; none where that is for the engine to find, there are many, or it is about the project.

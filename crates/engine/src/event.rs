@@ -54,7 +54,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
     pub key: Name,
-    /// Who asked: not always the actor of the entry, which may be the engine.
+    /// Who sent it: not always the actor of the entry, which may be the engine or the server.
     pub by: Name,
     /// What the command said, so that another one under the same key is recognised.
     pub fingerprint: String,

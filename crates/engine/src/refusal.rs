@@ -153,6 +153,12 @@ impl Refusal {
         refusal
     }
 
+    /// A key is for one request.
+    pub fn key_used(key: &Name) -> Self {
+        let message = format!("The key {key} was used for another request. Use a new key for a new request.");
+        Self::one(Stage::Replay, "idempotency-conflict", message)
+    }
+
     pub fn to_json(&self) -> Json {
         json!({
             "success": false,

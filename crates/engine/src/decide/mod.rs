@@ -113,7 +113,7 @@ pub fn decide_traced(
 
 /// The name under which a command counts once and what it said, or what became of it the first time.
 fn count_once(view: &View, command: &Command, key: &Name) -> Result<(Name, String), Decision> {
-    let (by, fingerprint) = (&command.actor.id, command.fingerprint());
+    let (by, fingerprint) = (command.key_sender(), command.fingerprint());
     let mut under = key.clone();
     // What came together counts under one key: the first that was accepted has it, each other a name of its own.
     if let (Found::Here((_, record)), Some(said)) = (view.key(by, key), &command.said)
@@ -126,8 +126,7 @@ fn count_once(view: &View, command: &Command, key: &Name) -> Result<(Name, Strin
     if record.fingerprint == fingerprint {
         return Err(Decision::Replayed { first: *first, entries: record.entries, root: record.root });
     }
-    let message = format!("The key {key} was used for another request. Use a new key for a new request.");
-    Err(Decision::Refused(Box::new(Refusal::one(Stage::Replay, "idempotency-conflict", message))))
+    Err(Decision::Refused(Box::new(Refusal::key_used(key))))
 }
 
 fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
@@ -317,7 +316,7 @@ impl<'a> Decider<'a> {
         let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
         if let (Some((key, fingerprint)), Some(entry)) = (counted, entries.first_mut()) {
             let root = u32::try_from(root).unwrap_or(0);
-            let (by, ignored) = (command.actor.id.clone(), self.ignored.clone());
+            let (by, ignored) = (command.key_sender().clone(), self.ignored.clone());
             entry.key = Some(KeyRecord { key, by, fingerprint, entries: count, root, ignored });
         }
         if let Some(id) = &command.request_id {

@@ -120,7 +120,7 @@ impl Decider {
             self.load(Need::Entity(key.clone()))?;
         }
         if let Some(key) = &command.idempotency_key {
-            let actor = &command.actor.id;
+            let actor = command.key_sender();
             if !self.view.knows_key(actor, key) {
                 self.load(Need::Key { actor: actor.clone(), key: key.clone() })?;
             }

@@ -21,7 +21,7 @@ use trackside_runtime::{Answer, Failure, PackSource, Runtime};
 use super::rate::Bucket;
 use super::secret::{Secret, hash_of};
 use crate::app::own;
-use crate::rest::{Once, is_twice};
+use crate::rest::{KeyUse, under};
 use crate::watch::request_id;
 
 /// The pack of all that is kept of who comes in.
@@ -29,7 +29,7 @@ pub const PACK: &str = "access";
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
 /// The lifecycle of sign-in links.
-pub(crate) const LINK: &str = "access.link";
+const LINK: &str = "access.link";
 
 /// Whether a lifecycle is ours: tokens, links and webhooks are the server's own affair, and have routes of their own.
 pub(crate) fn is_own(lifecycle: &Name) -> bool {
@@ -57,8 +57,11 @@ pub enum AccessError {
     Failure(#[from] Failure),
     #[error("the machine has no randomness to make a secret of")]
     NoRandomness,
+    /// By the same request, which came before under its key: the entry that tells of it.
     #[error("it was made before")]
-    Twice,
+    Before(u64),
+    #[error("the key {0} was used for another request")]
+    KeyUsed(Name),
     #[error("{0}")]
     Refused(String),
 }
@@ -248,9 +251,9 @@ impl Access {
     pub async fn mint(
         &self,
         minting: Minting,
-        once: Option<&Once>,
+        used: Option<&KeyUse>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
-        let secret = secret(once)?;
+        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
         let names = |all: &[Name]| Value::list(all.iter().map(Value::from).collect());
         let mut fields = vec![
             ("holder", Value::from(&minting.holder)),
@@ -268,7 +271,7 @@ impl Access {
             fields.push(("expires", Value::Time(expires)));
         }
         let entity =
-            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone(), once).await?;
+            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone(), used).await?;
         if minting.kind == ActorKind::Human {
             self.count_person(&minting.holder).await?;
         }
@@ -282,9 +285,9 @@ impl Access {
         roles: &[Name],
         by: Name,
         until: Option<Timestamp>,
-        once: Option<&Once>,
+        used: Option<&KeyUse>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
-        let secret = secret(once)?;
+        let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
         let mut fields = vec![
             ("holder", Value::from(&holder)),
             ("roles", Value::list(roles.iter().map(Value::from).collect())),
@@ -294,7 +297,7 @@ impl Access {
         if let Some(until) = until {
             fields.push(("until", Value::Time(until)));
         }
-        let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by, once).await?;
+        let entity = self.create(EntityKey::new(LINK, secret.id.as_str()), fields, by, used).await?;
         Ok((secret, entity))
     }
 
@@ -325,25 +328,23 @@ impl Access {
         key: EntityKey,
         fields: Vec<(&str, Value)>,
         by: Name,
-        once: Option<&Once>,
+        used: Option<&KeyUse>,
     ) -> Result<Arc<Entity>, AccessError> {
         let fields = fields.into_iter().collect();
         let mut command = Command::new(own(), Ask::Create { entity: key, fields });
         command.on_behalf_of = Some(by);
         command.request_id = request_id();
-        command.idempotency_key = once.map(|it| it.key.clone());
-        match self.runtime.gateway()?.submit(command)?.await? {
+        match self.runtime.gateway()?.submit(under(used, None, command))?.await? {
             Answer::Accepted(accepted) => {
                 accepted.entity.ok_or_else(|| AccessError::Refused("nothing was made".to_owned()))
             }
-            Answer::Refused(refusal) if is_twice(refusal.code) => Err(AccessError::Twice),
-            Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail.clone())),
-            Answer::Replayed { .. } => Err(AccessError::Twice),
+            Answer::Refused(refusal) => Err(match used {
+                Some(used) if refusal.code == "idempotency-conflict" => {
+                    AccessError::KeyUsed(used.key.clone())
+                }
+                _ => AccessError::Refused(refusal.detail.clone()),
+            }),
+            Answer::Replayed { first, root, .. } => Err(AccessError::Before(first + u64::from(root))),
         }
     }
-}
-
-/// A new secret, under the name that it is to have.
-fn secret(once: Option<&Once>) -> Result<Secret, AccessError> {
-    once.map_or_else(Secret::new, |it| Secret::named(&it.entity.id)).ok_or(AccessError::NoRandomness)
 }

@@ -8,7 +8,7 @@ mod secret;
 mod standing;
 mod strangers;
 
-pub(crate) use access::{Access, Identity, LINK, LetIn, Minting, TOKEN, is_own, pack};
+pub(crate) use access::{Access, Identity, LetIn, Minting, TOKEN, is_own, pack};
 pub use access::{AccessError, PACK};
 pub(crate) use caller::{COOKIE, Caller, must_be_patient};
 pub(crate) use people::keep_people;

@@ -20,15 +20,10 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     /// 256 bits that nobody can guess; none if the machine has no randomness.
     pub fn new() -> Option<Self> {
-        let mut id = [0_u8; 6];
+        let (mut id, mut secret) = ([0_u8; 6], [0_u8; 32]);
         getrandom::fill(&mut id).ok()?;
-        Self::named(&hex(&id))
-    }
-
-    /// The same under a name, which is 12 hexadecimal digits.
-    pub fn named(id: &str) -> Option<Self> {
-        let (id, mut secret) = (id.to_owned(), [0_u8; 32]);
         getrandom::fill(&mut secret).ok()?;
+        let id = hex(&id);
         let text = format!("ts_{id}_{}", hex(&secret));
         let hash = hash_of(&text);
         Some(Self { id, text, hash })

@@ -11,7 +11,7 @@ use trackside_runtime::{Answer, ReadError};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, Paging, Parameters, Wanted, of_request, said};
+use super::{Body, KeyUse, Paging, Parameters, Wanted, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -107,7 +107,7 @@ async fn attend(
     if body.note.as_ref().is_some_and(|it| it.chars().count() > LONGEST) {
         return Err(Refused::shape(format!("note has more than {LONGEST} characters")));
     }
-    let said = said(caller, &format!("/v1/alerts/{id}/{}", how.as_str()), body);
+    let used = KeyUse::of(caller, wanted, &format!("/v1/alerts/{id}/{}", how.as_str()), body);
     let note = body.note.as_deref().map(str::trim).filter(|it| !it.is_empty());
     let (mut number, entity) = {
         let alert = meant(app, caller, id, how).await?;
@@ -115,7 +115,7 @@ async fn attend(
     };
     let ask = Ask::Attend { entity, alert: number, how };
     // Which alert is meant is looked up, and may be another one the next time.
-    let command = of_request(command(caller, wanted, ask, note), &said, None);
+    let command = under(used.as_ref(), None, command(caller, wanted, ask, note));
     let answer = submit(app, command).await?;
     let (changed, replayed) = match answer {
         Answer::Accepted(accepted) => (!accepted.entries.is_empty(), false),

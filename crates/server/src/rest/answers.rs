@@ -1,21 +1,16 @@
-//! What is asked for under a key is done once: answers that no entry of the journal could give again are kept here, as
-//! long as the server runs.
+//! Answers that no entry of the journal could give again: to requests under a key they are kept here, as long as the
+//! server runs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
-use axum::http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
-use trackside_engine::Decision;
-use trackside_engine::command::{Ask, Command, Said};
 use trackside_lifecycle::name::Name;
 
-use super::Wanted;
+use super::keys::{KeyUse, conflict, journalled};
 use crate::app::App;
-use crate::auth::Caller;
 use crate::problem::Refused;
 use crate::watch::{current, during};
 
@@ -39,7 +34,7 @@ struct Own {
 /// What one key was used for, and the answer once there is one: whoever asks meanwhile waits for it.
 #[derive(Debug)]
 struct Slot {
-    said: String,
+    request: Arc<str>,
     answer: Arc<tokio::sync::Mutex<Option<Value>>>,
 }
 
@@ -49,18 +44,19 @@ impl Answers {
     }
 
     /// The place of a key, a new one if it was not used.
-    fn slot(&self, actor: &Name, key: &Name, said: &str) -> Arc<Slot> {
+    fn slot(&self, used: &KeyUse) -> Arc<Slot> {
         let mut all = self.all();
-        let new = || Arc::new(Slot { said: said.to_owned(), answer: Arc::default() });
-        all.entry(actor.clone()).or_default().slots.entry(key.clone()).or_insert_with(new).clone()
+        let new = || Arc::new(Slot { request: used.request.clone(), answer: Arc::default() });
+        let own = all.entry(used.sender.clone()).or_default();
+        own.slots.entry(used.key.clone()).or_insert_with(new).clone()
     }
 
     /// Keeps an answer.
-    fn keep(&self, actor: &Name, key: &Name, slot: &Arc<Slot>, size: usize) {
+    fn keep(&self, used: &KeyUse, slot: &Arc<Slot>, size: usize) {
         let mut all = self.all();
-        let own = all.entry(actor.clone()).or_default();
-        own.slots.insert(key.clone(), slot.clone());
-        own.order.push_back((key.clone(), size));
+        let own = all.entry(used.sender.clone()).or_default();
+        own.slots.insert(used.key.clone(), slot.clone());
+        own.order.push_back((used.key.clone(), size));
         own.bytes = own.bytes.saturating_add(size);
         while own.order.len() > 1 && (own.order.len() > MOST || own.bytes > BYTES) {
             let Some((oldest, size)) = own.order.pop_front() else { break };
@@ -70,54 +66,38 @@ impl Answers {
     }
 
     /// A refusal is not kept: the key may be used again, for something else, too.
-    fn give_up(&self, actor: &Name, key: &Name, slot: &Arc<Slot>) {
+    fn give_up(&self, used: &KeyUse, slot: &Arc<Slot>) {
         let mut all = self.all();
-        if let Some(own) = all.get_mut(actor)
-            && own.slots.get(key).is_some_and(|it| Arc::ptr_eq(it, slot))
+        if let Some(own) = all.get_mut(&used.sender)
+            && own.slots.get(&used.key).is_some_and(|it| Arc::ptr_eq(it, slot))
         {
-            own.slots.remove(key);
+            own.slots.remove(&used.key);
         }
     }
 
     /// Turns down a key that was used for something whose answer is kept here.
-    pub fn must_be_unused(&self, actor: &Name, key: Option<&Name>) -> Result<(), Refused> {
+    pub fn must_have_none(&self, sender: &Name, key: Option<&Name>) -> Result<(), Refused> {
         let Some(key) = key else { return Ok(()) };
-        match self.all().get(actor).is_some_and(|it| it.slots.contains_key(key)) {
+        match self.all().get(sender).is_some_and(|it| it.slots.contains_key(key)) {
             true => Err(conflict(key)),
             false => Ok(()),
         }
     }
 }
 
-/// A request as a digest: who for, where, and the body.
-pub(crate) fn said(caller: &Caller, path: &str, body: &impl Serialize) -> String {
-    let whose = caller.on_behalf_of.as_deref().unwrap_or_default();
-    let text = serde_json::to_string(&(whose, path, body)).unwrap_or_default();
-    Sha256::digest(text.as_bytes()).iter().take(16).map(|it| format!("{it:02x}")).collect()
-}
-
-/// Says of a command what its whole request said.
-pub(crate) fn of_request(mut command: Command, said: &str, place: Option<usize>) -> Command {
-    command.said = Some(Said { digest: Arc::from(said), place });
-    command
-}
-
 /// Does something once for a key, and answers the same every time. It is done to its end, whoever stops waiting for it.
-pub(crate) async fn once<T: Serialize>(
+pub(crate) async fn answer_once<T: Serialize>(
     app: &App,
-    caller: &Caller,
-    wanted: &Wanted,
-    said: String,
+    used: Option<KeyUse>,
     work: impl Future<Output = Result<T, Refused>> + Send + 'static,
 ) -> Result<Json<Value>, Refused> {
-    let Some(key) = wanted.key.clone() else { return written(&work.await?).map(Json) };
-    let actor = caller.actor().id.clone();
-    if known(app, caller, &key, &said).await?.is_some() {
-        return Err(conflict(&key));
+    let Some(used) = used else { return written(&work.await?).map(Json) };
+    if journalled(app, &used).await?.is_some() {
+        return Err(conflict(&used.key));
     }
-    let slot = app.answers.slot(&actor, &key, &said);
-    if slot.said != said {
-        return Err(conflict(&key));
+    let slot = app.answers.slot(&used);
+    if slot.request != used.request {
+        return Err(conflict(&used.key));
     }
     let mut answer = slot.answer.clone().lock_owned().await;
     if let Some(first) = answer.as_ref() {
@@ -133,38 +113,13 @@ pub(crate) async fn once<T: Serialize>(
         match &outcome {
             Ok(told) => {
                 *answer = Some(told.clone());
-                app.answers.keep(&actor, &key, &slot, told.to_string().len());
+                app.answers.keep(&used, &slot, told.to_string().len());
             }
-            Err(_) => app.answers.give_up(&actor, &key, &slot),
+            Err(_) => app.answers.give_up(&used, &slot),
         }
         outcome
     });
     done.await.map_err(Refused::broken)?.map(Json)
-}
-
-/// What the journal knows of a key: nothing, or where the first answer to this request is. Used for another request it
-/// is turned down.
-pub(crate) async fn known(
-    app: &App,
-    caller: &Caller,
-    key: &Name,
-    said: &str,
-) -> Result<Option<(u64, u32, u32)>, Refused> {
-    let mut command = of_request(Command::new(caller.actor().clone(), Ask::Adopt(Vec::new())), said, None);
-    command.idempotency_key = Some(key.clone());
-    Ok(match app.gateway.dry_run(command)?.await? {
-        Decision::Replayed { first, entries, root } => Some((first, entries, root)),
-        Decision::Refused(refusal) if refusal.code == "idempotency-conflict" => {
-            return Err((&*refusal).into());
-        }
-        _ => None,
-    })
-}
-
-/// The key was used for another request.
-pub(crate) fn conflict(key: &Name) -> Refused {
-    let detail = format!("The key {key} was used for another request. Use a new key for a new request.");
-    Refused::new(StatusCode::CONFLICT, "idempotency-conflict", detail)
 }
 
 fn written(told: &impl Serialize) -> Result<Value, Refused> {
@@ -180,11 +135,11 @@ mod tests {
         let answers = Answers::default();
         let (ada, bob) = (Name::new("ada"), Name::new("bob"));
         let keep = |actor: &Name, key: &str, size: usize| {
-            let key = Name::new(key);
-            let slot = answers.slot(actor, &key, "said");
-            answers.keep(actor, &key, &slot, size);
+            let used = KeyUse { sender: actor.clone(), key: Name::new(key), request: "said".into() };
+            let slot = answers.slot(&used);
+            answers.keep(&used, &slot, size);
         };
-        let is_kept = |actor: &Name, key: &str| answers.must_be_unused(actor, Some(&Name::new(key))).is_err();
+        let is_kept = |actor: &Name, key: &str| answers.must_have_none(actor, Some(&Name::new(key))).is_err();
         keep(&bob, "his", 10);
         (0..=MOST).for_each(|it| keep(&ada, &format!("key-{it}"), 1));
         assert!(!is_kept(&ada, "key-0") && is_kept(&ada, "key-1") && is_kept(&bob, "his"));

@@ -8,7 +8,7 @@ use trackside_protocol::{Archive, Problem};
 use trackside_store::archive::About;
 use trackside_store::record::hex;
 
-use super::{Body, Wanted, once, said};
+use super::{Body, KeyUse, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -30,13 +30,13 @@ pub(crate) async fn archive(
         return Err(Refused::shape("`olderThan` is a span such as 30d, 24h or 90m"));
     };
     let before = Timestamp(app.reads.now().0.saturating_sub(span.0));
-    let said = said(&caller, "/v1/archive", &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/archive", &body);
     let archiving = app.clone();
     let archived = async move {
         let moved = archiving.blocking(move |app| Ok(app.runtime.archive(before)?)).await?;
         Ok(json!({ "files": moved.iter().map(file).collect::<Vec<_>>() }))
     };
-    once(&app, &caller, &wanted, said, archived).await
+    answer_once(&app, used, archived).await
 }
 
 fn file(it: &About) -> Value {

@@ -12,7 +12,7 @@ use trackside_runtime::Failure;
 use trackside_store::record::hex;
 use trackside_store::{Artifacts, StoreError};
 
-use super::{Body, Wanted, once, said};
+use super::{Body, KeyUse, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -30,7 +30,7 @@ pub(crate) async fn backup(
     Body(body): Body<Backup>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("make backups")?;
-    let said = said(&caller, "/v1/backup", &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/backup", &body);
     let copying = app.clone();
     let copied = async move {
         let to = target(&copying, body.to.as_deref())?;
@@ -41,7 +41,7 @@ pub(crate) async fn backup(
         }
         copied
     };
-    once(&app, &caller, &wanted, said, copied).await
+    answer_once(&app, used, copied).await
 }
 
 /// Where it goes: never out of the folder by a name, only by a whole path.

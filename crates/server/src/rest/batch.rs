@@ -15,7 +15,7 @@ use super::body::fields;
 use super::carry::{Done, answer_told, command, handed_in};
 use super::entities::made_up;
 use super::transitions::what;
-use super::{Body, Wanted, of_request, said};
+use super::{Body, KeyUse, Wanted, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -38,14 +38,14 @@ pub(crate) async fn batch(
     if body.commands.len() > most {
         return Err(Refused::shape(format!("A batch has at most {most} commands")));
     }
-    app.answers.must_be_unused(&caller.actor().id, wanted.key.as_ref())?;
+    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
     // All of them count once, under one key for the whole body.
-    let said = said(&caller, "/v1/batch", &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/batch", &body);
     let commands = body
         .commands
         .iter()
         .enumerate()
-        .map(|(place, it)| Ok(of_request(one(&caller, &wanted, place, it)?, &said, Some(place))));
+        .map(|(place, it)| Ok(under(used.as_ref(), Some(place), one(&caller, &wanted, place, it)?)));
     if body.atomic {
         let commands = commands.collect::<Result<Vec<Command>, _>>()?;
         return all_or_none(&app, &caller, commands).await;

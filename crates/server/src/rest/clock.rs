@@ -7,7 +7,7 @@ use serde_json::Value;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_protocol::{Advance, Clock, Problem};
 
-use super::{Body, Wanted, once, said};
+use super::{Body, KeyUse, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -44,9 +44,9 @@ pub(crate) async fn advance(
         return Err(Refused::new(StatusCode::CONFLICT, "clock-not-manual", detail));
     }
     caller.must_be_admin("move the clock")?;
-    let said = said(&caller, "/v1/clock/advance", &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/clock/advance", &body);
     let moved = app.clone();
-    once(&app, &caller, &wanted, said, async move { move_it(&moved, &body).await }).await
+    answer_once(&app, used, async move { move_it(&moved, &body).await }).await
 }
 
 async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {

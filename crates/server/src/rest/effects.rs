@@ -15,7 +15,7 @@ use trackside_runtime::{Answer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::{Body, Parameters, Wanted, once, said};
+use super::{Body, KeyUse, Parameters, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -110,7 +110,7 @@ pub(crate) async fn take(
             .ok_or_else(|| Refused::shape("`lease` is a span of at most 24h, as in `90s`, `15m`, `24h`"))?,
     };
     let (courier, sight) = (app.runtime.outbox()?, Sight::of(&app, &caller));
-    let (taker, said) = (caller.actor().id.clone(), said(&caller, "/v1/effects/take", &body));
+    let (taker, used) = (caller.actor().id.clone(), KeyUse::of(&caller, &wanted, "/v1/effects/take", &body));
     let taking = app.clone();
     let taken = async move {
         let taken = taking.read(move |reads| {
@@ -122,7 +122,7 @@ pub(crate) async fn take(
         let items: Vec<EffectTaken> = taken.await?.iter().map(told).collect();
         Ok(Page { items, next_cursor: None })
     };
-    once(&app, &caller, &wanted, said, taken).await
+    answer_once(&app, used, taken).await
 }
 
 fn told(it: &TakenEffect) -> EffectTaken {
@@ -153,7 +153,7 @@ pub(crate) async fn settle(
     must_be_taker(&caller)?;
     let unknown = || Refused::unknown("unknown-effect", format!("There is no effect {id}"));
     let number: u64 = id.parse().map_err(|_| unknown())?;
-    app.answers.must_be_unused(&caller.actor().id, wanted.key.as_ref())?;
+    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
     let courier = app.runtime.outbox()?.for_request(crate::watch::request_id(), wanted.key);
     let sight = Sight::of(&app, &caller);
     let actor = caller.actor().clone();

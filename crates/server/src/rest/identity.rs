@@ -8,6 +8,7 @@ use trackside_engine::actor::ActorKind;
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
+use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
@@ -17,7 +18,7 @@ use trackside_runtime::Answer;
 use trackside_runtime::read::ListQuery;
 
 use super::carry::{command, submit};
-use super::{Body, Once, Paging, Parameters, Wanted};
+use super::{Body, KeyUse, Paging, Parameters, Wanted};
 use crate::app::{App, OWN};
 use crate::auth::{AccessError, Caller, Minting};
 use crate::problem::Refused;
@@ -98,10 +99,11 @@ pub(crate) async fn create(
     Body(body): Body<NewToken>,
 ) -> Result<Response, Refused> {
     let minting = minting(&app, &caller, &body)?;
-    let once = Once::of(&caller, &wanted, crate::auth::TOKEN, &body);
-    let (secret, entity) = match (app.access.mint(minting, once.as_ref()).await, &once) {
-        (Err(AccessError::Twice), Some(once)) => return Err(once.refused(&app, made_before).await),
-        (made, _) => made.map_err(refused)?,
+    let used = KeyUse::of(&caller, &wanted, "/v1/tokens", &body);
+    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
+    let (secret, entity) = match app.access.mint(minting, used.as_ref()).await {
+        Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
+        made => made.map_err(refused)?,
     };
     let made = TokenMade { token: secret.text, details: token(&entity) };
     let mut response = (StatusCode::CREATED, Json(made)).into_response();
@@ -239,7 +241,8 @@ pub(super) fn refused(error: AccessError) -> Refused {
     match error {
         AccessError::Failure(failure) => failure.into(),
         AccessError::NoRandomness => Refused::broken(error),
-        AccessError::Twice => Refused::new(StatusCode::CONFLICT, "already-exists", error.to_string()),
+        AccessError::Before(_) => Refused::new(StatusCode::CONFLICT, "made-before", error.to_string()),
+        AccessError::KeyUsed(key) => (&Refusal::key_used(&key)).into(),
         AccessError::Refused(why) => Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-token", why),
     }
 }

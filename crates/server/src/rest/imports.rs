@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use trackside_engine::command::{Adopted, Said};
+use trackside_engine::command::Adopted;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, ImportEntity, Imported, Problem, Unmet};
@@ -14,7 +14,7 @@ use trackside_runtime::Imported as Outcome;
 use trackside_store::Record;
 
 use super::body::fields;
-use super::{DryRun, Large, Parameters, Wanted, known, said};
+use super::{DryRun, KeyUse, Large, Parameters, Wanted, journalled};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
@@ -42,13 +42,12 @@ pub(crate) async fn import(
     let (actor, request) = (caller.actor().clone(), request_id());
     let entities = adopted(&body);
     let mut once = None;
-    if let Some(key) = wanted.key.filter(|_| !how.dry_run) {
-        app.answers.must_be_unused(&actor.id, Some(&key))?;
-        let said = said(&caller, "/v1/import", &body);
-        if let Some((first, count, _)) = known(&app, &caller, &key, &said).await? {
+    if let Some(used) = KeyUse::of(&caller, &wanted, "/v1/import", &body).filter(|_| !how.dry_run) {
+        app.answers.must_have_none(&used.sender, Some(&used.key))?;
+        if let Some((first, count, _)) = journalled(&app, &used).await? {
             return again(&app, first, count, &body).await.map(Json);
         }
-        once = Some((key, Said { digest: Arc::from(said), place: None }));
+        once = Some((used.key.clone(), used.said(None)));
     }
     let done =
         app.blocking(move |app| Ok(app.runtime.import_once(&actor, request, once, entities, how.dry_run)?));

@@ -12,7 +12,7 @@ use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
 use trackside_runtime::{By, Migration, Moved, Part};
 
 use super::body::fields;
-use super::{Body, DryRun, Parameters, Wanted, once, said};
+use super::{Body, DryRun, KeyUse, Parameters, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -46,9 +46,9 @@ pub(crate) async fn migrate(
     // What changes nothing may be asked as often as one likes.
     wanted.key = wanted.key.filter(|_| !how.dry_run);
     let (by, moved) = (caller.by(), app.clone());
-    let said = said(&caller, "/v1/migrations", &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/migrations", &body);
     let moving = async move { moved.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await };
-    once(&app, &caller, &wanted, said, moving).await
+    answer_once(&app, used, moving).await
 }
 
 fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {

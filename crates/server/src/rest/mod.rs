@@ -25,12 +25,12 @@ pub(crate) mod home;
 pub(crate) mod identity;
 pub(crate) mod imports;
 pub(crate) mod journal;
+mod keys;
 pub(crate) mod lifecycles;
 pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
 pub(crate) mod notices;
-mod once;
 pub(crate) mod packs;
 pub(crate) mod policy;
 pub(crate) mod queries;
@@ -43,10 +43,10 @@ pub(crate) mod transitions;
 mod wanted;
 pub(crate) mod webhooks;
 
-pub(crate) use answers::{Answers, conflict, known, of_request, once, said};
+pub(crate) use answers::{Answers, answer_once};
 pub(crate) use body::{Body, Large, Parameters, whole};
 pub(crate) use carry::{Done, carry_out, command};
-pub(crate) use once::{Once, is_twice};
+pub(crate) use keys::{KeyUse, entity_of, journalled, made_before, under};
 pub(crate) use wanted::Wanted;
 
 use serde::Deserialize;

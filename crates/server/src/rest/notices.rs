@@ -11,7 +11,7 @@ use trackside_runtime::Depth;
 use trackside_runtime::read::{MOST, USUAL, entry_json};
 use utoipa::IntoParams;
 
-use super::{Paging, Parameters, Wanted, once, said};
+use super::{KeyUse, Paging, Parameters, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -156,5 +156,5 @@ pub(crate) async fn sweep(
             "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
         }))
     };
-    once(&app, &caller, &wanted, said(&caller, "/v1/sweep", &how.deep), swept).await
+    answer_once(&app, KeyUse::of(&caller, &wanted, "/v1/sweep", &how.deep), swept).await
 }

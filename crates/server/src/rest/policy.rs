@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{Evaluate, Judged, Problem};
 
-use super::{Body, Wanted, once, said};
+use super::{Body, KeyUse, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -29,9 +29,9 @@ pub(crate) async fn evaluate(
     wanted: Wanted,
     Body(body): Body<Evaluate>,
 ) -> Result<Json<serde_json::Value>, Refused> {
-    let said = said(&caller, "/v1/policy/evaluate", &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/policy/evaluate", &body);
     let judged = judged(&app, &caller, &body);
-    once(&app, &caller, &wanted, said, std::future::ready(judged)).await
+    answer_once(&app, used, std::future::ready(judged)).await
 }
 
 fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused> {

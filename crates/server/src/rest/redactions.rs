@@ -1,7 +1,5 @@
 //! Values and words leave the journal, and the chain still verifies.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,7 +13,7 @@ use trackside_runtime::{Answer, By, Failure, ReadError, Redaction};
 use trackside_store::{Record, StoreError};
 
 use super::body::fields;
-use super::{Body, Wanted, said};
+use super::{Body, KeyUse, Wanted};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -39,9 +37,9 @@ pub(crate) async fn redact(
         return Err(Refused::shape("Say in `reason` why it is dropped: that stays in the journal"));
     }
     let by = caller.by();
-    app.answers.must_be_unused(&caller.actor().id, wanted.key.as_ref())?;
-    let digest = Arc::from(said(&caller, "/v1/redactions", &body));
-    let once = wanted.key.map(|it| (it, Said { digest, place: None }));
+    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
+    let used = KeyUse::of(&caller, &wanted, "/v1/redactions", &body);
+    let once = used.map(|it| (it.key.clone(), it.said(None)));
     app.blocking(move |app| drop_payloads(app, by, body, once)).await.map(Json)
 }
 

@@ -15,7 +15,7 @@ use trackside_protocol::{NewLink, Problem, SignInLink};
 
 use super::carry::submit;
 use super::identity::{ended, known_roles, refused};
-use super::{Body, Once, Wanted};
+use super::{Body, KeyUse, Wanted};
 use crate::app::{App, OWN};
 use crate::auth::{AccessError, COOKIE, Caller, LetIn, Minting, must_be_patient};
 use crate::connections::Peer;
@@ -53,13 +53,14 @@ pub(crate) async fn link(
         (true, true) => own.roles.to_vec(),
         _ => body.roles.iter().map(|it| Name::new(it)).collect(),
     };
-    let once = Once::of(&caller, &wanted, crate::auth::LINK, &body);
+    let used = KeyUse::of(&caller, &wanted, "/v1/sign-in-links", &body);
+    app.answers.must_have_none(&own.id, wanted.key.as_ref())?;
     // Nobody makes what they have last longer.
     let until = caller.identity.expires.filter(|_| *own.id == *holder);
-    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, once.as_ref()).await;
-    let (secret, entity) = match (made, &once) {
-        (Err(AccessError::Twice), Some(once)) => return Err(once.refused(&app, made_before).await),
-        (made, _) => made.map_err(refused)?,
+    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, used.as_ref()).await;
+    let (secret, entity) = match made {
+        Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
+        made => made.map_err(refused)?,
     };
     let host = headers.get(header::HOST).and_then(|it| it.to_str().ok()).unwrap_or("127.0.0.1");
     let expires_at = entity.timers.iter().find_map(|(_, it)| it.ends_at()).map(|it| it.to_string());

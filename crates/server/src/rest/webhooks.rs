@@ -25,7 +25,7 @@ use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, Once, Paging, Parameters, Wanted, is_twice, once, said};
+use super::{Body, KeyUse, Paging, Parameters, Wanted, answer_once, entity_of, journalled, under};
 use crate::app::{App, own};
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
@@ -74,21 +74,19 @@ pub(crate) async fn create(
     }
     must_be_lasting(&app, &caller).await?;
     let fields = wanted_fields(&app, &caller, &body)?;
-    let once = Once::of(&caller, &wanted, WEBHOOK, &body);
-    if let Some(entity) = made_before(&app, once.as_ref()).await? {
-        return made(&app, entity, true).await;
+    let used = KeyUse::of(&caller, &wanted, "/v1/webhooks", &body);
+    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
+    if let Some(used) = &used
+        && let Some((first, _, root)) = journalled(&app, used).await?
+    {
+        return made_before(&app, first + u64::from(root)).await;
     }
     if open_ones(&app).await?.len() >= MOST_WEBHOOKS {
         let detail = format!("There are {MOST_WEBHOOKS} webhooks, which is the limit: remove one first");
         return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "too-many-webhooks", detail));
     }
-    let entity = match &once {
-        Some(once) => once.entity.clone(),
-        None => EntityKey::new(
-            WEBHOOK,
-            Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?.id.as_str(),
-        ),
-    };
+    let secret = Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?;
+    let entity = EntityKey::new(WEBHOOK, secret.id.as_str());
     let webhook = entity.id.clone();
     let begun = app.blocking(move |app| {
         // Before it is there: what happens right after it is made is not missed, whatever ends us in between.
@@ -98,34 +96,26 @@ pub(crate) async fn create(
     let webhook = entity.id.clone();
     let mut ask = Command::new(own(), Ask::Create { entity, fields });
     ask.on_behalf_of = Some(caller.actor().id.clone());
-    ask.idempotency_key = once.as_ref().map(|it| it.key.clone());
-    let refused = match submit(&app, ask).await? {
+    let other: Result<u64, Refused> = match submit(&app, under(used.as_ref(), None, ask)).await? {
         Answer::Accepted(accepted) => {
-            return made(
-                &app,
-                accepted.entity.ok_or_else(|| Refused::broken("a webhook was made and is not there"))?,
-                false,
-            )
-            .await;
+            let entity =
+                accepted.entity.ok_or_else(|| Refused::broken("a webhook was made and is not there"));
+            return made(&app, entity?, false).await;
         }
-        Answer::Refused(refusal) => match &once {
-            Some(once) if is_twice(refusal.code) => once.conflict(),
-            _ => (&*refusal).into(),
-        },
-        Answer::Replayed { .. } => Refused::broken("a new webhook was made before"),
+        Answer::Refused(refusal) => Err((&*refusal).into()),
+        // The same may have been sent twice at the same time.
+        Answer::Replayed { first, root, .. } => Ok(first + u64::from(root)),
     };
-    // The same may have been sent twice at the same time.
-    if let Some(entity) = made_before(&app, once.as_ref()).await? {
-        return made(&app, entity, true).await;
-    }
     app.blocking(move |app| app.webhooks.ledger.forget(&webhook).map_err(Refused::broken)).await?;
-    Err(refused)
+    made_before(&app, other?).await
 }
 
 /// What the same request made before.
-async fn made_before(app: &App, once: Option<&Once>) -> Result<Option<Arc<Entity>>, Refused> {
-    let Some(key) = once.map(|it| it.entity.clone()) else { return Ok(None) };
-    app.read(move |reads| reads.entity(&key)).await
+async fn made_before(app: &App, entry: u64) -> Result<Response, Refused> {
+    let key = entity_of(app, entry).await?;
+    let gone = Refused::unknown("unknown-entity", format!("There is no webhook {}: it was removed", key.id));
+    let entity = app.read(move |reads| reads.entity(&key)).await?;
+    made(app, entity.ok_or(gone)?, true).await
 }
 
 /// A webhook that was made, with what its messages are signed with.
@@ -305,9 +295,9 @@ pub(crate) async fn replay(
     wanted: Wanted,
     Body(body): Body<ReplayWebhook>,
 ) -> Result<Json<serde_json::Value>, Refused> {
-    let said = said(&caller, &format!("/v1/webhooks/{id}/replay"), &body);
+    let used = KeyUse::of(&caller, &wanted, &format!("/v1/webhooks/{id}/replay"), &body);
     let (sending, whose) = (app.clone(), caller.clone());
-    once(&app, &caller, &wanted, said, async move { sent_again(&sending, &whose, &id, body).await }).await
+    answer_once(&app, used, async move { sent_again(&sending, &whose, &id, body).await }).await
 }
 
 async fn sent_again(

@@ -242,6 +242,68 @@ fn the_same_key_counts_once_on_every_post() {
     }
 }
 
+/// What has a secret in its answer, as it is asked for.
+fn secret(route: &str) -> Json {
+    match route {
+        "/v1/webhooks" => json!({ "url": "https://receiver.invalid/", "events": ["ERASED"] }),
+        "/v1/tokens" => json!({ "actor": "ada", "kind": "agent" }),
+        "/v1/sign-in-links" => json!({ "actor": "pia" }),
+        other => panic!("POST {other} is new: say here how it is asked for"),
+    }
+}
+
+#[test]
+fn a_key_is_for_one_request_whether_it_makes_a_secret_or_something_else() {
+    let ground = ground();
+    let conflict = (409, "idempotency-conflict".to_owned());
+    let size = json!({ "size": 3 });
+    let batch = json!({ "commands": [{ "lifecycle": "once.thing", "fields": size }] });
+    let bring =
+        |id: &str| json!({ "entities": [{ "lifecycle": "once.thing", "id": id, "origin": "there" }] });
+    // One that is a command, two that come with what their request said, one whose answer is kept in memory.
+    let others = |route: &str| {
+        [
+            ("/v1/entities/once.thing", json!({ "fields": size })),
+            ("/v1/batch", batch.clone()),
+            ("/v1/import", bring(&route.replace('/', "_"))),
+            ("/v1/clock/advance", json!({ "by": "1m" })),
+        ]
+    };
+    let (owner, [(create, created), ..]) = (&ground.owner, others(""));
+    let stand = || (last(owner), owner.get("/v1/clock").unwrap().body);
+    for route in SECRETS {
+        let secret_of = secret(route);
+        for (path, body) in others(route) {
+            // Either of them first, then the other one.
+            for (first, second) in
+                [((path, &body), (*route, &secret_of)), ((*route, &secret_of), (path, &body))]
+            {
+                let key = format!("{} then {}", first.0, second.0);
+                keyed(owner, first.0, first.1, &key).unwrap_or_else(|it| panic!("{key}: {it:#?}"));
+                let before = stand();
+                assert_eq!(why(keyed(owner, second.0, second.1, &key)), conflict, "{key}");
+                assert_eq!(stand(), before, "{key}: a conflict did something");
+            }
+        }
+        for other in SECRETS.iter().filter(|it| it != &route) {
+            let key = format!("{route} then {other}");
+            keyed(owner, route, &secret_of, &key).unwrap();
+            assert_eq!(why(keyed(owner, other, &secret(other), &key)), conflict, "{key}");
+        }
+        // Somebody else has keys of their own.
+        let root = ground.actor(json!({ "actor": "root", "kind": "human", "roles": ["admin"] }));
+        keyed(&root, route, &secret_of, &format!("{create} then {route}")).unwrap();
+    }
+    // What the journal has of a key is known when the server comes back.
+    let ground = ground.restarted();
+    for route in SECRETS {
+        let key = format!("{route} then {create}");
+        assert_eq!(why(keyed(&ground.owner, create, &created, &key)), conflict, "{key}");
+        let key = format!("{create} then {route}");
+        assert_eq!(why(keyed(&ground.owner, route, &secret(route), &key)), conflict, "{key}");
+    }
+}
+
 #[test]
 fn commands_of_a_batch_share_one_key() {
     let ground = ground();
