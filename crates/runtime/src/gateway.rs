@@ -68,8 +68,22 @@ impl Gateway {
 
     /// Several commands in one commit: all of them, or, where one is refused, none.
     pub fn submit_atomic(&self, commands: Vec<Command>) -> Result<Pending<Batch>, Failure> {
+        self.submit_atomic_noted(commands, Vec::new())
+    }
+
+    /// The same, noting how far each of them is: `stages` has one for every command, or none at all.
+    pub fn submit_atomic_noted(
+        &self,
+        commands: Vec<Command>,
+        stages: Vec<Arc<Stages>>,
+    ) -> Result<Pending<Batch>, Failure> {
         let (ticket, pending) = oneshot::channel();
-        self.hand_in(Work::Atomic(commands, ticket))?;
+        let watched = stages.clone();
+        let then = move |outcome| {
+            watched.iter().for_each(|it| it.is_answered());
+            ticket.send(outcome).ok();
+        };
+        self.hand_in(Work::Atomic(commands, Box::new(then), stages))?;
         Ok(Pending(pending))
     }
 

@@ -17,7 +17,7 @@ use crate::stages::Stages;
 pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// Whoever waits for an answer, called with it.
-pub(crate) type Reply = Box<dyn FnOnce(Result<Answer, Failure>) + Send>;
+pub(crate) type Reply<T = Answer> = Box<dyn FnOnce(Result<T, Failure>) + Send>;
 
 /// A question put to the view; it is asked again until it has all it needs.
 pub(crate) type Question = Box<dyn FnMut(&Law, &View, Timestamp) + Send>;
@@ -34,8 +34,8 @@ pub(crate) struct Wish {
 pub(crate) enum Work {
     /// A command, for whoever waits, and what they wish beside the answer.
     Command(Box<Command>, Reply, Wish),
-    /// Several that are decided together, all or none.
-    Atomic(Vec<Command>, Ticket<Batch>),
+    /// Several that are decided together, all or none; with how far each is, if somebody wants to know.
+    Atomic(Vec<Command>, Reply<Batch>, Vec<Arc<Stages>>),
     /// A question about how things are; answered once everything it saw is committed.
     Look(Question, Box<dyn FnOnce(Result<(), Failure>) + Send>),
     /// Moves the manual clock; answered when all that became due has been done.
@@ -52,7 +52,7 @@ impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command(command, ..) => write!(f, "{command:?}"),
-            Self::Atomic(commands, _) => write!(f, "{commands:?}"),
+            Self::Atomic(commands, ..) => write!(f, "{commands:?}"),
             Self::Look(..) => f.write_str("a look"),
             Self::Advance(to, _) => write!(f, "advance to {to}"),
             Self::Law(..) => f.write_str("definitions"),

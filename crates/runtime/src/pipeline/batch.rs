@@ -1,23 +1,33 @@
 //! Several commands that are done together, or not at all.
 
+use std::sync::Arc;
+
 use trackside_engine::command::Command;
 use trackside_engine::{Decision, View, apply, decide};
 
 use super::decider::{Decider, ROUNDS, too_wide, unavailable};
 use crate::answer::{Answer, Batch, Failure, Verdict};
 use crate::planted::{Bug, is_planted};
+use crate::stages::Stages;
 
 impl Decider {
     /// Decides commands one after the other, each seeing those before it, and does them if none is refused.
-    pub(super) fn all_or_none(&mut self, commands: &[Command]) -> Result<Batch, Failure> {
+    pub(super) fn all_or_none(
+        &mut self,
+        commands: &[Command],
+        stages: &[Arc<Stages>],
+    ) -> Result<Batch, Failure> {
         self.turn.commands += commands.len();
         // Elsewhere: what is recorded cannot be taken back.
         let mut trial = View::partial(self.view.seq);
         trial.project = self.view.project.clone();
         trial.resumed_at = self.view.resumed_at;
         let mut decided = Vec::with_capacity(commands.len());
-        for command in commands {
+        for (place, command) in commands.iter().enumerate() {
+            let noted = stages.get(place);
+            noted.inspect(|it| it.is_taken());
             let decision = self.try_out(&mut trial, command)?;
+            noted.inspect(|it| it.is_decided());
             if let Decision::Accepted(accepted) = &decision {
                 accepted.entries.iter().for_each(|it| apply(&mut trial, it));
             }

@@ -346,8 +346,8 @@ impl Decider {
                 }
                 self.turn.sayings.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
-            Work::Atomic(commands, ticket) => {
-                let outcome = self.all_or_none(&commands);
+            Work::Atomic(commands, reply, stages) => {
+                let outcome = self.all_or_none(&commands, &stages);
                 match &outcome {
                     Ok(Batch::Refused(verdicts)) => {
                         for (command, verdict) in commands.iter().zip(verdicts) {
@@ -361,7 +361,7 @@ impl Decider {
                     }
                     Err(_) => self.turn.told.outcomes.failed += commands.len(),
                 }
-                self.say(ticket, outcome);
+                self.turn.sayings.push(Box::new(move |committed| reply(committed.and(outcome))));
             }
             Work::Look(mut question, done) => {
                 let seen = self.ask_until_answered(&mut question);

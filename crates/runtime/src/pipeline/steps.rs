@@ -148,9 +148,7 @@ pub(crate) fn turn_away(shared: &Shared, work: Work, why: &Failure) {
     Figures::add(&shared.figures.taken, 1);
     match work {
         Work::Command(_, reply, _) => reply(Err(why.clone())),
-        Work::Atomic(_, ticket) => {
-            ticket.send(Err(why.clone())).ok();
-        }
+        Work::Atomic(_, reply, _) => reply(Err(why.clone())),
         Work::Look(_, done) => done(Err(why.clone())),
         Work::Advance(_, ticket) => {
             ticket.send(Err(why.clone())).ok();

@@ -12,7 +12,7 @@ use trackside_protocol::{Batch, BatchCommand, Problem};
 use trackside_runtime::{Batch as Outcome, Verdict};
 
 use super::body::fields;
-use super::carry::{Done, answer_told, command, handed_in};
+use super::carry::{Done, Noting, answer_told, command, handed_in, handed_in_together};
 use super::entities::made_up;
 use super::transitions::what;
 use super::{Body, KeyUse, Wanted, under};
@@ -84,7 +84,10 @@ pub(crate) async fn batch(
 }
 
 async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Result<Response, Refused> {
-    let results: Vec<Value> = match app.gateway.submit_atomic(commands)?.await? {
+    let (pending, noting) = handed_in_together(app, commands)?;
+    let outcome = pending.await;
+    noting.into_iter().for_each(Noting::end);
+    let results: Vec<Value> = match outcome? {
         Outcome::Done(answers) => {
             let mut results = Vec::new();
             for answer in answers {

@@ -14,7 +14,7 @@ use trackside_engine::told::Told;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
 use trackside_runtime::read::entry_json;
-use trackside_runtime::{Accepted, Answer, Failure, Pending, ReadError, Stages};
+use trackside_runtime::{Accepted, Answer, Batch, Failure, Pending, ReadError, Stages};
 use trackside_store::record::hex;
 
 use super::Wanted;
@@ -125,16 +125,33 @@ pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Re
 
 /// Hands a command in; what it goes through is noted for the request that is being answered, if somebody wants to know.
 pub(crate) fn handed_in(app: &App, command: Command) -> Result<(Pending, Noting), Failure> {
-    let watched = current().filter(|it| it.trace.is_some());
-    let noting = Noting(watched.map(|it| (it, command.lifecycle().cloned(), Arc::default())));
-    let stages = noting.0.as_ref().map(|(_, _, stages)| stages.clone());
-    Ok((app.gateway.submit_shown(command, stages)?, noting))
+    let noting = Noting::of(&command);
+    Ok((app.gateway.submit_shown(command, noting.stages())?, noting))
+}
+
+/// The same for several that are carried out together or not at all.
+pub(crate) fn handed_in_together(
+    app: &App,
+    commands: Vec<Command>,
+) -> Result<(Pending<Batch>, Vec<Noting>), Failure> {
+    let noting: Vec<Noting> = commands.iter().map(Noting::of).collect();
+    let stages = noting.iter().filter_map(Noting::stages).collect();
+    Ok((app.gateway.submit_atomic_noted(commands, stages)?, noting))
 }
 
 /// What a command goes through, for the trace of its request.
 pub(crate) struct Noting(Option<(Arc<Current>, Option<Name>, Arc<Stages>)>);
 
 impl Noting {
+    fn of(command: &Command) -> Self {
+        let watched = current().filter(|it| it.trace.is_some());
+        Self(watched.map(|it| (it, command.lifecycle().cloned(), Arc::default())))
+    }
+
+    fn stages(&self) -> Option<Arc<Stages>> {
+        self.0.as_ref().map(|(_, _, stages)| stages.clone())
+    }
+
     /// It was answered.
     pub fn end(self) {
         let Some((current, lifecycle, stages)) = self.0 else { return };

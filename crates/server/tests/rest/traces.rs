@@ -126,8 +126,9 @@ fn a_request_and_what_it_went_through_arrive_at_the_collector() {
     assert_eq!(ids.len(), 4);
 }
 
-/// Sends something under the trace, and gives the names of what it went through.
-fn stages(line: &str, body: &Json) -> Vec<String> {
+/// Sends something under the trace, and gives the names of what it went through, and how many entries of the journal
+/// have the name of the request.
+fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 0.0);
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
@@ -137,13 +138,24 @@ fn stages(line: &str, body: &Json) -> Vec<String> {
         token.trim()
     );
     let answer = ground.raw(&head, body.to_string().as_bytes());
-    assert_eq!(answer.status, 200, "{}", answer.head);
+    assert_eq!(answer.status, status, "{}", answer.head);
+    let id = answer.header("x-request-id").unwrap().to_owned();
+    let journal = ground.owner.get("/v1/journal?limit=200").unwrap().body;
+    let asked = journal["items"].as_array().unwrap().iter().filter(|it| it["requestId"] == id.as_str());
+    let asked = asked.count();
     drop(ground);
     let messages: Vec<Message> = heard.try_iter().collect();
-    let mut names: Vec<String> =
-        spans(&messages, TRACE).iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect();
+    let spans = spans(&messages, TRACE);
+    let named = |it: &Json, name: &str| it["name"].as_str().unwrap().starts_with(name);
+    let request = spans.iter().find(|it| named(it, "POST ")).unwrap();
+    assert_eq!(attribute(request, "trackside.request_id"), json!({ "stringValue": id }));
+    for stage in spans.iter().filter(|it| !named(it, "POST ")) {
+        assert_eq!(stage["parentSpanId"], request["spanId"], "{stage:#}");
+        assert_eq!(attribute(stage, "trackside.lifecycle"), json!({ "stringValue": "mission.task" }));
+    }
+    let mut names: Vec<String> = spans.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect();
     names.sort();
-    names
+    (names, asked)
 }
 
 #[test]
@@ -152,15 +164,24 @@ fn a_call_over_mcp_went_through_the_same() {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "create", "arguments": arguments } });
     let line = "POST /mcp HTTP/1.1\r\nMCP-Protocol-Version: 2025-11-25";
-    assert_eq!(stages(line, &call), ["POST /mcp", "commit", "decide", "wait"]);
+    let (went, asked) = stages(line, &call, 200);
+    let all = ["POST /mcp", "commit", "decide", "wait"];
+    assert_eq!((went, asked), (all.map(String::from).to_vec(), 1));
 }
 
 #[test]
 fn every_command_of_a_batch_went_through_the_same() {
     let task = |id: &str| json!({ "lifecycle": "mission.task", "id": id, "fields": { "title": "x" } });
-    let batch = json!({ "commands": [task("T-1"), task("T-2")] });
     let all = ["POST /v1/batch", "commit", "commit", "decide", "decide", "wait", "wait"];
-    assert_eq!(stages("POST /v1/batch HTTP/1.1", &batch), all);
+    for atomic in [false, true] {
+        let batch = json!({ "commands": [task("T-1"), task("T-2")], "atomic": atomic });
+        let (went, asked) = stages("POST /v1/batch HTTP/1.1", &batch, 200);
+        assert_eq!((went, asked), (all.map(String::from).to_vec(), 2), "atomic: {atomic}");
+    }
+    // One that is refused went the same way, and wrote nothing.
+    let batch = json!({ "commands": [task("T-1"), task("T-1")], "atomic": true });
+    let (went, asked) = stages("POST /v1/batch HTTP/1.1", &batch, 422);
+    assert_eq!((went, asked), (all.map(String::from).to_vec(), 0));
 }
 
 #[test]
