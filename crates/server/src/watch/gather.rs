@@ -174,6 +174,9 @@ fn told_outside(app: &App, page: &mut Page) {
     let help =
         "Messages of webhooks that were not taken: tried again, dead letters, and those tried once more.";
     page.gauge("trackside_webhook_messages", help, counted);
+    let sent = app.webhooks.sent.counts().map(|(outcome, count)| labelled([("outcome", outcome)], count));
+    let help = "Times that a message of a webhook was sent, by what became of it.";
+    page.counter("trackside_webhook_attempts", help, sent);
 }
 
 fn upkeep(app: &App, page: &mut Page) {

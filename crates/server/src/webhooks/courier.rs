@@ -283,7 +283,9 @@ impl Courier {
         let Some(message) = webhooks.with_key(|key| self.message(key, &entry, &told)) else {
             return Err(Stop::Over);
         };
-        Ok(Some(webhooks.poster.post(&target, message).await))
+        let outcome = webhooks.poster.post(&target, message).await;
+        webhooks.sent.note(&outcome);
+        Ok(Some(outcome))
     }
 
     fn message(&self, key: &Key, entry: &Entry, told: &serde_json::Value) -> Message {

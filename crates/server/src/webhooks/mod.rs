@@ -15,6 +15,7 @@ mod subscription;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -30,19 +31,42 @@ use courier::{Bell, Courier};
 use ledger::Ledger;
 pub(crate) use ledger::{Delivery, Stand};
 pub use options::WebhookOptions;
-use post::Poster;
 pub(crate) use post::Target;
+use post::{Outcome, Poster};
 use sign::Key;
 pub(crate) use subscription::WEBHOOK;
 
 /// Most webhooks of a project: each has a courier of its own, so that none waits for another.
 pub(crate) const MOST_WEBHOOKS: usize = 64;
 
+/// How often a message was sent since the start, by what became of it.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    delivered: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Sent {
+    fn note(&self, outcome: &Outcome) {
+        let count = match outcome {
+            Outcome::Delivered(_) => &self.delivered,
+            Outcome::Gone | Outcome::Failed(_) => &self.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn counts(&self) -> [(&'static str, u64); 2] {
+        [("delivered", &self.delivered), ("failed", &self.failed)]
+            .map(|(outcome, it)| (outcome, it.load(Ordering::Relaxed)))
+    }
+}
+
 /// Everybody who brings messages, and what they share.
 #[derive(Debug)]
 pub(crate) struct Webhooks {
     data: PathBuf,
     pub ledger: Ledger,
+    pub sent: Sent,
     key: RwLock<Option<Key>>,
     poster: Poster,
     couriers: Mutex<HashMap<Name, Arc<Bell>, RandomState>>,
@@ -56,7 +80,8 @@ impl Webhooks {
             .map_err(|it| format!("{it}. Move it away: webhooks then begin with what comes next"))?;
         let key = Key::read(&data).map_err(|it| it.to_string())?;
         let poster = Poster::new(&options.webhooks);
-        Ok(Self { data, ledger, key: RwLock::new(key), poster, couriers: Mutex::default() })
+        let (sent, key, couriers) = (Sent::default(), RwLock::new(key), Mutex::default());
+        Ok(Self { data, ledger, sent, key, poster, couriers })
     }
 
     /// The secret of a webhook that is being made: the one time that it is told.

@@ -262,6 +262,19 @@ fn the_dashboard_is_one() {
     let panels = board["panels"].as_array().unwrap();
     let ids: BTreeSet<u64> = panels.iter().map(|it| it["id"].as_u64().unwrap()).collect();
     assert_eq!(ids.len(), panels.len(), "every panel has a number of its own");
+    let spoken_of = spoken_of(&board.to_string());
+    for family in ["trackside_webhooks", "trackside_webhook_messages", "trackside_webhook_attempts_total"] {
+        assert!(spoken_of.contains(family), "{family} is on no panel");
+    }
+    // One behind the other is seen by nobody.
+    let mut taken = BTreeSet::new();
+    for panel in panels {
+        let number = |name: &str| panel["gridPos"][name].as_u64().unwrap();
+        let (x, y) = (number("x"), number("y"));
+        for place in (x..x + number("w")).flat_map(|x| (y..y + number("h")).map(move |y| (x, y))) {
+            assert!(taken.insert(place), "{} lies on another: {place:?}", panel["title"]);
+        }
+    }
     for panel in panels.iter().filter(|it| it["type"] != "row") {
         assert!(panel["title"].is_string() && !panel["targets"].as_array().unwrap().is_empty(), "{panel:#}");
         let place = &panel["gridPos"];

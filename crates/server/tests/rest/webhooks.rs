@@ -425,6 +425,8 @@ fn trouble_with_webhooks_is_seen_by_those_who_watch() {
         "trackside_webhooks{state=\"OFF\"} 0",
         "trackside_webhook_messages{state=\"dead\"} 0",
         "trackside_webhook_messages{state=\"failing\"} 0",
+        "trackside_webhook_attempts_total{outcome=\"delivered\"} 0",
+        "trackside_webhook_attempts_total{outcome=\"failed\"} 0",
     ]);
     let (gone, broken) = (Receiver::new(|_| (410, String::new())), Receiver::new(|_| (500, String::new())));
     let (off, _) = add(&ground.owner, &gone);
@@ -435,11 +437,21 @@ fn trouble_with_webhooks_is_seen_by_those_who_watch() {
         "trackside_webhooks{state=\"ON\"} 1",
         "trackside_webhooks{state=\"OFF\"} 1",
         "trackside_webhook_messages{state=\"dead\"} 1",
+        "trackside_webhook_attempts_total{outcome=\"delivered\"} 0",
     ]);
+    // Once for the one that is gone; of the other, every time until it was given up.
+    let sent = gone.heard().len() + broken.heard().len();
+    shows(&[&format!("trackside_webhook_attempts_total{{outcome=\"failed\"}} {sent}")]);
+    assert!(sent > 2, "{sent}");
     let alerts = ground.owner.get("/v1/alerts").unwrap().body;
     let told = alerts["items"].as_array().unwrap().iter().find(|it| it["id"] == json!(off)).cloned();
     let told = told.unwrap_or_else(|| panic!("no alert: {alerts:#}"));
     assert_eq!((&told["kind"], &told["severity"]), (&json!("webhook"), &json!("error")));
     assert!(told["message"].as_str().unwrap().contains("410"), "{told}");
     assert!(each(&ground.person("pia").get("/v1/alerts").unwrap().body, "id").is_empty(), "it is not hers");
+    let well = Receiver::new(|_| (204, String::new()));
+    let (taken, _) = add(&ground.owner, &well);
+    task(&ground, "T-2");
+    until(&ground, &taken, "delivered", 1);
+    shows(&["trackside_webhook_attempts_total{outcome=\"delivered\"} 1"]);
 }
