@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 8] =
     [".git", "target", "node_modules", "corpus", "artifacts", "coverage", "mutants.out", ".trackside"];
 /// Endings of the files that are looked at.
-const READ: [&str; 4] = ["rs", "md", "yaml", "toml"];
+const READ: [&str; 5] = ["rs", "md", "yaml", "toml", "json"];
 
 /// Texts by their path from the root, `/` between folders.
 #[derive(Clone, Debug, Default)]

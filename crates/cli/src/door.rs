@@ -40,7 +40,7 @@ impl Door {
         Ok(Self::Folder(data, Box::new(runtime)))
     }
 
-    /// A lifecycle: its states and its fields.
+    /// A lifecycle: its states, what others call them, and its fields.
     pub(crate) fn lifecycle(&self, name: &str) -> Result<Json, Unanswered> {
         let runtime = match self {
             Self::Server(server) => return server.get(&Route::new(&["lifecycles", name])),
@@ -53,7 +53,8 @@ impl Door {
             return Err(Stopped::usage(format!("there is no lifecycle {name}{hint}")).into());
         };
         let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
-        Ok(json!({ "lifecycle": life.name, "states": states, "fields": life.fields_told() }))
+        let (fields, known) = (life.fields_told(), life.known_as_told());
+        Ok(json!({ "lifecycle": life.name, "states": states, "fields": fields, "knownAs": known }))
     }
 
     /// Brings entities in, all or none.

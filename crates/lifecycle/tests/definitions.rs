@@ -717,6 +717,15 @@ fn leaving_grants_nothing_and_ends_nowhere() {
         |fields: &str| ordered().replace("outcome: success", &format!("outcome: success, erase: [{fields}]"));
     compiled(PACK, &erase("")).unwrap();
     compiled(PACK, &erase("title, owner")).unwrap();
+    compiled(PACK, &GOOD.replace("initial: true", "initial: true, known_as: [\"[ ]\", to do]")).unwrap();
+    for (twice, meant) in [("DOING:  { known_as: todo,", "OPEN"), ("DOING:  { known_as: CLOSED,", "CLOSED")] {
+        let one = GOOD.replace("OPEN:   {", "OPEN: { known_as: todo,").replace("DOING:  {", twice);
+        told_of(PACK, &one, &["error[name-taken]", &format!("already means {meant}")]);
+    }
+    refused(
+        ("OPEN:   { initial: true", "OPEN: { initial: true, known_as: \" x\""),
+        &["error[known-as]", "without blanks around them"],
+    );
     refused(
         ("OPEN:   { initial: true", "OPEN: { initial: true, erase: []"),
         &["error[erase-final]", "OPEN erases, so it must be final"],

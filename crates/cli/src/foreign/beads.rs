@@ -92,7 +92,7 @@ fn thing(mut issue: Map<String, Json>, at: String, found: &mut Found) {
             }
         }
     }
-    found.things.push(Thing { at, id, status, values });
+    found.things.push(Thing { at, id, status, mark: None, values });
 }
 
 /// What it waits for, what it is a part of, and what it has to do with.

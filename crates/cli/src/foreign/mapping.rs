@@ -210,9 +210,10 @@ fn states(
     wishes: &Wishes,
     troubles: &mut Vec<Trouble>,
 ) -> BTreeMap<String, String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, (usize, Option<&str>)> = BTreeMap::new();
     for thing in things {
-        *counts.entry(&thing.status).or_default() += 1;
+        let (count, mark) = counts.entry(&thing.status).or_default();
+        (*count, *mark) = (*count + 1, mark.or(thing.mark.as_deref()));
     }
     let known = target.states.join(", ");
     let mut states = BTreeMap::new();
@@ -223,15 +224,18 @@ fn states(
             let what = format!("--state {theirs}={ours}: {} has no state {ours}; {hint}", target.lifecycle);
             troubles.push(Trouble::new("", what));
         }
-        if !counts.contains_key(theirs.as_str()) {
+        let is_mark = |it: &(usize, Option<&str>)| it.1 == Some(theirs.as_str());
+        if !counts.contains_key(theirs.as_str()) && !counts.values().any(is_mark) {
             let all = counts.keys().copied().collect::<Vec<_>>().join(", ");
             let what = format!("--state {theirs}={ours}: nothing in it is {theirs}; there is {all}");
             troubles.push(Trouble::new("", what));
         }
     }
-    for (status, count) in counts {
-        let wish = wishes.states.iter().rev().find(|(it, _)| it == status).map(|(_, state)| state.as_str());
-        match wish.or_else(|| target.state_alike(status)) {
+    for (status, (count, mark)) in counts {
+        let meant = |it: &str| it == status || Some(it) == mark;
+        let wish = wishes.states.iter().rev().find(|(it, _)| meant(it)).map(|(_, state)| state.as_str());
+        let alike = || target.state_alike(status).or_else(|| target.state_alike(mark?));
+        match wish.or_else(alike) {
             Some(state) => {
                 states.insert(status.to_owned(), state.to_owned());
             }
@@ -304,7 +308,8 @@ mod tests {
 
     fn thing(id: &str, status: &str, values: Json) -> Thing {
         let values = values.as_object().unwrap().clone();
-        Thing { at: format!("line {id}"), id: id.to_owned(), status: status.to_owned(), values }
+        let (at, id, status) = (format!("line {id}"), id.to_owned(), status.to_owned());
+        Thing { at, id, status, mark: None, values }
     }
 
     fn found() -> Found {

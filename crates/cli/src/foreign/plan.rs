@@ -1,8 +1,10 @@
 //! A plan in Markdown: phases as headings, tasks as checkboxes, what is known of them in lines below.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value as Json, json};
 
-use super::{Found, Thing, Trouble, WORDS, many};
+use super::{Found, Thing, Trouble, many};
 use trackside_engine::key::is_valid_id;
 
 /// Reads a plan.
@@ -23,11 +25,15 @@ pub(super) fn read(text: &str) -> Found {
             plan.heading(heading);
         } else if !plan.legend {
             plan.line(&mut found, n + 1, line);
-        } else if checkbox(line).is_some() {
+        } else if let Some((mark, text)) = checkbox(line) {
             plan.skipped += 1;
+            plan.words.extend(word(text).map(|it| (mark, it.to_owned())));
         }
     }
-    found.things.iter_mut().for_each(|it| tidied(&mut it.values));
+    for thing in &mut found.things {
+        tidied(&mut thing.values);
+        thing.go_by(&plan.words);
+    }
     if plan.skipped > 0 {
         found
             .left_out
@@ -49,6 +55,8 @@ struct Plan {
     /// Under a heading that explains symbols.
     legend: bool,
     skipped: usize,
+    /// What it says that symbols mean.
+    words: BTreeMap<String, String>,
     /// Tasks that this line could belong to: how far each is indented, and its place.
     open: Vec<(usize, usize)>,
 }
@@ -63,10 +71,10 @@ impl Plan {
 
     fn line(&mut self, found: &mut Found, n: usize, line: &str) {
         let indent = indent_of(line);
-        if let Some((symbol, text)) = checkbox(line) {
+        if let Some((mark, text)) = checkbox(line) {
             self.open.retain(|(of, _)| *of < indent);
             let parent = self.open.last().map(|(_, place)| *place);
-            let mut thing = task(n, symbol, text);
+            let mut thing = task(n, mark, text);
             if !self.phase.is_empty() {
                 thing.values.insert("phase".to_owned(), json!(self.phase));
             }
@@ -110,6 +118,7 @@ impl Thing {
         }
         if key == "status" {
             value.clone_into(&mut self.status);
+            self.mark = None;
             return;
         }
         let listed = value.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
@@ -123,7 +132,23 @@ impl Thing {
     }
 }
 
-fn task(n: usize, symbol: char, text: &str) -> Thing {
+impl Thing {
+    /// A status that no line tells is the one that its symbol means, or the symbol itself.
+    fn go_by(&mut self, words: &BTreeMap<String, String>) {
+        if let Some(mark) = &self.mark {
+            words.get(mark).unwrap_or(mark).clone_into(&mut self.status);
+        }
+    }
+}
+
+/// What a symbol means, from the line that explains it: `blocked/failed (needs attention)` is `blocked`.
+fn word(text: &str) -> Option<&str> {
+    let text = text.trim_matches(['*', '`']);
+    let end = ["(", "/", ":", " -", " –", " —", "*", "`"].iter().filter_map(|it| text.find(it)).min();
+    text.get(..end.unwrap_or(text.len())).map(str::trim).filter(|it| !it.is_empty())
+}
+
+fn task(n: usize, mark: String, text: &str) -> Thing {
     let (id, rest) = match numbered(text) {
         Some((id, rest)) => (id.to_owned(), rest),
         None => (String::new(), text),
@@ -137,9 +162,7 @@ fn task(n: usize, symbol: char, text: &str) -> Thing {
     if !description.is_empty() {
         values.insert("description".to_owned(), json!(description));
     }
-    let word = WORDS.symbols.get(&symbol.to_string());
-    let status = word.cloned().unwrap_or_else(|| format!("[{symbol}]"));
-    Thing { at: format!("line {n}"), id, status, values }
+    Thing { at: format!("line {n}"), id, status: String::new(), mark: Some(mark), values }
 }
 
 /// `TASK-001: text`, with or without stars around the number.
@@ -153,12 +176,13 @@ fn numbered(text: &str) -> Option<(&str, &str)> {
     fits.then(|| (id, rest.trim_start().trim_start_matches("**").trim_start()))
 }
 
-fn checkbox(line: &str) -> Option<(char, &str)> {
+/// The box, such as `[x]`, and what is behind it.
+fn checkbox(line: &str) -> Option<(String, &str)> {
     let rest = bullet(line.trim_start())?.strip_prefix('[')?;
     let symbol = rest.chars().next()?;
     let text = rest.get(symbol.len_utf8()..)?.strip_prefix(']')?;
     let text = text.strip_prefix(' ')?.trim();
-    (!text.is_empty()).then_some((symbol, text))
+    (!text.is_empty()).then(|| (format!("[{symbol}]"), text))
 }
 
 fn bullet(text: &str) -> Option<&str> {
@@ -260,6 +284,7 @@ mod tests {
   - Worktree: `todos/worktrees/setup`
 - [ ] **Project Setup** - once more
 - [%] Strange
+- [!] Stuck
 
 ```markdown
 - [ ] TASK-009: in an example
@@ -269,6 +294,7 @@ mod tests {
 
 - [ ] pending (not started)
 - [x] completed (finished successfully)
+- [!] **blocked/failed** (needs attention)
 ";
 
     #[test]
@@ -279,11 +305,12 @@ mod tests {
             found.things.iter().map(|it| (it.id.as_str(), it.status.as_str())).collect();
         let expected = [
             ("TASK-001", "completed"),
-            ("TASK-002", "in_progress"),
+            ("TASK-002", "[~]"),
             ("draw-it", "pending"),
             ("project-setup", "pending"),
             ("project-setup-2", "pending"),
             ("strange", "[%]"),
+            ("stuck", "blocked"),
         ];
         assert_eq!(all, expected);
         let second = &found.things[1];
@@ -297,7 +324,9 @@ mod tests {
         assert_eq!(found.things[2].values["parent"], "TASK-002");
         assert_eq!(found.things[3].values["description"], "Initialize project with git");
         assert_eq!(found.things[3].values["worktree"], "todos/worktrees/setup");
-        assert_eq!(found.left_out, ["2 checkboxes that explain the symbols"]);
+        assert_eq!(found.left_out, ["3 checkboxes that explain the symbols"]);
+        let marks: Vec<Option<&str>> = found.things.iter().map(|it| it.mark.as_deref()).collect();
+        assert_eq!(marks[..3], [None, Some("[~]"), Some("[ ]")], "a line goes before the symbol");
     }
 
     #[test]
@@ -309,9 +338,17 @@ mod tests {
 
     #[test]
     fn no_text_is_too_strange() {
-        for text in
-            ["- [", "- [é] ü", "#", "- [ ] **", "- [ ] : x", "\t- [x] \u{0}", "- [ ] -1: a", "- [ ] **a**b**"]
-        {
+        for text in [
+            "# Symbols\n- [é] (",
+            "- [",
+            "- [é] ü",
+            "#",
+            "- [ ] **",
+            "- [ ] : x",
+            "\t- [x] \u{0}",
+            "- [ ] -1: a",
+            "- [ ] **a**b**",
+        ] {
             read(text);
         }
     }

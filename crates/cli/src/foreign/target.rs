@@ -1,5 +1,7 @@
 //! The lifecycle that things are to live by, as far as a mapping must know it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 
 use super::{WORDS, plain};
@@ -10,6 +12,8 @@ use crate::moment::{list, text, texts};
 pub(crate) struct Target {
     pub(crate) lifecycle: String,
     pub(crate) states: Vec<String>,
+    /// What other tools call them, as the pack says.
+    known_as: BTreeMap<String, String>,
     fields: Vec<Field>,
 }
 
@@ -39,9 +43,12 @@ impl Target {
             ours: text(it, "by") == "caller",
             shape: Shape::of(it),
         });
+        let known = told.get("knownAs").and_then(Json::as_object).into_iter().flatten();
+        let known = known.filter_map(|(word, it)| Some((word.clone(), it.as_str()?.to_owned())));
         Self {
             lifecycle: text(told, "lifecycle").to_owned(),
             states: texts(told, "states").into_iter().map(str::to_owned).collect(),
+            known_as: known.collect(),
             fields: fields.collect(),
         }
     }
@@ -62,10 +69,10 @@ impl Target {
         called(&key).or_else(|| groups.flatten().find_map(|it| called(it)))
     }
 
-    /// The state that is called like this.
+    /// The state that the pack says others call so, or that is called alike.
     pub(super) fn state_alike(&self, status: &str) -> Option<&str> {
-        let status = plain(status);
-        self.states.iter().find(|it| plain(it) == status).map(String::as_str)
+        let called = || self.states.iter().find(|it| plain(it) == plain(status));
+        self.known_as.get(status).or_else(called).map(String::as_str)
     }
 }
 
@@ -150,6 +157,7 @@ mod tests {
     fn target() -> Target {
         Target::of(&json!({
             "lifecycle": "t.job", "states": ["TO_DO", "DONE"],
+            "knownAs": { "[ ]": "TO_DO", "[+]": "DONE", "closed": "DONE", "to-do": "DONE" },
             "fields": [
                 { "name": "name", "type": "string", "by": "caller" },
                 { "name": "size", "type": "string", "enum": ["small", "large"], "by": "caller" },
@@ -171,7 +179,10 @@ mod tests {
         assert!(target.field("title").is_some(), "where somebody asks for it");
         assert!(target.field("age").is_none(), "nobody writes it");
         assert_eq!(target.state_alike("todo"), Some("TO_DO"));
-        assert_eq!(target.state_alike("closed"), None);
+        assert_eq!(target.state_alike("to-do"), Some("DONE"), "what the pack says goes first");
+        assert_eq!(target.state_alike("closed"), Some("DONE"));
+        assert_eq!((target.state_alike("[ ]"), target.state_alike("[+]")), (Some("TO_DO"), Some("DONE")));
+        assert_eq!((target.state_alike("Closed"), target.state_alike("[~]")), (None, None));
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn thing(row: &Row<'_>, names: &[&str], at: String) -> Option<Thing> {
             values.insert((*name).to_owned(), Json::String(value));
         }
     }
-    Some(Thing { at, id, status, values })
+    Some(Thing { at, id, status, mark: None, values })
 }
 
 /// A text; an id of 16 bytes as it is written everywhere else.

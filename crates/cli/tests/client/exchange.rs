@@ -133,6 +133,57 @@ fn a_plan_becomes_tasks() {
 }
 
 #[test]
+fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
+    let ground = whole("import-symbols");
+    let plan = ground.root.join("symbols.md");
+    let symbols = [" ", "x", "X", "~", "?", "#", "@"];
+    let tasks: Vec<String> =
+        symbols.iter().enumerate().map(|(n, it)| format!("- [{it}] TASK-{n}: Do it\n")).collect();
+    std::fs::write(&plan, format!("# Plan\n\n{}", tasks.concat())).unwrap();
+    let plan = plan.to_str().unwrap();
+    let import = |more: &[&str]| {
+        let args = [&["import", "--from", "plan", plan, "--into", "build.task"], more].concat();
+        ground.ask(&args)
+    };
+    let json = import(&["--dry-run", "--json", "--set", "cto_intervention:returnTo=testing"]).json();
+    let pairs: Vec<(&str, &str)> = json["states"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["theirs"].as_str().unwrap(), it["ours"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("[ ]", "pending"),
+        ("[#]", "quality_review"),
+        ("[?]", "planning"),
+        ("[@]", "cto_intervention"),
+        ("[X]", "completed"),
+        ("[x]", "completed"),
+        ("[~]", "in_progress"),
+    ];
+    assert_eq!(pairs, expected);
+    // What is said goes before what the pack says.
+    let said = ["--state", "[#]=testing", "--state", "[@]=-", "--state", "[~]=assigned", "--dry-run"];
+    import(&said).says(0, &["[#] is testing: 1", "[~] is assigned: 1", "[?] is planning: 1"]);
+    import(&["--state", "[!]=testing"]).says(2, &["nothing in it is [!]"]);
+    // A legend in other words, and a pack of one's own.
+    let legend =
+        "# Symbols\n\n- [#] looked at (by us)\n- [+] gone\n\n# Plan\n\n- [#] A-1: One\n- [+] A-2: Two\n";
+    std::fs::write(plan, legend).unwrap();
+    import(&["--state", "gone=abandoned", "--dry-run"])
+        .says(0, &["looked at is quality_review: 1", "gone is abandoned: 1"]);
+    import(&["--state", "[+]=abandoned", "--dry-run"]).says(0, &["gone is abandoned: 1"]);
+    let light = LIGHT.replace("OFF: { initial: true,", "OFF: { initial: true, known_as: ['[#]', gone],");
+    let own = Ground::start(scratch("import-known"), &small(&scratch("import-known-pack"), 1, &light));
+    let into = ["import", "--from", "plan", plan, "--into", "small.light", "--map", "title=place"];
+    own.ask(&into).says(0, &["gone is OFF: 1", "looked at is OFF: 1"]);
+    // The same while no server runs.
+    let mut own = own;
+    own.stop();
+    own.ask(&[&into[..], &["--dry-run"]].concat()).says(0, &["2 were imported before"]);
+}
+
+#[test]
 fn issues_of_beads_become_tasks() {
     let ground = whole("import-beads");
     let issues = fixture("issues.jsonl");

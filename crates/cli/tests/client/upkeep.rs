@@ -75,7 +75,7 @@ fn every_entity_is_moved_and_told_of_however_many_there_are() {
             "--map",
             "title=place",
             "--state",
-            "pending=OFF",
+            "[ ]=OFF",
         ])
         .says(0, &["1001 entities of small.light imported"]);
     let better = small(&ground.root.join("second"), 2, &LIGHT.replace("default: 40", "default: 50"));

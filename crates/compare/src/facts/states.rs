@@ -17,6 +17,7 @@ impl Facts<'_> {
             let words = "fields it keeps when it erases:";
             thing.put("erase", words, Sense::Plain, Leaf::Names(kept.clone()));
         }
+        thing.names("what others call it", Sense::Plain, &state.known_as);
         thing.wording("about", &state.about);
         self.require(&mut thing, &state.require);
         thing.parts.extend(state.checks.iter().map(|it| self.check(it)));

@@ -507,6 +507,7 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
             enter: Consequences::default(),
             exit: Consequences::default(),
             erase: None,
+            known_as: Vec::new(),
         };
     };
     if let Some(outcome) = &decl.outcome
@@ -533,6 +534,7 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
         enter: decl.enter.as_ref().map(|it| bench.consequences(&it.consequences())).unwrap_or_default(),
         exit: decl.exit.as_ref().map(|it| bench.leaving_step(&it.consequences())).unwrap_or_default(),
         erase: decl.erase.as_ref().map(|it| it.iter().map(|it| bench.field(it)).collect()),
+        known_as: super::arms::syntax_list(&decl.known_as).into_iter().map(|it| it.it).collect(),
     }
 }
 

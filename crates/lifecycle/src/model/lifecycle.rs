@@ -260,4 +260,6 @@ pub struct State {
     pub exit: Consequences,
     /// Entering drops every stored field but these.
     pub erase: Option<Vec<Name>>,
+    /// What other tools call it.
+    pub known_as: Vec<Name>,
 }

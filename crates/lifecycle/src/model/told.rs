@@ -1,4 +1,4 @@
-//! The fields of a lifecycle as plain data, for whoever fills them from outside.
+//! Fields and states of a lifecycle as plain data, for whoever fills them from outside.
 
 use serde_json::{Value as Json, json};
 
@@ -8,6 +8,12 @@ impl Lifecycle {
     /// Every field: its name, its type, what it is about, and who writes it.
     pub fn fields_told(&self) -> Json {
         self.fields.values().map(told).collect()
+    }
+
+    /// What other tools call its states: their word, and the state.
+    pub fn known_as_told(&self) -> Json {
+        let words = self.states.iter().flat_map(|it| it.known_as.iter().map(|word| (word, &it.name)));
+        words.map(|(word, state)| (word.to_string(), json!(state))).collect::<serde_json::Map<_, _>>().into()
     }
 }
 

@@ -133,6 +133,8 @@ keys! {
         pub erase: Option<Vec<At<Name>>>,
         /// How long it stays, and what then follows.
         pub retain: Option<Retain>,
+        /// What other tools call it, for imports: `[x]` is a checkbox of a plan.
+        pub known_as: Option<OneOrMany<At<Name>>>,
     }
 }
 

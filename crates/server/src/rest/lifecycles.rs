@@ -59,6 +59,7 @@ pub(crate) async fn show(
     let mut told = short(&law, &life);
     if let Value::Object(map) = &mut told {
         map.insert("fields".to_owned(), life.fields_told());
+        map.insert("knownAs".to_owned(), life.known_as_told());
         map.insert("definition".to_owned(), serde_json::to_value(graph(&law, &life)?).unwrap_or_default());
     }
     Ok(Json(told))
