@@ -139,8 +139,8 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
     becomes("trackside_entities{lifecycle=\"yard.job\",state=\"DONE\"}", 1.0);
 }
 
-/// Waits until a figure has this value. Projections are a moment behind, and a survey is kept for a moment.
-/// A survey is told again for a moment: twenty times as long as it took to make.
+/// Waits until a figure has this value. Projections are a moment behind, and a survey is kept for twenty times as long as
+/// it took.
 fn becomes(ground: &Ground, name: &str, wanted: f64) {
     for _ in 0..3_000 {
         if value(&metrics(ground), name) == wanted {
@@ -202,9 +202,12 @@ fn no_label_grows_with_what_anybody_sends() {
                 .post("/v1/entities/mission.task/T-0/transitions", &json!({ "event": format!("e{n}") })),
         );
     };
+    let inbox = "trackside_entities{lifecycle=\"mission.task\",state=\"INBOX\"}";
     odd(0);
-    let before = (count(), count()).1;
+    becomes(&ground, inbox, 2.0);
+    let before = count();
     (1..20).for_each(odd);
+    becomes(&ground, inbox, 21.0);
     assert_eq!(count(), before);
     let text = metrics(&ground);
     assert!(!text.contains("T-odd") && !text.contains("made.up") && !text.contains("nowhere"), "{text}");
