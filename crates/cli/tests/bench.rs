@@ -97,7 +97,8 @@ fn names(rows: &[(String, Json)]) -> Vec<&str> {
 fn a_server_is_held_against_a_bare_handler_and_tells_where_the_time_goes() {
     let args = ["--only", "throughput", "--only", "latency", "--callers", "4", "--entities", "4000"];
     let rows = over_http("bench-http", &args);
-    let expected = ["throughput", "bareHandler", "inProcess", "serverTime", "bareTime", "latency"];
+    let expected =
+        ["throughput", "bareHandler", "inProcess", "serverTime", "bareTime", "latency", "latencyBare"];
     assert_eq!(names(&rows), expected);
     for (name, row) in &rows {
         let number = |it: &Json| it.as_f64().is_some_and(|it| it > 0.0);
