@@ -215,6 +215,8 @@ struct Decider<'a> {
     /// The entry that answers the command.
     root: Option<u64>,
     touched: Vec<EntityKey>,
+    /// Whose places are told even where they are as before.
+    restated: Vec<EntityKey>,
     /// Fields that the decision must leave as they are.
     kept: Vec<(EntityKey, Name)>,
     ignored: Vec<Name>,
@@ -232,6 +234,7 @@ impl<'a> Decider<'a> {
             depth: 0,
             root: None,
             touched: Vec::new(),
+            restated: Vec::new(),
             kept: Vec::new(),
             ignored: Vec::new(),
         }

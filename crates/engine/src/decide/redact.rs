@@ -17,9 +17,7 @@ use crate::apply::evolve;
 use crate::command::{Ask, Command, Redact};
 use crate::entity::Entity;
 use crate::event::{Changes, Entry, Event, Same};
-use crate::key::EntityKey;
 use crate::law::Law;
-use crate::ranking::Reranked;
 use crate::redact::{cleared, recounted, replayed};
 use crate::refusal::{Refusal, Stage, Unmet};
 use crate::view::View;
@@ -98,22 +96,10 @@ impl Decider<'_> {
         }
         self.moved()?;
         let seq = self.record(key, request, &Name::new("redact"), make(changes));
-        let places = self.places(&life, key)?;
-        if let Some(entry) = self.draft.entries.last_mut() {
-            entry.reranked.extend(places);
-        }
+        // What is dropped may be the entry that told where it stands.
+        self.restated.push(key.clone());
         self.root.get_or_insert(seq);
         Ok(())
-    }
-
-    /// Where it stands from now on: what is dropped may be the entry that told so.
-    fn places(&self, life: &Lifecycle, key: &EntityKey) -> Result<Vec<Reranked>, Stop> {
-        let mut places = Vec::new();
-        for ranking in &life.rankings {
-            let place = self.place(life, ranking, self.here(key)?.1)?;
-            places.push(Reranked::Placed { ranking: ranking.name.clone(), entity: key.clone(), place });
-        }
-        Ok(places)
     }
 }
 

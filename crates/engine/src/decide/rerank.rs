@@ -48,7 +48,8 @@ impl Decider<'_> {
                     Found::Unknown => return Err(Stop::NotLoaded),
                 };
                 let place = self.place(life, ranking, entity)?;
-                if place.as_ref() != known.and_then(|it| it.place(&key.id)) {
+                let is_new = place.as_ref() != known.and_then(|it| it.place(&key.id));
+                if is_new || (place.is_some() && self.restated.contains(key)) {
                     let within = place.as_ref().map(|it| it.within.clone());
                     changes.push(Reranked::Placed {
                         ranking: ranking.name.clone(),

@@ -95,6 +95,7 @@ macro_rules! conformance {
                 stored_journals_replay_to_the_live_state_byte_for_byte
                 projections_are_the_same_however_they_are_cut_into_pieces
                 what_was_erased_replays_without_its_payloads
+                what_was_redacted_stands_in_a_closed_order_as_before
             }
         }
     };

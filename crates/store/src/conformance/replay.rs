@@ -7,7 +7,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Redact};
 use trackside_engine::event::Event;
 use trackside_engine::fields::Fields;
-use trackside_engine::ranking::Reranked;
+use trackside_engine::ranking::{RankingKey, Reranked};
 use trackside_engine::view::{Found, Project, View};
 use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Law, apply};
@@ -274,4 +274,29 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
     for line in lived(&story) {
         assert!(told.contains(&line), "{line} is not among {told:#?}");
     }
+}
+
+pub fn what_was_redacted_stands_in_a_closed_order_as_before(make: Make<'_>) {
+    let place = make();
+    let world = {
+        let store = place.open();
+        let journal = store.journal().unwrap();
+        let mut writing = Writing { world: boxes(), journal, press: Press::default(), dropped: 0 };
+        writing.does(create("t.box/X", &[]));
+        writing.does(create("t.thing/A", &[("place", Value::text("X")), ("note", Value::text("secret"))]));
+        // Nobody else stands there when the box is shut, nor comes later.
+        writing.does(fire("t.box/X", "shut"));
+        let of_a = writing.world.journal.iter().filter(|it| it.entity == key("t.thing/A"));
+        let of_a: Vec<u64> = of_a.map(|it| it.seq).collect();
+        writing.redacts("t.thing/A", &of_a, &[("place", "X")]);
+        assert!(writing.dropped > 0);
+        writing.world
+    };
+    let heavy = RankingKey { lifecycle: name("t.thing"), name: name("heavy") };
+    let within = vec![name("X")];
+    let live = world.view.rankings.get(&heavy).unwrap();
+    assert_eq!(live.is_open(&within), Some(false));
+    let store = place.open();
+    let view = replayed(&*store, &world.view.project);
+    assert_eq!(view.rankings.get(&heavy), Some(live), "it is as closed as it was");
 }
