@@ -9,7 +9,7 @@ use trackside_engine::ranking::{Ranking, RankingKey};
 use trackside_engine::view::{Group, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::{Packs, Stepper};
-use trackside_runtime::{Answer, Batch, Failure, Pending};
+use trackside_runtime::{Answer, Batch, Failure, Pending, SweepReport};
 
 use crate::telling;
 
@@ -21,6 +21,8 @@ pub(crate) enum Wish {
     Look(Question),
     Install(Packs),
     Advance(Timestamp),
+    /// Everything is to be looked at.
+    Sweep,
 }
 
 /// A question about how things are.
@@ -66,8 +68,13 @@ impl Wish {
         match self {
             Self::Command(command) => command.idempotency_key.is_some(),
             Self::All(commands) => commands.iter().all(|it| it.idempotency_key.is_some()),
-            Self::Look(_) | Self::Install(_) | Self::Advance(_) => true,
+            Self::Look(_) | Self::Install(_) | Self::Advance(_) | Self::Sweep => true,
         }
+    }
+
+    /// Whether it may take many turns before there is an answer.
+    pub fn takes_long(&self) -> bool {
+        matches!(self, Self::Advance(_) | Self::Sweep)
     }
 
     pub fn told(&self) -> String {
@@ -79,6 +86,7 @@ impl Wish {
             Self::Look(question) => format!("how is {}?", question.entity),
             Self::Install(_) => "install the pack".to_owned(),
             Self::Advance(to) => format!("move the clock to {to}"),
+            Self::Sweep => "look at everything".to_owned(),
         }
     }
 
@@ -94,6 +102,7 @@ impl Wish {
             }
             Self::Install(packs) => Promise::Done(stepper.install(packs)?),
             Self::Advance(to) => Promise::Time(gateway.advance(*to)?),
+            Self::Sweep => Promise::Swept(gateway.sweep()?),
         })
     }
 }
@@ -106,6 +115,7 @@ pub(crate) enum Promise {
     Seen(Pending<Seen>),
     Done(Pending<()>),
     Time(Pending<Timestamp>),
+    Swept(Pending<SweepReport>),
 }
 
 /// An answer.
@@ -116,6 +126,7 @@ pub(crate) enum Said {
     Seen(Box<Seen>),
     Done,
     Time(Timestamp),
+    Swept(SweepReport),
     /// One or another: nobody is told this.
     Unsure,
 }
@@ -128,6 +139,7 @@ impl Promise {
             Self::Seen(it) => it.try_take()?.map(|it| Said::Seen(Box::new(it))),
             Self::Done(it) => it.try_take()?.map(|()| Said::Done),
             Self::Time(it) => it.try_take()?.map(Said::Time),
+            Self::Swept(it) => it.try_take()?.map(Said::Swept),
         })
     }
 }
@@ -140,6 +152,8 @@ pub(crate) struct Attempt {
     pub promise: Promise,
     /// The caller will not hear the answer.
     pub deaf: bool,
+    /// How many entities there were when a sweep was begun, at least.
+    pub known: usize,
 }
 
 /// Somebody's request through all its attempts.

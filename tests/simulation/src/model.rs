@@ -40,6 +40,8 @@ pub(crate) struct Turn {
     /// The time after it, and whether the manual clock is still under way.
     pub now: Timestamp,
     pub advancing: bool,
+    /// Somebody waits for a sweep: the clock arrives when it is done.
+    pub sweeping: bool,
     /// Beyond this entry so much is not in the projections that timers wait.
     pub most: u64,
 }
@@ -58,7 +60,7 @@ pub(crate) struct Model {
     pub timers: usize,
     /// The answer to the present wish may be one or another.
     unsure: bool,
-    /// The sweep comes by itself.
+    /// The sweep comes by itself, or when it is asked for.
     sweeps: bool,
 }
 
@@ -67,6 +69,7 @@ struct Written<'a> {
     left: &'a [Entry],
     read_failed: bool,
     advancing: bool,
+    sweeping: bool,
     most: u64,
 }
 
@@ -117,8 +120,8 @@ impl Model {
     /// A turn was committed. What its callers must be told; none: that it could not be done.
     pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
         let entries = self.linked(turn, records)?;
-        let Turn { read_failed, advancing, most, .. } = *turn;
-        let mut written = Written { left: &entries, read_failed, advancing, most };
+        let Turn { read_failed, advancing, sweeping, most, .. } = *turn;
+        let mut written = Written { left: &entries, read_failed, advancing, sweeping, most };
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
         self.fire_due(&mut written)?;
@@ -229,8 +232,11 @@ impl Model {
                 if written.read_failed && written.advancing {
                     return Ok(());
                 }
-                if let Some(to) = self.advance.take() {
+                if let Some(to) = self.advance {
                     self.world.now = self.world.now.max(to);
+                }
+                if !(written.sweeping && written.advancing) {
+                    self.advance = None;
                 }
                 return Ok(());
             };
@@ -296,6 +302,8 @@ impl Model {
                 }
                 Some(Said::Time(self.world.now.max(*to)))
             }
+            // What it finds comes at the end of the turn, or later.
+            Wish::Sweep => Some(Said::Unsure),
         })
     }
 

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use trackside_simulation::{Figures, Scene, packs, simulate};
 
 /// How often each pack is simulated.
-const SEEDS: u64 = 10;
-/// Steps of one simulation.
-const STEPS: usize = 300;
+const SEEDS: u64 = 6;
+/// Steps of one simulation, however it is come to: a seed tells the same story in all of them.
+const STEPS: usize = 450;
 
 fn wish(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|it| it.parse().ok())
@@ -25,7 +25,8 @@ fn keeps_its_promises(pack: &str, scene: &Scene, seed: u64) -> Figures {
         Err(failed) => {
             let (promise, what, story) = (failed.promise, failed.what, failed.story.join("\n  "));
             panic!(
-                "{pack}: {promise} is broken with seed {seed}: {what}\n  {story}\n{pack}, seed {seed}: {promise}"
+                "{pack}: {promise} is broken with seed {seed}: {what}\n  {story}\n{pack}, seed {seed}: {promise}; \
+                 `just sim seed={seed}` tells it again"
             );
         }
     }
@@ -48,6 +49,7 @@ fn pack(name: &str) {
             all.crashes > 5 && all.recoveries > 2 && all.timers > 5,
             "{name}: nothing went wrong, {all:?}"
         );
+        assert!(all.sweeps > 2, "{name}: nobody asked for a sweep, {all:?}");
     }
 }
 
@@ -77,13 +79,20 @@ fn research() {
 }
 
 #[test]
+fn a_seed_tells_the_same_story_again() {
+    let scene = Scene::of("coding", STEPS);
+    let tells = || format!("{:?}", keeps_its_promises("coding", &scene, 7));
+    assert_eq!(tells(), tells());
+}
+
+#[test]
 #[ignore = "long: TRACKSIDE_SIM_SECONDS says how long"]
 fn for_long() {
     let length = Duration::from_secs(wish("TRACKSIDE_SIM_SECONDS").unwrap_or(60));
     let first = wish("TRACKSIDE_SIM_SEED").unwrap_or(1_000);
     let began = Instant::now();
     let scenes: Vec<(String, Scene)> =
-        packs().into_iter().map(|it| (it.clone(), Scene::of(&it, STEPS * 2))).collect();
+        packs().into_iter().map(|it| (it.clone(), Scene::of(&it, STEPS))).collect();
     let mut all = Figures::default();
     let mut seed = first;
     while began.elapsed() < length {

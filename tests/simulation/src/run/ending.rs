@@ -20,7 +20,25 @@ impl Run<'_> {
                 return Err(Broken::new("readers see what is committed, all of it and nothing else", what));
             }
         }
-        Ok(())
+        self.handed_out(stepper)
+    }
+
+    /// What the outside is to do is what was asked for and not answered.
+    fn handed_out(&self, stepper: &Stepper) -> Result<(), Broken> {
+        let Ok(open) = stepper.outbox().open(None, 0, usize::MAX >> 1) else { return Ok(()) };
+        let handed: Vec<_> = open.into_iter().map(|it| (it.id, it.effect, it.entity)).collect();
+        let mut owed = Vec::new();
+        for entity in self.model.world.view.entities() {
+            owed.extend(entity.effects.iter().map(|it| (it.id, it.effect.clone(), entity.key.clone())));
+        }
+        owed.sort();
+        if handed == owed {
+            return Ok(());
+        }
+        Err(Broken::new(
+            "what is asked of the outside is open, each once",
+            format!("{handed:?}, not {owed:?}"),
+        ))
     }
 
     pub(super) fn listen(&mut self) -> Result<(), Broken> {
@@ -87,10 +105,36 @@ impl Run<'_> {
             && stepper.written() == self.model.seq()
     }
 
+    /// Everything is written, and what is not needed any more has gone from memory.
+    fn let_go(&mut self) -> Result<(), Broken> {
+        // What is still to be looked at is: then there is a turn in which nothing is.
+        for _ in 0..4 {
+            self.turn()?;
+            self.commit()?;
+            self.flush()?;
+        }
+        self.turn()?;
+        let Some(stepper) = &self.stepper else { return Ok(()) };
+        let (held, most) = (stepper.cached(), &self.options);
+        let bounded = held.entities <= most.cached_entities
+            && held.groups <= most.cached_groups
+            && held.values <= most.cached_values
+            && held.keys <= most.cached_keys;
+        match bounded {
+            true => Ok(()),
+            false => {
+                let most = (most.cached_entities, most.cached_groups, most.cached_values, most.cached_keys);
+                Err(Broken::new("memory is bounded", format!("{held:?} of {most:?}")))
+            }
+        }
+    }
+
     pub(super) fn last_look(&mut self) -> Result<(), Broken> {
+        self.let_go()?;
         let (ground, world) = (&*self.scene.ground, &self.model.world);
         final_checks::journal(&self.store, world, self.options.keys_last)?;
-        final_checks::projections(&self.store, ground, world)?;
+        final_checks::projections(&self.store, ground, world, self.options.keys_last)?;
+        final_checks::made_from_the_journal(&self.store, world)?;
         orders::agree(ground, world)?;
         self.counts.agree(ground, &world.view)?;
         holds::only_ones(ground, world)?;
@@ -107,6 +151,7 @@ impl Run<'_> {
                 return Err(Broken::new("a follower sees every entry once, in order", what));
             }
         }
+        self.handed_out(stepper)?;
         if let Some(trouble) = stepper.trouble() {
             return Err(Broken::new("no trouble is told of when there is none", trouble));
         }

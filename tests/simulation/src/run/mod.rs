@@ -13,6 +13,7 @@ use std::time::Duration;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::Event;
+use trackside_engine::key::EntityKey;
 use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_engine::ranking::RankingKey;
 use trackside_lifecycle::name::Name;
@@ -93,6 +94,8 @@ pub struct Figures {
     pub recoveries: usize,
     pub faults: usize,
     pub flushes: usize,
+    /// Sweeps that somebody asked for and was told of.
+    pub sweeps: usize,
 }
 
 impl Figures {
@@ -107,6 +110,7 @@ impl Figures {
         self.recoveries += other.recoveries;
         self.faults += other.faults;
         self.flushes += other.flushes;
+        self.sweeps += other.sweeps;
     }
 }
 
@@ -157,7 +161,7 @@ struct Run<'a> {
     mail: Vec<(usize, usize)>,
     waiting: VecDeque<Attempt>,
     decided: VecDeque<Decided>,
-    /// Moves of the clock that are under way.
+    /// Moves of the clock and sweeps that are under way.
     journeys: Vec<Attempt>,
     /// A commit failed, and perhaps what it was about is on disk.
     doubt: Option<Decided>,
@@ -195,7 +199,7 @@ impl<'a> Run<'a> {
             behind: Duration::ZERO,
             behind_entries: 1,
             most_behind: 40 + dice.below(400) as u64,
-            // Where the clock is moved by hand, the sweep is somebody who asks.
+            // Where the clock is moved by hand, the sweep comes only when somebody asks for it.
             sweep_every: (scene.upkeep && !by_hand).then_some(upkeep::SWEEP),
             keys_last: Span(25 * 60 * 60 * 1_000),
         };
@@ -206,7 +210,7 @@ impl<'a> Run<'a> {
             scene,
             meddler: Meddler::new(seed ^ 0x7777, often, scene.disk_bug),
             store,
-            model: Model::new(start, options.keys_last, options.sweep_every.is_some()),
+            model: Model::new(start, options.keys_last, scene.upkeep),
             options,
             clock,
             stepper: None,

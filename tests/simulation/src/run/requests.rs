@@ -9,6 +9,11 @@ impl Run<'_> {
         if open >= OPEN || !self.installed {
             return;
         }
+        if self.dice.percent(10)
+            && let Some(twin) = self.twin()
+        {
+            return self.request(twin);
+        }
         let asking = Asking {
             ground: &self.scene.ground,
             world: &self.model.world,
@@ -37,6 +42,7 @@ impl Run<'_> {
                         self.pass(span);
                         None
                     }
+                    Step::Sweep if self.scene.upkeep && self.dice.percent(70) => Some(Wish::Sweep),
                     Step::Sweep => self.inspection(),
                     Step::Crash(actor) => {
                         self.cast.crash(&actor);
@@ -52,6 +58,24 @@ impl Run<'_> {
         if let Some(wish) = wish {
             self.request(wish);
         }
+    }
+
+    /// The same that somebody has just asked for, under another id: where no two may share something, one gets it.
+    fn twin(&mut self) -> Option<Wish> {
+        let has_one =
+            |it: &EntityKey| self.scene.ground.life(&it.lifecycle).is_some_and(|it| it.create.same.is_some());
+        let lately = self.requests.iter().rev().take(12).filter_map(|it| match &*it.wish {
+            Wish::Command(command) => Some(command),
+            _ => None,
+        });
+        let created = |it: &&Command| matches!(&it.ask, Ask::Create { entity, .. } if has_one(entity));
+        let all: Vec<&Command> = lately.filter(created).collect();
+        let mut twin: Command = (*self.dice.pick(&all)?).clone();
+        if let Ask::Create { entity, .. } = &mut twin.ask {
+            entity.id = Name::from(format!("{}-{}", entity.id, self.step));
+        }
+        twin.idempotency_key = None;
+        Some(Wish::Command(self.named(twin)))
     }
 
     /// A name under which it counts once, mostly.
@@ -134,7 +158,7 @@ impl Run<'_> {
             match self.requests[number].wish.submit(stepper) {
                 Ok(promise) => {
                     let deaf = self.requests[number].wish.can_be_repeated() && self.dice.percent(6);
-                    self.waiting.push_back(Attempt { request: number, promise, deaf });
+                    self.waiting.push_back(Attempt { request: number, promise, deaf, known: 0 });
                 }
                 Err(why) => {
                     self.story.tell(format!("  request {number} is sent away: {why}"));
@@ -195,6 +219,10 @@ impl Run<'_> {
                         "done".to_owned()
                     }
                     Said::Time(to) => format!("it is {to}"),
+                    Said::Swept(report) => {
+                        self.figures.sweeps += 1;
+                        format!("{report:?}")
+                    }
                     Said::Unsure => "one or another".to_owned(),
                 };
                 self.story.tell(format!("  request {number}: {word}"));

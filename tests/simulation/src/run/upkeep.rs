@@ -1,5 +1,5 @@
 //! What people do to a project that runs: a new version of its pack, moves to it and back, words taken out; and the sweep,
-//! which comes by itself.
+//! which comes by itself or when it is asked for.
 
 use trackside_engine::Decision;
 use trackside_engine::command::{Migrate, Redact};
@@ -94,15 +94,21 @@ impl Run<'_> {
 
     /// The sweep comes until it finds nothing more; then there is nothing.
     pub(super) fn swept(&mut self) -> Result<(), Broken> {
-        if self.options.sweep_every.is_none() {
+        if !self.scene.upkeep {
             return Ok(());
         }
         for _ in 0..8 {
             let before = self.model.seq();
-            // The clock may have gone back behind the time that it is.
-            let now = self.model.world.now.0.max(self.clock_now().0);
-            self.clock.store(now + SWEEP.0 + 1, Ordering::Release);
+            if self.options.sweep_every.is_some() {
+                // The clock may have gone back behind the time that it is.
+                let now = self.model.world.now.0.max(self.clock_now().0);
+                self.clock.store(now + SWEEP.0 + 1, Ordering::Release);
+            } else {
+                self.request(Wish::Sweep);
+            }
             for _ in 0..12 {
+                self.step += 25;
+                self.deliver();
                 self.turn()?;
                 self.commit()?;
                 self.flush()?;

@@ -4,6 +4,7 @@ use super::*;
 
 impl Run<'_> {
     pub(super) fn turn(&mut self) -> Result<(), Broken> {
+        let awaited = self.awaits_sweep();
         let Some(stepper) = &mut self.stepper else { return self.open() };
         self.disk.read_failed();
         let many = 1 + self.dice.below(8);
@@ -30,6 +31,8 @@ impl Run<'_> {
             now: stepper.now(),
             advancing: stepper.advancing_to().is_some(),
             most: stepper.knows_written().saturating_add(self.options.most_behind),
+            sweeping: awaited
+                || attempts.iter().any(|it| matches!(*self.requests[it.request].wish, Wish::Sweep)),
         };
         if turned.taken + turned.entries > 0 {
             let numbers: Vec<usize> = attempts.iter().map(|it| it.request).collect();
@@ -47,8 +50,12 @@ impl Run<'_> {
     /// Turns that came to nothing need no commit.
     pub(super) fn pass_weightless(&mut self) -> Result<(), Broken> {
         while self.decided.front().is_some_and(|it| !it.weighs) {
-            let Some(decided) = self.decided.pop_front() else { break };
+            let Some(mut decided) = self.decided.pop_front() else { break };
+            let known = self.model.world.view.len();
             self.explain(&decided.turn)?;
+            // Only those who asked for a sweep were heard and have no answer yet.
+            decided.attempts.iter_mut().for_each(|it| it.known = known);
+            self.journeys.append(&mut decided.attempts);
         }
         Ok(())
     }
@@ -67,6 +74,7 @@ impl Run<'_> {
         if !failed {
             decided.turn.failed = outcomes.iter().map(|it| matches!(it, Some(Err(_)))).collect();
         }
+        let known = self.model.world.view.len();
         let expected = if failed { None } else { Some(self.explain(&decided.turn)?) };
         let stepper = self.stepper.as_ref().unwrap();
         if !failed && stepper.committed() != self.model.seq() {
@@ -75,10 +83,11 @@ impl Run<'_> {
         }
         self.story.tell(format!("commit {}: {}", self.model.seq(), if failed { "failed" } else { "done" }));
         let Decided { turn, attempts, weighs } = decided;
-        for (n, (attempt, outcome)) in attempts.into_iter().zip(outcomes).enumerate() {
+        for (n, (mut attempt, outcome)) in attempts.into_iter().zip(outcomes).enumerate() {
+            attempt.known = known;
             let expected = expected.as_ref().and_then(|it| it[n].as_ref());
             let Some(outcome) = outcome else {
-                if matches!(*self.requests[attempt.request].wish, Wish::Advance(_)) {
+                if self.requests[attempt.request].wish.takes_long() {
                     self.journeys.push(attempt);
                     continue;
                 }
@@ -92,6 +101,7 @@ impl Run<'_> {
                 (Err(Failure::Unavailable(_)), Some(_)) => turn.read_failed,
                 (Err(_), Some(_)) => false,
             };
+            looked_at_all(&attempt, &outcome)?;
             if !right {
                 let what = format!("request {}: {outcome:?} instead of {expected:?}", attempt.request);
                 return Err(Broken::new("callers are told what happened", what));
@@ -105,7 +115,12 @@ impl Run<'_> {
         if failed { Ok(()) } else { self.pass_weightless() }
     }
 
-    /// Moves of the clock that have come to their end.
+    fn awaits_sweep(&self) -> bool {
+        let decided = self.decided.iter().flat_map(|it| &it.attempts);
+        self.journeys.iter().chain(decided).any(|it| matches!(*self.requests[it.request].wish, Wish::Sweep))
+    }
+
+    /// Moves of the clock and sweeps that have come to their end.
     pub(super) fn arrivals(&mut self) -> Result<(), Broken> {
         for mut attempt in std::mem::take(&mut self.journeys) {
             match attempt.promise.take() {
@@ -113,7 +128,15 @@ impl Run<'_> {
                     let what = format!("it is said to be {to} at {}", self.model.world.now);
                     return Err(Broken::new("callers are told what happened", what));
                 }
-                Some(outcome) => self.told(&attempt, &outcome),
+                // Nobody has stopped it: whoever waits is told what came of it, or why it cannot be done.
+                Some(Err(Failure::Stopped)) => {
+                    let what = format!("request {}: it is said to have stopped", attempt.request);
+                    return Err(Broken::new("callers are told what happened", what));
+                }
+                Some(outcome) => {
+                    looked_at_all(&attempt, &outcome)?;
+                    self.told(&attempt, &outcome);
+                }
                 None => self.journeys.push(attempt),
             }
         }
@@ -133,8 +156,12 @@ impl Run<'_> {
             self.story.tell(format!("written up to {}", stepper.written()));
         }
         if stepper.written() == self.model.seq() && self.dice.percent(30) {
-            self.disk
-                .quietly(|| final_checks::projections(&self.store, &self.scene.ground, &self.model.world))?;
+            let (ground, world) = (&self.scene.ground, &self.model.world);
+            let last = self.options.keys_last;
+            self.disk.quietly(|| final_checks::projections(&self.store, ground, world, last))?;
+            if self.dice.percent(20) {
+                self.disk.quietly(|| final_checks::made_from_the_journal(&self.store, world))?;
+            }
         }
         Ok(())
     }
@@ -152,9 +179,7 @@ impl Run<'_> {
         for mut attempt in dropped.into_iter().flat_map(|it| it.attempts) {
             match attempt.promise.take() {
                 Some(outcome @ Err(_)) => self.told(&attempt, &outcome),
-                None if matches!(*self.requests[attempt.request].wish, Wish::Advance(_)) => {
-                    self.journeys.push(attempt);
-                }
+                None if self.requests[attempt.request].wish.takes_long() => self.journeys.push(attempt),
                 outcome => {
                     let what = format!("request {}: {outcome:?} after a failed commit", attempt.request);
                     return Err(Broken::new("callers are told what happened", what));
@@ -214,7 +239,8 @@ impl Run<'_> {
 
     pub(super) fn pass(&mut self, span: Span) {
         if self.options.clock.is_manual() {
-            if self.journeys.is_empty() && self.installed {
+            let moves = |it: &Attempt| matches!(*self.requests[it.request].wish, Wish::Advance(_));
+            if !self.journeys.iter().any(moves) && self.installed {
                 let to = self.model.world.now.plus(span);
                 self.request(Wish::Advance(to));
             }
@@ -222,6 +248,17 @@ impl Run<'_> {
         }
         self.clock.fetch_add(span.0, Ordering::AcqRel);
         self.story.tell(format!("it is {}", self.clock_now()));
+    }
+}
+
+/// Whoever asked for a sweep is told of one that looked at everybody who was there before.
+fn looked_at_all(attempt: &Attempt, outcome: &Result<Said, Failure>) -> Result<(), Broken> {
+    match outcome {
+        Ok(Said::Swept(report)) if report.looked_at < attempt.known as u64 => {
+            let what = format!("{report:?}, and there were {}", attempt.known);
+            Err(Broken::new("the sweep looks at everything", what))
+        }
+        _ => Ok(()),
     }
 }
 
