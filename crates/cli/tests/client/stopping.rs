@@ -136,6 +136,8 @@ mod told {
         for _ in 0..3 {
             assert_eq!(heard(socket), "WATCHDOG=1");
         }
+        // Somebody is not done, so it does not end at once.
+        let (mut stream, left) = up.begun();
         up.terminate();
         // Signs of life that were under way come first.
         let mut last = heard(socket);
@@ -143,6 +145,11 @@ mod told {
             last = heard(socket);
         }
         assert_eq!(last, "STOPPING=1");
+        // Ten times as long as from one to the next.
+        socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life while it stops");
+        stream.write_all(left).unwrap();
+        assert!(all_of(stream).starts_with("HTTP/1.1 201"));
         assert_eq!(up.ended(), 0);
         socket.set_nonblocking(true).unwrap();
         assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life after the end");

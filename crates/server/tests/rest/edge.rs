@@ -86,6 +86,7 @@ fn no_answer_can_be_framed_kept_or_taken_for_something_else() {
         assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{answer:?}");
         assert!(answer.header("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{answer:?}");
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{answer:?}");
     }
 }

@@ -101,3 +101,33 @@ fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
     // Whoever is known comes in all the same.
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
 }
+
+#[test]
+fn whoever_comes_for_the_first_time_with_a_good_token_is_no_stranger() {
+    let ground = Ground::with(Limits { strangers: 5, ..Limits::default() });
+    let made = |n: usize| ground.minted(json!({ "actor": format!("coder-{n}"), "kind": "agent" }));
+    let tokens: Vec<String> = (0..60).map(made).collect();
+    for token in tokens {
+        assert_eq!(ground.client(&token).get("/v1/whoami").unwrap().status, 200);
+    }
+}
+
+#[test]
+fn what_takes_too_long_is_answered_so_and_counts_once_when_it_is_asked_again() {
+    let ground = quick();
+    let task = json!({ "id": "T-1", "fields": { "title": "Find the way" } });
+    let ask = || ground.owner.post_with("/v1/entities/mission.task", &task, &[("Idempotency-Key", "slow")]);
+    // Somebody else writes, and does not come to an end.
+    let other = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(why(ask()), (503, "timeout".to_owned()));
+    other.execute_batch("ROLLBACK").unwrap();
+    let asked_again = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        ask().is_ok_and(|it| it.body["entity"]["id"] == "T-1")
+    });
+    assert!(asked_again, "it does not go on");
+    let history = ground.owner.get("/v1/entities/mission.task/T-1/history").unwrap().body;
+    let created = history["items"].as_array().unwrap().iter().filter(|it| it["event"] == "CREATED");
+    assert_eq!(created.count(), 1, "{history:#}");
+}
