@@ -16,6 +16,7 @@ use trackside_store::{Sqlite, Store};
 use crate::args::{DataArgs, MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
 use crate::exit;
 use crate::folder::{self, Stopped, counted};
+use crate::moment::{list, text};
 use crate::print::{self, Colour, Progress, painted_data};
 use crate::project::Project;
 use crate::reach::Unanswered;
@@ -62,14 +63,13 @@ struct One {
     id: String,
     /// The version it lived by.
     from: u32,
-    /// The state it is in now, or why it cannot move: in words, and for machines.
-    outcome: Result<String, (String, Json)>,
+    /// The state it is in now, or the refusal that says why it cannot move.
+    outcome: Result<String, Json>,
 }
 
 impl From<&Moved> for One {
     fn from(it: &Moved) -> Self {
-        let outcome = it.outcome.as_ref();
-        let outcome = outcome.map(Name::to_string).map_err(|it| (it.to_string(), it.to_json()));
+        let outcome = it.outcome.as_ref().map(Name::to_string).map_err(|it| it.to_json());
         Self { id: it.entity.id.to_string(), from: it.from, outcome }
     }
 }
@@ -232,8 +232,8 @@ impl Moves {
         self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().ok()?.as_str())))
     }
 
-    fn stuck(&self) -> impl Iterator<Item = (&One, &str, &Json)> {
-        self.all.iter().filter_map(|it| it.outcome.as_ref().err().map(|(why, json)| (it, why.as_str(), json)))
+    fn stuck(&self) -> impl Iterator<Item = (&One, &Json)> {
+        self.all.iter().filter_map(|it| Some((it, it.outcome.as_ref().err()?)))
     }
 
     fn show(&self) {
@@ -244,13 +244,13 @@ impl Moves {
         for (how, ids) in moved {
             print::line(&format!("{} {how}: {}", painted_data(self.verb, Colour::Green), some_of(&ids)));
         }
-        let mut stuck: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (it, why, _) in self.stuck() {
-            stuck.entry(why).or_default().push(&it.id);
+        let mut stuck: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
+        for (it, refusal) in self.stuck() {
+            stuck.entry(reasons(refusal)).or_default().push(&it.id);
         }
         for (why, ids) in &stuck {
             print::line(&format!("{} {}", painted_data("cannot move", Colour::Red), some_of(ids)));
-            print::line(&format!("  {}", why.replace('\n', "\n  ")));
+            why.iter().for_each(|it| print::line(&format!("  {it}")));
         }
         let (moved, kept) = (self.moved().count() as u64, self.stuck().count() as u64);
         let moved = counted(moved, "entity", "entities");
@@ -265,10 +265,20 @@ impl Moves {
     fn to_json(&self) -> Json {
         let moved = self.moved().map(|(it, state)| json!({ "id": it.id, "from": it.from, "state": state }));
         let stuck =
-            self.stuck().map(|(it, _, refusal)| json!({ "id": it.id, "from": it.from, "refusal": refusal }));
+            self.stuck().map(|(it, refusal)| json!({ "id": it.id, "from": it.from, "refusal": refusal }));
         let (moved, stuck): (Vec<Json>, Vec<Json>) = (moved.collect(), stuck.collect());
         json!({ "lifecycle": self.lifecycle, self.code: moved, "cannot": stuck })
     }
+}
+
+/// Every reason of a refusal, a line each; without the name of whom it is about, so that many share them.
+fn reasons(refusal: &Json) -> Vec<String> {
+    let reason = |it: &Json| match text(it, "field") {
+        "" => text(it, "message").to_owned(),
+        field => format!("{field}: {}", text(it, "message")),
+    };
+    let reasons: Vec<String> = list(refusal, "errors").iter().map(reason).collect();
+    if reasons.is_empty() { vec![text(refusal, "detail").to_owned()] } else { reasons }
 }
 
 /// The first few, and how many more there are.

@@ -23,7 +23,7 @@ fn a_plan_changes_nothing_and_tells_what_would_be_done() {
         &[
             "would move OFF, from version 1: A, C",
             "cannot move B",
-            "refused: cannot-migrate",
+            "has no state ON: map ON to one of",
             "2 entities would move, 1 cannot",
         ],
     );

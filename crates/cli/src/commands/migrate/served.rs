@@ -88,7 +88,7 @@ fn body(args: &MigrateToArgs) -> Result<Json, Unanswered> {
 
 fn one(it: &Json) -> One {
     let outcome = match it.get("refusal").filter(|it| !it.is_null()) {
-        Some(refusal) => Err((text(refusal, "detail").to_owned(), refusal.clone())),
+        Some(refusal) => Err(refusal.clone()),
         None => Ok(text(it, "state").to_owned()),
     };
     let from = it.get("from").and_then(Json::as_u64).and_then(|it| u32::try_from(it).ok());
