@@ -98,6 +98,11 @@ impl Unmet {
         self
     }
 
+    /// Whether it is about this field.
+    pub fn is_of(&self, field: &str) -> bool {
+        self.field.as_ref().is_some_and(|it| *it == *field)
+    }
+
     pub fn to_json(&self) -> Json {
         let mut json = json!({ "field": self.field, "message": self.message, "code": self.code });
         if let Json::Object(map) = &mut json {

@@ -292,6 +292,9 @@ fn unmet(way: &Json) -> Vec<String> {
     if way.get("needsReason") == Some(&Json::Bool(true)) {
         missing.push("a reason must be given".to_owned());
     }
+    if way.get("needsTarget") == Some(&Json::Bool(true)) {
+        missing.push("to must be given".to_owned());
+    }
     missing
 }
 

@@ -1,6 +1,6 @@
 //! Whether a rule may be taken, with every unmet condition at once.
 
-use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, StateSet};
+use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, State, StateSet};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
@@ -16,6 +16,17 @@ use crate::trace::PointKind;
 
 /// Which choice and which state; or why there is no target.
 type Aimed = Result<(Option<usize>, Option<Name>), Unmet>;
+
+/// What a rule would change of its own entity, and what of that cannot be.
+pub(super) struct Outcome {
+    pub fields: Vec<(Name, Value)>,
+    tallies: Vec<TallyChange>,
+    grants: Vec<(Name, Name)>,
+    /// What could not be computed, or not be granted.
+    faults: Vec<Unmet>,
+    /// What must not change where it is.
+    frozen: Vec<Unmet>,
+}
 
 impl Decider<'_> {
     /// The plan of a rule for this entity and request, or everything that speaks against it.
@@ -70,59 +81,17 @@ impl Decider<'_> {
                 return Ok(Err(unmet));
             }
         };
-        let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
-        let mut fields: Vec<(Name, Value)> =
-            plan.sent.iter().filter(|(name, it)| differs(name, it)).cloned().collect();
-        let mut tallies = Vec::new();
-        let chosen = match rule.aims {
-            Aims::Choices(choices) => choice.and_then(|it| choices.get(it)).map(|it| &it.then),
-            Aims::One(_) => None,
-        };
-        let mut grants = Vec::new();
-        let mut faults = Vec::new();
-        let leaving = life.state(&entity.state).filter(|_| to.is_some() && !rule.creating).map(|it| &it.exit);
-        for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
-            self.sets(&scope, consequences, &mut fields, &mut tallies, &mut faults)?;
-        }
-        // What leaving releases can be granted anew by the same move.
-        let mut released: Vec<Name> = Vec::new();
-        for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
-            self.releases(life, consequences, &mut fields, &mut released);
-        }
-        for consequences in [Some(rule.then), chosen].into_iter().flatten() {
-            self.grants(&scope, consequences, &released, &mut fields, &mut grants, &mut faults)?;
-        }
-        let target = if rule.creating { Some(&entity.state) } else { to.as_ref() };
-        if let Some(state) = target.and_then(|it| life.state(it))
-            && changes_anything(&state.enter)
-        {
-            let mut there = entity.clone();
-            if !rule.creating {
-                there.previous_state = Some(entity.state.clone());
-                there.state = state.name.clone();
-            }
-            let before = fields.clone();
-            let inside = Scope { entity: &there, changed: &before, ..scope };
-            self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
-            self.releases(life, &state.enter, &mut fields, &mut released);
-            grants.retain(|(slot, _)| !state.enter.release.contains(slot));
-            self.grants(&inside, &state.enter, &released, &mut fields, &mut grants, &mut faults)?;
-        }
+        let Outcome { fields, tallies, grants, faults, frozen } =
+            self.outcome(&scope, rule, choice, to.as_ref())?;
         // What could not be computed is only news if nothing else is wrong: a missing field
         // spoils the expressions that read it.
         if clear {
-            unmet.append(&mut faults);
+            unmet.extend(faults);
         }
-        self.frozen(life, entity, rule, &fields, &mut unmet);
-        if let Some(kept) = target.and_then(|it| life.state(it)).and_then(|it| it.erase.as_ref()) {
-            for (name, _) in entity.fields.iter().filter(|(name, _)| !kept.contains(name)) {
-                put(&mut fields, name, Value::Null);
-            }
-            fields.retain(|(name, value)| value.is_null() || kept.contains(name));
-        }
+        unmet.extend(frozen);
         let after = Scope { changed: &fields, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
-        if let Some(state) = target.and_then(|it| life.state(it)) {
+        if let Some(state) = entered(life, entity, rule, to.as_ref()) {
             let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };
             self.required(&after, &state.require, &label, &mut unmet);
             self.checks(&after, &state.checks, &label, &mut unmet)?;
@@ -137,6 +106,64 @@ impl Decider<'_> {
         plan.tallies = tallies;
         plan.grants = grants;
         Ok(Ok(plan))
+    }
+
+    /// What a rule would make of its entity, by what it, its choice and the states it leaves and enters set.
+    pub fn outcome(
+        &self,
+        scope: &Scope<'_>,
+        rule: &Rule<'_>,
+        choice: Option<usize>,
+        to: Option<&Name>,
+    ) -> Result<Outcome, Stop> {
+        let (life, entity) = (scope.life, scope.entity);
+        let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
+        let mut fields: Vec<(Name, Value)> =
+            scope.base.iter().filter(|(name, it)| differs(name, it)).cloned().collect();
+        let mut tallies = Vec::new();
+        let chosen = match rule.aims {
+            Aims::Choices(choices) => choice.and_then(|it| choices.get(it)).map(|it| &it.then),
+            Aims::One(_) => None,
+        };
+        let mut grants = Vec::new();
+        let mut faults = Vec::new();
+        let leaving = life.state(&entity.state).filter(|_| to.is_some() && !rule.creating).map(|it| &it.exit);
+        for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
+            self.sets(scope, consequences, &mut fields, &mut tallies, &mut faults)?;
+        }
+        // What leaving releases can be granted anew by the same move.
+        let mut released: Vec<Name> = Vec::new();
+        for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
+            self.releases(life, consequences, &mut fields, &mut released);
+        }
+        for consequences in [Some(rule.then), chosen].into_iter().flatten() {
+            self.grants(scope, consequences, &released, &mut fields, &mut grants, &mut faults)?;
+        }
+        let state = entered(life, entity, rule, to);
+        if let Some(state) = state
+            && changes_anything(&state.enter)
+        {
+            let mut there = entity.clone();
+            if !rule.creating {
+                there.previous_state = Some(entity.state.clone());
+                there.state = state.name.clone();
+            }
+            let before = fields.clone();
+            let inside = Scope { entity: &there, changed: &before, ..*scope };
+            self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
+            self.releases(life, &state.enter, &mut fields, &mut released);
+            grants.retain(|(slot, _)| !state.enter.release.contains(slot));
+            self.grants(&inside, &state.enter, &released, &mut fields, &mut grants, &mut faults)?;
+        }
+        let mut frozen = Vec::new();
+        self.frozen(life, entity, rule, &fields, &mut frozen);
+        if let Some(kept) = state.and_then(|it| it.erase.as_ref()) {
+            for (name, _) in entity.fields.iter().filter(|(name, _)| !kept.contains(name)) {
+                put(&mut fields, name, Value::Null);
+            }
+            fields.retain(|(name, value)| value.is_null() || kept.contains(name));
+        }
+        Ok(Outcome { fields, tallies, grants, faults, frozen })
     }
 
     /// Sorts what was sent into what is taken, what is ignored and what is not expected.
@@ -259,7 +286,7 @@ impl Decider<'_> {
     }
 
     /// Which choice, and which state; or why there is no target.
-    fn aim(&self, scope: &Scope<'_>, rule: &Rule<'_>) -> Result<Aimed, Stop> {
+    pub fn aim(&self, scope: &Scope<'_>, rule: &Rule<'_>) -> Result<Aimed, Stop> {
         let (choice, aim) = match rule.aims {
             Aims::One(aim) => (None, aim),
             Aims::Choices(choices) => {
@@ -362,6 +389,17 @@ impl Decider<'_> {
             }
         }
     }
+}
+
+/// The state that a rule enters, if it enters any.
+fn entered<'l>(
+    life: &'l Lifecycle,
+    entity: &Entity,
+    rule: &Rule<'_>,
+    to: Option<&Name>,
+) -> Option<&'l State> {
+    let target = if rule.creating { Some(&entity.state) } else { to };
+    target.and_then(|it| life.state(it))
 }
 
 /// Whether consequences touch the entity itself.

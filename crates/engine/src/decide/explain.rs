@@ -10,13 +10,17 @@ use trackside_lifecycle::time::Timestamp;
 use super::allowed::targets;
 use super::fire::{plain_scope, spoken};
 use super::lease::not_holding;
+use super::plan::Rule;
 use super::request::Request;
 use super::scope::Scope;
 use super::{Decider, Stop};
 use crate::actor::Actor;
+use crate::command::What;
 use crate::entity::Entity;
+use crate::event::TallyChange;
 use crate::fields::Fields;
 use crate::law::Law;
+use crate::refusal::{Refusal, Unmet};
 use crate::view::View;
 
 /// One rule that leaves the present state, or changes something in it.
@@ -37,11 +41,26 @@ pub struct Way {
     pub takes: Vec<(Name, bool)>,
     /// Whether it must say why.
     pub needs_reason: bool,
+    /// Whether it must say where to.
+    pub needs_target: bool,
     /// Every condition, in the order in which they are asked.
     pub checks: Vec<Checked>,
 }
 
-/// A condition, asked of the entity as it is and of a request that brings nothing.
+impl Way {
+    /// Whether nothing that could be seen stands in the way but what a request must bring.
+    pub fn is_open(&self) -> bool {
+        self.permitted && self.checks.iter().all(|it| it.passed)
+    }
+
+    /// Whether a request must bring something.
+    pub fn needs_anything(&self) -> bool {
+        self.needs_reason || self.needs_target || self.takes.iter().any(|(_, required)| *required)
+    }
+}
+
+/// A condition, asked of a request that brings nothing: of the entity as it is, or, what a state asks of those who enter
+/// it, of what the move would make of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The expression, the field that must be there, or the slot that must be held.
@@ -51,6 +70,13 @@ pub struct Checked {
     pub message: Option<String>,
     /// The values it saw.
     pub saw: BTreeMap<Name, Json>,
+}
+
+impl Checked {
+    fn of(it: Unmet) -> Self {
+        let rule = it.rule.or(it.field).unwrap_or_else(|| Name::new(it.code));
+        Self { rule, passed: false, message: Some(it.message), saw: it.saw }
+    }
 }
 
 /// All ways from where an entity is, in declared order. What a partial view does not hold is noted there.
@@ -64,7 +90,38 @@ pub fn ways(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timesta
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     let arms = life.arms().filter(|it| it.from.has(&entity.state));
     // What cannot be answered yet is asked again once it is loaded.
-    arms.filter_map(|arm| decider.way(life, entity, arm, &request).ok()).collect()
+    let mut ways: Vec<Way> = arms.filter_map(|arm| decider.way(life, entity, arm, &request).ok()).collect();
+    let mut tried: Vec<Name> = Vec::new();
+    for way in &mut ways {
+        if !way.is_open() || tried.contains(&way.event) {
+            continue;
+        }
+        tried.push(way.event.clone());
+        // What follows from a move, and what must hold after it, is seen by making it.
+        if !way.needs_anything()
+            && let Some(refusal) = refused_later(law, view, entity, &way.event, &request, now)
+        {
+            way.checks.extend(refusal.errors.into_iter().map(Checked::of));
+        }
+    }
+    ways
+}
+
+/// Why a move that could be begun cannot be made.
+fn refused_later(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    event: &Name,
+    request: &Request,
+    now: Timestamp,
+) -> Option<Box<Refusal>> {
+    let mut decider = Decider::new(law, view, now, false);
+    let made = decider.fire(&entity.key, &What::Event(event.clone()), request.clone());
+    match made.and_then(|()| decider.conclude()) {
+        Err(Stop::Refused(refusal)) => Some(refusal),
+        Ok(()) | Err(Stop::NotLoaded) => None,
+    }
 }
 
 impl Decider<'_> {
@@ -89,18 +146,59 @@ impl Decider<'_> {
             checks.push(Checked { rule: slot.clone(), passed, message, saw: BTreeMap::new() });
         }
         self.tried(&scope, &arm.checks, &mut checks)?;
-        // What a state asks of those who enter it, where it is known which one that will be.
-        if let [to] = to.as_slice()
-            && let Some(state) = life.state(to)
+        let rule = Rule::arm(arm, false);
+        let counts = self.count(life, &scope, rule.count).or_else(|stop| match stop {
+            Stop::Refused(_) => Ok(Vec::new()),
+            stop => Err(stop),
+        })?;
+        let counted: Vec<TallyChange> = counts.into_iter().map(|it| it.change).collect();
+        let scope = Scope { counted: &counted, ..scope };
+        let (mut needs_target, mut entered) = (false, None);
+        match self.aim(&scope, &rule)? {
+            Ok((choice, to)) => entered = to.map(|to| (choice, to)),
+            Err(reason) => {
+                needs_target = rule.asks() && reason.is_of("to");
+                if let [to] = to.as_slice() {
+                    entered = Some((None, to.clone()));
+                }
+            }
+        }
+        // What a state asks of those who enter it, of what the move itself makes of them.
+        if let Some((choice, to)) = entered
+            && let Some(state) = life.state(&to)
         {
+            let outcome = self.outcome(&scope, &rule, choice, Some(&to))?;
+            let after = Scope { changed: &outcome.fields, ..scope };
             for (name, message) in &state.require {
-                let value = scope.field(name);
+                let value = after.field(name);
                 let passed = !value.is_blank();
                 let message = (!passed).then(|| message.clone());
                 let saw = BTreeMap::from([(name.clone(), value.to_json())]);
                 checks.push(Checked { rule: name.clone(), passed, message, saw });
             }
-            self.tried(&scope, &state.checks, &mut checks)?;
+            self.tried(&after, &state.checks, &mut checks)?;
+        }
+        // Whatever else a decision has against it, but for what a request would bring.
+        if let Err(unmet) = self.assess(life, entity, &rule, request)? {
+            let brought = |it: &Unmet| {
+                let take = |name: &Name| arm.takes.iter().any(|it| it.required.is_some() && it.name == *name);
+                it.field.as_ref().is_some_and(take)
+                    || it.is_of("reason") && arm.reason.is_some()
+                    || it.is_of("to") && needs_target
+            };
+            let told = |it: &Unmet, checks: &[Checked]| {
+                let same = |known: &Checked| {
+                    Some(&known.rule) == it.rule.as_ref()
+                        || Some(&known.rule) == it.field.as_ref()
+                        || known.message.as_ref() == Some(&it.message)
+                };
+                checks.iter().any(|known| !known.passed && same(known))
+            };
+            for it in unmet.into_iter().filter(|it| !brought(it)) {
+                if !told(&it, &checks) {
+                    checks.push(Checked::of(it));
+                }
+            }
         }
         Ok(Way {
             event: arm.transition.clone(),
@@ -111,6 +209,7 @@ impl Decider<'_> {
             heard,
             takes: arm.takes.iter().map(|it| (it.name.clone(), it.required.is_some())).collect(),
             needs_reason: arm.reason.is_some(),
+            needs_target,
             checks,
         })
     }

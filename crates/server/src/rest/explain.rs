@@ -130,8 +130,8 @@ fn way(way: &Way) -> Value {
         way.takes.iter().map(|(name, required)| json!({ "field": name, "required": required })).collect();
     json!({
         "event": way.event, "about": way.about, "to": way.to, "who": way.who, "permitted": way.permitted,
-        "takes": takes, "needsReason": way.needs_reason, "checks": checks,
-        "open": way.permitted && way.checks.iter().all(|it| it.passed),
+        "takes": takes, "needsReason": way.needs_reason, "needsTarget": way.needs_target, "checks": checks,
+        "open": way.is_open(),
     })
 }
 

@@ -1,0 +1,107 @@
+//! What is called open can be done, and what can be done is called open: in worlds that scenarios end in.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+mod folder;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use trackside_engine::actor::Actor;
+use trackside_engine::command::Command;
+use trackside_engine::decide::{Way, ways};
+use trackside_engine::fields::Fields;
+use trackside_engine::scenario::{self, Played};
+use trackside_engine::trace::Trace;
+use trackside_engine::{Decision, Law};
+use trackside_lifecycle::source::Problems;
+
+use folder::{add, pack, yaml_in};
+
+/// How many ways were open and could be taken with nothing, and how many events were refused.
+#[derive(Default)]
+struct Seen {
+    open: usize,
+    refused: usize,
+    worlds: usize,
+}
+
+/// One world in so many is asked: each asks every way of every entity of every actor.
+const EVERY: usize = 5;
+
+fn agrees(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let (compiled, mut sources) = pack(&folder);
+    let law = Arc::new(Law::new([compiled]));
+    let mut problems = Problems::default();
+    let mut seen = Seen::default();
+    for path in yaml_in(&folder.join("scenarios")) {
+        let file = add(&mut sources, &path);
+        let scenarios = scenario::read_file(&sources, file, &mut problems).expect("a scenario file");
+        let trace = Arc::new(Trace::default());
+        scenario::run_watched(&law, &scenarios, &trace, &mut problems, &mut |it| compare(it, &mut seen));
+    }
+    assert!(seen.open > 20 && seen.refused > 20, "{} open, {} refused", seen.open, seen.refused);
+}
+
+fn compare(played: &Played<'_>, seen: &mut Seen) {
+    seen.worlds += 1;
+    if seen.worlds % EVERY != 1 {
+        return;
+    }
+    let world = played.world;
+    for (id, kinds) in &played.journal().about.actors {
+        for (kind, roles) in kinds {
+            let actor = Actor::new(id.clone(), *kind).with_roles(roles.iter().cloned());
+            for entity in world.view.entities() {
+                let ways = ways(&world.law, &world.view, entity, &actor, world.now);
+                for way in &ways {
+                    let of_event: Vec<&Way> = ways.iter().filter(|it| it.event == way.event).collect();
+                    let fire =
+                        Command::fire(actor.clone(), entity.key.clone(), &way.event, Fields::default());
+                    let decision = world.dry_run(&fire);
+                    let place = format!("{}: {id} on {}: {way:#?}", played.scenario, entity.key);
+                    match decision {
+                        Decision::Accepted(_) => {
+                            let open = of_event.iter().any(|it| it.is_open() && !it.needs_anything());
+                            assert!(open, "it can be done but is not open. {place}");
+                            seen.open += 1;
+                        }
+                        // Whoever may not see it is not told of its ways either.
+                        Decision::Refused(refusal) if refusal.code == "unknown-entity" => {}
+                        Decision::Refused(refusal) => {
+                            let closed = !way.is_open() || way.needs_anything();
+                            assert!(closed, "it is open but cannot be done: {refusal}. {place}");
+                            seen.refused += 1;
+                        }
+                        other => panic!("{other:?}. {place}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_mission_calls_open_can_be_done() {
+    agrees("../../packs/mission");
+}
+
+#[test]
+fn what_build_calls_open_can_be_done() {
+    agrees("../../packs/build");
+}
+
+#[test]
+fn what_coding_calls_open_can_be_done() {
+    agrees("../../packs/coding");
+}
+
+#[test]
+fn what_turns_calls_open_can_be_done() {
+    agrees("../../packs/turns");
+}
