@@ -135,7 +135,7 @@ fn renewed(event: &Event) -> Option<(String, u64)> {
     }
 }
 
-/// The slot that is meant when nobody names one: the only one, or the one that the caller holds.
+/// The slot that is meant when nobody names one: the only one, the one that the caller holds, or one that it has lost.
 async fn own_slot(app: &App, caller: &Caller, key: &EntityKey) -> Result<Name, Refused> {
     let law = app.runtime.law();
     let Some(life) = law.newest(&key.lifecycle) else {
@@ -148,10 +148,14 @@ async fn own_slot(app: &App, caller: &Caller, key: &EntityKey) -> Result<Name, R
     let (wanted, actor) = (key.clone(), caller.actor().clone());
     let entity = app.read(move |reads| reads.readable(&wanted, &actor)).await?;
     let holder = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id);
-    let held = entity.leases.iter().find(|(_, lease)| lease.holder.as_ref() == Some(holder));
-    held.map(|(slot, _)| slot.clone()).ok_or_else(|| {
-        let names: Vec<&str> = slots.iter().map(Name::as_str).collect();
-        let detail = format!("Name the slot: {} has {}", key.lifecycle, names.join(", "));
+    let held_by = |is_meant: &dyn Fn(&Name) -> bool| {
+        let held = entity.leases.iter().find(|(_, lease)| lease.holder.as_ref().is_some_and(is_meant));
+        held.map(|(slot, _)| slot.clone())
+    };
+    // Whoever holds none has lost theirs, and is told so by any of them: first by one that somebody else has by now.
+    let lost = || held_by(&|_| true).or_else(|| slots.first().cloned());
+    held_by(&|it| it == holder).or_else(lost).ok_or_else(|| {
+        let detail = format!("{} has no slots, so nothing of it is held", key.lifecycle);
         Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-slot", detail)
     })
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 
-use crate::ground::{Ground, each};
+use crate::ground::{Ground, each, refused};
 
 fn beat(client: &Client, of: &str, slot: &str) -> Json {
     let asked = json!({ "slot": slot, "fence": 1 });
@@ -43,6 +43,16 @@ fn a_pause_reaches_whoever_works() {
     assert!(told["expiresAt"].is_string(), "{told}");
     fire(owner, "coding.sprint/S", "resume", json!({}));
     assert_eq!(beat(&coder, "coding.task/T", "work").get("stop"), None);
+    // Nobody needs to name a slot to learn that theirs is lost.
+    let unnamed =
+        |client: &Client| client.post("/v1/entities/coding.task/T/heartbeat", &json!({ "fence": 1 }));
+    unnamed(&coder).unwrap_or_else(|it| panic!("{it:#?}"));
+    let other = ground.agent("coder-2", "coding:coder");
+    let problem = refused(unnamed(&other));
+    assert_eq!((problem.status, problem.code.as_str()), (409, "stale-fence"));
+    assert!(problem.detail.contains("is held by coder-1"), "{problem:?}");
+    owner.post("/v1/clock/advance", &json!({ "by": "3h" })).unwrap();
+    assert_eq!(refused(unnamed(&coder)).code, "stale-fence");
 }
 
 #[test]
