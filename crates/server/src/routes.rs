@@ -113,7 +113,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/", get(home::home))
         .route("/openapi.json", get(serve_document))
         .route(mcp::PATH, mcp::door(&app))
-        .route("/sign-in", get(sign_in::sign_in))
+        // A link is used up by whoever follows it, not by a program that only looks where it leads.
+        .route("/sign-in", get(sign_in::sign_in).head(not_allowed))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         // Every body is read within a limit of its own.
