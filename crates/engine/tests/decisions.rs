@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command};
+use trackside_engine::command::{Ask, Command, Said};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
@@ -106,6 +106,27 @@ fn the_result_of_an_effect_sent_again_is_recognised() {
     // The entry is the engine's, the key is whose request it was.
     assert_eq!(world.journal.last().unwrap().actor, "trackside");
     assert!(matches!(world.submit(&command), Outcome::Replayed { .. }));
+}
+
+#[test]
+fn a_key_is_its_senders_whoever_carries_the_command_out() {
+    let mut world = world();
+    made(&mut world, "a", None);
+    let under = |actor: Actor, sender: Option<&str>, said: &str| {
+        let mut command = Command::fire(actor, key("a"), "fail", Fields::default());
+        (command.idempotency_key, command.key_of) = (Some(Name::new("k")), sender.map(Name::new));
+        command.said = Some(Said { digest: said.into(), place: None });
+        command
+    };
+    let by_another = || Actor::new("outside", ActorKind::Human);
+    assert!(matches!(world.submit(&under(by_another(), Some("hank"), "one")), Outcome::Accepted { .. }));
+    // The same request of the same sender, through whomever it comes.
+    assert!(matches!(world.submit(&under(by_another(), Some("hank"), "one")), Outcome::Replayed { .. }));
+    assert!(matches!(world.submit(&under(hank(), None, "one")), Outcome::Replayed { .. }));
+    let Outcome::Refused(refusal) = world.submit(&under(hank(), None, "two")) else { panic!("accepted") };
+    assert_eq!(refusal.code, "idempotency-conflict");
+    // The key of whoever carried it out is another.
+    assert!(matches!(world.submit(&under(by_another(), None, "two")), Outcome::Accepted { .. }));
 }
 
 #[test]
