@@ -11,15 +11,21 @@ use crate::{exit, moment};
 pub(crate) struct About<'a> {
     pub(crate) lifecycle: Option<&'a str>,
     pub(crate) id: Option<&'a str>,
+    /// Fields that the command takes as options of the same name.
+    pub(crate) options: &'static [&'static str],
 }
 
 impl<'a> About<'a> {
     pub(crate) fn lifecycle(lifecycle: &'a str) -> Self {
-        Self { lifecycle: Some(lifecycle), id: None }
+        Self { lifecycle: Some(lifecycle), ..Self::default() }
     }
 
     pub(crate) fn entity(lifecycle: &'a str, id: &'a str) -> Self {
-        Self { lifecycle: Some(lifecycle), id: Some(id) }
+        Self { lifecycle: Some(lifecycle), id: Some(id), ..Self::default() }
+    }
+
+    pub(crate) fn with_options(self, options: &'static [&'static str]) -> Self {
+        Self { options, ..self }
     }
 }
 
@@ -93,10 +99,10 @@ fn unmet(it: &Unmet) -> String {
 }
 
 /// How a field that is missing is given.
-fn typed(it: &Unmet) -> Option<String> {
+fn typed(it: &Unmet, about: About<'_>) -> Option<String> {
     let name = it.field.as_deref()?;
     match (name, it.code.as_str()) {
-        ("reason", "missing") => Some("--reason …".to_owned()),
+        (name, "missing") if name == "reason" || about.options.contains(&name) => Some(format!("--{name} …")),
         (name, "missing") => Some(format!("{name}=…")),
         (name, "too-few") => Some(format!("{name}:='[…]'")),
         _ => None,
@@ -110,7 +116,7 @@ fn next(problem: &Problem, about: About<'_>) -> Option<String> {
         _ => None,
     };
     let of = |command: &str| entity.as_ref().map(|it| format!("trackside {command} {it}"));
-    let mut missing: Vec<String> = problem.errors.iter().filter_map(typed).collect();
+    let mut missing: Vec<String> = problem.errors.iter().filter_map(|it| typed(it, about)).collect();
     missing.dedup();
     let extra = problem.errors.iter().filter(|it| it.code == "unexpected-field");
     let extra: Vec<&str> = extra.filter_map(|it| it.field.as_deref()).collect();
@@ -181,6 +187,9 @@ mod tests {
         problem.errors.push(unmet("title", "missing"));
         let both = "ask again without limit and with title=… (name=text, name:=json or name=@file)";
         assert_eq!(next(&problem, About::default()).unwrap(), both);
+        problem.errors = vec![unmet("fence", "missing"), unmet("reason", "missing")];
+        let beat = About::default().with_options(&["slot", "fence"]);
+        assert_eq!(next(&problem, beat).unwrap(), "ask again with --fence … --reason …");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
         Some(ApprovalsCommand::Approve(args)) => (decide(args, "approve"), args.ask.json),
         Some(ApprovalsCommand::Deny(args)) => (decide(args, "deny"), args.ask.json),
     };
-    refused::ended(outcome, About::default(), json)
+    refused::ended(outcome, About::default().with_options(&["note", "to"]), json)
 }
 
 fn list(args: &ApprovalsArgs) -> Result<u8, Unanswered> {

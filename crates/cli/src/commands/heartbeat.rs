@@ -15,7 +15,8 @@ pub(crate) fn run(args: &HeartbeatArgs) -> u8 {
         Ok(named) => named,
         Err(stopped) => return stopped.told(),
     };
-    refused::ended(beat(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+    let about = About::entity(lifecycle, id).with_options(&["slot", "fence"]);
+    refused::ended(beat(args, lifecycle, id), about, args.ask.json)
 }
 
 fn beat(args: &HeartbeatArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &NewArgs) -> u8 {
     let outcome = create(args);
     // Where nothing was created there is nothing to look at, but for the one that has the id already.
     let there = matches!(&outcome, Err(Unanswered::Refused(it)) if it.code == "already-exists");
-    let about = About { lifecycle: Some(&args.lifecycle), id: args.id.as_deref().filter(|_| there) };
+    let about = About { id: args.id.as_deref().filter(|_| there), ..About::lifecycle(&args.lifecycle) };
     refused::ended(outcome, about, args.ask.json)
 }
 

@@ -12,7 +12,7 @@ use crate::route::Route;
 use crate::table::Table;
 
 pub(crate) fn run(args: &StatsArgs) -> u8 {
-    let about = About { lifecycle: args.lifecycle.as_deref(), id: None };
+    let about = About { lifecycle: args.lifecycle.as_deref(), ..About::default() };
     refused::ended(stats(args), about, args.ask.json)
 }
 

@@ -10,7 +10,7 @@ use crate::route::Route;
 use crate::{entry, exit, live, print};
 
 pub(crate) fn run(args: &WatchArgs) -> u8 {
-    let about = About { lifecycle: args.lifecycle.as_deref(), id: None };
+    let about = About { lifecycle: args.lifecycle.as_deref(), ..About::default() };
     refused::ended(watch(args), about, args.ask.json)
 }
 

@@ -110,7 +110,7 @@ impl Telling {
             Answer::Refused(problem) => {
                 let about = match ask.entity() {
                     Some(it) => About::entity(&it.lifecycle, &it.id),
-                    None => About { lifecycle: ask.lifecycle(), id: None },
+                    None => About { lifecycle: ask.lifecycle(), ..About::default() },
                 };
                 let told = refused::told(problem, about, &painted_data("refused", Colour::Red));
                 for (at, line) in told.lines().enumerate() {
