@@ -2,7 +2,8 @@
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -107,14 +108,14 @@ pub(crate) fn router(app: App) -> Router {
     let (router, _) = described().split_for_parts();
     let serve_document = move |_: Caller| {
         let document = document.clone();
-        async move { ([(axum::http::header::CONTENT_TYPE, "application/json")], document) }
+        async move { ([(header::CONTENT_TYPE, "application/json")], document) }
     };
     router
         .route("/", get(home::home))
         .route("/openapi.json", get(serve_document))
         .route(mcp::PATH, mcp::door(&app))
         // A link is used up by whoever follows it, not by a program that only looks where it leads.
-        .route("/sign-in", get(sign_in::sign_in).head(not_allowed))
+        .route("/sign-in", get(sign_in::sign_in).head(only_get))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         // Every body is read within a limit of its own.
@@ -133,4 +134,8 @@ async fn unknown(State(_): State<App>, uri: Uri) -> Refused {
 async fn not_allowed(method: Method, uri: Uri) -> Refused {
     let detail = format!("{method} does not work on {}. /openapi.json lists what does", uri.path());
     Refused::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
+}
+
+async fn only_get(method: Method, uri: Uri) -> impl IntoResponse {
+    ([(header::ALLOW, "GET")], not_allowed(method, uri).await)
 }

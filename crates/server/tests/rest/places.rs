@@ -92,6 +92,7 @@ fn a_session_lasts_no_longer_than_what_its_link_was_made_with() {
     let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
     let looked = ground.raw(&format!("HEAD /sign-in{path} HTTP/1.1"), b"");
     assert_eq!((looked.status, looked.header("set-cookie")), (405, None), "the link is still good");
+    assert_eq!(looked.header("allow"), Some("GET"));
     let answer = ground.raw(&format!("GET /sign-in{path} HTTP/1.1"), b"");
     let cookie = answer.header("set-cookie").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
     assert!(cookie.contains("Max-Age=3600"), "{cookie}");
