@@ -660,6 +660,8 @@ class TokenMade(TypedDict):
     """A token that was made: its text is shown this once."""
 
     details: Token
+    # Said where it does not last as long as was asked for.
+    shortened: NotRequired[str | None]
     # Send it as `Authorization: Bearer …`. It cannot be shown again.
     token: str
 
@@ -1178,7 +1180,7 @@ class Routes(Transport):
         return told
 
     def list_tokens(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Token]:
-        """Lists tokens: all of them for an admin, one's own for others."""
+        """Lists tokens: all of them for an admin; for others their own, and the run tokens they made."""
         told: Page[Token] = self._json("GET", "/v1/tokens", query=given({"limit": limit, "cursor": cursor}))
         return told
 
@@ -1205,7 +1207,7 @@ class Routes(Transport):
         return told
 
     def revoke_token(self, id: str) -> None:
-        """Takes a token back, from now on."""
+        """Takes a token back, from now on, and the run tokens that were made with it."""
         return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
 
     def whoami(self) -> Who:

@@ -577,6 +577,8 @@ export interface Token {
 /** A token that was made: its text is shown this once. */
 export interface TokenMade {
   details: Token;
+  /** Said where it does not last as long as was asked for. */
+  shortened?: string | null;
   /** Send it as `Authorization: Bearer …`. It cannot be shown again. */
   token: string;
 }
@@ -1168,7 +1170,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists tokens: all of them for an admin, one's own for others. */
+  /** Lists tokens: all of them for an admin; for others their own, and the run tokens they made. */
   listTokens(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Token>> {
     return this.forJson<Page<Token>>({
       method: 'GET',
@@ -1194,7 +1196,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Takes a token back, from now on. */
+  /** Takes a token back, from now on, and the run tokens that were made with it. */
   revokeToken(id: string, options: CallOptions = {}): Promise<void> {
     return this.forNothing({
       method: 'DELETE',

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::key::is_valid_id;
+use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{CatalogError, Clock, Failure, Options, PackSource, Runtime, StartError};
 use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 
@@ -142,26 +143,22 @@ fn must_be_there(folder: &Path) -> Result<(), Stopped> {
     Err(Stopped { why, code: exit::UNREACHABLE })
 }
 
-/// The file that says that a project lives by a clock that is moved by hand.
-const CLOCK: &str = "clock";
-
 /// Notes by which clock a project lives, for those who come while no server runs.
 pub(crate) fn note_clock(folder: &Path, clock: &Clock) -> Result<(), Stopped> {
-    let path = folder.join(CLOCK);
-    let noted = match clock.is_manual() {
-        true => std::fs::write(&path, "manual\n"),
-        false => std::fs::remove_file(&path).or_else(|it| match it.kind() {
-            ErrorKind::NotFound => Ok(()),
-            _ => Err(it),
-        }),
-    };
-    noted.map_err(|it| Stopped { why: files::unwritten(&path, &it), code: exit::UNREACHABLE })
+    clock.note(folder).map_err(|it| Stopped { why: files::unwritten(folder, &it), code: exit::UNREACHABLE })
+}
+
+/// A copy of a folder lives by the same clock.
+pub(crate) fn same_clock(from: &Path, to: &Path) -> Result<(), Stopped> {
+    match Clock::is_manual_in(from) {
+        true => note_clock(to, &Clock::manual(Timestamp(0))),
+        false => Ok(()),
+    }
 }
 
 /// The clock of a project: one that is moved by hand stands where the journal ends.
 pub(crate) fn clock(data: &DataArgs, store: &Sqlite) -> Result<Clock, Stopped> {
-    let manual = std::fs::read_to_string(data.data.join(CLOCK)).is_ok_and(|it| it.trim() == "manual");
-    match manual {
+    match Clock::is_manual_in(&data.data) {
         true => standing(store),
         false => Ok(Clock::System),
     }

@@ -1,6 +1,8 @@
 //! The command line as a whole: its help tells commands by what they are for.
 
 use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use trackside_lifecycle::guard::nearest;
 
 use crate::args::Args;
 
@@ -50,6 +52,21 @@ fn grouped(command: &clap::Command) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Adds what may have been meant where a command is not known: `help NAME` does not do so by itself.
+pub(crate) fn suggest(error: &mut clap::Error) {
+    if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let command = Args::command();
+    let below = command.get_subcommands().flat_map(clap::Command::get_subcommands);
+    let known = command.get_subcommands().chain(below).filter(|it| !it.is_hide_set());
+    let near = nearest(typed, known.map(clap::Command::get_name)).map(str::to_owned);
+    if let Some(near) = near {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
+    }
 }
 
 #[cfg(test)]

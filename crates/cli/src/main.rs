@@ -43,7 +43,8 @@ use clap::FromArgMatches;
 fn main() -> ExitCode {
     match help::command().try_get_matches().and_then(|it| args::Args::from_arg_matches(&it)) {
         Ok(args) => commands::run(&args),
-        Err(error) => {
+        Err(mut error) => {
+            help::suggest(&mut error);
             // Help and version are answers, not mistakes.
             let answer = !error.use_stderr();
             let _ = error.print();

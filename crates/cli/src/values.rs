@@ -8,15 +8,23 @@ use trackside_lifecycle::value::Value;
 use crate::files;
 use crate::folder::Stopped;
 
-/// All of them; a name that comes twice counts as it came last.
+/// All of them. A name that comes twice is told: nobody can mean both.
 pub(crate) fn fields(typed: &[String]) -> Result<Fields, Stopped> {
-    let read = |it: &String| field(it).map(|(name, value)| (Name::new(&name), Value::from_json(&value)));
-    typed.iter().map(read).collect()
+    let read = |(name, value): (String, Json)| (Name::new(&name), Value::from_json(&value));
+    Ok(to_send(typed)?.into_iter().map(read).collect())
 }
 
 /// The same, to be sent.
 pub(crate) fn to_send(typed: &[String]) -> Result<Map<String, Json>, Stopped> {
-    typed.iter().map(|it| field(it)).collect()
+    let mut all = Map::new();
+    for it in typed {
+        let (name, value) = field(it)?;
+        if all.contains_key(&name) {
+            return Err(Stopped::usage(format!("{name} is given twice: leave one of them out")));
+        }
+        all.insert(name, value);
+    }
+    Ok(all)
 }
 
 /// Whether this is meant as a value, and not as a word.
@@ -56,6 +64,13 @@ mod tests {
         assert_eq!(fields.get("c"), Some(&Value::Null));
         assert_eq!(fields.value("d"), Value::text("x=y"));
         assert_eq!(fields.value("e"), Value::text(""));
+    }
+
+    #[test]
+    fn a_field_that_is_given_twice_is_told() {
+        let twice = ["a=1", "b=2", "a:=3"].map(str::to_owned);
+        assert!(fields(&twice).unwrap_err().why.contains("a is given twice"));
+        assert!(to_send(&twice).unwrap_err().why.contains("a is given twice"));
     }
 
     #[test]

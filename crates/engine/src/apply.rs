@@ -3,7 +3,7 @@
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use crate::entity::{Entity, Lease, OpenAlert, OpenEffect, Stay, Tallies, TimerState};
+use crate::entity::{Entity, KeptOf, Lease, OpenAlert, OpenEffect, Stay, Tallies, TimerState};
 use crate::event::{Changes, Entry, Event, TallyChange};
 use crate::view::{Ledger, View};
 
@@ -55,7 +55,23 @@ fn live(entity: &mut Entity, entry: &Entry) {
             }
         }
         Event::AlertResolved { alert } => entity.alerts.retain(|it| it.seq != *alert),
+        Event::EvidenceKept { admitted: Some(admitted), .. } => {
+            let actor = entry.on_behalf_of.as_ref().unwrap_or(&entry.actor);
+            keep_of(entity, actor, *admitted);
+        }
         _ => {}
+    }
+}
+
+/// Counts a refused request that was kept.
+fn keep_of(entity: &mut Entity, actor: &Name, admitted: bool) {
+    let at = entity.kept_of.iter().position(|it| it.actor == *actor).unwrap_or_else(|| {
+        entity.kept_of.push(KeptOf { actor: actor.clone(), admitted: 0, outside: 0 });
+        entity.kept_of.len() - 1
+    });
+    if let Some(of) = entity.kept_of.get_mut(at) {
+        let count = if admitted { &mut of.admitted } else { &mut of.outside };
+        *count = count.saturating_add(1);
     }
 }
 
@@ -137,6 +153,7 @@ pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version:
         Event::EvidenceKept { .. } => entity.kept = entity.kept.saturating_add(1),
         Event::Erased { kept } => {
             entity.fields = kept.clone();
+            entity.kept_of.clear();
             entity.tallies.clear();
             entity.effects.clear();
         }

@@ -96,6 +96,8 @@ pub enum Ask {
     Mend {
         entity: EntityKey,
         found: Arc<str>,
+        /// Places that were kept of entities which there are not, by ranking: they go with it.
+        without: Vec<(Name, EntityKey)>,
     },
     /// A person has seen an alert of this entity, or seen to it.
     Attend {
@@ -370,9 +372,10 @@ impl Command {
                 digest.text("inspect");
                 None
             }
-            Ask::Mend { found, .. } => {
+            Ask::Mend { found, without, .. } => {
                 digest.text("mend");
                 digest.text(found);
+                without.iter().for_each(|(ranking, ghost)| digest.text(&format!("{ranking} {ghost}")));
                 None
             }
             Ask::Attend { alert, how, .. } => {
@@ -425,7 +428,7 @@ impl Command {
             }
         };
         fields.into_iter().for_each(|it| digest.fields(it));
-        digest.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        digest.hex()
     }
 }
 
@@ -444,5 +447,33 @@ impl Digest {
             // The stored form tells all types apart and has one spelling for each value.
             self.text(&serde_json::to_string(value).unwrap_or_default());
         }
+    }
+
+    /// Its first half as hexadecimal digits.
+    fn hex(self) -> String {
+        let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('0');
+        self.0.finalize().iter().take(16).flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trackside_lifecycle::value::Value;
+
+    use super::*;
+    use crate::actor::ActorKind;
+
+    #[test]
+    fn what_a_command_said_has_one_name_in_every_release() {
+        let bullets = ["Read it", "Write it", "Check it"].map(Value::from).to_vec();
+        let plan = Value::map([(Name::new("bullets"), Value::list(bullets))].into_iter().collect());
+        let command = |id: &str| {
+            let actor = Actor::new("agent-63", ActorKind::Agent).with_roles(["specialist"]);
+            let fields = [("workPlan", plan.clone())].into_iter().collect();
+            Command::fire(actor, EntityKey::new("mission.task", id), "start", fields)
+        };
+        // As a journal has it that was written before this test was.
+        assert_eq!(command("T-22591").fingerprint(), "90074928086bfe1ada89da986b315e43");
+        assert_ne!(command("T-22592").fingerprint(), command("T-22591").fingerprint());
     }
 }

@@ -36,6 +36,9 @@ pub struct Entity {
     /// How many refused requests were kept as evidence.
     #[serde(default)]
     pub kept: u32,
+    /// And how many of whom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_of: Vec<KeptOf>,
     /// Alerts that nobody has resolved, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<OpenAlert>,
@@ -111,6 +114,16 @@ pub struct OpenEffect {
     pub effect: Name,
 }
 
+/// Refused requests of one actor that were kept as evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptOf {
+    pub actor: Name,
+    /// While some rule admitted them.
+    pub admitted: u32,
+    /// While none did.
+    pub outside: u32,
+}
+
 /// An alert that nobody has resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenAlert {
@@ -142,6 +155,7 @@ impl Entity {
             same: None,
             broken: Vec::new(),
             kept: 0,
+            kept_of: Vec::new(),
             alerts: Vec::new(),
         }
     }

@@ -142,6 +142,9 @@ pub enum Event {
         /// What was sent, as JSON; cut where it is long.
         sent: Arc<str>,
         fence: Option<u64>,
+        /// Whether some rule of the transition admits whoever sent it. Older entries do not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        admitted: Option<bool>,
     },
     /// Everything that was known of it is dropped, here and from what the journal holds of it.
     Erased {
@@ -412,7 +415,7 @@ impl Event {
             Self::MessagePosted { kind, text, to, from } => {
                 json!({ "kind": kind, "text": text, "to": to, "from": from })
             }
-            Self::EvidenceKept { code, sent, fence } => {
+            Self::EvidenceKept { code, sent, fence, .. } => {
                 let sent: Json = serde_json::from_str(sent).unwrap_or_else(|_| json!(sent));
                 json!({ "code": code, "sent": sent, "fence": fence })
             }

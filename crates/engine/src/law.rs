@@ -47,14 +47,8 @@ impl Law {
         self.lifecycles.get(lifecycle).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The version an entity lives by; the newest if that one is gone.
+    /// The version an entity lives by. Where that one is gone no other takes its place: its rules are not known.
     pub fn definition(&self, lifecycle: &Name, version: u32) -> Option<&Arc<Lifecycle>> {
-        let versions = self.lifecycles.get(lifecycle)?;
-        versions.iter().find(|it| it.version == version).or(versions.last())
-    }
-
-    /// Exactly this version.
-    pub fn version(&self, lifecycle: &Name, version: u32) -> Option<&Arc<Lifecycle>> {
         self.lifecycles.get(lifecycle)?.iter().rfind(|it| it.version == version)
     }
 

@@ -47,7 +47,9 @@ pub struct Shown<'a> {
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { entity, seen, now } = self;
-        let timers = entity.timers.iter().filter_map(|(name, timer)| {
+        // Of what has ended, only clocks that will still do something.
+        let running = entity.timers.iter().filter(|(_, timer)| !seen.last || timer.due.is_some());
+        let timers = running.filter_map(|(name, timer)| {
             timer.ends_at().map(|due| json!({ "name": name, "dueAt": due.to_string() }))
         });
         let leases = entity.leases.iter().filter_map(|(slot, lease)| {

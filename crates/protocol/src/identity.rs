@@ -49,6 +49,9 @@ pub struct Token {
 pub struct TokenMade {
     /// Send it as `Authorization: Bearer …`. It cannot be shown again.
     pub token: String,
+    /// Said where it does not last as long as was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<String>,
     pub details: Token,
 }
 

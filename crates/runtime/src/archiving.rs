@@ -1,7 +1,10 @@
 //! Moves old journal into files while everything goes on.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::archive::{About, write_out};
+use trackside_store::archive::{About, staying, write_out};
 use trackside_store::{Chain, Reader, StoreError};
 
 use crate::answer::Failure;
@@ -24,18 +27,26 @@ impl Runtime {
         };
         let mut reader = self.store().reader()?;
         let mut moved = Vec::new();
+        let staying = Arc::new(staying(reader.as_mut())?);
+        // What was answered since the last time need not stay.
+        self.cut(reader.base()?, &staying)?;
         loop {
             let Ok(_alone) = self.shared().archiving.try_lock() else {
                 return Err(Failure::Overloaded("archive files are being written already"));
             };
             let Some(about) = write_out(reader.as_mut(), &folder, before, FILE)? else { return Ok(moved) };
-            self.let_go(reader.as_mut(), about.after)?;
+            self.let_go(reader.as_mut(), about.after, &staying)?;
             moved.push(about);
         }
     }
 
     /// Cuts the journal, a little at a time.
-    fn let_go(&self, reader: &mut dyn Reader, upto: Chain) -> Result<(), Failure> {
+    fn let_go(
+        &self,
+        reader: &mut dyn Reader,
+        upto: Chain,
+        staying: &Arc<BTreeSet<u64>>,
+    ) -> Result<(), Failure> {
         loop {
             let next = reader.base()?.seq.saturating_add(CUT);
             let part = match next < upto.seq {
@@ -47,7 +58,7 @@ impl Runtime {
                     Chain { seq: next, hash: record.hash }
                 }
             };
-            self.cut(part)?;
+            self.cut(part, staying)?;
             if part == upto {
                 return Ok(());
             }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
 use trackside_engine::Law;
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_store::Definition;
+use trackside_store::rules::digest_of;
 
 /// The texts of a pack: path within it and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,20 +71,10 @@ impl PackSource {
         let Some(pack) = pack else { return Err(CatalogError::Broken("there is no pack.yaml".to_owned())) };
         let (pack, _) = compile(&sources, &PackFiles { pack, lifecycles })
             .map_err(|problems| CatalogError::Broken(problems.render(&sources, false)))?;
-        let definition =
-            Definition { pack: pack.name.clone(), version: pack.version, digest: digest(&files), files };
+        let digest = digest_of(&files);
+        let definition = Definition { pack: pack.name.clone(), version: pack.version, digest, files };
         Ok((pack, definition))
     }
-}
-
-/// Paths and texts, each with its length.
-fn digest(files: &[(String, String)]) -> String {
-    let mut digest = Sha256::new();
-    for text in files.iter().flat_map(|(path, text)| [path, text]) {
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text.as_bytes());
-    }
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The packs that a project knows, compiled, every version of each.

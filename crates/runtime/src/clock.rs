@@ -1,9 +1,13 @@
 //! What time it is. The only place that asks the machine.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use trackside_lifecycle::time::Timestamp;
+
+/// The file in the folder of a project that says that its clock is moved by hand.
+const NOTE: &str = "clock";
 
 /// Tells the time.
 #[derive(Clone, Debug)]
@@ -40,5 +44,22 @@ impl Clock {
         if let Self::Manual(now) = self {
             now.fetch_max(to.0, Ordering::AcqRel);
         }
+    }
+
+    /// Notes in the folder of a project that it lives by this clock, for those who come while nothing runs there.
+    pub fn note(&self, folder: &Path) -> std::io::Result<()> {
+        let path = folder.join(NOTE);
+        match self.is_manual() {
+            true => std::fs::write(path, "manual\n"),
+            false => std::fs::remove_file(path).or_else(|it| match it.kind() {
+                std::io::ErrorKind::NotFound => Ok(()),
+                _ => Err(it),
+            }),
+        }
+    }
+
+    /// Whether it was noted that the project in a folder lives by a clock that is moved by hand.
+    pub fn is_manual_in(folder: &Path) -> bool {
+        std::fs::read_to_string(folder.join(NOTE)).is_ok_and(|it| it.trim() == "manual")
     }
 }

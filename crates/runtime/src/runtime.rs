@@ -1,5 +1,6 @@
 //! A project that is running.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -114,6 +115,7 @@ impl Runtime {
         let shared = Arc::new(Shared::new(store, Arc::new(catalog.law()), Feed::new()));
         let wiring = options.wiring();
         let workers = Workers::open(&shared, &wiring, told)?;
+        shared.tally.begin_at(options.clock.now().max(shared.last_at()));
         let (work, waiting) = sync_channel(options.queue.max(1));
         let threads = Threads::start(&shared, &wiring, waiting, workers)?;
         let gateway = Gateway::new(work, shared.clone(), options.most_behind);
@@ -213,10 +215,10 @@ impl Runtime {
         &self.shared
     }
 
-    /// Lets the journal go of what is in an archive.
-    pub(crate) fn cut(&self, upto: Chain) -> Result<(), Failure> {
+    /// Lets the journal go of what is in an archive, but for what is to stay.
+    pub(crate) fn cut(&self, upto: Chain, staying: &Arc<BTreeSet<u64>>) -> Result<(), Failure> {
         let threads = self.threads.as_ref().ok_or(Failure::Stopped)?;
-        threads.cut(upto)?;
+        threads.cut(upto, staying.clone())?;
         Ok(())
     }
 

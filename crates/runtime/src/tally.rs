@@ -1,4 +1,4 @@
-//! What has been done and refused since it was started, counted in memory.
+//! What has been done and refused since it was started, counted in memory; of what was done before, the last hour.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +16,8 @@ pub struct Throughput {
     pub last_hour: u64,
     /// Since it was started.
     pub since_start: u64,
+    /// From when on all of them are counted, where that is less than an hour back: more was not read again after a start.
+    pub counted_from: Option<Timestamp>,
 }
 
 /// What has happened since it was started.
@@ -37,12 +39,29 @@ pub(crate) type Refused = (Option<Name>, &'static str);
 
 /// Counted where commits are told of, once each: nobody else waits for it.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<Counted>);
+pub(crate) struct Tally {
+    counted: Mutex<Counted>,
+    /// Whether the last hour before the start has been counted. Had by whoever does.
+    recalled: Mutex<bool>,
+}
+
+/// What was read of the time before the start.
+#[derive(Debug, Default)]
+pub(crate) struct Recalled {
+    /// Transitions, by lifecycle and when.
+    pub moves: Vec<(Name, Timestamp)>,
+    /// From when on these are all; none if there is nothing left that could count.
+    pub from: Option<Timestamp>,
+}
 
 #[derive(Debug, Default)]
 struct Counted {
     /// The last entry that was there before it was started.
     began: u64,
+    /// When it was started.
+    began_at: Option<Timestamp>,
+    /// From when on every transition is counted; none if there is nothing earlier that could count.
+    from: Option<Timestamp>,
     moved: BTreeMap<Name, Rate>,
     refused: BTreeMap<Refused, u64>,
     /// Entries by kind, and alerts by severity.
@@ -54,6 +73,33 @@ impl Tally {
     /// Entries up to this one are of earlier runs.
     pub fn begin(&self, began: u64) {
         self.with(|it| it.began = began);
+    }
+
+    /// When it was started.
+    pub fn begin_at(&self, now: Timestamp) {
+        self.with(|it| it.began_at = Some(now));
+    }
+
+    pub fn began_at(&self) -> Option<Timestamp> {
+        self.with(|it| it.began_at)
+    }
+
+    /// Counts what happened before the start, the first time that somebody wants to know: `read` is told the last entry
+    /// of that time. Whoever asks meanwhile waits.
+    pub fn recall<E>(&self, read: impl FnOnce(u64) -> Result<Recalled, E>) -> Result<(), E> {
+        let mut recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
+        if *recalled {
+            return Ok(());
+        }
+        let earlier = read(self.with(|it| it.began))?;
+        self.with(|counted| {
+            for (lifecycle, at) in earlier.moves {
+                counted.moved.entry(lifecycle).or_default().add_earlier(at);
+            }
+            counted.from = earlier.from;
+        });
+        *recalled = true;
+        Ok(())
     }
 
     /// Counts what is on disk and told of, and what was refused beside it.
@@ -81,7 +127,10 @@ impl Tally {
     }
 
     pub fn throughput(&self, lifecycle: &Name, now: Timestamp) -> Throughput {
-        self.with(|it| it.moved.get(lifecycle).map(|it| it.at(now)).unwrap_or_default())
+        self.with(|it| {
+            let moved = it.moved.get(lifecycle).map(|it| it.at(now)).unwrap_or_default();
+            Throughput { counted_from: it.from.filter(|from| *from > first_of_the_hour(now)), ..moved }
+        })
     }
 
     /// How many refusals there were of which code, of one lifecycle; or of what named none that there is.
@@ -95,7 +144,12 @@ impl Tally {
     /// Everything at once.
     pub fn counted(&self) -> SinceStart {
         self.with(|it| SinceStart {
-            transitions: it.moved.iter().map(|(of, rate)| (of.clone(), rate.all)).collect(),
+            transitions: it
+                .moved
+                .iter()
+                .filter(|(_, it)| it.all > 0)
+                .map(|(of, it)| (of.clone(), it.all))
+                .collect(),
             refusals: it.refused.clone(),
             entries: it.written.clone(),
             alerts: it.alerts.clone(),
@@ -103,11 +157,17 @@ impl Tally {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Counted) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.counted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn is_transition(entry: &Entry) -> bool {
+/// Where the minute begins that is the first of the last sixty.
+pub(crate) fn first_of_the_hour(now: Timestamp) -> Timestamp {
+    let minute = now.0.div_euclid(MINUTE).saturating_sub(PLACES as i64 - 1);
+    Timestamp(minute.saturating_mul(MINUTE))
+}
+
+pub(crate) fn is_transition(entry: &Entry) -> bool {
     matches!(entry.event, Event::Transitioned { .. })
 }
 
@@ -125,6 +185,11 @@ struct Rate {
 impl Rate {
     fn add(&mut self, at: Timestamp) {
         self.all += 1;
+        self.add_earlier(at);
+    }
+
+    /// One of before the start.
+    fn add_earlier(&mut self, at: Timestamp) {
         self.seconds.add(at.0.div_euclid(SECOND));
         self.minutes.add(at.0.div_euclid(MINUTE));
     }
@@ -134,6 +199,7 @@ impl Rate {
             last_minute: self.seconds.last(now.0.div_euclid(SECOND)),
             last_hour: self.minutes.last(now.0.div_euclid(MINUTE)),
             since_start: self.all,
+            counted_from: None,
         }
     }
 }
@@ -155,10 +221,13 @@ impl Ring {
     fn add(&mut self, step: i64) {
         let place = usize::try_from(step.rem_euclid(PLACES as i64)).unwrap_or(0);
         let Some((of, count)) = self.0.get_mut(place) else { return };
-        if *of != step {
+        // What is counted late may be older than what has its place by now.
+        if *of < step {
             (*of, *count) = (step, 0);
         }
-        *count += 1;
+        if *of == step {
+            *count += 1;
+        }
     }
 
     /// How many in this step and those before it that it has places for.

@@ -1,5 +1,6 @@
 //! The entries of one entity, found by going back from each to the one before it.
 
+use trackside_engine::key::EntityKey;
 use trackside_store::archive::Whole;
 use trackside_store::{Reader, Record, StoreError};
 
@@ -55,10 +56,11 @@ pub(crate) struct Earlier {
     pub archived: bool,
 }
 
-/// The entries of an entity before `seq`, as far as the journal itself has them.
-pub(crate) fn before(reader: &mut dyn Reader, seq: u64) -> Result<Earlier, StoreError> {
+/// The entries of an entity before `seq`, as far as the journal itself has them, or they stayed there.
+pub(crate) fn before(reader: &mut dyn Reader, entity: &EntityKey, seq: u64) -> Result<Earlier, StoreError> {
+    let stayed = reader.stayed(entity)?;
     let Some(record) = reader.record(seq)? else {
-        return Ok(Earlier { archived: true, ..Earlier::default() });
+        return Ok(Earlier { seqs: stayed, archived: true });
     };
     let mut earlier = Earlier::default();
     let mut next = record.prev;
@@ -68,6 +70,7 @@ pub(crate) fn before(reader: &mut dyn Reader, seq: u64) -> Result<Earlier, Store
         next = last.prev;
         earlier.seqs.extend(found.iter().filter(|it| it.payload.is_some()).map(|it| it.seq));
     }
-    earlier.archived = next != 0;
+    earlier.archived = next != 0 || !stayed.is_empty();
+    earlier.seqs.extend(stayed);
     Ok(earlier)
 }

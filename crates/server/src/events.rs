@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::auth::{Caller, Standing};
 use crate::problem::Refused;
 use crate::rest::Parameters;
+use crate::rest::lifecycles::newest;
 
 /// How often a stream says that it is still there.
 const BREATH: Duration = Duration::from_secs(15);
@@ -136,8 +137,16 @@ pub(crate) async fn events(
         })?),
         None => None,
     };
-    let after = last.or(crate::rest::number("after", which.after)?).unwrap_or_else(|| app.reads.seq());
-    if after < app.reads.seq() {
+    // What can never come is told at once: a stream that stays silent would say the same as one that waits.
+    if let Some(lifecycle) = &which.lifecycle {
+        newest(&app.runtime.law(), lifecycle)?;
+    }
+    let at = app.reads.seq();
+    let after = last.or(crate::rest::number("after", which.after)?).unwrap_or(at);
+    if after > at {
+        return Err(ReadError::NotYet { at, asked: after }.into());
+    }
+    if after < at {
         // What is archived and not here is said at once: a stream that ends would be asked for again and again.
         app.read(move |reads| reads.journal(after, 1)).await?;
     }

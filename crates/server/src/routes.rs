@@ -24,6 +24,8 @@ use crate::{document, events, mcp, serve};
 #[openapi(
     info(title = "Trackside", description = "The control plane for teams of AI agents."),
     security(("token" = [])),
+    // What speaks another protocol, or is for browsers: described here, and routed by hand.
+    paths(mcp::asked, sign_in::sign_in),
 )]
 struct Document;
 

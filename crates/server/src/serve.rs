@@ -212,6 +212,7 @@ async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
         note: Some("made at the first start".to_owned()),
         expires: None,
         by: Name::new(crate::app::OWN),
+        made_with: None,
     };
     let (secret, _) = app.access.mint(minting, None).await?;
     write(&file, &secret.text, true)

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::rules::{Changed, listed};
+
 /// What went wrong with the place where a project is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -37,6 +39,13 @@ pub enum StoreError {
     /// More of the archive than one question may read.
     #[error("more than {most} archived entries would have to be read for it")]
     TooFar { most: usize },
+    /// Texts of packs that are not those that came into force.
+    #[error(
+        "{path}: {what}. Nothing was changed or started. Put the text back as it was, from a backup, or restore one into another \
+         folder; other rules come into force as a new version of the pack. See docs/operating/recovery.md",
+        path = .path.display(), what = listed(.changed)
+    )]
+    Rules { path: PathBuf, changed: Vec<Changed> },
     #[error("{doing}: {why}")]
     Io { doing: String, why: String },
     /// Somebody else writes where only one may.

@@ -15,6 +15,7 @@ pub mod memory;
 pub mod project;
 pub mod projection;
 pub mod record;
+pub mod rules;
 pub mod sqlite;
 pub mod stays;
 pub mod store;

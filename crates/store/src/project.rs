@@ -69,7 +69,12 @@ pub struct ProjectionBuilder {
     rows: Vec<Option<EntityRow>>,
     groups: HashMap<GroupKey, GroupChange, FixedState>,
     entries: usize,
+    /// An empty list for the entities of what is built next.
+    spare: Vec<EntityRow>,
 }
+
+/// Lists with room for more than this are not kept once they are empty.
+const ROOM: usize = 32_768;
 
 impl ProjectionBuilder {
     /// Goes on after the entry `position`.
@@ -93,7 +98,15 @@ impl ProjectionBuilder {
             if let Some(same) = &changes.same {
                 let place = |it: &Name| (entry.entity.lifecycle.clone(), it.clone());
                 if let Some(before) = before.and_then(|it| it.same.as_ref()) {
-                    all.sames.insert(place(before), None);
+                    let (lifecycle, value) = place(before);
+                    match all.sames.get_mut(&(lifecycle.clone(), value.clone())) {
+                        None => {
+                            all.freed.insert((lifecycle, value, entry.entity.id.clone()));
+                        }
+                        Some(holder) if holder.as_ref() == Some(&entry.entity) => *holder = None,
+                        // Another has it: that it let go was redacted, and is told only now.
+                        Some(_) => {}
+                    }
                 }
                 if let Some(after) = same.value() {
                     all.sames.insert(place(after), Some(entry.entity.clone()));
@@ -127,8 +140,10 @@ impl ProjectionBuilder {
     /// Gives an entity as it is now, with the definition it lives by.
     pub fn entity(&mut self, entity: Arc<Entity>, life: &Lifecycle) {
         if self.projection.remade.contains(&entity.key) {
-            // Whoever was not kept was in no group either. Their counts are those of others, and stay.
-            for group in groups_of(life, &entity) {
+            // Whoever was not kept was in no group either.
+            let groups = groups_of(life, &entity);
+            self.projection.regrouped.insert(entity.key.clone(), groups.clone());
+            for group in groups {
                 let change = self.groups.entry(group).or_default();
                 change.moved_at = change.moved_at.max(entity.updated_at);
                 change.members.insert(entity.key.clone(), true);
@@ -169,12 +184,39 @@ impl ProjectionBuilder {
         self.entries
     }
 
-    pub fn build(self) -> Projection {
-        let mut projection = self.projection;
-        projection.entities = self.rows.into_iter().flatten().collect();
-        projection.groups = self.groups.into_iter().collect();
+    /// What was collected. It goes on after that, with nothing.
+    pub fn build(&mut self) -> Projection {
+        let next = Projection { position: self.projection.position, ..Projection::default() };
+        let mut projection = std::mem::replace(&mut self.projection, next);
+        projection.entities = std::mem::take(&mut self.spare);
+        projection.entities.reserve(self.rows.len());
+        projection.entities.extend(self.rows.drain(..).flatten());
+        projection.groups = self.groups.drain().collect();
+        self.entries = 0;
+        self.touched.clear();
+        self.rows = emptied(std::mem::take(&mut self.rows));
+        if self.touched.capacity() > ROOM {
+            self.touched = HashMap::default();
+        }
         projection
     }
+
+    /// Takes the lists of what is written, for what comes next: under load, new memory for each would cost more than
+    /// what is put into it.
+    pub fn reuse(&mut self, written: Projection) {
+        let Projection { entities, keys, notices, stays, .. } = written;
+        self.spare = emptied(entities);
+        let next = &mut self.projection;
+        if next.keys.is_empty() && next.notices.is_empty() && next.stays.is_empty() {
+            (next.keys, next.notices, next.stays) = (emptied(keys), emptied(notices), emptied(stays));
+        }
+    }
+}
+
+/// A list with nothing in it, with its room where that is not too much.
+fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
+    list.clear();
+    if list.capacity() > ROOM { Vec::new() } else { list }
 }
 
 impl EntityRow {
@@ -235,12 +277,12 @@ fn shifted(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use trackside_engine::event::{Changes, Same};
 
     use super::*;
-    use crate::conformance::sample::{entry, key, name};
+    use crate::conformance::sample::{entry, key, key_record, name, row};
 
     fn was(state: &str, since: i64, same: Option<&str>) -> Was {
         Was { state: name(state), since: Timestamp(since), same: same.map(name) }
@@ -269,6 +311,47 @@ mod tests {
     }
 
     #[test]
+    fn what_was_built_and_written_leaves_room_and_nothing_else() {
+        let collect = |builder: &mut ProjectionBuilder, from: u64, many: u64| {
+            for seq in from..from + many {
+                let id = format!("t.thing/{seq}");
+                let moves =
+                    Event::Transitioned { from: name("NEW"), to: name("OPEN"), changes: Changes::default() };
+                let moved = Entry { event: moves, key: Some(key_record("ada", &id)), ..entry(seq, &id) };
+                builder.add(&moved, Some(&was("NEW", 0, None)));
+                builder.row(row(&id, "OPEN"));
+            }
+        };
+        let mut again = ProjectionBuilder::new(0);
+        let few = |it: &Projection| {
+            let ids: Vec<_> = it.entities.iter().map(|it| it.entity.key.id.clone()).collect();
+            (
+                it.position,
+                it.at,
+                ids,
+                it.keys.clone(),
+                it.stays.clone(),
+                it.notices.clone(),
+                it.groups.clone(),
+            )
+        };
+        for (from, many) in [(1, 3), (4, 50_000), (50_004, 1), (50_005, 2)] {
+            let mut alone = ProjectionBuilder::new(from - 1);
+            collect(&mut alone, from, many);
+            collect(&mut again, from, many);
+            assert_eq!((again.entries(), again.position()), (alone.entries(), alone.position()));
+            let built = again.build();
+            assert_eq!(few(&built), few(&alone.build()));
+            assert_eq!((again.entries(), again.position(), again.touched().count()), (0, built.position, 0));
+            again.reuse(built);
+            let room = [again.spare.capacity(), again.rows.capacity(), again.touched.capacity()];
+            assert!(room.iter().all(|it| *it <= ROOM), "{room:?}");
+            assert!(again.projection.keys.capacity() <= ROOM);
+        }
+        assert!(again.projection.keys.capacity() > 0 && again.spare.capacity() > 0);
+    }
+
+    #[test]
     fn a_value_is_free_when_its_holder_takes_another() {
         let same = |seq, entity: &str, same: Same| {
             let changes = Changes { same: Some(same), ..Changes::default() };
@@ -279,11 +362,13 @@ mod tests {
         builder.add(&same(2, "t.thing/B", Same::Taken(name("red"))), Some(&was("OPEN", 0, None)));
         builder.add(&same(3, "t.thing/C", Same::Free), Some(&was("OPEN", 0, Some("grey"))));
         let place = |value: &str| (name("t.thing"), name(value));
-        let wanted = BTreeMap::from([
-            (place("blue"), Some(key("t.thing/A"))),
-            (place("red"), Some(key("t.thing/B"))),
-            (place("grey"), None),
-        ]);
-        assert_eq!(builder.build().sames, wanted);
+        // One that let go of it earlier, which nobody told, does not take it from who has it.
+        builder.add(&same(4, "t.thing/D", Same::Free), Some(&was("OPEN", 0, Some("red"))));
+        builder.add(&same(5, "t.thing/A", Same::Free), Some(&was("OPEN", 0, Some("blue"))));
+        let wanted = BTreeMap::from([(place("blue"), None), (place("red"), Some(key("t.thing/B")))]);
+        let built = builder.build();
+        assert_eq!(built.sames, wanted);
+        let freed = |value: &str, id: &str| (name("t.thing"), name(value), name(id));
+        assert_eq!(built.freed, BTreeSet::from([freed("grey", "C"), freed("red", "A")]));
     }
 }

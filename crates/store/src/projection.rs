@@ -24,6 +24,8 @@ pub struct Projection {
     pub groups: BTreeMap<GroupKey, GroupChange>,
     /// Changes of rankings, in the order in which they happened.
     pub reranked: Vec<Reranked>,
+    /// Lifecycle, value and the id of who let go of it: it is free unless another has it.
+    pub freed: BTreeSet<(Name, Name, Name)>,
     /// Lifecycle and value, and who has it now.
     pub sames: BTreeMap<(Name, Name), Option<EntityKey>>,
     /// Idempotency keys, with the entry they came with.
@@ -38,6 +40,8 @@ pub struct Projection {
     /// Entities of which something was kept that they never were: all that is kept of them is written anew, and
     /// those in each state are counted anew.
     pub remade: BTreeSet<EntityKey>,
+    /// Of these, the groups that each is in: it is in no other, and those in them and in the groups of it are counted anew.
+    pub regrouped: BTreeMap<EntityKey, Vec<GroupKey>>,
 }
 
 /// An entity and what it can be found by.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 use crate::archive::{Archive, Unwanted};
+use crate::rules::Installed;
 use crate::{Chain, EntityRow, Projection, Record, StoreError};
 
 /// The place where a project is kept. Whoever has it is its only owner.
@@ -86,9 +87,11 @@ pub trait Journal: Send {
     /// Takes everything up to and with the entry `upto` away, which becomes the base; how many records that
     /// were. In one durable commit. Whoever cuts has a verified copy elsewhere.
     ///
+    /// Those that are `staying`, somebody may still need: they can be asked for by their number, though they are not part of
+    /// the journal any more. Cutting at the base itself again lets go of those that stayed and need not now.
+    ///
     /// Refused where `upto` is not the entry that is stored there, or is the newest one: that always stays.
-    /// The base itself again changes nothing.
-    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+    fn cut(&mut self, upto: Chain, _staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
         Err(StoreError::io(format!("cutting the journal after {}", upto.seq), "this store keeps all of it"))
     }
 }
@@ -189,6 +192,25 @@ pub struct Kept {
     pub state: Name,
 }
 
+/// One of a group, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberRow {
+    /// Its place among them, from 1 on.
+    pub row: u64,
+    pub key: EntityKey,
+    pub state: Name,
+}
+
+/// One order of a ranking, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderRow {
+    pub ranking: RankingKey,
+    pub within: Within,
+    /// How many stand in it.
+    pub n: u64,
+    pub closed: bool,
+}
+
 /// How much there is of what is waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
@@ -210,12 +232,17 @@ pub trait Reader: Send {
     fn head(&mut self) -> Result<Head, StoreError>;
     /// Records after `seq`, in order, at most `most`.
     fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+    /// One of them, or one that stayed when the journal was cut after it.
     fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError>;
+    /// Those of an entity that stayed when the journal was cut after them, in order.
+    fn stayed(&mut self, of: &EntityKey) -> Result<Vec<u64>, StoreError>;
     /// The records of one entity, the newest first, from `from` (its last one) backwards, at most `most`.
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError>;
     /// Where the journal begins in this file: the end of what was archived before it.
     fn base(&mut self) -> Result<Chain, StoreError>;
     fn definitions(&mut self) -> Result<Vec<Definition>, StoreError>;
+    /// The entries by which definitions came into force, in order, also those that were archived since.
+    fn installed(&mut self) -> Result<Vec<Installed>, StoreError>;
 
     // Projections.
 
@@ -266,6 +293,33 @@ pub trait Reader: Send {
             Some(_) => None,
         })
     }
+    /// Groups after a number, each with its own, at most `most`.
+    fn groups_after(&mut self, after: u64, most: usize) -> Result<As<Vec<(u64, GroupKey)>>, StoreError>;
+    /// Members of a group after one of them, at most `most`.
+    fn members_after(
+        &mut self,
+        group: &GroupKey,
+        after: u64,
+        most: usize,
+    ) -> Result<As<Vec<MemberRow>>, StoreError>;
+    /// Whether an entity is kept as a member of a group.
+    fn is_member(&mut self, group: &GroupKey, of: &EntityKey) -> Result<bool, StoreError>;
+    /// Where an entity is kept to stand.
+    fn place(&mut self, ranking: &RankingKey, id: &Name) -> Result<As<Option<Place>>, StoreError>;
+    /// Who is kept to stand anywhere, after one of them, at most `most`.
+    fn places_after(
+        &mut self,
+        after: Option<&(RankingKey, Name)>,
+        most: usize,
+    ) -> Result<As<Vec<(RankingKey, Name)>>, StoreError>;
+    /// An order as it is kept.
+    fn order(&mut self, ranking: &RankingKey, within: &Within) -> Result<As<Option<OrderRow>>, StoreError>;
+    /// Orders after one of them, at most `most`.
+    fn orders_after(
+        &mut self,
+        after: Option<&(RankingKey, Within)>,
+        most: usize,
+    ) -> Result<As<Vec<OrderRow>>, StoreError>;
     /// How much there is of what is waited for.
     fn census(&mut self) -> Result<As<Census>, StoreError>;
 }

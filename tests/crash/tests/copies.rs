@@ -8,6 +8,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
@@ -114,7 +115,11 @@ impl Appending for Dying {
         self.inner.drop_payloads(seqs)
     }
 
-    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+    fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
+        // Nothing stayed from before.
+        if upto.seq == 0 {
+            return self.inner.cut(upto, staying);
+        }
         // Only what lies finished under its own name, and can be read from end to end, is cut off the journal.
         let names: Vec<_> =
             std::fs::read_dir(&self.archive).unwrap().map(|it| it.unwrap().file_name()).collect();
@@ -124,7 +129,7 @@ impl Appending for Dying {
         archived.iter().for_each(|it| chain.follow(it).unwrap());
         assert_eq!(chain, upto);
         if self.after {
-            self.inner.cut(upto)?;
+            self.inner.cut(upto, staying)?;
         }
         panic!("killed");
     }

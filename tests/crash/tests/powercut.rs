@@ -226,7 +226,7 @@ fn cut_while_the_journal_is_cut_off_it_begins_before_or_after() {
     let last = &whole[whole.len() / 2];
     let upto = Chain { seq: last.seq, hash: last.hash };
     let from = disk.boundary();
-    assert_eq!(store.journal().unwrap().cut(upto).unwrap(), upto.seq);
+    assert_eq!(store.journal().unwrap().cut(upto, &BTreeSet::new()).unwrap(), upto.seq);
     let done = disk.boundary();
     drop(store);
     let (mut before, mut after) = (0, 0);

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::Behind;
+use trackside_store::rules::Installed;
 use trackside_store::store::{
-    As, Batch, Census, Counts, DueAt, Head, Listing, Members, OpenEffectRow, Stays,
+    As, Batch, Census, Counts, DueAt, Head, Listing, MemberRow, Members, OpenEffectRow, OrderRow, Stays,
 };
 use trackside_store::{
     Chain, Definition, EntityRow, Journal, Memory, Projection, Projector, Reader, Record, Store, StoreError,
@@ -193,9 +194,11 @@ impl Reader for Looker {
         head() -> Head;
         records(after: u64, most: usize) -> Vec<Record>;
         record(seq: u64) -> Option<Record>;
+        stayed(of: &EntityKey) -> Vec<u64>;
         trail(from: u64, most: usize) -> Vec<Record>;
         base() -> Chain;
         definitions() -> Vec<Definition>;
+        installed() -> Vec<Installed>;
         position() -> u64;
         project() -> Option<Project>;
         entity(key: &EntityKey) -> Option<Arc<Entity>>;
@@ -208,6 +211,13 @@ impl Reader for Looker {
         stays(lifecycle: &Name) -> As<BTreeMap<Name, Stays>>;
         notices(kinds: &[&str], after: u64, most: usize) -> Vec<u64>;
         effects(after: u64, most: usize) -> As<Vec<OpenEffectRow>>;
+        groups_after(after: u64, most: usize) -> As<Vec<(u64, GroupKey)>>;
+        members_after(group: &GroupKey, after: u64, most: usize) -> As<Vec<MemberRow>>;
+        is_member(group: &GroupKey, of: &EntityKey) -> bool;
+        place(ranking: &RankingKey, id: &Name) -> As<Option<Place>>;
+        places_after(after: Option<&(RankingKey, Name)>, most: usize) -> As<Vec<(RankingKey, Name)>>;
+        order(ranking: &RankingKey, within: &Within) -> As<Option<OrderRow>>;
+        orders_after(after: Option<&(RankingKey, Within)>, most: usize) -> As<Vec<OrderRow>>;
         census() -> As<Census>;
     }
 

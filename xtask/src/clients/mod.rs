@@ -10,6 +10,16 @@ use std::{fs, io};
 use crate::openapi::{Document, described};
 use crate::tree::Tree;
 
+/// What speaks another protocol, or is for browsers: no client calls it.
+const DOORS: &str = "doors";
+
+/// What clients call.
+fn called() -> Document {
+    let mut document = described();
+    document.operations.retain(|it| it.tag != DOORS);
+    document
+}
+
 /// Every file that is made, by its path from the root.
 fn files(document: &Document) -> [(&'static str, String); 2] {
     [
@@ -20,7 +30,7 @@ fn files(document: &Document) -> [(&'static str, String); 2] {
 
 /// Writes them all; says what.
 pub fn write(tree: &Tree) -> io::Result<String> {
-    let document = described();
+    let document = called();
     for (path, text) in files(&document) {
         fs::write(tree.root().join(path), text)?;
     }
@@ -34,7 +44,7 @@ mod tests {
     #[test]
     fn the_clients_know_every_route_as_it_is() {
         let tree = Tree::here();
-        for (path, text) in files(&described()) {
+        for (path, text) in files(&called()) {
             let kept = fs::read_to_string(tree.root().join(path)).unwrap_or_default();
             assert!(kept == text, "{path} is not what the routes are now: run `cargo xtask clients`");
         }

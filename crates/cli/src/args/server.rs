@@ -37,10 +37,10 @@ pub(crate) struct UpArgs {
     /// Packs to load: built-in ones by name, others by folder, with commas between them [default: all built-in ones]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) packs: Vec<String>,
-    /// By which clock it goes
-    #[arg(long, value_enum, default_value_t = ClockKind::System)]
-    pub(crate) clock: ClockKind,
-    /// Where the manual clock stands at first [default: 2026-01-01T00:00:00Z]
+    /// By which clock it goes [default: system; a project whose clock was moved by hand must be told which]
+    #[arg(long, value_enum)]
+    pub(crate) clock: Option<ClockKind>,
+    /// Where the manual clock stands at first, if the project is not further already [default: 2026-01-01T00:00:00Z]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// Webhooks may lead to this machine and its own networks, and be spoken to without TLS

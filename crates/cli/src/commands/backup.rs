@@ -75,6 +75,7 @@ fn backup(args: &BackupArgs, data: &DataArgs, bar: &Progress) -> Result<Copied, 
     let files = Archive::of(data)?.copy(&args.to)?;
     whole(&args.to, files, bar)?;
     let artifacts = Artifacts::of(data).copy(&args.to)?;
+    folder::same_clock(data, &args.to)?;
     Ok(Copied { end, files, artifacts })
 }
 
@@ -99,6 +100,7 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
     let files = Archive::of(&args.from)?.copy(data)?;
     whole(data, files, bar)?;
     let artifacts = Artifacts::of(&args.from).copy(data)?;
+    folder::same_clock(&args.from, data)?;
     Ok(Copied { end, files, artifacts })
 }
 

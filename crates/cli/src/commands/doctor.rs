@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use trackside_store::archive::{Archive, Unwanted};
 use trackside_store::record::hex;
+use trackside_store::rules::{self, Changed};
 use trackside_store::sqlite::FileHealth;
-use trackside_store::{Chain, Definition, Head, Sqlite, Store};
+use trackside_store::{Chain, Definition, Head, Sqlite, Store, StoreError};
 
 use crate::args::{DataArgs, DoctorArgs};
 use crate::folder::{self, Stopped, counted};
@@ -77,6 +78,8 @@ struct Found {
     base: Chain,
     position: u64,
     packs: Vec<Definition>,
+    /// Packs whose rules are not those that came into force.
+    changed: Vec<Changed>,
 }
 
 fn look(data: &DataArgs) -> Result<Found, Stopped> {
@@ -95,7 +98,12 @@ fn look(data: &DataArgs) -> Result<Found, Stopped> {
         position: reader.position()?,
         head: reader.head()?,
         base: reader.base()?,
-        packs: reader.definitions()?,
+        packs: match reader.definitions() {
+            // What cannot be read is told with what was changed.
+            Err(StoreError::Rules { .. }) => Vec::new(),
+            usual => usual?,
+        },
+        changed: rules::look(reader.as_mut())?,
     })
 }
 
@@ -105,6 +113,7 @@ impl Found {
             && self.cut_off().is_none()
             && self.missing().is_none()
             && self.unwanted.is_empty()
+            && self.changed.is_empty()
     }
 
     /// What is said of a journal that ends before what was made from it.
@@ -139,6 +148,11 @@ impl Found {
         }
         if let Some(what) = self.cut_off() {
             next.push(format!("journal.db: {what}. See docs/operating/recovery.md"));
+        }
+        for it in &self.changed {
+            next.push(format!(
+                "{it}. Nothing starts until its text is put back, from a backup, or one is restored into another folder. See docs/operating/recovery.md"
+            ));
         }
         if let Some(upto) = self.missing() {
             let missing = format!(
@@ -198,7 +212,14 @@ impl Found {
         };
         row("projections", &format!("written up to {}, {behind}", self.position));
         let packs: Vec<String> = self.packs.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
-        row("packs", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }.as_str());
+        let mark = match self.changed.is_empty() {
+            true => String::new(),
+            false => format!(", {}", painted_data("RULES CHANGED", Colour::Red)),
+        };
+        row(
+            "packs",
+            &format!("{}{mark}", if packs.is_empty() { "none".to_owned() } else { packs.join(", ") }),
+        );
         for next in self.next() {
             row("do next", &next);
         }
@@ -212,12 +233,14 @@ impl Found {
             })
         };
         let pack = |it: &Definition| json!({ "pack": it.pack, "version": it.version, "digest": it.digest });
+        let changed = |it: &Changed| json!({ "pack": it.pack, "version": it.version, "seq": it.seq, "message": it.to_string() });
         json!({
             "well": self.is_well(), "owner": self.owner, "files": self.files.iter().map(file).collect::<Vec<_>>(),
             "archive": { "files": self.archive.files().len(), "bytes": self.archive_bytes, "upto": self.base.seq },
             "journal": { "seq": self.head.chain.seq, "hash": hex(&self.head.chain.hash), "at": self.head.at.map(|it| it.to_string()) },
             "projections": { "position": self.position, "lag": self.lag() },
-            "packs": self.packs.iter().map(pack).collect::<Vec<_>>(), "next": self.next(),
+            "packs": self.packs.iter().map(pack).collect::<Vec<_>>(),
+            "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(), "next": self.next(),
         })
     }
 }

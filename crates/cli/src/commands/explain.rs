@@ -52,6 +52,8 @@ struct Move<'a> {
     yours: bool,
     /// Whether it would be done now, with nothing more.
     ready: bool,
+    /// Whether nothing but who asks stands in the way.
+    open_to_others: bool,
     missing: Vec<String>,
 }
 
@@ -62,7 +64,8 @@ impl<'a> Told<'a> {
         let entity = all.get("entity").unwrap_or(&NOTHING);
         let state = text(entity, "state");
         let ways = list(all, "transitions").iter().map(|it| Move::read(all, it));
-        let (moves, stays): (Vec<Move>, Vec<Move>) = ways.partition(|it| it.to.iter().any(|to| *to != state));
+        // What leads into the same state anew, such as a claim of what was lost, is a move, too.
+        let (moves, stays): (Vec<Move>, Vec<Move>) = ways.partition(|it| !it.to.is_empty());
         let (engine, moves) = moves.into_iter().partition(|it| it.who == "engine");
         Self { all, entity, now: text(all, "now"), state, moves, stays, engine }
     }
@@ -102,7 +105,18 @@ impl<'a> Told<'a> {
         if !list(self.all, "requests").is_empty() {
             return why;
         }
+        for it in list(self.all, "claimable") {
+            let left = texts(self.all, "givenTo").is_empty() || list(self.entity, "leases").is_empty();
+            let nobody = if left { "It waits to be claimed" } else { "It can be claimed" };
+            why.push(format!("{nobody}, with {}: by {}.", text(it, "event"), text(it, "who")));
+        }
         let yours = self.moves.iter().any(|it| it.ready);
+        // Whoever could only do something else with what waits to be claimed is not who it waits for.
+        let claims = self.claims();
+        let another = |it: &Move<'_>| it.ready && !claims.contains(&it.event);
+        if !claims.is_empty() && yours && self.moves.iter().all(|it| !it.ready || another(it)) {
+            return why;
+        }
         let possible = self.moves.iter().any(|it| it.missing.is_empty());
         let others = !self.moves.iter().any(|it| it.yours);
         why.push(match (self.moves.is_empty(), yours, possible && others) {
@@ -115,6 +129,11 @@ impl<'a> Told<'a> {
             _ => format!("Every move from here still misses something: {}.", self.misses()),
         });
         why
+    }
+
+    /// Events by which it can be claimed.
+    fn claims(&self) -> Vec<&'a str> {
+        list(self.all, "claimable").iter().map(|it| text(it, "event")).collect()
     }
 
     /// What is missing, of what the one who asks may do, else of all; each once.
@@ -146,6 +165,11 @@ impl<'a> Told<'a> {
                 all.push(format!("{}{you}: {} {}", text(decider, "who"), text(decider, "event"), key_of(it)));
             }
         }
+        for it in list(self.all, "claimable") {
+            let you = self.moves.iter().any(|way| way.yours && way.event == text(it, "event"));
+            let you = if you { " (you)" } else { "" };
+            all.push(format!("{}{you}: {}", text(it, "who"), text(it, "event")));
+        }
         let holders = list(self.entity, "leases").iter().map(|it| (text(it, "holder"), "holds it"));
         // Whoever no move would hear cannot help, though it is theirs.
         let assigned = texts(self.all, "ableToAct").into_iter().map(|it| (it, "it is given to them"));
@@ -163,14 +187,39 @@ impl<'a> Told<'a> {
         if !yours.is_empty() {
             all.push(format!("you: {yours}"));
         }
-        let mut others: Vec<&str> = self.moves.iter().filter(|it| !it.yours).map(|it| it.who).collect();
+        let claims = self.claims();
+        let told = |it: &&Move<'_>| !it.yours && !claims.contains(&it.event);
+        let mut others: Vec<&str> = self.moves.iter().filter(told).map(|it| it.who).collect();
         others.sort_unstable();
         others.dedup();
         for who in others {
-            let theirs = events(&mut self.moves.iter().filter(|it| !it.yours && it.who == who));
+            let theirs = events(&mut self.moves.iter().filter(|it| told(it) && it.who == who));
             all.push(format!("{who}: {theirs}"));
         }
         all
+    }
+
+    /// What can be done without moving it by the one who asks.
+    fn yours_here(&self) -> Vec<&'a str> {
+        let mut here: Vec<&str> = self.stays.iter().filter(|it| it.yours).map(|it| it.event).collect();
+        here.sort_unstable();
+        here.dedup();
+        here
+    }
+
+    /// The same by others, as far as nothing else stands in the way: who, and what.
+    fn others_here(&self) -> Vec<String> {
+        let yours = self.yours_here();
+        let theirs = |it: &&Move<'_>| it.open_to_others && it.who != "engine" && !yours.contains(&it.event);
+        let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+        for it in self.stays.iter().filter(theirs) {
+            match all.iter_mut().find(|(who, _)| *who == it.who) {
+                Some((_, events)) if events.contains(&it.event) => {}
+                Some((_, events)) => events.push(it.event),
+                None => all.push((it.who, vec![it.event])),
+            }
+        }
+        all.into_iter().map(|(who, events)| format!("{who}: {}", events.join(", "))).collect()
     }
 
     /// The move that led here, and what came with it.
@@ -255,7 +304,9 @@ impl<'a> Move<'a> {
             _ => unmet(way),
         };
         missing.dedup();
-        Self { event, to: texts(way, "to"), who: text(way, "who"), yours, ready: accepted && yours, missing }
+        let (to, who, ready) = (texts(way, "to"), text(way, "who"), accepted && yours);
+        let open_to_others = way.get("openToOthers") == Some(&Json::Bool(true));
+        Self { event, to, who, yours, ready, open_to_others, missing }
     }
 
     fn needs(&self) -> String {
@@ -280,7 +331,10 @@ fn told_missing(attempt: &Json) -> Vec<String> {
 
 /// Conditions that do not hold, and what must be brought.
 fn unmet(way: &Json) -> Vec<String> {
-    let failed = list(way, "checks").iter().filter(|it| it.get("passed") == Some(&Json::Bool(false)));
+    let is = |it: &Json, name: &str| it.get(name) == Some(&Json::Bool(true));
+    // What is missing of the one who asks need not be missing of those who may.
+    let failed = list(way, "checks").iter();
+    let failed = failed.filter(|it| !is(it, "passed") && (is(way, "permitted") || !is(it, "ofCaller")));
     let mut missing: Vec<String> = failed
         .map(|it| match text(it, "message") {
             "" => value(it.get("rule").unwrap_or(&NOTHING)),
@@ -324,12 +378,15 @@ fn tell(key: &str, told: &Told<'_>) {
         }
         table.show();
     }
-    let mut here: Vec<&str> = told.stays.iter().filter(|it| it.yours).map(|it| it.event).collect();
-    here.sort_unstable();
-    here.dedup();
+    let here = told.yours_here();
     if !here.is_empty() {
         heading("what you can do without moving it");
         print::line(&format!("  {}", here.join(", ")));
+    }
+    let here = told.others_here();
+    if !here.is_empty() {
+        heading("what others can do without moving it");
+        here.iter().for_each(|it| print::line(&format!("  {it}")));
     }
     heading("what happens next by itself");
     match told.next() {

@@ -5,9 +5,9 @@ use std::io::{self, BufRead as _, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use trackside_runtime::Clock;
-use trackside_store::Artifacts;
 use trackside_store::archive::Archive;
 use trackside_store::lines::{self, Line};
+use trackside_store::{Artifacts, rules};
 
 use crate::args::{DataArgs, ExportArgs};
 use crate::folder::{self, Stopped, counted};
@@ -63,6 +63,7 @@ fn served(server: &Server, out: &mut Out) -> Result<(), Unanswered> {
 /// What the folder holds, while no server has it or beside whoever has.
 fn read(data: &DataArgs, out: &mut Out) -> Result<(), Stopped> {
     let mut reader = folder::look(data)?;
+    rules::hold(reader.as_mut(), &data.data.join("journal.db"))?;
     let archive = Archive::of(&data.data)?;
     let upto = reader.head()?.chain.seq;
     out.line(&lines::about(Clock::System.now(), upto, true).to_string())?;

@@ -174,7 +174,7 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Stopped> {
         let near = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
         return Err(Stopped::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
     }
-    if law.version(lifecycle, version).is_none() {
+    if law.definition(lifecycle, version).is_none() {
         return Err(Stopped::usage(format!(
             "{lifecycle} has no version {version} here, only {}. Bring a newer pack with --pack PATH",
             versions.join(", ")

@@ -71,8 +71,10 @@ fn tell(it: &Json) {
         let told = it.pointer(&format!("/throughput/{name}")).and_then(Json::as_u64);
         told.unwrap_or_default()
     };
+    let from = it.pointer("/throughput/countedFrom").and_then(Json::as_str);
+    let from = from.map(|it| format!(" (counted from {it})")).unwrap_or_default();
     print::line(&format!(
-        "  moves     {} in the last minute, {} in the last hour, {} since the start",
+        "  moves     {} in the last minute, {} in the last hour{from}, {} since the start",
         moves("lastMinute"),
         moves("lastHour"),
         moves("sinceStart")

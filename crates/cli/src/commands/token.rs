@@ -45,6 +45,9 @@ fn create(args: &TokenCreateArgs) -> Result<u8, Unanswered> {
         text(&details, "id"),
         args.actor
     ));
+    if !text(&made, "shortened").is_empty() {
+        print::message(&format!("It is shorter than you wanted: {}", text(&made, "shortened")));
+    }
     Ok(exit::DONE)
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::{Clock, Options, PackSource, Runtime};
 use trackside_server::{Bound, Level, Log, LogForm, ServeError, Server, ServerOptions, Tls};
@@ -13,7 +14,7 @@ use trackside_store::{Sqlite, Store as _};
 use crate::args::{ClockKind, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
-use crate::{builtin, exit, files, open_files, traces};
+use crate::{builtin, exit, open_files, traces};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -54,10 +55,6 @@ pub(super) fn open(
     packs: &[PackSource],
     clock: impl FnOnce(&Sqlite) -> Result<Clock, Stopped>,
 ) -> Result<Arc<Runtime>, Stopped> {
-    std::fs::create_dir_all(folder).map_err(|error| Stopped {
-        why: format!("cannot make {}", files::unwritten(folder, &error)),
-        code: exit::UNREACHABLE,
-    })?;
     let store = Arc::new(Sqlite::open(folder, folder::owned_by(doing))?);
     let clock = clock(&store)?;
     folder::note_clock(folder, &clock)?;
@@ -169,7 +166,13 @@ pub(super) fn must_be_loopback(listen: &str, public: bool) -> Result<(), Stopped
 }
 
 fn clock(args: &UpArgs, store: &Sqlite) -> Result<Clock, Stopped> {
-    if args.clock == ClockKind::System {
+    let last = store.reader()?.head()?.at;
+    let kind = match (args.clock, last) {
+        (Some(kind), _) => kind,
+        (None, Some(last)) if Clock::is_manual_in(&args.data.data) => return Err(would_jump(args, last)),
+        (None, _) => ClockKind::System,
+    };
+    if kind == ClockKind::System {
         if args.now.is_some() {
             return Err(Stopped::usage("--now is for the manual clock: add --clock manual"));
         }
@@ -179,8 +182,35 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<Clock, Stopped> {
     let now = Timestamp::parse(text)
         .ok_or_else(|| Stopped::usage(format!("--now {text}: write a time as in {FIRST}")))?;
     // Time never goes back.
-    let last = store.reader()?.head()?.at;
+    if let Some(last) = last.filter(|it| args.now.is_some() && *it > now) {
+        say(
+            args,
+            &format!(
+                "--now {text} is not heeded: the project is at {last} already, and time never goes back"
+            ),
+        );
+    }
     Ok(Clock::manual(last.map_or(now, |it| it.max(now))))
+}
+
+/// A project whose time was moved by hand does not go by the machine's clock unless somebody says so.
+fn would_jump(args: &UpArgs, last: Timestamp) -> Stopped {
+    let folder = args.data.data.display();
+    let now = Clock::System.now();
+    Stopped::usage(format!(
+        "The project in {folder} lives by a clock that is moved by hand, which stands at {last}. Nothing was started. \
+         Go on with that clock: trackside up --clock manual --data {folder}. \
+         Or let it go by the machine's clock from now on: trackside up --clock system --data {folder}. \
+         Its time jumps to {now} then, everything that is due until there fires at once, and it does not go back"
+    ))
+}
+
+/// A word to whoever started it, in the form in which it speaks.
+fn say(args: &UpArgs, text: &str) {
+    match args.log {
+        LogKind::Text => print::message(text),
+        LogKind::Json => log(args).say(Level::Warn, text, &[]),
+    }
 }
 
 fn packs(asked: &[String]) -> Result<Vec<PackSource>, Stopped> {
@@ -191,7 +221,14 @@ fn packs(asked: &[String]) -> Result<Vec<PackSource>, Stopped> {
         .iter()
         .map(|name| match builtin::pack(name) {
             Some(pack) => Ok(pack),
-            None => Ok(PackSource::read(Path::new(name))?),
+            None if Path::new(name).exists() => Ok(PackSource::read(Path::new(name))?),
+            None => {
+                let near = nearest(name, builtin::names()).map(|it| format!(". Did you mean {it}?"));
+                let known = || format!(". There is {}", builtin::names().collect::<Vec<_>>().join(", "));
+                let hint = near.unwrap_or_else(known);
+                let why = format!("{name} is no pack that comes with the program, and no folder{hint}");
+                Err(Stopped::usage(why))
+            }
         })
         .collect()
 }

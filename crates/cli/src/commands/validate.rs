@@ -46,17 +46,38 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
 fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
     let route = Route::new(&["sweep"]);
     let route = if args.deep { route.with("deep", true) } else { route };
-    let told = server.post(&route, &json!({}))?;
-    let number = |name: &str| told.get(name).and_then(Json::as_u64).unwrap_or_default();
-    let sweep = SweepReport {
-        looked_at: number("lookedAt"),
-        found: number("found"),
-        cleared: number("cleared"),
-        repaired: number("repaired"),
-        compared: number("compared"),
-        mended: number("mended"),
-        unchecked: number("unchecked"),
+    let swept = |route: &Route| -> Result<(Json, SweepReport), Unanswered> {
+        let told = server.post(route, &json!({}))?;
+        let number = |name: &str| told.get(name).and_then(Json::as_u64).unwrap_or_default();
+        let sweep = SweepReport {
+            looked_at: number("lookedAt"),
+            found: number("found"),
+            cleared: number("cleared"),
+            repaired: number("repaired"),
+            compared: number("compared"),
+            mended: number("mended"),
+            unchecked: number("unchecked"),
+        };
+        Ok((told, sweep))
     };
+    let (told, mut sweep) = swept(&route)?;
+    if sweep.repaired > 0 {
+        sweep.cleared += swept(&Route::new(&["sweep"]))?.1.cleared;
+    }
+    let place =
+        |name: &str| told.pointer(&format!("/journal/{name}")).and_then(Json::as_u64).unwrap_or_default();
+    let (after, upto) = (place("after"), place("upto"));
+    let much = Much::Most(usize::try_from(upto.saturating_sub(after)).unwrap_or(usize::MAX));
+    let written = match upto > after {
+        true => listed(server, &Route::new(&["journal"]).with("after", after), much)?.items,
+        false => Vec::new(),
+    };
+    let repairs = written.iter().filter(|it| text(it, "reason").starts_with(REPAIR)).map(|it| Repair {
+        entity: EntityKey::new(text(it, "lifecycle"), text(it, "id")),
+        trigger: text(it, "trigger").to_owned(),
+        why: text(it, "reason").to_owned(),
+        seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+    });
     let violations = listed(server, &Route::new(&["violations"]), Much::All)?;
     let broken = violations.items.iter().filter(|it| it.get("cleared") != Some(&Json::Bool(true)));
     let severity = |it: &Json| serde_json::from_value::<Severity>(it.clone()).ok();
@@ -69,12 +90,14 @@ fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
         seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
         evidence: it.get("evidence").cloned().unwrap_or_default(),
     });
-    Ok(Found { sweep, open: open.collect(), unseen: 0 })
+    Ok(Found { sweep, open: open.collect(), repairs: repairs.collect(), unseen: 0 })
 }
 
 struct Found {
     sweep: SweepReport,
     open: Vec<Open>,
+    /// What the sweep set right by itself.
+    repairs: Vec<Repair>,
     /// Violations, or what cleared them, that are in archive files which are not here.
     unseen: u64,
 }
@@ -90,21 +113,59 @@ struct Open {
     evidence: Json,
 }
 
+/// How the reason of a repair begins.
+const REPAIR: &str = "Repair: ";
+
+/// A move, or a change of fields, by which the sweep repaired something.
+struct Repair {
+    entity: EntityKey,
+    trigger: String,
+    why: String,
+    seq: u64,
+}
+
+/// What was repaired in these entries and those after them.
+fn repaired(reader: &mut dyn Reader, mut after: u64) -> Result<Vec<Repair>, StoreError> {
+    let mut all = Vec::new();
+    loop {
+        let some = reader.records(after, PIECE)?;
+        let Some(last) = some.last() else { return Ok(all) };
+        after = last.seq;
+        for record in some {
+            let entry = record.entry()?;
+            if let Some(why) = entry.reason.filter(|it| it.starts_with(REPAIR)) {
+                let (trigger, why) = (entry.trigger.to_string(), why.to_string());
+                all.push(Repair { entity: entry.entity, trigger, why, seq: entry.seq });
+            }
+        }
+    }
+}
+
 fn validate(args: &ValidateArgs, data: &DataArgs) -> Result<Found, Stopped> {
     let store = Arc::new(folder::open(data, "validate")?);
     let runtime = folder::start(data, &store, &[])?;
     let depth = if args.deep { Depth::Journal } else { Depth::Entities };
+    let before = runtime.seq();
     let bar = Progress::new("sweep");
     bar.show(0.0, "looking at every entity");
     // What is not written yet cannot be held against anything.
-    let sweep = runtime.wait_until_written().and_then(|()| runtime.gateway()?.sweep_to(depth)?.wait());
+    let swept =
+        |depth| runtime.wait_until_written().and_then(|()| runtime.gateway()?.sweep_to(depth)?.wait());
+    let sweep = swept(depth).and_then(|mut sweep| {
+        // What was repaired is looked at again: it need not be broken any more.
+        if sweep.repaired > 0 {
+            sweep.cleared += swept(Depth::Entities)?.cleared;
+        }
+        Ok(sweep)
+    });
     bar.done();
     let sweep = sweep?;
     runtime.wait_until_written()?;
     let archive = Archive::of(&data.data)?;
     let (open, unseen) = still_open(store.reader()?.as_mut(), &archive)?;
+    let repairs = repaired(store.reader()?.as_mut(), before)?;
     runtime.stop();
-    Ok(Found { sweep, open, unseen })
+    Ok(Found { sweep, open, repairs, unseen })
 }
 
 /// Violations that were found and not cleared since, in the order in which they were found; and how many entries
@@ -166,6 +227,11 @@ impl Found {
                 it.entity, it.rule, it.message, it.since, it.seq
             ));
         }
+        for Repair { entity, trigger, why, seq } in &self.repairs {
+            let mark = painted_data("repaired", Colour::Green);
+            let why = why.strip_prefix(REPAIR).unwrap_or(why);
+            print::line(&format!("{mark} {entity} by {trigger}: {why} (entry {seq})"));
+        }
         let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked } = self.sweep;
         let records = counted(compared, "record", "records");
         print::line(&format!(
@@ -205,8 +271,14 @@ impl Found {
                 "message": it.message, "since": it.since, "seq": it.seq, "evidence": it.evidence,
             })
         };
+        let repair = |it: &Repair| {
+            json!({
+                "lifecycle": it.entity.lifecycle, "id": it.entity.id, "trigger": it.trigger, "reason": it.why, "seq": it.seq,
+            })
+        };
         let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked } = self.sweep;
         json!({
+            "repairs": self.repairs.iter().map(repair).collect::<Vec<_>>(),
             "errors": self.errors(), "violations": self.open.iter().map(open).collect::<Vec<_>>(),
             "sweep": { "lookedAt": looked_at, "found": found, "cleared": cleared, "repaired": repaired },
             "records": { "lookedAt": compared, "mended": mended, "unchecked": unchecked },

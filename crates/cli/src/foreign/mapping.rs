@@ -1,6 +1,6 @@
 //! From things of another tool to entities of a lifecycle: by what is called alike, and by what the user says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 use trackside_lifecycle::guard::nearest;
@@ -52,13 +52,19 @@ pub(crate) fn mapped(
         return Err(found.troubles);
     }
     let mut troubles = found.troubles;
+    // If nothing is chosen, nothing more is known of what is in it.
+    let unchosen: Vec<Trouble> = wishes.only.iter().filter_map(|it| unchosen(&found.things, it)).collect();
+    if !unchosen.is_empty() {
+        troubles.extend(unchosen);
+        return Err(troubles);
+    }
     let mut mapped = Mapped { left_out: found.left_out, ..Mapped::default() };
     let things: Vec<Thing> = found.things.into_iter().filter(|it| wishes.wants(it)).collect();
     let places = places(&things, target, wishes, &mut mapped, &mut troubles);
     let states = states(&things, target, wishes, &mut troubles);
     troubles.extend(wishes.sets.iter().filter_map(|it| unset(target, it)));
     if troubles.is_empty() && things.is_empty() {
-        troubles.push(Trouble::new("", "nothing in it is as --only asks"));
+        troubles.push(Trouble::new("", "nothing in it is all that --only asks"));
     }
     if !troubles.is_empty() {
         return Err(troubles);
@@ -117,6 +123,41 @@ fn unset(target: &Target, (state, field, _): &(Option<String>, String, Json)) ->
         }
     }
 }
+
+/// What is wrong with a choice that no thing fits: there is no such name, or nothing has that value.
+fn unchosen(things: &[Thing], (key, wanted): &(String, String)) -> Option<Trouble> {
+    let mut keys: BTreeSet<&str> = BTreeSet::from([STATUS, ID]);
+    keys.extend(things.iter().flat_map(|it| it.values.keys()).map(String::as_str));
+    let (word, known): (&str, Vec<String>) = if keys.contains(key.as_str()) {
+        let values = things.iter().filter_map(|it| match key.as_str() {
+            STATUS => Some(it.status.clone()),
+            ID => Some(it.id.clone()),
+            key => it.values.get(key).map(written),
+        });
+        (wanted, values.collect::<BTreeSet<String>>().into_iter().collect())
+    } else {
+        (key, keys.into_iter().map(str::to_owned).collect())
+    };
+    if word == wanted && known.contains(wanted) {
+        return None;
+    }
+    let what = if word == wanted {
+        format!("nothing in it has {key} {wanted}")
+    } else {
+        format!("nothing in it has {key}")
+    };
+    let hint = match nearest(word, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => {
+            let shown: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+            format!("there is {}{}", shown.join(", "), if known.len() > SHOWN { ", …" } else { "" })
+        }
+    };
+    Some(Trouble::new("", format!("--only {key}={wanted}: {what}; {hint}")))
+}
+
+/// Most values of theirs that are told.
+const SHOWN: usize = 20;
 
 impl Wishes {
     fn wants(&self, thing: &Thing) -> bool {
@@ -399,7 +440,19 @@ mod tests {
             only: pairs(&[("rank", "low")]),
             ..Wishes::default()
         };
-        let mapped = mapped("x", found(), &target(), &wishes).unwrap();
-        assert_eq!(mapped.entities.len(), 1);
+        let some = mapped("x", found(), &target(), &wishes).unwrap();
+        assert_eq!(some.entities.len(), 1);
+        for (only, says) in [
+            (("rnk", "low"), "--only rnk=low: nothing in it has rnk; did you mean rank?"),
+            (("rank", "lwo"), "--only rank=lwo: nothing in it has rank lwo; did you mean low?"),
+            (
+                ("status", "never"),
+                "--only status=never: nothing in it has status never; there is done, open, wontfix",
+            ),
+        ] {
+            let wrong = Wishes { only: pairs(&[only]), ..wishes.clone() };
+            let told = mapped("x", found(), &target(), &wrong).unwrap_err();
+            assert_eq!(told.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), [says]);
+        }
     }
 }

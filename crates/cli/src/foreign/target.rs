@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
+use trackside_protocol::Unmet;
 
 use super::{WORDS, plain};
 use crate::moment::{list, text, texts};
@@ -59,6 +60,17 @@ impl Target {
 
     pub(super) fn field_names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().filter(|it| it.ours).map(|it| it.name.as_str())
+    }
+
+    /// What to write where a state asks for fields that nothing of theirs goes to: the rule saw them empty.
+    pub(crate) fn to_set(&self, state: &str, unmet: &Unmet) -> Option<String> {
+        let empty = unmet.saw.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
+        let empty: Vec<&str> = empty.filter(|it| self.field(it).is_some()).collect();
+        if empty.is_empty() {
+            return None;
+        }
+        let options: Vec<String> = empty.iter().map(|it| format!("--set '{state}:{it}=…'")).collect();
+        Some(format!("{state} needs {}: give it with {}", empty.join(", "), options.join(" ")))
     }
 
     /// The field that is called like this, or alike. Only one that callers write.

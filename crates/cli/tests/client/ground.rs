@@ -73,17 +73,23 @@ impl Ground {
 
     /// The same, told more.
     pub fn start_with(root: PathBuf, packs: &str, more: &[&str]) -> Self {
+        Self::start_by(root, packs, "manual", more)
+    }
+
+    /// The same by this clock.
+    pub fn start_by(root: PathBuf, packs: &str, clock: &str, more: &[&str]) -> Self {
         let data = root.join("data");
         let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
-        shell.args(["--listen", "127.0.0.1:0", "--clock", "manual", "--packs", packs]).args(more);
+        shell.args(["--listen", "127.0.0.1:0", "--clock", clock, "--packs", packs]).args(more);
         let mut shell = shell.current_dir(&root).stdin(Stdio::piped()).spawn().unwrap();
         let pipe = shell.stdin.take();
         let begun = Instant::now();
         while !data.join("address").is_file() {
             let log = std::fs::read_to_string(root.join("up.log")).unwrap_or_default();
-            let well = log.is_empty() || log.starts_with("Trackside is up") || log.starts_with('{');
+            let well =
+                log.is_empty() || ["Trackside is up", "{", "--now"].iter().any(|it| log.starts_with(it));
             assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -3,6 +3,21 @@
 use crate::program::{binary, told};
 
 #[test]
+fn what_is_typed_wrongly_is_told_with_what_may_have_been_meant() {
+    for (args, says) in [
+        (&["help", "fier"][..], "a similar subcommand exists: 'fire'"),
+        (&["fier"], "a similar subcommand exists: 'fire'"),
+        (&["up", "--packs", "misson", "--data", "/nowhere/at/all"], "Did you mean mission?"),
+        (
+            &["up", "--packs", "nope", "--data", "/nowhere/at/all"],
+            "There is build, coding, mission, research, turns",
+        ),
+    ] {
+        told(binary(args)).says(2, &[says]);
+    }
+}
+
+#[test]
 fn help_is_what_we_reviewed() {
     for command in [
         "up",

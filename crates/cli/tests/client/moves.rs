@@ -33,6 +33,17 @@ fn an_entity_is_made_moved_and_refused() {
     ground
         .ask(&late)
         .says(1, &["refused: version-mismatch", "next: look again with trackside show small.light/A"]);
+    // Nothing to set right, and what is not there.
+    let wrong = |more: &[&str], says: &[&str]| {
+        let args = [&["correct", "small.light/A", "--reason", "a slip"], more].concat();
+        ground.ask(&args).says(1, says);
+    };
+    wrong(&[], &["requirement-missing", "Nothing of small.light/A would change"]);
+    wrong(&["watts:=60"], &["Nothing of small.light/A would change"]);
+    wrong(&["--to", "OF"], &["small.light has no state OF. Did you mean OFF?"]);
+    wrong(&["wats:=20"], &["small.light has no field wats; did you mean watts?"]);
+    let twice = ["correct", "small.light/A", "--reason", "a slip", "watts:=1", "watts:=2"];
+    ground.ask(&twice).says(2, &["watts is given twice: leave one of them out"]);
     // Set right, loudly.
     let right = ["correct", "small.light/A", "--to", "OFF", "watts:=20", "--reason", "a slip"];
     ground.ask(&right).says(0, &["an alert was raised"]);

@@ -245,6 +245,47 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
+    // A task that is ready waits for those who may claim it, whoever looks.
+    Case {
+        steps: &[
+            ("plan", &["new", "coding.task", "--id", "ready", SPEC[0], SPEC[1], SPEC[2], SPEC[3]]),
+            ("plan", &["fire", "coding.task/ready", "finalize"]),
+        ],
+        asks: ("owner", "coding.task/ready"),
+        told: &[
+            "UNCLAIMED",
+            "It waits to be claimed, with claim: by coder or supervisor.",
+            "coder or supervisor: claim",
+        ],
+        never: &["Nobody has asked for a move yet", "owner is not registered"],
+    },
+    Case {
+        steps: &[],
+        asks: ("coder-1", "coding.task/ready"),
+        told: &["coder or supervisor (you): claim"],
+        never: &[],
+    },
+    // What is paused says who ends the pause.
+    Case {
+        steps: &[
+            ("owner", &["new", "coding.goal", "--id", "G1", "description=d"]),
+            ("owner", &["fire", "coding.goal/G1", "pause"]),
+        ],
+        asks: ("plan", "coding.goal/G1"),
+        told: &["what others can do without moving it", "  human: resume, note"],
+        never: &["human: pause"],
+    },
+    // A worker fell silent: whoever may take its work over is named.
+    Case {
+        steps: &[("owner", &["clock", "advance", "1h"])],
+        asks: ("owner", "coding.task/first"),
+        told: &[
+            "CLAIMED",
+            "It waits to be claimed, with claim: by (coder or supervisor) and",
+            "supervisor) and not mine",
+        ],
+        never: &["coder-1: holds it"],
+    },
 ];
 
 #[test]

@@ -106,6 +106,57 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
 }
 
 #[test]
+fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
+    let mut ground = Ground::small("upkeep-jump");
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
+    ground.ask(&["clock", "advance", "1h"]).says(0, &[]);
+    ground.ask(&["backup", "copy"]).says(0, &[]);
+    ground.stop();
+    let (pack, data) = (ground.root.join("small").to_str().unwrap().to_owned(), ground.data());
+    let up = |more: &[&str]| {
+        let args = [&["up", "--listen", "127.0.0.1:0", "--packs", &pack], more].concat();
+        ground.ask(&args)
+    };
+    let ways = ["moved by hand", "--clock manual --data", "--clock system --data", "fires at once"];
+    up(&[]).says(2, &ways);
+    up(&["--now", "2027-01-01T00:00:00Z"]).says(2, &["moved by hand"]);
+    up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"]).says(2, &["--now is for the manual clock"]);
+    // A copy of it is no other project, nor is what was restored from it.
+    let copy = ground.root.join("copy");
+    assert!(copy.join("clock").is_file());
+    let back = ground.root.join("back").to_str().unwrap().to_owned();
+    told(binary(&["restore", copy.to_str().unwrap(), "--data", &back])).says(0, &[]);
+    told(binary(&["up", "--listen", "127.0.0.1:0", "--data", &back])).says(2, &ways);
+    // Nothing has happened meanwhile; and whoever says so lets it jump.
+    std::fs::remove_file(ground.root.join("data/address")).unwrap();
+    let mut ground = Ground::start_by(ground.root.clone(), &pack, "system", &[]);
+    assert_eq!(
+        ground.ask(&["show", "small.light/A", "--json"]).json()["state"],
+        "OFF",
+        "its deadline is over"
+    );
+    ground.stop();
+    assert!(!std::path::Path::new(&data).join("clock").exists(), "from now on it goes by the machine's");
+}
+
+#[test]
+fn a_time_that_is_not_heeded_is_spoken_of() {
+    let mut ground = Ground::small("upkeep-now");
+    ground.ask(&["clock", "advance", "1h"]).says(0, &[]);
+    ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
+    ground.stop();
+    std::fs::remove_file(ground.root.join("data/address")).unwrap();
+    let pack = ground.root.join("small").to_str().unwrap().to_owned();
+    let ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2026-01-01T00:30:00Z"]);
+    let log = std::fs::read_to_string(ground.root.join("up.log")).unwrap();
+    assert!(
+        log.contains("--now 2026-01-01T00:30:00Z is not heeded: the project is at 2026-01-01T01:00"),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_clock_that_is_moved_by_hand_stands_still_while_no_server_runs() {
     let mut ground = Ground::small("upkeep-clock");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);

@@ -38,6 +38,9 @@ fn without_a_terminal_events_are_lines() {
         child.wait().unwrap();
     }
     ground.ask(&["watch", "small.lihgt"]).says(1, &["Did you mean small.light?"]);
+    ground
+        .ask(&["journal", "--follow", "--after", "100000"])
+        .says(1, &["not-yet", "the journal is at entry"]);
 }
 
 /// A pseudo-terminal of 100 columns, by the program that every Debian has.

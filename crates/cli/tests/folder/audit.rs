@@ -95,3 +95,50 @@ fn it_works_beside_whoever_has_the_folder() {
     let _lock = ground.taken();
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 }
+
+#[test]
+fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
+    let ground = Ground::filled("audit-rules", "Lights go on");
+    ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
+    ground.ask(&["audit", "verify"]).says(0, &["intact"]);
+    // Ten times as many watts, by somebody who knows no better way.
+    ground.tamper(
+        "journal.db",
+        "UPDATE definition SET files = replace(files, 'watts <= 100', 'watts <= 1000')",
+    );
+    let words = "the rules of small 1 were changed: its text has the digest";
+    ground.ask(&["audit", "verify"]).says(1, &[words, "BROKEN", "recovery.md"]);
+    let json = ground.ask(&["audit", "verify", "--json"]).json();
+    assert_eq!((&json["intact"], &json["problems"][0]["code"]), (&false.into(), &"rules-changed".into()));
+    ground.ask(&["doctor"]).says(1, &["small 1, RULES CHANGED", words, "put back"]);
+    let json = ground.ask(&["doctor", "--json"]).json();
+    assert_eq!(
+        (&json["well"], &json["rulesChanged"][0]["pack"]),
+        (&false.into(), &"small".into()),
+        "{json:#}"
+    );
+    let position = "SELECT value FROM meta WHERE key = 'position'";
+    let backup = ground.path("backup");
+    let migrate = ["migrate", "plan", "small.light", "--to", "1"];
+    for command in [
+        &["validate"][..],
+        &["doctor", "--rebuild"],
+        &["archive", "--older-than", "0s"],
+        &["backup", &backup],
+        &["export"],
+        &migrate,
+        &["up", "--listen", "127.0.0.1:0"],
+    ] {
+        ground
+            .ask(command)
+            .says(3, &["journal.db: the rules of small 1 were changed", "restore one", "recovery.md"]);
+        assert_eq!(ground.number("state.db", position), 8, "{command:?}: nothing is cleared");
+        assert!(!std::path::Path::new(&backup).exists(), "{command:?}: nothing is left of it");
+    }
+    // Rules that make no sense any more are told as changed, not as what the compiler says of them.
+    ground.tamper("journal.db", "UPDATE definition SET files = replace(files, 'watts <= 1000', 'watts <')");
+    ground.ask(&["validate"]).says(3, &["the rules of small 1 were changed"]);
+    ground.tamper("journal.db", "UPDATE definition SET files = replace(files, 'watts <', 'watts <= 100')");
+    ground.ask(&["validate"]).says(0, &[]);
+    ground.ask(&["audit", "verify"]).says(0, &["intact"]);
+}

@@ -24,6 +24,29 @@ fn what_is_broken_is_told_until_it_is_not() {
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 }
 
+#[test]
+fn what_the_sweep_repairs_is_told_be_it_a_move_or_a_change_of_fields() {
+    for (name, repair, told) in [
+        (
+            "move",
+            "dim: { from: [OFF, ON], to: OFF, by: engine, set: { watts: 40 } }",
+            "small.light/BIG by dim",
+        ),
+        ("fields", "dim: { from: [OFF, ON], by: engine, set: { watts: 40 } }", "small.light/BIG by dim"),
+    ] {
+        let ground = Ground::new(&format!("validate-repair-{name}"));
+        let dimmed = LIGHT
+            .replace("invariants:", &format!("  {repair}\ninvariants:"))
+            .replace("'{watts} watts are too many' }", "'{watts} watts are too many', repair: dim }");
+        ground.pack("pack", 1, &dimmed);
+        ground.journal("One is too bright");
+        let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
+        ground.ask(&["import", &journal, "--packs", &pack]).says(0, &[]);
+        ground.ask(&["validate"]).says(0, &["repaired", told, "200 watts are too many", "1 repair; 0 open"]);
+        ground.ask(&["validate"]).says(0, &["0 repairs; 0 open"]);
+    }
+}
+
 /// What was done behind everybody's back is found and made anew, and the second time there is nothing to find.
 fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
     let ground = Ground::filled(name, "Lights go on");

@@ -87,7 +87,7 @@ impl Decider<'_> {
         }
         let to = it.state.as_ref().unwrap_or(&life.initial);
         if life.state(to).is_none() {
-            unmet.push(unknown_state(&life, to));
+            unmet.push(unknown_state(&life, to, "state"));
         }
         let mut misfits = Vec::new();
         let sent = fitting(&life, &it.fields, &mut misfits);
@@ -143,13 +143,14 @@ impl Decider<'_> {
     }
 }
 
-fn unknown_state(life: &Lifecycle, state: &Name) -> Unmet {
+/// There is no such state, and what may have been meant; `field` is where it was named.
+pub(super) fn unknown_state(life: &Lifecycle, state: &Name, field: &str) -> Unmet {
     let names = || life.states.iter().map(|it| it.name.as_str());
     let hint = match nearest(state, names()) {
         Some(near) => format!("Did you mean {near}?"),
         None => format!("It has {}", names().collect::<Vec<_>>().join(", ")),
     };
-    Unmet::new("unknown-state", format!("{} has no state {state}. {hint}", life.name)).of("state")
+    Unmet::new("unknown-state", format!("{} has no state {state}. {hint}", life.name)).of(field)
 }
 
 /// With the place of the entity before the name of what is wrong.

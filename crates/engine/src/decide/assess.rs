@@ -1,5 +1,6 @@
 //! Whether a rule may be taken, with every unmet condition at once.
 
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, State, StateSet};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -441,7 +442,7 @@ fn unexpected(name: &Name, rule: &Rule<'_>) -> String {
     if known.is_empty() {
         return format!("{} takes no fields; leave {name} out", rule.trigger);
     }
-    match trackside_lifecycle::guard::nearest(name, known.iter().copied()) {
+    match nearest(name, known.iter().copied()) {
         Some(near) => format!("{} does not take {name}; did you mean {near}?", rule.trigger),
         None => format!("{} does not take {name}; it takes {}", rule.trigger, known.join(", ")),
     }
@@ -481,7 +482,9 @@ pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet
                     Ok(Some(Name::from(name.clone())))
                 }
                 Some(Value::Text(name)) => {
-                    let message = format!("{name} is no place to go from here; choose one of {list}");
+                    let near = nearest(name, legal.iter().map(Name::as_str));
+                    let near = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
+                    let message = format!("{name} is no place to go from here; choose one of {list}{near}");
                     Err(Unmet::new("not-one-of", message).of("to"))
                 }
                 _ => Err(Unmet::new("missing", format!("Say where to: one of {list}")).of("to")),

@@ -425,7 +425,8 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
         let Some(name) = &reference.inverse else { continue };
         // The single entity of a lifecycle is referred to by all.
         let ids = |entity: &Entity| match &reference.by {
-            Some(field) => entity.ids(field),
+            // Whoever is named twice is referred to once.
+            Some(field) => once(entity.ids(field)),
             None => vec![super::scope::kind_of(&reference.to)],
         };
         let old = before.map(ids).unwrap_or_default();
@@ -450,6 +451,17 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
         }
     }
     shifts
+}
+
+/// Each of them once, in the order in which they came.
+fn once(ids: Vec<Name>) -> Vec<Name> {
+    let mut all = Vec::with_capacity(ids.len());
+    for id in ids {
+        if !all.contains(&id) {
+            all.push(id);
+        }
+    }
+    all
 }
 
 /// Whether the parts of a tally's key are those wanted; null stands for any.

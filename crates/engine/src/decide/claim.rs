@@ -1,15 +1,16 @@
 //! The next entity that a caller can have.
 
-use trackside_lifecycle::model::{Lifecycle, Ranking};
+use trackside_lifecycle::model::{Arm, Lifecycle, Ranking};
 use trackside_lifecycle::name::Name;
 
 use super::draft::Draft;
+use super::fire::who;
 use super::request::Request;
 use super::{Decider, Stop, unknown_lifecycle};
 use crate::command::{Claim, What};
 use crate::key::EntityKey;
 use crate::ranking::RankingKey;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Refusal, Stage, Unmet};
 use crate::trace::PointKind;
 use crate::view::Found;
 
@@ -24,10 +25,22 @@ impl Decider<'_> {
             return Err(unknown_lifecycle(self.law, &claim.lifecycle).into());
         };
         let mut nearest: Option<Box<Refusal>> = None;
+        let mut kept_out: Option<Refusal> = None;
+        let mut is_let_in = false;
         for (ranking, event) in claimed_by(&life, claim.event.as_ref())? {
+            // Whoever may claim nothing at all is told so: it would look like an empty queue.
+            let closed = self.closed_to_caller(&life, event, &request)?;
+            if !closed.is_empty() {
+                kept_out.get_or_insert_with(|| gated(&life, event, closed));
+                continue;
+            }
+            is_let_in = true;
             if self.claim_from(&life, ranking, event, claim, &request, &mut nearest)? {
                 return Ok(());
             }
+        }
+        if let Some(refusal) = kept_out.filter(|_| !is_let_in) {
+            return Err(refusal.into());
         }
         let caller = request.subject_id();
         let mut message = format!("{caller} can claim no {} now", life.name);
@@ -110,6 +123,16 @@ impl Decider<'_> {
         self.moves = 0;
         self.depth = 0;
     }
+}
+
+/// The refusal of somebody whom gates keep from all of them.
+fn gated(life: &Lifecycle, event: &Name, closed: Vec<Unmet>) -> Refusal {
+    let first = closed.first().map(|it| it.message.clone()).unwrap_or_default();
+    let mut refusal = Refusal::new(Stage::Who, "gate-closed", first);
+    refusal.errors = closed;
+    let arms: Vec<&Arm> = life.transition(event).into_iter().flat_map(|it| &it.arms).collect();
+    refusal.who = Some(who(&arms));
+    refusal
 }
 
 /// The rankings to claim from, each with the transition that does: the one asked for, or all in declared order.

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Lifecycle, Severity};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
+use super::adopt::unknown_state;
 use super::carry::{alert, shifts};
 use super::fire::plain_scope;
 use super::request::Request;
@@ -38,9 +40,15 @@ impl Decider<'_> {
         }
         let fields = fitting(&life, &request.fields, &mut refusal.errors);
         if let Some(to) = to.filter(|it| life.state(it).is_none()) {
-            refusal
-                .errors
-                .push(Unmet::new("unknown-state", format!("{} has no state {to}", life.name)).of("to"));
+            refusal.errors.push(unknown_state(&life, to, "to"));
+        }
+        // Whoever names no state and changes no field has forgotten something. To name the state that it is in says
+        // that it is right so.
+        let is_empty = to.is_none() && fields.iter().all(|(name, value)| entity.fields.value(name) == *value);
+        if is_empty && refusal.errors.is_empty() {
+            let message =
+                format!("Nothing of {key} would change: say what to correct, with `to` or with `fields`");
+            return Err(Refusal::one(Stage::Requirements, "requirement-missing", message).into());
         }
         if let Some(first) = refusal.errors.first() {
             if permitted {
@@ -196,7 +204,13 @@ pub(super) fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -
     for (name, value) in sent.iter() {
         match life.field(name).filter(|it| it.is.is_none()) {
             None => {
-                unmet.push(Unmet::new("unknown-field", format!("{} has no field {name}", life.name)).of(name))
+                let known = life.fields.values().filter(|it| it.is.is_none()).map(|it| it.name.as_str());
+                let hint = match (life.field(name), nearest(name, known)) {
+                    (Some(_), _) => format!("{name} of {} is computed and cannot be set", life.name),
+                    (None, Some(near)) => format!("{} has no field {name}; did you mean {near}?", life.name),
+                    (None, None) => format!("{} has no field {name}", life.name),
+                };
+                unmet.push(Unmet::new("unknown-field", hint).of(name));
             }
             Some(field) => match field.fits.accept(name, value) {
                 Ok(value) => fields.push((name.clone(), value)),

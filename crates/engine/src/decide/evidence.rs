@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::time::Timestamp;
 
 use super::Decider;
@@ -9,6 +10,7 @@ use super::allowed::targets;
 use super::fire::plain_scope;
 use super::request::Request;
 use crate::command::{Ask, Command, What};
+use crate::entity::Entity;
 use crate::event::{Entry, Event};
 use crate::fields::Fields;
 use crate::law::Law;
@@ -17,8 +19,14 @@ use crate::view::{Found, View};
 
 /// Longest text that is kept, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// Most that are kept of one entity.
+/// Most that are kept of one entity, so that a journal does not grow by what is refused.
 const MOST: u32 = 100;
+/// Most that are kept of one actor: nobody takes all the room there is.
+const EACH: u32 = 20;
+/// The same of actors whom no rule of the transition admits. Somebody whose work was given to another is one of
+/// them, so they are heard, but they take no room from those who are admitted.
+const MOST_OUTSIDE: u32 = 50;
+const EACH_OUTSIDE: u32 = 5;
 
 /// The entry that keeps a refused request, where its lifecycle asks for that.
 pub(super) fn of(
@@ -66,10 +74,40 @@ pub(super) fn of(
     if !life.evidence.contains(&event) {
         return None;
     }
-    let kept = Event::EvidenceKept { code: refusal.code.into(), sent: told(&fire.fields), fence: fire.fence };
+    let mut arms = life.transition(&event)?.arms.iter();
+    let admitted = arms.any(|arm| decider.permits(life, entity, &arm.by, &request).unwrap_or(false));
+    if !has_room(life, entity, &request, admitted) {
+        return None;
+    }
+    let kept = Event::EvidenceKept {
+        code: refusal.code.into(),
+        sent: told(&fire.fields),
+        fence: fire.fence,
+        admitted: Some(admitted),
+    };
     let mut entry = decider.entry(&fire.entity, &request, &event, kept);
     entry.request_id.clone_from(&command.request_id);
     Some(entry)
+}
+
+/// Whether there is room left for one more of whoever asks.
+fn has_room(life: &Lifecycle, entity: &Entity, request: &Request, admitted: bool) -> bool {
+    let subject = request.subject_id();
+    let of_them = entity.kept_of.iter().find(|it| it.actor == *subject);
+    if admitted {
+        return of_them.is_none_or(|it| it.admitted < EACH);
+    }
+    let outside: u32 = entity.kept_of.iter().map(|it| it.outside).sum();
+    works_here(life, entity, request)
+        && outside < MOST_OUTSIDE
+        && of_them.is_none_or(|it| it.outside < EACH_OUTSIDE)
+}
+
+/// Whether whoever asks holds it, or has a role in the pack of its lifecycle.
+fn works_here(life: &Lifecycle, entity: &Entity, request: &Request) -> bool {
+    let holder = entity.leases.iter().any(|(_, it)| it.holder.as_ref() == Some(request.subject_id()));
+    let pack = life.name.split_once('.').map_or(life.name.as_str(), |it| it.0);
+    holder || request.actor.roles.iter().any(|it| it.split_once(':').is_none_or(|it| it.0 == pack))
 }
 
 /// What was sent, as it would be shown: unchecked values are not stored as values.

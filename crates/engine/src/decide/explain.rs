@@ -8,6 +8,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::allowed::targets;
+use super::caller::reads_caller;
 use super::fire::{plain_scope, spoken};
 use super::lease::not_holding;
 use super::plan::Rule;
@@ -53,6 +54,11 @@ impl Way {
         self.permitted && self.checks.iter().all(|it| it.passed)
     }
 
+    /// Whether nothing that could be seen would stand in the way of somebody who may, but what a request must bring.
+    pub fn is_open_to_others(&self) -> bool {
+        self.checks.iter().all(|it| it.passed || it.of_caller)
+    }
+
     /// Whether a request must bring something.
     pub fn needs_anything(&self) -> bool {
         self.needs_reason || self.needs_target || self.takes.iter().any(|(_, required)| *required)
@@ -66,6 +72,8 @@ pub struct Checked {
     /// The expression, the field that must be there, or the slot that must be held.
     pub rule: Name,
     pub passed: bool,
+    /// Whether it is about the one who asks, so that it may be otherwise for somebody else.
+    pub of_caller: bool,
     /// What is told where it fails.
     pub message: Option<String>,
     /// The values it saw.
@@ -75,7 +83,8 @@ pub struct Checked {
 impl Checked {
     fn of(it: Unmet) -> Self {
         let rule = it.rule.or(it.field).unwrap_or_else(|| Name::new(it.code));
-        Self { rule, passed: false, message: Some(it.message), saw: it.saw }
+        let of_caller = it.code == "stale-fence";
+        Self { rule, passed: false, of_caller, message: Some(it.message), saw: it.saw }
     }
 }
 
@@ -135,6 +144,7 @@ impl Decider<'_> {
             checks.push(Checked {
                 rule: Name::new(gate.open.source()),
                 passed: !shut,
+                of_caller: gate.applies.iter().chain([&gate.open]).any(|it| reads_caller(life, it)),
                 message: shut.then(|| said(&gate.says, &scope)),
                 saw: scope.saw(&gate.open),
             });
@@ -143,7 +153,8 @@ impl Decider<'_> {
         if let Some(slot) = &arm.holding {
             let unheld = not_holding(entity, slot, request);
             let (passed, message) = (unheld.is_none(), unheld.map(|it| it.message));
-            checks.push(Checked { rule: slot.clone(), passed, message, saw: BTreeMap::new() });
+            let (rule, saw) = (slot.clone(), BTreeMap::new());
+            checks.push(Checked { rule, passed, of_caller: true, message, saw });
         }
         self.tried(&scope, &arm.checks, &mut checks)?;
         let rule = Rule::arm(arm, false);
@@ -174,7 +185,7 @@ impl Decider<'_> {
                 let passed = !value.is_blank();
                 let message = (!passed).then(|| message.clone());
                 let saw = BTreeMap::from([(name.clone(), value.to_json())]);
-                checks.push(Checked { rule: name.clone(), passed, message, saw });
+                checks.push(Checked { rule: name.clone(), passed, of_caller: false, message, saw });
             }
             self.tried(&after, &state.checks, &mut checks)?;
         }
@@ -222,7 +233,8 @@ impl Decider<'_> {
                 Err(fault) => (false, Some(format!("it cannot be answered: {fault}"))),
             };
             let rule = Name::new(check.guard.source());
-            checks.push(Checked { rule, passed, message, saw: scope.saw(&check.guard) });
+            let of_caller = reads_caller(scope.life, &check.guard);
+            checks.push(Checked { rule, passed, of_caller, message, saw: scope.saw(&check.guard) });
         }
         Ok(())
     }

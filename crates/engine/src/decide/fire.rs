@@ -222,6 +222,18 @@ impl Decider<'_> {
         trigger: &Name,
         request: &Request,
     ) -> Result<Vec<Unmet>, Stop> {
+        self.gates_of(life, entity, trigger, request, &|_| true)
+    }
+
+    /// The same of some of them.
+    pub fn gates_of(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        trigger: &Name,
+        request: &Request,
+        is_meant: &dyn Fn(&Gate) -> bool,
+    ) -> Result<Vec<Unmet>, Stop> {
         let mut closed = Vec::new();
         if request.engine {
             return Ok(closed);
@@ -229,7 +241,7 @@ impl Decider<'_> {
         let around = self.around();
         let scope = Scope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
-            if !gate.binds(trigger) || !self.shut(&scope, gate)? {
+            if !gate.binds(trigger) || !is_meant(gate) || !self.shut(&scope, gate)? {
                 continue;
             }
             self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
@@ -341,7 +353,7 @@ fn words_for(what: &What) -> String {
 }
 
 /// Who may take one of these arms, in words.
-fn who(arms: &[&Arm]) -> String {
+pub(super) fn who(arms: &[&Arm]) -> String {
     let mut words: Vec<String> = Vec::new();
     for arm in arms {
         let text = spoken(arm.by.source());

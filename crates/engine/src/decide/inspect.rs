@@ -68,7 +68,13 @@ impl Decider<'_> {
     }
 
     /// What was kept of it differed from the journal: it has been made anew, and that is noted for people.
-    pub fn mend(&mut self, key: &EntityKey, found: &str, asked: &Request) -> Result<(), Stop> {
+    pub fn mend(
+        &mut self,
+        key: &EntityKey,
+        found: &str,
+        without: &[(Name, EntityKey)],
+        asked: &Request,
+    ) -> Result<(), Stop> {
         if !(asked.is_admin() || asked.is_own()) {
             return Err(super::configure::not_admin("mend a record").into());
         }
@@ -82,6 +88,8 @@ impl Decider<'_> {
         request.reason = Some(std::sync::Arc::from("Repair: made anew from the journal"));
         self.correct(key, Some(&state), request)?;
         self.mended(key, &rule);
+        self.remade.push(key.clone());
+        self.without.extend(without.iter().cloned());
         Ok(())
     }
 

@@ -165,7 +165,7 @@ impl Decider<'_> {
 
     /// Exactly this version of an entity's definition.
     fn version(&self, key: &EntityKey, version: u32) -> Result<Arc<Lifecycle>, Stop> {
-        if let Some(life) = self.law.version(&key.lifecycle, version) {
+        if let Some(life) = self.law.definition(&key.lifecycle, version) {
             return Ok(life.clone());
         }
         let known: Vec<String> = self.law.versions(&key.lifecycle).map(|it| it.to_string()).collect();

@@ -7,6 +7,7 @@ mod adopt;
 mod allowed;
 mod assess;
 mod attend;
+mod caller;
 mod carry;
 mod claim;
 mod configure;
@@ -217,6 +218,10 @@ struct Decider<'a> {
     touched: Vec<EntityKey>,
     /// Whose places are told even where they are as before.
     restated: Vec<EntityKey>,
+    /// Of whom everything is made anew: that they have no place is told, too, and whether their orders are open.
+    remade: Vec<EntityKey>,
+    /// Places that nobody can have, by ranking.
+    without: Vec<(Name, EntityKey)>,
     /// Fields that the decision must leave as they are.
     kept: Vec<(EntityKey, Name)>,
     ignored: Vec<Name>,
@@ -235,6 +240,8 @@ impl<'a> Decider<'a> {
             root: None,
             touched: Vec::new(),
             restated: Vec::new(),
+            remade: Vec::new(),
+            without: Vec::new(),
             kept: Vec::new(),
             ignored: Vec::new(),
         }
@@ -267,7 +274,9 @@ impl<'a> Decider<'a> {
             Ask::Settle { entity, effect, ok, fields } => self.settle(entity, *effect, *ok, fields)?,
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
-            Ask::Mend { entity, found } => self.mend(entity, found, &request(&Fields::default()))?,
+            Ask::Mend { entity, found, without } => {
+                self.mend(entity, found, without, &request(&Fields::default()))?;
+            }
             Ask::Attend { entity, alert, how } => {
                 return self.attend(entity, *alert, *how, &request(&Fields::default()));
             }
@@ -339,7 +348,10 @@ impl<'a> Decider<'a> {
         match self.draft.entity(key) {
             Found::Here(entity) => match self.law.definition(&key.lifecycle, entity.definition) {
                 Some(life) => Ok((life.clone(), entity)),
-                None => Err(unknown_lifecycle(self.law, &key.lifecycle).into()),
+                None if self.law.newest(&key.lifecycle).is_none() => {
+                    Err(unknown_lifecycle(self.law, &key.lifecycle).into())
+                }
+                None => Err(unknown_version(self.law, entity).into()),
             },
             Found::Absent if self.law.newest(&key.lifecycle).is_none() => {
                 Err(unknown_lifecycle(self.law, &key.lifecycle).into())
@@ -507,6 +519,19 @@ fn grows(event: &Event) -> bool {
 
 fn unknown_entity(key: &EntityKey) -> Refusal {
     Refusal::one(Stage::Edge, "unknown-entity", format!("There is no {key}"))
+}
+
+/// The rules that an entity lives by are gone: it stands still, rather than move by others.
+fn unknown_version(law: &Law, entity: &Entity) -> Refusal {
+    let EntityKey { lifecycle, .. } = &entity.key;
+    let known: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
+    let message = format!(
+        "{} lives by version {} of {lifecycle}, which is not installed (there is {}): put that version of its pack back",
+        entity.key,
+        entity.definition,
+        known.join(", ")
+    );
+    Refusal::one(Stage::Edge, "unknown-lifecycle", message)
 }
 
 fn unknown_lifecycle(law: &Law, name: &Name) -> Refusal {

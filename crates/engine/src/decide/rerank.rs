@@ -26,7 +26,9 @@ impl Decider<'_> {
         let moved = self.moved_ones();
         let mut keys = moved.clone();
         self.add_watchers(&moved, true, &mut keys)?;
-        let changes = self.reranked(&moved, &keys)?;
+        let mut changes = self.reranked(&moved, &keys)?;
+        let gone = |(ranking, entity): (Name, EntityKey)| Reranked::Placed { ranking, entity, place: None };
+        changes.extend(std::mem::take(&mut self.without).into_iter().map(gone));
         if let Some(last) = self.draft.entries.last_mut() {
             last.reranked.extend(changes);
         }
@@ -49,7 +51,8 @@ impl Decider<'_> {
                 };
                 let place = self.place(life, ranking, entity)?;
                 let is_new = place.as_ref() != known.and_then(|it| it.place(&key.id));
-                if is_new || (place.is_some() && self.restated.contains(key)) {
+                let remade = self.remade.contains(key);
+                if is_new || remade || (place.is_some() && self.restated.contains(key)) {
                     let within = place.as_ref().map(|it| it.within.clone());
                     changes.push(Reranked::Placed {
                         ranking: ranking.name.clone(),
@@ -87,7 +90,8 @@ impl Decider<'_> {
                 }
                 _ => false,
             });
-            if open != known.unwrap_or(true) || (filled && !open) {
+            let remade = self.remade.iter().any(|it| it.lifecycle == index.lifecycle);
+            if open != known.unwrap_or(true) || (filled && (!open || remade)) {
                 changes.push(Reranked::Opened { ranking: index, within, open });
             }
         }

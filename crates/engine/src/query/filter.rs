@@ -9,7 +9,20 @@ use crate::entity::Entity;
 
 /// Whether a condition that somebody asked for lets an entity through. What has no answer does not.
 pub fn lets_through(filter: &Filter, entity: &Entity) -> bool {
-    filter.guard().test(&FilterScope { filter, entity }).unwrap_or(false)
+    tested(filter, entity).unwrap_or(false)
+}
+
+/// The same, for those who want to know why there is no answer. Where something that is asked for is not set, or may
+/// lack a part, the answer is no; it fails where everything is there.
+pub fn tested(filter: &Filter, entity: &Entity) -> Result<bool, Fault> {
+    let scope = FilterScope { filter, entity };
+    filter.guard().test(&scope).or_else(|fault| {
+        let mut reads = filter.guard().reads().iter().map(|it| scope.read(it.slot));
+        match reads.any(|it| matches!(it, Err(_) | Ok(Value::Null | Value::Map(_) | Value::List(_)))) {
+            true => Ok(false),
+            false => Err(fault),
+        }
+    })
 }
 
 struct FilterScope<'a> {

@@ -19,7 +19,7 @@ use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::view::{Found, View};
-pub use filter::lets_through;
+pub use filter::{lets_through, tested};
 pub(crate) use plan::PackScope;
 pub use plan::{Kind, Plan, named, values};
 pub use rows::{Asking, compare, sort};

@@ -155,6 +155,11 @@ impl Ranking {
         self.orders.get(within).map(|it| !it.closed)
     }
 
+    /// Every order that is not empty.
+    pub fn orders(&self) -> impl Iterator<Item = &Within> {
+        self.orders.keys()
+    }
+
     /// Orders kept within an entity that its `position`-th ref names.
     pub fn around(&self, position: usize, id: &Name) -> impl Iterator<Item = &Within> {
         self.around.get(&(position, id.clone())).into_iter().flatten()

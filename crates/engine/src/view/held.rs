@@ -10,15 +10,21 @@ pub(crate) struct Held<T> {
     used: AtomicBool,
     /// Everything that belongs to it is here, too.
     pub whole: bool,
+    /// Somebody wanted to know all of it.
+    pub asked: bool,
 }
 
 impl<T> Held<T> {
     pub fn new(value: T) -> Self {
-        Self { value, used: AtomicBool::new(true), whole: false }
+        Self { value, used: AtomicBool::new(true), whole: false, asked: false }
     }
 
     pub fn whole(value: T) -> Self {
         Self { whole: true, ..Self::new(value) }
+    }
+
+    pub fn asked(value: T) -> Self {
+        Self { asked: true, ..Self::new(value) }
     }
 
     /// The value, noting that it was used.
@@ -48,7 +54,7 @@ impl<T> DerefMut for Held<T> {
 
 impl<T: Clone> Clone for Held<T> {
     fn clone(&self) -> Self {
-        Self { whole: self.whole, ..Self::new(self.value.clone()) }
+        Self { whole: self.whole, asked: self.asked, ..Self::new(self.value.clone()) }
     }
 }
 

@@ -56,7 +56,15 @@ impl View {
         moved_at: Option<Timestamp>,
     ) {
         let counts = members.iter().map(|(state, there)| (state.clone(), there.len() as u64)).collect();
-        self.groups.insert(key, Held::new(Group { counts, moved_at, listed: true, members }));
+        self.groups.insert(key, Held::asked(Group { counts, moved_at, listed: true, members }));
+    }
+
+    /// Lets go of a group that is to be loaded again.
+    pub fn forget_group(&mut self, key: &GroupKey) {
+        self.groups.remove(key);
+        if let Some(held) = self.entities.get_mut(&key.of) {
+            held.whole = false;
+        }
     }
 
     pub fn load_ranking(&mut self, key: RankingKey, ranking: Ranking) {

@@ -23,8 +23,10 @@ use held::Held;
 use need::Missed;
 pub use need::Need;
 
-/// The longest list of members that a partial view keeps along without being asked.
+/// The longest list of members that a partial view keeps along for whoever asked for it.
 const LONGEST: u64 = 4_096;
+/// The same where nobody did: keeping a long one in order costs more with every move than reading it once.
+const SHORT: u64 = 64;
 
 /// What is known of an entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -259,8 +261,13 @@ impl Ledger for View {
     }
 
     fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
-        if let Some(before) = before {
-            let place = (key.lifecycle.clone(), before.clone());
+        let of = |value: &Name| (key.lifecycle.clone(), value.clone());
+        // Another may have it: that this one let go was redacted, and is told only now.
+        let place = before.map(of).filter(|it| {
+            let holder = self.sames.get(it).and_then(|it| it.as_ref());
+            holder.is_none_or(|it| it == key)
+        });
+        if let Some(place) = place {
             if self.partial {
                 self.sames.insert(place, None);
             } else {
@@ -268,7 +275,7 @@ impl Ledger for View {
             }
         }
         if let Some(after) = after {
-            self.sames.insert((key.lifecycle.clone(), after.clone()), Some(key.clone()));
+            self.sames.insert(of(after), Some(key.clone()));
         }
     }
 
@@ -285,8 +292,9 @@ impl Ledger for View {
             }
         };
         group.shift(member, shift, at, !self.partial);
-        // Nobody may list so many; how many they are is enough.
-        if self.partial && group.listed && group.counts.values().sum::<u64>() > LONGEST {
+        // How many they are is enough, until somebody asks who; of more than the longest nobody may.
+        let most = if group.asked { LONGEST } else { SHORT };
+        if self.partial && group.listed && group.counts.values().sum::<u64>() > most {
             group.listed = false;
             group.members = BTreeMap::new();
         }
@@ -306,3 +314,6 @@ pub(crate) fn shift_counts(counts: &mut BTreeMap<Name, u64>, shift: &Shift) {
         *counts.entry(to.clone()).or_default() += 1;
     }
 }
+
+#[cfg(test)]
+mod tests;

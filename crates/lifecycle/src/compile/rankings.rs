@@ -162,28 +162,17 @@ impl Workbench<'_> {
 }
 
 fn speaks_of_a_request(read: &Read) -> bool {
-    matches!(
+    let asked = matches!(
         read,
         Read::Reason
-            | Read::Fence
-            | Read::ActorId
-            | Read::ActorKind
-            | Read::ActorRoles
-            | Read::SubjectId
-            | Read::Human
-            | Read::Agent
-            | Read::System
-            | Read::Engine
-            | Read::Admin
-            | Read::Role(_)
-            | Read::Me(_)
             | Read::Taken(_)
             | Read::Was(_)
             | Read::People
             | Read::Rank(_)
             | Read::RankSize(_)
             | Read::MovedAt(_)
-    )
+    );
+    asked || read.is_of_caller()
 }
 
 /// Tells each lifecycle which others look at it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use crate::guard::Type;
+use crate::guard::{Type, nearest};
 use crate::name::Name;
 use crate::time::{Span, Timestamp};
 use crate::value::Value;
@@ -117,11 +117,10 @@ impl FieldType {
             (Fit::Choice(names), Value::Text(text)) => {
                 if !names.iter().any(|it| **it == **text) {
                     let known: Vec<&str> = names.iter().map(Name::as_str).collect();
-                    out.push(misfit(
-                        path,
-                        "not-one-of",
-                        format!("{path} must be one of {}", known.join(", ")),
-                    ));
+                    let near = nearest(text, known.iter().copied());
+                    let near = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
+                    let message = format!("{path} must be one of {}{near}", known.join(", "));
+                    out.push(misfit(path, "not-one-of", message));
                 }
                 value.clone()
             }
@@ -180,11 +179,12 @@ impl FieldType {
                         }
                         None => {
                             let known: Vec<&str> = properties.keys().map(Name::as_str).collect();
-                            out.push(misfit(
-                                &Path::Member(path, name),
-                                "unexpected-field",
-                                format!("{path} has no member {name}; it has {}", known.join(", ")),
-                            ));
+                            let hint = match nearest(name, known.iter().copied()) {
+                                Some(near) => format!("did you mean {near}?"),
+                                None => format!("it has {}", known.join(", ")),
+                            };
+                            let message = format!("{path} has no member {name}; {hint}");
+                            out.push(misfit(&Path::Member(path, name), "unexpected-field", message));
                         }
                     }
                 }

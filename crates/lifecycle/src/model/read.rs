@@ -73,6 +73,27 @@ pub enum Read {
     Ask(Name),
 }
 
+impl Read {
+    /// Whether it tells who asks, so that it differs from caller to caller.
+    pub fn is_of_caller(&self) -> bool {
+        matches!(
+            self,
+            Self::Fence
+                | Self::ActorId
+                | Self::ActorKind
+                | Self::ActorRoles
+                | Self::SubjectId
+                | Self::Human
+                | Self::Agent
+                | Self::System
+                | Self::Engine
+                | Self::Admin
+                | Self::Role(_)
+                | Self::Me(_)
+        )
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotLook {
     Held,

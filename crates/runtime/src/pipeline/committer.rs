@@ -1,5 +1,6 @@
 //! Seals what was decided into the chain and commits it; then, and only then, everybody is told.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use trackside_engine::Law;
@@ -156,7 +157,7 @@ impl Committer {
         self.journal.drop_payloads(seqs)
     }
 
-    pub fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
-        self.journal.cut(upto)
+    pub fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
+        self.journal.cut(upto, staying)
     }
 }

@@ -1,5 +1,6 @@
 //! Commits what was decided, and then tells those who may know, in the order in which they may.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -95,9 +96,9 @@ impl Committing {
     }
 
     /// Lets go of what a verified file holds.
-    pub fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+    pub fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
         match &mut self.committer {
-            Some(committer) => committer.cut(upto),
+            Some(committer) => committer.cut(upto, staying),
             None => Err(StoreError::io("archiving", "the journal is not open")),
         }
     }

@@ -7,6 +7,7 @@ use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::{View, apply};
+use trackside_lifecycle::name::Name;
 use trackside_store::archive::Whole;
 use trackside_store::{EntityRow, Record, StoreError};
 
@@ -105,7 +106,10 @@ impl Decider {
         if !self.is_unwritten(key)? {
             let found = match &trial.found {
                 Some(found) => Some(found.clone()),
-                None => self.difference(&entity)?,
+                None => match self.difference(&entity)? {
+                    None => self.apart(&entity)?,
+                    found => found,
+                },
             };
             if let Some(found) = found {
                 // It may have moved on since it was begun with.
@@ -114,8 +118,11 @@ impl Decider {
                         let again = Trial::of(key.clone(), newest);
                         return Ok(Some(Box::new(Trial { inspected: trial.inspected, ..again })));
                     }
-                    None => match self.mend(entity, &found) {
-                        Ok(Answer::Accepted(_)) => pass.report.mended += 1,
+                    None => match self.mend_without(entity, &found, std::mem::take(&mut pass.without)) {
+                        Ok(Answer::Accepted(_)) => {
+                            pass.report.mended += 1;
+                            pass.awaits = self.view.seq;
+                        }
                         Ok(_) | Err(_) => return self.unchecked(&trial, pass),
                     },
                 }
@@ -156,14 +163,20 @@ impl Decider {
 
     /// Takes an entity as the journal says it is, in place of what was kept of it.
     pub(super) fn mend(&mut self, entity: Arc<Entity>, found: &str) -> Outcome {
-        let ask = Ask::Mend { entity: entity.key.clone(), found: Arc::from(found) };
+        self.mend_without(entity, found, Vec::new())
+    }
+
+    /// The same, with places that nobody has any more.
+    fn mend_without(&mut self, entity: Arc<Entity>, found: &str, without: Vec<(Name, EntityKey)>) -> Outcome {
+        let ask = Ask::Mend { entity: entity.key.clone(), found: Arc::from(found), without };
         let key = entity.key.clone();
         self.view.load(entity);
         self.timers.bring_back();
         let outcome = self.answer(&Command::new(Actor::new("trackside", ActorKind::System), ask));
-        if let Some(entity) = self.view.get(&key) {
+        if let Some(entity) = self.view.image(&key) {
             // Those that were not kept were never heard of.
-            self.timers.know(entity);
+            self.timers.know(&entity);
+            self.forget_groups_of(&entity);
         }
         outcome
     }

@@ -6,7 +6,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Install, Plant};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
-use trackside_engine::key::EntityKey;
+use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::present::Seen;
 use trackside_engine::refusal::{Refusal, Stage};
 use trackside_engine::view::{Need, Project};
@@ -77,6 +77,8 @@ pub(crate) struct Decider {
     pub(super) kept: [usize; 5],
     advance: Option<Advance>,
     pub(super) sweep: Sweep,
+    /// Groups that were kept wrongly: they are loaded again once an entry is written.
+    pub(super) stale: Vec<(u64, GroupKey)>,
     /// Why timers wait, if the store could not be read for them.
     unread: Option<String>,
     stopped: bool,
@@ -116,6 +118,7 @@ impl Decider {
             kept: [0; 5],
             advance: None,
             sweep: Sweep::default(),
+            stale: Vec::new(),
             unread: None,
             stopped: false,
             turn: Turn::default(),

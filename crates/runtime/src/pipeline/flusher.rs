@@ -105,18 +105,18 @@ impl Flusher {
     /// Writes all that waits; the entry up to which it is now written.
     pub fn flush(&mut self) -> Result<u64, StoreError> {
         if self.stuck.is_none() && self.next.entries() > 0 {
-            let next = ProjectionBuilder::new(self.next.position());
-            let full = std::mem::replace(&mut self.next, next);
-            self.stuck = Some(Box::new(full.build()));
+            self.stuck = Some(Box::new(self.next.build()));
         }
-        if let Some(projection) = &self.stuck {
+        if let Some(projection) = self.stuck.as_deref() {
             let again = std::mem::replace(&mut self.failed, true);
             // What failed may have been written all the same.
             if !again || self.projector.position()? < projection.position {
                 self.projector.project(projection)?;
             }
-            self.written = projection.position;
-            (self.stuck, self.failed) = (None, false);
+            (self.written, self.failed) = (projection.position, false);
+            if let Some(written) = self.stuck.take() {
+                self.next.reuse(*written);
+            }
         }
         Ok(self.written)
     }

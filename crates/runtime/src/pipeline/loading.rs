@@ -131,6 +131,7 @@ impl Decider {
     /// Projections are written up to an entry: what is only there for them may go, and so may what is too much.
     pub fn written(&mut self, upto: u64) {
         self.tail.written(upto, &mut self.view);
+        self.forget_stale(upto);
         if upto > self.written || self.has_grown() {
             self.written = self.written.max(upto);
             self.let_go();

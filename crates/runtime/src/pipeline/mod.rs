@@ -17,6 +17,7 @@ mod sweep;
 mod tail;
 mod threads;
 mod timers;
+mod together;
 mod turn;
 mod unreadable;
 

@@ -125,7 +125,7 @@ fn drop_everywhere(
     for one in dropping {
         match one {
             Dropping::AllBefore(entity, erased) => {
-                let before = shared.read(|it| crate::trail::before(it, *erased))?;
+                let before = shared.read(|it| crate::trail::before(it, entity, *erased))?;
                 unwanted.seqs.extend(before.seqs);
                 if before.archived {
                     unwanted.entities.insert(entity.clone(), *erased);

@@ -18,6 +18,7 @@ use trackside_store::store::Kept;
 use super::comparing::Trial;
 use super::decider::{Decider, unavailable};
 use super::searching::Search;
+use super::together::Together;
 use crate::answer::Failure;
 use crate::planted::{Bug, is_planted};
 use crate::work::Ticket;
@@ -39,6 +40,9 @@ const GLANCE: Budget = Budget { entities: 2, records: 16 };
 const PAGE: usize = 512;
 /// Records of the journal that a pass nobody asked for may read: the next one goes on where it ended.
 const WINDOW: usize = 1_000;
+
+/// Turns that a pass waits until what it put right is written.
+const PATIENCE: u32 = 2_000;
 
 /// What a sweep came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +81,8 @@ pub(super) struct Sweep {
     asked: Vec<(Ticket<SweepReport>, Depth)>,
     /// Up to here entities were held against the journal by passes that nobody asked for.
     compared: Option<EntityKey>,
+    /// How far those came with what is kept of many together.
+    together: Option<Box<Together>>,
 }
 
 /// One way through all of them, in the order of their keys.
@@ -99,7 +105,16 @@ pub(super) struct Pass {
     pub lost: BTreeSet<EntityKey>,
     search: Option<Search>,
     /// Those that were found, with their last entry.
-    to_mend: Vec<(EntityKey, u64, Option<String>)>,
+    pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
+    /// Places of entities that there are not, by ranking: they go with whoever is made anew next.
+    pub without: Vec<(Name, EntityKey)>,
+    /// What is kept of many together; none when that is over.
+    together: Option<Box<Together>>,
+    /// Rows of it that were read.
+    spent_together: usize,
+    /// The last entry by which this pass put something right: what is kept of many is looked at when it is written.
+    pub awaits: u64,
+    waited: u32,
     /// Lifecycles that were counted wrongly: the first entity, and what was found.
     miscounted: Vec<(EntityKey, String)>,
 }
@@ -153,7 +168,11 @@ impl Sweep {
             self.next = self.every.map(|it| now.plus(it));
         }
         let (asked, depths): (Vec<_>, Vec<_>) = std::mem::take(&mut self.asked).into_iter().unzip();
-        self.pass = Some(Box::new(Pass { asked, depth: depths.into_iter().max(), ..Pass::default() }));
+        let depth = depths.into_iter().max();
+        // Whoever asks is told of everything.
+        let begun = self.together.take().filter(|_| depth.is_none());
+        let together = Some(begun.unwrap_or_default());
+        self.pass = Some(Box::new(Pass { asked, depth, together, ..Pass::default() }));
     }
 
     /// Whether an entity is to be held against the journal now.
@@ -210,6 +229,24 @@ impl Decider {
         }
         if let Some((key, newest, found)) = pass.to_mend.pop() {
             pass.trial = Some(Box::new(Trial::of(key, newest).saying(found)));
+            return Ok(true);
+        }
+        if let Some(mut together) = pass.together.take() {
+            if pass.depth.is_none() && pass.spent_together >= WINDOW {
+                self.sweep.together = Some(together);
+                return Ok(true);
+            }
+            if pass.waited < PATIENCE && pass.awaits > self.reader.position()? {
+                pass.waited += 1;
+                pass.together = Some(together);
+                // The rest of this turn is for others.
+                left.records = 0;
+                return Ok(true);
+            }
+            let before = left.records;
+            let is_over = self.go_on_together(&mut together, pass, left)?;
+            pass.spent_together += before - left.records;
+            pass.together = (!is_over).then_some(together);
             return Ok(true);
         }
         // What was made anew was counted anew, too.
@@ -289,6 +326,7 @@ impl Decider {
                 }
                 if !accepted.entries.is_empty() {
                     self.record(accepted.entries);
+                    pass.awaits = self.view.seq;
                 }
                 Ok(())
             }
@@ -363,11 +401,20 @@ impl Pass {
     }
 }
 
+/// How the reason of a repair begins.
+const REPAIR: &str = "Repair: ";
+
 fn count(entry: &Entry, report: &mut SweepReport) {
     match &entry.event {
         Event::ViolationFound { .. } => report.found += 1,
         Event::ViolationCleared { .. } => report.cleared += 1,
         Event::Transitioned { .. } | Event::Corrected { .. } => report.repaired += 1,
+        // A repair need not move it.
+        Event::FieldsChanged { .. } if entry.reason.as_ref().is_some_and(|it| it.starts_with(REPAIR)) => {
+            report.repaired += 1;
+        }
+        // Nothing of it changed but where it stands.
+        Event::FieldsChanged { .. } if !entry.reranked.is_empty() => report.repaired += 1,
         _ => {}
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{Ranking, RankingKey, Reranked};
 use trackside_engine::view::{Group, View};
 use trackside_lifecycle::name::Name;
 
@@ -106,6 +106,19 @@ impl Tail {
                 ranking.change(change);
             }
         }
+    }
+
+    /// Whether an entity moves in a ranking after the entry `position`.
+    pub fn places(&self, key: &RankingKey, id: &Name, position: u64) -> bool {
+        let is_it = |it: &Reranked| {
+            matches!(it, Reranked::Placed { entity, .. } if entity.id == *id) && it.ranking() == *key
+        };
+        self.after(position).any(|it| it.reranked.iter().any(is_it))
+    }
+
+    /// Whether anything of a ranking does.
+    pub fn reranks(&self, key: &RankingKey, position: u64) -> bool {
+        self.after(position).any(|it| it.reranked.iter().any(|it| it.ranking() == *key))
     }
 
     /// The entities they touch.

@@ -1,5 +1,6 @@
 //! A thread for each worker, and what they tell each other.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -59,7 +60,7 @@ enum ToCommitter {
     /// Drop what is held of an erased entity.
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
     /// Let go of what is in an archive.
-    Cut(Chain, SyncSender<Result<u64, StoreError>>),
+    Cut(Chain, Arc<BTreeSet<u64>>, SyncSender<Result<u64, StoreError>>),
     /// Nothing more will be decided.
     Stop,
 }
@@ -109,8 +110,8 @@ impl Threads {
     }
 
     /// Has the committer cut the journal: it alone writes there.
-    pub fn cut(&self, upto: Chain) -> Result<u64, StoreError> {
-        asked(&self.committer, "archiving", |done| ToCommitter::Cut(upto, done))
+    pub fn cut(&self, upto: Chain, staying: Arc<BTreeSet<u64>>) -> Result<u64, StoreError> {
+        asked(&self.committer, "archiving", |done| ToCommitter::Cut(upto, staying, done))
     }
 
     /// Waits for all of them; they end when nobody can hand in work any more.
@@ -246,8 +247,8 @@ fn commit(
             ToCommitter::Drop(seqs, done) => {
                 done.send(committing.drop_payloads(&seqs)).ok();
             }
-            ToCommitter::Cut(upto, done) => {
-                done.send(committing.cut(upto)).ok();
+            ToCommitter::Cut(upto, staying, done) => {
+                done.send(committing.cut(upto, &staying)).ok();
             }
             ToCommitter::Stop => flusher = None,
         }

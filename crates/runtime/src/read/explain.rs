@@ -31,6 +31,8 @@ pub struct Explanation {
     pub given_to: Vec<Name>,
     /// Those of them whom a rule that moves it would hear, whatever roles they hold.
     pub able: Vec<Name>,
+    /// Events by which it can be claimed now, each with who may, in words.
+    pub claimable: Vec<(Name, String)>,
 }
 
 /// What would come of an event.
@@ -105,7 +107,22 @@ fn explained(law: &Law, view: &View, key: &EntityKey, actor: &Actor, now: Timest
     given_to.retain(|it| !it.is_empty());
     let able = given_to.iter().filter(|id| is_able(law, view, &entity, life, id, now)).cloned().collect();
     let ways = ways(law, view, &entity, actor, now);
-    Some(Explanation { entity, now, ways, trials, given_to, able })
+    let claimable = claimable(life, &ways);
+    Some(Explanation { entity, now, ways, trials, given_to, able, claimable })
+}
+
+/// What a claim from one of its rankings would do with it, for those who may. Whoever asks need not be one of them.
+fn claimable(life: &Lifecycle, ways: &[Way]) -> Vec<(Name, String)> {
+    let mut all: Vec<(Name, String)> = Vec::new();
+    for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
+        let open = ways.iter().filter(|it| it.event == *event && it.is_open_to_others());
+        let mut who: Vec<&str> = open.map(|it| it.who.as_str()).collect();
+        who.dedup();
+        if !who.is_empty() && !all.iter().any(|(it, _)| it == event) {
+            all.push((event.clone(), who.join("; or ")));
+        }
+    }
+    all
 }
 
 /// Whether a rule that moves the entity would hear somebody. Their roles are not known here: they are granted all.
@@ -117,7 +134,7 @@ fn is_able(law: &Law, view: &View, entity: &Entity, life: &Lifecycle, id: &Name,
         _ => None,
     });
     let somebody = Actor::new(id.clone(), kind).with_roles(roles.flatten().cloned());
-    let leads_on = |it: &Way| it.to.iter().any(|to| *to != entity.state);
+    let leads_on = |it: &Way| !it.to.is_empty();
     ways(law, view, entity, &somebody, now).iter().any(|it| it.permitted && it.heard && leads_on(it))
 }
 

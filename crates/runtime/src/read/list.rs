@@ -6,9 +6,9 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, is_valid_id};
-use trackside_engine::query::lets_through;
+use trackside_engine::query::tested;
 use trackside_lifecycle::compile::Filter;
-use trackside_lifecycle::guard::{GuardError, Outline};
+use trackside_lifecycle::guard::{Fault, GuardError, Outline};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
@@ -101,7 +101,17 @@ impl Reads {
         while items.len() <= limit
             && let Some(mut found) = walk.next(most)?
         {
-            found.retain(|it| query.filter.as_ref().is_none_or(|filter| lets_through(filter, it)));
+            if let Some(filter) = &query.filter {
+                let mut unanswered = Vec::new();
+                found.retain(|it| match tested(filter, it) {
+                    Ok(wanted) => wanted,
+                    Err(fault) => {
+                        unanswered.push((it.clone(), fault));
+                        false
+                    }
+                });
+                self.must_be_answered(&mut glance, filter, &unanswered, &query.reader)?;
+            }
             let seen = glance.may_read(&found, &query.reader)?;
             items.extend(found.into_iter().zip(seen).filter(|(_, seen)| *seen).map(|(it, _)| it));
             if items.len() <= limit && walk.is_over(self.budget) {
@@ -118,6 +128,26 @@ impl Reads {
         items.truncate(limit);
         let next_cursor = items.last().filter(|_| more).map(cursor);
         Ok(Listed { items, next_cursor, seq })
+    }
+
+    /// A condition that fails on something that the reader may see is told: an answer without it would look complete.
+    fn must_be_answered(
+        &self,
+        glance: &mut Glance<'_>,
+        filter: &Filter,
+        unanswered: &[(Arc<Entity>, Fault)],
+        reader: &Actor,
+    ) -> Result<(), ReadError> {
+        let entities: Vec<Arc<Entity>> = unanswered.iter().map(|(it, _)| it.clone()).collect();
+        let seen = glance.may_read(&entities, reader)?;
+        match unanswered.iter().zip(seen).find(|(_, seen)| *seen) {
+            Some(((entity, fault), _)) => {
+                let source = filter.guard().source();
+                let why = format!("`{source}` could not be answered for {}: {fault}", entity.key);
+                Err(ReadError::Where(vec![why]))
+            }
+            None => Ok(()),
+        }
     }
 
     /// What is to be read; none if nothing can be in it.

@@ -11,6 +11,7 @@ mod error;
 mod explain;
 mod glance;
 mod history;
+mod lately;
 mod list;
 mod named;
 mod narrow;

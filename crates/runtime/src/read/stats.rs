@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trackside_engine::event::Event;
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
 use trackside_store::ProjectionBuilder;
 use trackside_store::store::Stays;
 
@@ -19,8 +20,10 @@ pub struct Stats {
     pub states: BTreeMap<Name, u64>,
     /// How long states were stayed in, by those who left them.
     pub stays: BTreeMap<Name, Stays>,
-    /// How many transitions there were, of those that came since it was started.
+    /// How many transitions there were.
     pub throughput: Throughput,
+    /// When it was started: since then refusals are counted.
+    pub started_at: Option<Timestamp>,
     /// How many requests were refused since it was started, by the code of the refusal.
     pub refusals: BTreeMap<&'static str, u64>,
 }
@@ -77,9 +80,11 @@ impl Reads {
         for (_, state, ms) in late.build().stays {
             stays.entry(state).or_default().add(ms);
         }
+        self.recall()?;
         let throughput = self.shared.tally.throughput(lifecycle, self.now());
         let refusals = self.shared.tally.refusals(Some(lifecycle));
-        Ok(Stats { lifecycle: lifecycle.clone(), states, stays, throughput, refusals })
+        let started_at = self.shared.tally.began_at();
+        Ok(Stats { lifecycle: lifecycle.clone(), states, stays, throughput, started_at, refusals })
     }
 
     /// Refusals since it was started of what named no lifecycle that there is, by code.

@@ -206,3 +206,19 @@ fn a_folder_of_a_server_is_what_it_was() {
     runtime.gateway().unwrap().advance(later).unwrap().wait().unwrap();
     assert!(runtime.seq() > struck, "nothing was due in four hours");
 }
+
+#[test]
+fn a_kept_folder_whose_rules_were_rewritten_is_not_opened() {
+    for version in [1, 2] {
+        // The first version came into force by an entry that is archived, the second by one that is not.
+        let folder = Copy::of(&fixtures().join("2/whole"));
+        drop(Sqlite::open(&folder.0, SqliteOptions::default()).unwrap());
+        let file = rusqlite::Connection::open(folder.0.join("journal.db")).unwrap();
+        let sql = "UPDATE definition SET files = replace(files, 'human', 'agent') WHERE version = ?1";
+        assert_eq!(file.execute(sql, [version]).unwrap(), 1);
+        drop(file);
+        let refused = Sqlite::open(&folder.0, SqliteOptions::default()).map(drop).unwrap_err();
+        let words = format!("the rules of kept {version} were changed: its text has the digest");
+        assert!(refused.to_string().contains(&words), "{refused}");
+    }
+}

@@ -17,6 +17,7 @@ use crate::stores::{Stores, on_every_store};
 on_every_store! {
     figures_equal_a_recount_whatever_is_written
     throughput_is_what_a_recount_of_the_journal_gives
+    an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted
     refusals_are_counted_by_lifecycle_and_code
     notices_come_once_and_in_order_before_and_after_they_are_written
 }
@@ -90,17 +91,17 @@ fn figures_equal_a_recount_whatever_is_written(stores: Stores) {
     }
 }
 
-/// Transitions of a lifecycle after the entry `began`: in the last 60 seconds, in the last 60 minutes, in all.
+/// Transitions of a lifecycle: in the last 60 seconds, in the last 60 minutes, and in all after the entry `began`.
 fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
     let mut counted = Throughput::default();
-    let (mut after, now) = (began, reads.now().0);
+    let (mut after, now) = (0, reads.now().0);
     loop {
         let records = reads.journal(after, 200).unwrap();
         let Some(last) = records.last() else { return counted };
         after = last.seq;
         for entry in records.iter().map(|it| it.entry().unwrap()) {
             if entry.entity.lifecycle == *lifecycle && entry.event.kind() == "STATE_TRANSITION" {
-                counted.since_start += 1;
+                counted.since_start += u64::from(entry.seq > began);
                 counted.last_minute += u64::from(now / 1_000 - entry.at.0 / 1_000 < 60);
                 counted.last_hour += u64::from(now / 60_000 - entry.at.0 / 60_000 < 60);
             }
@@ -113,12 +114,15 @@ fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
     let mut clock = manual();
     let lifecycle = Name::new("mission.task");
     let mut some = Throughput::default();
-    // The second run does not count what the first one did.
+    // The second run does not count what the first one did, but for the last hour of it.
     for run in 0..2 {
         let runtime = started(place.open(), clock.clone());
         let (reads, began) = (runtime.reads().unwrap(), runtime.seq());
         if run == 0 {
             team(&runtime);
+        } else {
+            let counted = reads.stats(&lifecycle).unwrap().throughput;
+            assert!(counted.last_hour > 0 && counted.since_start == 0, "{counted:?}");
         }
         for n in 0..40 {
             let text = format!("mission.task/T-{run}-{n}");
@@ -138,9 +142,48 @@ fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
             assert_eq!(some, moved(&reads, &lifecycle, began), "{run} {n}, later");
         }
         assert!(some.last_minute < some.last_hour && some.last_hour < some.since_start, "{some:?}");
+        assert_eq!(some.counted_from, None);
         clock = Options { clock: Clock::manual(reads.now()), ..manual() };
         runtime.stop();
     }
+}
+
+fn an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted(stores: Stores) {
+    let place = stores.place();
+    let lifecycle = Name::new("mission.task");
+    let runtime = started(place.open(), manual());
+    team(&runtime);
+    for n in 0..30 {
+        assigned(&runtime, &format!("T-{n}"));
+        accepted(&runtime, fire(ada(), &format!("mission.task/T-{n}"), "start", plan()));
+        let to = runtime.reads().unwrap().now().plus(Span(1_000));
+        runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
+    }
+    let (now, all) = (runtime.reads().unwrap().now(), runtime.reads().unwrap().stats(&lifecycle).unwrap());
+    runtime.stop();
+
+    let runtime = started(place.open(), Options { clock: Clock::manual(now), ..manual() });
+    let reads = runtime.reads().unwrap();
+    let told = reads.clone().with_budget(1).stats(&lifecycle).unwrap();
+    assert!(told.throughput.last_hour < all.throughput.last_hour, "{told:?}");
+    let from = told.throughput.counted_from.unwrap();
+    let later = |it: &trackside_engine::event::Entry| it.at >= from && it.event.kind() == "STATE_TRANSITION";
+    let entries: Vec<_> = {
+        let (mut found, mut after) = (Vec::new(), 0);
+        loop {
+            let records = reads.journal(after, 200).unwrap();
+            let Some(last) = records.last() else { break found };
+            after = last.seq;
+            found.extend(records.iter().map(|it| it.entry().unwrap()));
+        }
+    };
+    let counted = entries.iter().filter(|it| it.entity.lifecycle == lifecycle && later(it)).count() as u64;
+    assert!(counted > 0 && counted <= told.throughput.last_hour, "{counted} {told:?}");
+    assert_eq!(told.started_at, Some(now));
+    // An hour later nothing of before the start counts any more.
+    runtime.gateway().unwrap().advance(now.plus(Span(3_660_000))).unwrap().wait().unwrap();
+    let told = reads.stats(&lifecycle).unwrap().throughput;
+    assert_eq!((told.last_hour, told.counted_from), (0, None));
 }
 
 fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {

@@ -126,8 +126,8 @@ fn write(store: &dyn Store, world: &World, definitions: &[Definition]) {
         people: Some(project.people.clone()),
     };
     let mut entries = world.journal.clone();
-    entries.push(Entry {
-        seq: entries.len() as u64 + 1,
+    let own = Entry {
+        seq: 0,
         at: world.now,
         entity: project_key().clone(),
         version: 0,
@@ -142,7 +142,16 @@ fn write(store: &dyn Store, world: &World, definitions: &[Definition]) {
         request_id: None,
         event: Event::ProjectChanged { change: Box::new(change) },
         reranked: Vec::new(),
+    };
+    let installs = definitions.iter().map(|it| Event::PackInstalled {
+        pack: it.pack.clone(),
+        version: it.version,
+        digest: it.digest.as_str().into(),
     });
+    let installs = installs.map(|event| Entry { event, trigger: Name::new("install"), ..own.clone() });
+    for entry in installs.chain([own.clone()]) {
+        entries.push(Entry { seq: entries.len() as u64 + 1, ..entry });
+    }
     let mut last = std::collections::BTreeMap::new();
     let mut chain = Chain::default();
     let records = entries.into_iter().map(|entry| {

@@ -15,3 +15,4 @@ mod erasing;
 mod failures;
 mod ground;
 mod restarts;
+mod together;

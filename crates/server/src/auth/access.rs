@@ -74,6 +74,8 @@ pub(crate) struct Identity {
     /// Whom it may act for: ids, with `*` for any end.
     pub on_behalf: Vec<Name>,
     pub expires: Option<Timestamp>,
+    /// The token that it was made with, and ends with.
+    made_with: Option<Name>,
     /// How often it may be used.
     pub bucket: Bucket,
 }
@@ -96,6 +98,7 @@ impl Identity {
             actor: Actor::new(text("holder")?, kind).with_roles(list("roles")),
             on_behalf: list("for"),
             expires: entity.fields.get("expires").and_then(Value::as_time),
+            made_with: text("madeWith"),
             bucket: Bucket::default(),
         })
     }
@@ -136,6 +139,8 @@ pub(crate) struct Minting {
     pub expires: Option<Timestamp>,
     /// Who had it made.
     pub by: Name,
+    /// The token that it ends with.
+    pub made_with: Option<Name>,
 }
 
 /// Who has come in, by the hash of what they showed.
@@ -192,7 +197,7 @@ impl Access {
         let key = EntityKey::new(TOKEN, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
         let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
-        if entity.fields.get("hash").and_then(Value::as_str) != Some(hash) {
+        if entity.fields.get("hash").and_then(Value::as_str) != Some(hash) || !self.is_backed(&entity)? {
             return Ok(None);
         }
         let Some(identity) = Identity::of(&entity).map(Arc::new) else { return Ok(None) };
@@ -211,7 +216,11 @@ impl Access {
     pub fn speaker(&self, id: &Name, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
         let key = EntityKey { lifecycle: Name::new(TOKEN), id: id.clone() };
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
-        let identity = entity.filter(|it| self.is_open(it)).and_then(|it| Identity::of(&it));
+        let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
+        if !self.is_backed(&entity)? {
+            return Ok(None);
+        }
+        let identity = Identity::of(&entity);
         Ok(identity.filter(|it| it.expires.is_none_or(|at| now < at)).map(Arc::new))
     }
 
@@ -220,6 +229,14 @@ impl Access {
         let law = self.runtime.law();
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)
+    }
+
+    /// Whether the token that it was made with, if there is one, is still good.
+    fn is_backed(&self, entity: &Entity) -> Result<bool, Failure> {
+        let Some(maker) = entity.fields.get("madeWith").and_then(Value::as_str) else { return Ok(true) };
+        let maker = self.runtime.entity(&EntityKey::new(TOKEN, maker));
+        let maker = maker.map_err(|it| Failure::Unavailable(it.to_string()))?;
+        Ok(maker.is_some_and(|it| self.is_open(&it)))
     }
 
     /// Something happened: what was known of tokens may not be true any more.
@@ -231,7 +248,10 @@ impl Access {
         }
         // Others stay known, with what they have used up of their rate.
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.by_hash.retain(|_, it| !changed.contains(&&it.token));
+        let is_changed = |it: &Name| changed.contains(&it);
+        known
+            .by_hash
+            .retain(|_, it| !is_changed(&it.token) && !it.made_with.as_ref().is_some_and(is_changed));
         known.forgotten += 1;
     }
 
@@ -264,6 +284,9 @@ impl Access {
             ("hash", Value::text(&secret.hash)),
             ("mintedBy", Value::from(&minting.by)),
         ];
+        if let Some(token) = &minting.made_with {
+            fields.push(("madeWith", Value::from(token)));
+        }
         if let Some(note) = &minting.note {
             fields.push(("note", Value::text(note)));
         }

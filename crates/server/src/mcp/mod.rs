@@ -16,13 +16,17 @@ mod work;
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
+use serde_json::json;
+use trackside_protocol::Problem;
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -39,7 +43,7 @@ pub(crate) const PATH: &str = "/mcp";
 /// Most bytes of a refusal of the protocol's own that are looked at.
 const WORDS: usize = 4 * 1024;
 
-type Endpoint = StreamableHttpService<Desk, NeverSessionManager>;
+pub(crate) type Endpoint = StreamableHttpService<Desk, NeverSessionManager>;
 
 /// Who asks, and the request in which that was said: calls are answered on tasks of their own.
 #[derive(Clone, Debug)]
@@ -80,7 +84,23 @@ pub(crate) fn door(app: &App) -> MethodRouter<App> {
     })
 }
 
-async fn asked(app: &App, service: &Endpoint, caller: Caller, request: Request) -> Result<Response, Refused> {
+/// The tools for agents: JSON-RPC of the Model Context Protocol, one message a request.
+#[utoipa::path(
+    post, path = "/mcp", tag = "doors", operation_id = "mcp", request_body = Object,
+    responses(
+        (status = 200, body = Object, description = "The answer to a call, or an error of the protocol."),
+        (status = 202, description = "A message that is not answered."),
+        (status = 400, description = "No message of the protocol: -32700 where it is no JSON, else -32600.",
+            content((Object = "application/json"), (Problem = "application/problem+json"))),
+        (status = "4XX", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn asked(
+    app: &App,
+    service: &Endpoint,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Refused> {
     must_be_no_foreign_page(app, request.headers())?;
     let (mut parts, body) = request.into_parts();
     // The token has done its part: what goes on from here cannot tell it.
@@ -92,8 +112,31 @@ async fn asked(app: &App, service: &Endpoint, caller: Caller, request: Request) 
     if is_too_deep(&bytes, limits.depth) {
         return Err(Refused::shape(format!("The body has more than {} levels", limits.depth)));
     }
+    let is_json = parts.method == Method::POST && says_json(&parts.headers);
+    if is_json && let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {
+        return Ok(no_message(-32_700, &format!("Parse error: {error}")));
+    }
     let answer = service.handle(Request::from_parts(parts, Body::from(bytes))).await;
+    // JSON that is no message has the right type all the same.
+    if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return Ok(no_message(
+            -32_600,
+            "Invalid Request: this is no message of JSON-RPC 2.0 that can be asked here",
+        ));
+    }
     in_words(answer.map(Body::new)).await
+}
+
+/// Whether a body is said to be JSON.
+fn says_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// An error of the protocol about something that has no id.
+fn no_message(code: i32, message: &str) -> Response {
+    let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
+    (StatusCode::BAD_REQUEST, Json(error)).into_response()
 }
 
 /// A browser says which page asks: only one of ours may.

@@ -50,6 +50,9 @@ pub(crate) async fn list(
         0 => USUAL,
         asked => asked.min(MOST),
     };
+    if let Some(cursor) = page.cursor.as_ref().filter(|it| !is_place(it)) {
+        return Err(super::not_a_cursor(cursor));
+    }
     let (inboxes, actor) = (inboxes(&app), caller.actor().clone());
     let page = app.read(move |reads| {
         let mut all = Vec::new();
@@ -102,6 +105,13 @@ fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) 
         }
         query.cursor = listed.next_cursor;
     }
+}
+
+/// Whether a text could be the place of a request in the list: how urgent, since when, and which.
+fn is_place(text: &str) -> bool {
+    let mut parts = text.splitn(3, '~');
+    let urgent = parts.next().is_some_and(|it| it == "0" || it == "1");
+    urgent && parts.next().is_some() && parts.next().is_some_and(|it| it.contains('/'))
 }
 
 /// What to ask for requests of a lifecycle that refer to an entity: a question for each field by which they can.

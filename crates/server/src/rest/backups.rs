@@ -73,12 +73,21 @@ fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
     let end = store.backup(to, &mut |_, _| {}).map_err(unavailable)?;
     let files = store.archive().and_then(|it| it.copy(to)).map_err(unavailable)?;
     let artifacts = Artifacts::of(&app.options.data).copy(to).map_err(unavailable)?;
+    app.runtime
+        .options()
+        .clock
+        .note(to)
+        .map_err(|it| unavailable(StoreError::io(format!("note the clock in {}", to.display()), it)))?;
     Ok(json!({
         "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex(&end.hash) },
         "archiveFiles": files, "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
     }))
 }
 
-fn unavailable(error: StoreError) -> Refused {
-    Failure::Unavailable(error.to_string()).into()
+/// What the store says. Rules that were changed do not become right by trying again.
+pub(super) fn unavailable(error: StoreError) -> Refused {
+    match error {
+        StoreError::Rules { .. } => Refused::new(StatusCode::CONFLICT, "rules-changed", error.to_string()),
+        error => Failure::Unavailable(error.to_string()).into(),
+    }
 }

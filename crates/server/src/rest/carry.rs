@@ -109,7 +109,7 @@ pub(crate) async fn answer_told(app: &App, caller: &Caller, answer: Answer) -> R
 
 /// The same, for whoever looks at the answer itself.
 pub(crate) async fn submit(app: &App, mut command: Command) -> Result<Answer, Refused> {
-    app.answers.must_have_none(command.key_sender(), command.idempotency_key.as_ref())?;
+    let _passing = app.answers.passing(command.key_sender(), command.idempotency_key.as_ref())?;
     if command.request_id.is_none() {
         command.request_id = request_id();
     }

@@ -61,6 +61,10 @@ async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
             .ok_or_else(|| Refused::shape("`to` is a time as in `2026-01-01T00:00:00Z`"))?,
         _ => return Err(Refused::shape("Say `by` (a span) or `to` (a time)")),
     };
+    if to < app.reads.now() {
+        let detail = format!("It is {} already, and the clock only goes on: {to} is over", app.reads.now());
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "in-the-past", detail));
+    }
     must_be_near(app, to)?;
     let now = app.gateway.advance(to)?.await?;
     Ok(told(app, now))

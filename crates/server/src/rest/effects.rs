@@ -153,7 +153,7 @@ pub(crate) async fn settle(
     must_be_taker(&caller)?;
     let unknown = || Refused::unknown("unknown-effect", format!("There is no effect {id}"));
     let number: u64 = id.parse().map_err(|_| unknown())?;
-    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
+    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
     let courier = app.runtime.outbox()?.for_request(crate::watch::request_id(), wanted.key);
     let sight = Sight::of(&app, &caller);
     let actor = caller.actor().clone();

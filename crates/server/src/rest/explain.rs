@@ -68,6 +68,7 @@ fn told(
         "requests": asked.iter().map(|it| &it.told).collect::<Vec<_>>(),
         "givenTo": it.given_to,
         "ableToAct": it.able,
+        "claimable": it.claimable.iter().map(|(event, who)| json!({ "event": event, "who": who })).collect::<Vec<_>>(),
         "ready": ready,
         "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
@@ -131,12 +132,14 @@ fn way(way: &Way) -> Value {
     json!({
         "event": way.event, "about": way.about, "to": way.to, "who": way.who, "permitted": way.permitted,
         "takes": takes, "needsReason": way.needs_reason, "needsTarget": way.needs_target, "checks": checks,
-        "open": way.is_open(),
+        "open": way.is_open(), "openToOthers": way.is_open_to_others(),
     })
 }
 
 fn checked(it: &Checked) -> Value {
-    json!({ "rule": it.rule, "passed": it.passed, "message": it.message, "saw": it.saw })
+    json!({
+        "rule": it.rule, "passed": it.passed, "ofCaller": it.of_caller, "message": it.message, "saw": it.saw,
+    })
 }
 
 fn tried(event: &str, trial: &Trial) -> Value {
@@ -181,6 +184,9 @@ fn summary(it: &Explanation, ready: &[&str], asked: &[Asked], next: Option<Strin
         text.push_str(" Nothing that you could ask for now would move it.");
     } else {
         text.push_str(&format!(" You could ask for: {}.", ready.join(", ")));
+    }
+    for (event, who) in &it.claimable {
+        text.push_str(&format!(" It can be claimed ({event}) by: {who}."));
     }
     if !entity.effects.is_empty() {
         let names: Vec<&str> = entity.effects.iter().map(|it| it.effect.as_str()).collect();

@@ -5,8 +5,9 @@ use axum::response::Response;
 use serde_json::json;
 use trackside_protocol::Problem;
 use trackside_runtime::read::entry_json;
-use trackside_store::{Artifacts, lines};
+use trackside_store::{Artifacts, lines, rules};
 
+use super::backups::unavailable;
 use super::streamed::{self, Ended, Lines};
 use crate::app::App;
 use crate::auth::Caller;
@@ -23,6 +24,12 @@ use crate::problem::Refused;
 pub(crate) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
     let sight = Sight::of(&app, &caller);
     let whole = caller.identity.is_admin();
+    // What could not be brought back in is not handed out as if it could.
+    let looked = app.blocking(move |app| {
+        let mut reader = app.runtime.store().reader().map_err(unavailable)?;
+        rules::hold(reader.as_mut(), &app.options.data.join("journal.db")).map_err(unavailable)
+    });
+    looked.await?;
     Ok(streamed::answer(move |out| write(&app, &sight, whole, out)))
 }
 

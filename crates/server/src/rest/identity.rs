@@ -18,13 +18,10 @@ use trackside_runtime::Answer;
 use trackside_runtime::read::ListQuery;
 
 use super::carry::{command, submit};
-use super::{Body, KeyUse, Paging, Parameters, Wanted};
+use super::{Body, KeyUse, Paging, Parameters, Wanted, runs};
 use crate::app::{App, OWN};
 use crate::auth::{AccessError, Caller, Minting};
 use crate::problem::Refused;
-
-/// How long a run token lasts at most, and if nothing is said.
-const RUN: Span = Span(60 * 60 * 1_000);
 
 /// Who the caller is.
 #[utoipa::path(
@@ -44,7 +41,7 @@ pub(crate) async fn whoami(caller: Caller) -> Json<Who> {
     })
 }
 
-/// Lists tokens: all of them for an admin, one's own for others.
+/// Lists tokens: all of them for an admin; for others their own, and the run tokens they made.
 #[utoipa::path(
     get, path = "/v1/tokens", tag = "identity", operation_id = "listTokens", params(Paging),
     responses((status = 200, body = Page<Token>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -98,14 +95,16 @@ pub(crate) async fn create(
     wanted: Wanted,
     Body(body): Body<NewToken>,
 ) -> Result<Response, Refused> {
-    let minting = minting(&app, &caller, &body)?;
+    let of_person = runs::is_of_person(&app, &caller, &body).await?;
+    let minting = minting(&app, &caller, &body, of_person)?;
+    let shortened = runs::shortened(&minting, &body, app.reads.now());
     let used = KeyUse::of(&caller, &wanted, "/v1/tokens", &body);
-    app.answers.must_have_none(&caller.actor().id, wanted.key.as_ref())?;
+    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
     let (secret, entity) = match app.access.mint(minting, used.as_ref()).await {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,
     };
-    let made = TokenMade { token: secret.text, details: token(&entity) };
+    let made = TokenMade { token: secret.text, shortened, details: token(&entity) };
     let mut response = (StatusCode::CREATED, Json(made)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
@@ -118,7 +117,7 @@ fn made_before(id: &str) -> String {
 }
 
 /// Whether the caller may have this token made, and what it is then.
-fn minting(app: &App, caller: &Caller, body: &NewToken) -> Result<Minting, Refused> {
+fn minting(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<Minting, Refused> {
     let kind = match body.kind.as_str() {
         "human" => ActorKind::Human,
         "agent" => ActorKind::Agent,
@@ -152,22 +151,28 @@ fn minting(app: &App, caller: &Caller, body: &NewToken) -> Result<Minting, Refus
         note: body.note.clone(),
         expires: lifetime.map(|it| app.reads.now().plus(it)),
         by: caller.actor().id.clone(),
+        made_with: None,
     };
     if caller.identity.is_admin() {
         return Ok(minting);
     }
     // A supervisor makes short-lived tokens for the processes of its agents, with no more roles than it has.
-    let identity = &caller.identity;
-    let own_roles = body.roles.iter().all(|it| identity.actor.has_role(it));
-    if identity.may_act_for(&body.actor) && kind == ActorKind::Agent && own_roles && body.on_behalf.is_empty()
-    {
-        let lasts = lifetime.map_or(RUN, |it| Span(it.0.min(RUN.0)));
-        minting.expires = Some(app.reads.now().plus(lasts));
-        minting.purpose = "run";
+    let unmet = runs::too_much(caller, kind, body, of_person);
+    if unmet.is_empty() {
+        minting.expires = Some(runs::ends(caller, lifetime, app.reads.now()));
+        minting.purpose = runs::PURPOSE;
+        minting.made_with = Some(caller.identity.token.clone());
         return Ok(minting);
     }
-    let detail = "Only a person with role admin makes tokens; a supervisor makes run tokens for the agents that its own token is for";
-    Err(Refused::forbidden(detail, "human and admin, or a supervisor for its agents"))
+    let who = "human and admin, or a supervisor for its agents";
+    if caller.identity.on_behalf.is_empty() {
+        let detail = "Only a person with role admin makes tokens; a supervisor makes run tokens for the agents that its own token is for";
+        return Err(Refused::forbidden(detail, who));
+    }
+    let mut refused = Refused::forbidden("", who);
+    refused.0.detail = unmet.iter().map(|it| it.message.as_str()).collect::<Vec<_>>().join(". ");
+    refused.0.errors = unmet;
+    Err(refused)
 }
 
 /// Roles are those that packs declare, bare where that is unique.
@@ -204,7 +209,7 @@ pub(super) fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Takes a token back, from now on.
+/// Takes a token back, from now on, and the run tokens that were made with it.
 #[utoipa::path(
     delete, path = "/v1/tokens/{id}", tag = "identity", operation_id = "revokeToken", params(("id" = String, Path)),
     responses((status = 204), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -222,6 +227,7 @@ pub(crate) async fn revoke(
         Answer::Refused(refusal) if refusal.code != "final-state" => Err((&*refusal).into()),
         answer => {
             ended(&app, &answer).await;
+            runs::end(&app, &id).await?;
             Ok(StatusCode::NO_CONTENT)
         }
     }

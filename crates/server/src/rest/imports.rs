@@ -41,9 +41,9 @@ pub(crate) async fn import(
     must_be_importable(&app, &body)?;
     let (actor, request) = (caller.actor().clone(), request_id());
     let entities = adopted(&body);
-    let mut once = None;
+    let (mut once, mut _passing) = (None, None);
     if let Some(used) = KeyUse::of(&caller, &wanted, "/v1/import", &body).filter(|_| !how.dry_run) {
-        app.answers.must_have_none(&used.sender, Some(&used.key))?;
+        _passing = app.answers.passing(&used.sender, Some(&used.key))?;
         if let Some((first, count, _)) = journalled(&app, &used).await? {
             return again(&app, first, count, &body).await.map(Json);
         }

@@ -103,7 +103,8 @@ pub(crate) async fn diagram(
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
+/// The newest definition of a lifecycle; or what may have been meant.
+pub(crate) fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
     law.newest(&Name::new(name)).cloned().ok_or_else(|| {
         let near = nearest(name, law.lifecycle_names().iter().map(Name::as_str));
         let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();

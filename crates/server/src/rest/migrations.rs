@@ -97,7 +97,7 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
             format!("There is no lifecycle {lifecycle}{hint}"),
         ));
     }
-    if law.version(lifecycle, version).is_none() {
+    if law.definition(lifecycle, version).is_none() {
         let detail = format!(
             "{lifecycle} has no version {version} here, only {}. Put a newer pack to /v1/packs first",
             versions.join(", ")

@@ -35,6 +35,7 @@ pub(crate) mod packs;
 pub(crate) mod policy;
 pub(crate) mod queries;
 pub(crate) mod redactions;
+mod runs;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 pub(crate) mod stats;

@@ -148,12 +148,14 @@ pub(crate) async fn sweep(
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("run the sweep")?;
     let depth = if how.deep { Depth::Journal } else { Depth::Entities };
-    let gateway = app.gateway.clone();
+    let (gateway, reads) = (app.gateway.clone(), app.reads.clone());
     let swept = async move {
+        let after = reads.seq();
         let report = gateway.sweep_to(depth)?.await?;
         Ok(json!({
             "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
             "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
+            "journal": { "after": after, "upto": reads.seq() },
         }))
     };
     answer_once(&app, KeyUse::of(&caller, &wanted, "/v1/sweep", &how.deep), swept).await

@@ -12,6 +12,7 @@ use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_protocol::{NewLink, Problem, SignInLink};
+use utoipa::IntoParams;
 
 use super::carry::submit;
 use super::identity::{ended, known_roles, refused};
@@ -54,7 +55,7 @@ pub(crate) async fn link(
         _ => body.roles.iter().map(|it| Name::new(it)).collect(),
     };
     let used = KeyUse::of(&caller, &wanted, "/v1/sign-in-links", &body);
-    app.answers.must_have_none(&own.id, wanted.key.as_ref())?;
+    let _passing = app.answers.passing(&own.id, wanted.key.as_ref())?;
     // Nobody makes what they have last longer.
     let until = caller.identity.expires.filter(|_| *own.id == *holder);
     let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, used.as_ref()).await;
@@ -76,13 +77,20 @@ fn made_before(id: &str) -> String {
     )
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Following {
+    /// What the link holds.
     #[serde(default)]
+    #[param(required = false)]
     link: String,
 }
 
-/// Lets a person in who followed a link.
+/// Lets a browser in that followed a link, once, and leads it to the page.
+#[utoipa::path(
+    get, path = "/sign-in", tag = "doors", operation_id = "signIn", security(()), params(Following),
+    responses((status = 303, description = "You are let in: a cookie says so from here on."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+)]
 pub(crate) async fn sign_in(
     State(app): State<App>,
     peer: Peer,
@@ -107,6 +115,7 @@ pub(crate) async fn sign_in(
         note: None,
         expires: Some(expires),
         by: holder.clone(),
+        made_with: None,
     };
     let (secret, _) = app.access.mint(minting, None).await.map_err(refused)?;
     let secure = if app.options.tls.is_some() { "; Secure" } else { "" };

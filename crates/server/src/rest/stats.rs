@@ -83,12 +83,15 @@ fn of(reads: &Reads, lifecycle: &Name) -> Result<Value, ReadError> {
             Some((state.to_string(), told))
         })
         .collect();
-    let throughput = json!({
+    let mut throughput = json!({
         "lastMinute": stats.throughput.last_minute, "lastHour": stats.throughput.last_hour,
         "sinceStart": stats.throughput.since_start,
     });
+    if let (Some(from), Some(told)) = (stats.throughput.counted_from, throughput.as_object_mut()) {
+        told.insert("countedFrom".to_owned(), json!(from.to_string()));
+    }
     Ok(json!({
         "lifecycle": lifecycle, "states": stats.states, "timeInState": stays, "throughput": throughput,
-        "refusals": stats.refusals,
+        "refusals": stats.refusals, "startedAt": stats.started_at.map(|it| it.to_string()),
     }))
 }

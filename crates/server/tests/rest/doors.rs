@@ -250,6 +250,10 @@ fn every_route_of_the_document_has_a_row() {
         ROWS.iter().map(|it| (it.method.to_owned(), it.path.to_owned())).collect();
     let mut described = BTreeSet::new();
     for (path, item) in document["paths"].as_object().unwrap() {
+        // Doors of another kind have tests of their own: mcp/doors.rs, edge.rs.
+        if ["/mcp", "/sign-in"].contains(&path.as_str()) {
+            continue;
+        }
         for method in ["get", "put", "post", "delete", "patch", "head"] {
             if item.get(method).is_some() {
                 described.insert((method.to_uppercase(), path.clone()));

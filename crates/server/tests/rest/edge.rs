@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ground::{Answered, Ground, each, why};
+use crate::ground::{Answered, Ground, each, refused, why};
 
 /// The header that says who one is: the owner.
 fn bearer(ground: &Ground) -> String {
@@ -284,7 +284,8 @@ fn readiness_tells_that_the_store_cannot_be_used_and_that_it_can_again() {
 #[test]
 fn run_tokens_are_short_lived_and_said_to_be() {
     let ground = Ground::new();
-    let boss = ground.actor(json!({ "actor": "boss", "kind": "agent", "for": ["coder-*"] }));
+    let boss = ground
+        .actor(json!({ "actor": "boss", "kind": "agent", "roles": ["coding:coder"], "for": ["coder-*"] }));
     let run = |lifetime: Option<&str>| {
         let mut body = json!({ "actor": "coder-1", "kind": "agent" });
         if let Some(lifetime) = lifetime {
@@ -317,15 +318,88 @@ fn run_tokens_are_short_lived_and_said_to_be() {
     ground.owner.post("/v1/clock/advance", &json!({ "by": "55m" })).unwrap();
     assert_eq!(why(client(&made[1]).get("/v1/whoami")).0, 401);
     assert!(client(&lasting).get("/v1/whoami").is_ok());
-    // Not for others than its agents, nor with more than it has.
-    for body in [
-        json!({ "actor": "tester-1", "kind": "agent" }),
-        json!({ "actor": "coder-1", "kind": "human" }),
-        json!({ "actor": "coder-1", "kind": "agent", "roles": ["mission:lead"] }),
-        json!({ "actor": "coder-1", "kind": "agent", "for": ["coder-2"] }),
+    let shortened = |it: &Json| it["shortened"].as_str().map(str::to_owned);
+    assert_eq!((shortened(&made[0]), shortened(&made[2])), (None, None));
+    assert_eq!(shortened(&made[1]).unwrap(), "24h was asked for, and a run token lasts 1h at most");
+    // Not for others than its agents, nor with more than it has; and it is told what is too much.
+    for (body, field, says) in [
+        (json!({ "actor": "tester-1", "kind": "agent" }), "actor", "tester-1 is none of the agents"),
+        (json!({ "actor": "coder-1", "kind": "human" }), "kind", "for an agent, not for a human"),
+        (
+            json!({ "actor": "coder-1", "kind": "agent", "roles": ["mission:lead"] }),
+            "roles",
+            "boss does not have mission:lead. It has coding:coder",
+        ),
+        (json!({ "actor": "coder-1", "kind": "agent", "for": ["coder-2"] }), "for", "leave `for` out"),
     ] {
-        assert_eq!(why(boss.post("/v1/tokens", &body)).0, 403, "{body}");
+        let problem = refused(boss.post("/v1/tokens", &body));
+        assert_eq!((problem.status, problem.errors.len()), (403, 1), "{body}");
+        assert_eq!(problem.errors[0].field.as_deref(), Some(field));
+        assert!(problem.detail.contains(says), "{}", problem.detail);
     }
+    let all = json!({ "actor": "tester-1", "kind": "human", "roles": ["lead", "coder"], "for": ["x"] });
+    assert_eq!(refused(boss.post("/v1/tokens", &all)).errors.len(), 4, "everything at once");
+    let bare = boss.post("/v1/tokens", &json!({ "actor": "coder-1", "kind": "agent", "roles": ["coder"] }));
+    assert_eq!(bare.unwrap_or_else(|it| panic!("{it:#?}")).body["details"]["purpose"], "run");
+}
+
+#[test]
+fn run_tokens_end_with_the_token_that_made_them() {
+    let ground = Ground::new();
+    ground.person("pia");
+    let supervisor = json!({ "actor": "boss", "kind": "agent", "for": ["*"], "lifetime": "30m" });
+    let made = ground.owner.post("/v1/tokens", &supervisor).unwrap().body;
+    let boss = ground.client(made["token"].as_str().unwrap());
+    let run = |id: &str, lifetime: &str| {
+        let body = json!({ "actor": id, "kind": "agent", "lifetime": lifetime });
+        boss.post("/v1/tokens", &body).unwrap_or_else(|it| panic!("{it:#?}")).body
+    };
+    // No longer than the one that makes it.
+    let first = run("coder-1", "45m");
+    assert_eq!(first["details"]["expiresAt"], "2026-01-01T00:30:00Z");
+    assert_eq!(
+        first["shortened"],
+        "45m was asked for, and the token that it is made with ends at 2026-01-01T00:30:00Z"
+    );
+    let second = run("coder-2", "5m");
+    assert_eq!(second["shortened"], Json::Null);
+    // Not under the id of a person, whoever they speak for.
+    for id in ["owner", "pia"] {
+        let problem = refused(boss.post("/v1/tokens", &json!({ "actor": id, "kind": "agent" })));
+        assert_eq!(
+            (problem.status, problem.errors[0].field.as_deref()),
+            (403, Some("actor")),
+            "{problem:#?}"
+        );
+        assert!(problem.detail.contains(&format!("{id} is a person here")), "{}", problem.detail);
+    }
+    // Who made them sees them, and takes them back; a run token sees itself alone.
+    let seen = |who: &trackside_protocol::Client| {
+        let mut all: Vec<(String, String)> = each(&who.get("/v1/tokens").unwrap().body, "actor")
+            .into_iter()
+            .map(str::to_owned)
+            .zip(each(&who.get("/v1/tokens").unwrap().body, "state").into_iter().map(str::to_owned))
+            .collect();
+        all.sort();
+        all
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(seen(&boss), [pair("boss", "VALID"), pair("coder-1", "VALID"), pair("coder-2", "VALID")]);
+    let runs = [&first, &second].map(|it| ground.client(it["token"].as_str().unwrap()));
+    assert_eq!(seen(&runs[0]), [pair("coder-1", "VALID")]);
+    let path = |it: &Json| format!("/v1/tokens/{}", it["details"]["id"].as_str().unwrap());
+    assert_eq!(why(runs[0].delete(&path(&second))).0, 404);
+    boss.delete(&path(&second)).unwrap();
+    assert_eq!(why(runs[1].get("/v1/whoami")).0, 401);
+    assert!(runs[0].get("/v1/whoami").is_ok());
+    // When its token is taken back, so are they, at once.
+    ground.owner.delete(&path(&made)).unwrap();
+    assert_eq!(why(runs[0].get("/v1/whoami")).0, 401);
+    let all = ground.owner.get("/v1/tokens").unwrap().body;
+    let ended: Vec<&Json> =
+        all["items"].as_array().unwrap().iter().filter(|it| it["mintedBy"] == "boss").collect();
+    assert_eq!(ended.len(), 2);
+    assert!(ended.iter().all(|it| it["state"] == "REVOKED"), "{ended:#?}");
 }
 
 #[test]

@@ -42,6 +42,39 @@ fn take(client: &Client, body: Json) -> Vec<Json> {
 }
 
 #[test]
+fn an_effect_that_nobody_answered_holds_no_archive_back_and_is_answered_later() {
+    let ground = ground();
+    let owner = &ground.owner;
+    sent(owner, "errands.open", "E-1");
+    sent(owner, "errands.open", "E-2");
+    owner.post("/v1/clock/advance", &json!({ "by": "40d" })).unwrap();
+    owner.post("/v1/entities/errands.open", &json!({ "id": "E-3" })).unwrap();
+    let archived = owner.post("/v1/archive", &json!({ "olderThan": "30d" })).unwrap().body;
+    let file = &archived["files"][0];
+    let cart = ground.actor(json!({ "actor": "cart", "kind": "system" }));
+    let open = cart.get("/v1/effects").unwrap().body;
+    let last = open["items"][1]["id"].as_u64().unwrap();
+    assert!(file["last"].as_u64().unwrap() >= last, "{archived:#} {open:#}");
+    // With the files elsewhere it is still known what is to be done.
+    std::fs::rename(ground.data.join("archive"), ground.data.join("elsewhere")).unwrap();
+    let held = take(&cart, json!({ "kind": "fetch", "lease": "1m", "limit": 5 }));
+    assert_eq!((held.len(), &held[0]["with"]), (2, &json!({ "what": "tea" })));
+    let path = format!("/v1/effects/{}/result", held[0]["id"]);
+    let result = json!({ "ok": true, "detail": { "got": "green tea" }, "fence": held[0]["fence"] });
+    cart.post(&path, &result).unwrap();
+    assert_eq!(owner.get("/v1/entities/errands.open/E-1").unwrap().body["state"], json!("DONE"));
+    std::fs::rename(ground.data.join("elsewhere"), ground.data.join("archive")).unwrap();
+    // What was answered is let go of, what is open stays.
+    owner.post("/v1/archive", &json!({ "olderThan": "30d" })).unwrap();
+    let journal = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
+    let sql = "SELECT seq FROM journal WHERE seq <= (SELECT value FROM meta WHERE key = 'base_seq')";
+    let stayed: Vec<i64> =
+        journal.prepare(sql).unwrap().query_map([], |it| it.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(stayed, [held[1]["id"].as_i64().unwrap()]);
+    assert_eq!(owner.get("/v1/audit/verify").unwrap().body["intact"], json!(true));
+}
+
+#[test]
 fn an_effect_is_taken_by_one_and_answered_once() {
     let ground = ground();
     let owner = &ground.owner;

@@ -169,7 +169,11 @@ fn figures_can_be_counted_anew_from_the_journal() {
     let ground = ground.restarted();
     let again = ground.owner.get("/v1/stats?lifecycle=kiln.pot").unwrap().body;
     assert_eq!((&again["states"], &again["timeInState"]), (&pots["states"], &pots["timeInState"]));
+    let lately = |it: &Json| (it["throughput"]["lastMinute"].clone(), it["throughput"]["lastHour"].clone());
+    assert!(pots["throughput"]["lastHour"].as_u64() > Some(0), "there is something to compare: {pots:#}");
+    assert_eq!(lately(&again), lately(&pots));
     assert_eq!(again["throughput"]["sinceStart"], json!(0));
+    assert_eq!(again["startedAt"], ground.owner.get("/v1/clock").unwrap().body["now"]);
     assert_eq!(again["refusals"], json!({}));
 }
 

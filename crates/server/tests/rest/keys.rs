@@ -37,7 +37,7 @@ transitions:
 ";
 
 /// What cannot be asked twice with one key: whoever signed out is out.
-const ENDS: &[&str] = &["/v1/sign-out"];
+const ENDS: &[&str] = &["/v1/sign-out", "/mcp"];
 
 /// These have secrets in their answers, which are not kept like others: `again` sees to them.
 const SECRETS: &[&str] = &["/v1/webhooks", "/v1/tokens", "/v1/sign-in-links"];

@@ -47,3 +47,38 @@ fn an_entry_is_the_same_live_late_and_in_the_journal() {
     let late: Vec<Json> = follow(&ground, 0).take(all.len()).collect();
     assert_eq!(late, all, "from the beginning");
 }
+
+#[test]
+fn a_stream_in_which_nothing_could_ever_come_is_refused() {
+    let ground = Ground::new();
+    let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
+    let ask = |path: &str, more: &str| {
+        let mut stream = TcpStream::connect(ground.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let (address, token) = (ground.address, token.trim());
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n{more}\r\n"
+        )
+        .unwrap();
+        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let status: u16 = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        // A stream goes on and on: only what ends is read to the end.
+        let body = if status == 200 { String::new() } else { lines.last().unwrap_or_default() };
+        (status, body)
+    };
+    let (status, body) = ask("/v1/events?lifecycle=mission.tsk", "");
+    assert_eq!(status, 404);
+    assert!(body.contains("unknown-lifecycle") && body.contains("Did you mean mission.task?"), "{body}");
+    for (path, more) in [("/v1/events?after=100000", ""), ("/v1/events", "Last-Event-ID: 100000\r\n")] {
+        let (status, body) = ask(path, more);
+        assert_eq!(status, 422, "{path}");
+        assert!(body.contains("\"not-yet\"") && body.contains("the journal is at entry"), "{body}");
+    }
+    let end = ground.owner.get("/readyz").unwrap().body["seq"].as_u64().unwrap();
+    assert_eq!(
+        ask(&format!("/v1/events?lifecycle=mission.task&after={end}"), "").0,
+        200,
+        "the end is no mistake"
+    );
+}

@@ -31,6 +31,7 @@ mod packs;
 mod patience;
 mod people;
 mod places;
+mod plainly;
 mod queries;
 mod receiver;
 mod requests;

@@ -124,6 +124,7 @@ fn requests_of_every_lifecycle_come_to_one_inbox_the_urgent_first() {
     };
     assert_eq!(inbox(owner, ""), ["L-2", "L-1", "A-1"]);
     assert_eq!(inbox(&ground.agent("ada", "mission:lead"), ""), ["A-1"], "the others are for people");
+    assert_eq!(why(owner.get("/v1/approvals?cursor=nonsense")), (400, "invalid-parameter".to_owned()));
     let first = owner.get("/v1/approvals?limit=2").unwrap().body;
     assert_eq!(each(&first, "id"), ["L-2", "L-1"]);
     assert_eq!(inbox(owner, &format!("?limit=2&cursor={}", first["nextCursor"].as_str().unwrap())), ["A-1"]);

@@ -62,6 +62,17 @@ fn the_audit_tells_what_was_tampered_with() {
 }
 
 #[test]
+fn the_audit_tells_of_rules_that_were_rewritten() {
+    let ground = Ground::new();
+    assert_eq!(ground.owner.get("/v1/audit/verify").unwrap().body["intact"], json!(true));
+    let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
+    let sql = "UPDATE definition SET files = replace(files, 'human', 'agent') WHERE pack = 'mission'";
+    assert_eq!(file.execute(sql, []).unwrap(), 1);
+    let told = ground.owner.get("/v1/audit/verify").unwrap().body;
+    assert_eq!((&told["intact"], &told["problems"][0]["code"]), (&json!(false), &json!("rules-changed")));
+}
+
+#[test]
 fn an_export_holds_everything_for_an_admin_and_what_they_may_see_for_others() {
     let ground = Ground::new();
     task(&ground, "T-1", "Find the way");

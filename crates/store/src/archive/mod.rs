@@ -15,7 +15,7 @@ mod whole;
 mod write;
 
 pub use file::{About, Lines};
-pub use moving::{movable, move_out, write_out};
+pub use moving::{movable, move_out, staying, write_out};
 pub use past::{Past, folder_of};
 pub use shelf::Archive;
 pub use unwanted::Unwanted;

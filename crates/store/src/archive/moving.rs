@@ -1,5 +1,6 @@
 //! Which part of the journal may go into an archive, and how it gets there without being lost.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use trackside_lifecycle::time::Timestamp;
@@ -11,12 +12,11 @@ use crate::store::{Journal, Reader};
 use crate::{Chain, StoreError};
 
 /// The last entry that may be archived, if any may: it is older than `before`, projections are written beyond
-/// it, no effect that it asked for is open, and it is not the newest.
+/// it, and it is not the newest.
 pub fn movable(reader: &mut dyn Reader, before: Timestamp) -> Result<Option<Chain>, StoreError> {
     let base = reader.base()?.seq;
-    let open = reader.effects(0, 1)?.value.first().map_or(u64::MAX, |it| it.id);
     let newest = reader.head()?.chain.seq;
-    let bound = reader.position()?.min(open.saturating_sub(1)).min(newest.saturating_sub(1));
+    let bound = reader.position()?.min(newest.saturating_sub(1));
     // Times do not go back, so that the last one is found by halving.
     let (mut low, mut high) = (base, bound.max(base));
     while low < high {
@@ -35,6 +35,12 @@ pub fn movable(reader: &mut dyn Reader, before: Timestamp) -> Result<Option<Chai
     Ok(reader.record(low)?.map(|it| Chain { seq: low, hash: it.hash }))
 }
 
+/// Entries that stay at hand wherever the journal is cut: those that ask for an effect that nobody has answered. Whoever
+/// carries it out needs what it is to be done with, be the archive here or elsewhere.
+pub fn staying(reader: &mut dyn Reader) -> Result<BTreeSet<u64>, StoreError> {
+    Ok(reader.effects(0, usize::MAX)?.value.iter().map(|it| it.id).collect())
+}
+
 /// Moves what is older than `before` into a file of this folder and cuts the journal there. None if nothing
 /// may go. Broken off anywhere, it is taken up again the next time: an entry is in the journal, in a file, or
 /// in both, never in neither.
@@ -44,9 +50,11 @@ pub fn move_out(
     folder: &Path,
     before: Timestamp,
 ) -> Result<Option<About>, StoreError> {
+    let staying = staying(reader)?;
+    journal.cut(reader.base()?, &staying)?;
     let about = write_out(reader, folder, before, u64::MAX)?;
     if let Some(about) = &about {
-        journal.cut(about.after)?;
+        journal.cut(about.after, &staying)?;
     }
     Ok(about)
 }

@@ -13,7 +13,7 @@ use super::file::{About, Lines, failed};
 use super::write::put;
 use crate::audit::{self, Audit, Auditor};
 use crate::store::Reader;
-use crate::{Chain, Record, StoreError};
+use crate::{Chain, Record, StoreError, rules};
 
 /// The files of one folder, in the order of entries.
 #[derive(Debug, Default)]
@@ -190,6 +190,8 @@ impl Archive {
         }
         let archived = base.seq.saturating_sub(from.seq);
         audit::rest(reader, &mut auditor, head.chain, &mut |done, _| progress(archived + done, all))?;
+        let changed = rules::audit(reader, auditor.in_force(), from.seq, head.chain.seq)?;
+        auditor.rules(changed);
         Ok(auditor.finish(Some(head.chain)))
     }
 }

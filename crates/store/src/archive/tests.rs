@@ -101,7 +101,40 @@ fn only_what_is_old_written_behind_and_done_may_go() {
     let open =
         row("t.thing/B", "OPEN").with(|it| it.effects = vec![OpenEffect { id: 9, effect: name("print") }]);
     memory.projector().unwrap().project(&projection(31, vec![open])).unwrap();
-    assert_eq!(last(&memory, i64::MAX), Some(8), "an effect that was asked for then is open");
+    assert_eq!(
+        last(&memory, i64::MAX),
+        Some(29),
+        "an effect that was asked for then is open: it waits for nobody"
+    );
+}
+
+#[test]
+fn what_asks_for_an_effect_that_is_open_stays_at_hand_until_it_is_answered() {
+    let (folder, entries) = (Folder::new(), written());
+    let (memory, records) = filled(&entries, 28);
+    let with = |position: u64, ids: &[u64]| {
+        let effects = ids.iter().map(|it| OpenEffect { id: *it, effect: name("print") }).collect();
+        let open = row("t.thing/A", "OPEN").with(|it| it.effects = effects);
+        memory.projector().unwrap().project(&projection(position, vec![open])).unwrap();
+    };
+    with(29, &[9, 15]);
+    moved(&memory, &folder.0, 10_500).unwrap().unwrap();
+    moved(&memory, &folder.0, 20_500).unwrap().unwrap();
+    let mut reader = memory.reader().unwrap();
+    assert_eq!(reader.record(9).unwrap().as_ref(), Some(&records[8]));
+    assert_eq!(reader.record(15).unwrap().as_ref(), Some(&records[14]));
+    assert_eq!(reader.record(12).unwrap(), None);
+    assert_eq!(reader.records(0, 100).unwrap(), records[20..], "they are not part of the journal");
+    assert_eq!(reader.stayed(&EntityKey::new("t.thing", "A")).unwrap(), [9, 15]);
+    assert_eq!(reader.stayed(&EntityKey::new("t.thing", "B")).unwrap(), [0; 0]);
+    assert_eq!(problems(&memory, &folder.0), [], "nor is the chain other than it was");
+    // One is answered: the next time it goes, whether anything else does or not.
+    with(30, &[15]);
+    assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), None);
+    assert_eq!((reader.record(9).unwrap(), reader.record(15).unwrap().is_some()), (None, true));
+    // Dropped, it is dropped here too.
+    assert_eq!(memory.journal().unwrap().drop_payloads(&[15]).unwrap(), 1);
+    assert!(reader.record(15).unwrap().unwrap().is_redacted());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 /// Something that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// The entry at which it shows.
+    /// The entry at which it shows; 0 if it shows at none.
     pub seq: u64,
     pub what: Finding,
 }
@@ -39,6 +39,8 @@ pub enum Finding {
     LinkChanged { last: u64 },
     /// It is as it was written, but cannot be read.
     Unreadable(String),
+    /// Rules are not those that it put into force, or that any entry did: how, in words.
+    RulesChanged(String),
 }
 
 impl Finding {
@@ -58,6 +60,7 @@ impl Finding {
             Self::NotTheKnown => "not-the-known",
             Self::LinkChanged { .. } => "link-changed",
             Self::Unreadable(_) => "unreadable",
+            Self::RulesChanged(_) => "rules-changed",
         }
     }
 }
@@ -95,6 +98,7 @@ impl fmt::Display for Problem {
                 write!(f, "a digest that stands for one of the entries {seq} to {last} was changed")
             }
             Finding::Unreadable(why) => write!(f, "entry {seq} cannot be read: {why}"),
+            Finding::RulesChanged(how) => f.write_str(how),
         }
     }
 }

@@ -6,9 +6,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
 
 use super::{Audit, Dropped, Finding, Problem};
 use crate::record::{FORMAT, Hash, digest};
+use crate::rules::{Changed, InForce};
 use crate::{Chain, Record};
 
 /// Most problems that are listed.
@@ -29,6 +31,8 @@ pub struct Auditor {
     made_from: u64,
     /// Entries without their payloads, until something tells why.
     bare: BTreeMap<EntityKey, Vec<u64>>,
+    /// Which rules came into force.
+    in_force: Vec<InForce>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +47,7 @@ struct Told {
     seq: u64,
     entity: EntityKey,
     drops: Drops,
+    installs: Option<(Name, u32, String)>,
 }
 
 /// Whose payloads an entry says are dropped.
@@ -65,6 +70,7 @@ impl Auditor {
             moved: Vec::new(),
             made_from: 0,
             bare: BTreeMap::new(),
+            in_force: Vec::new(),
         };
         auditor.compare(from);
         auditor
@@ -79,6 +85,18 @@ impl Auditor {
     /// The last entry that was looked at.
     pub fn at(&self) -> Chain {
         self.audit.to
+    }
+
+    /// Which rules came into force by the entries that were looked at.
+    pub(crate) fn in_force(&mut self) -> Vec<InForce> {
+        std::mem::take(&mut self.in_force)
+    }
+
+    /// Rules that are not those that came into force.
+    pub(crate) fn rules(&mut self, changed: Vec<Changed>) {
+        for it in changed {
+            self.found(it.seq, Finding::RulesChanged(it.to_string()));
+        }
     }
 
     pub fn look(&mut self, record: &Record) {
@@ -110,7 +128,12 @@ impl Auditor {
             self.found(record.seq, payload);
         }
         match told {
-            Ok(told) => self.account(record, told),
+            Ok(told) => {
+                if let Some((pack, version, digest)) = told.installs.clone() {
+                    self.in_force.push(InForce { seq: record.seq, pack, version, digest });
+                }
+                self.account(record, told);
+            }
             Err(why) if fits => self.found(record.seq, Finding::Unreadable(why)),
             Err(_) => {}
         }
@@ -317,6 +340,14 @@ fn told(record: &Record) -> Result<Told, String> {
         erased: Option<IgnoredAny>,
         #[serde(rename = "Redacted")]
         redacted: Option<Redacted>,
+        #[serde(rename = "PackInstalled")]
+        installed: Option<Installs>,
+    }
+    #[derive(Deserialize)]
+    struct Installs {
+        pack: Name,
+        version: u32,
+        digest: String,
     }
     #[derive(Deserialize)]
     struct Redacted {
@@ -324,12 +355,16 @@ fn told(record: &Record) -> Result<Told, String> {
     }
     if record.format != FORMAT {
         let entry = record.entry().map_err(|it| it.to_string())?;
-        let drops = match entry.event {
-            Event::Erased { .. } => Drops::Earlier,
-            Event::Redacted { entries, .. } => Drops::These(entries),
-            _ => Drops::None,
-        };
-        return Ok(Told { seq: entry.seq, entity: entry.entity, drops });
+        let (mut drops, mut installs) = (Drops::None, None);
+        match entry.event {
+            Event::Erased { .. } => drops = Drops::Earlier,
+            Event::Redacted { entries, .. } => drops = Drops::These(entries),
+            Event::PackInstalled { pack, version, digest } => {
+                installs = Some((pack, version, digest.to_string()));
+            }
+            _ => {}
+        }
+        return Ok(Told { seq: entry.seq, entity: entry.entity, drops, installs });
     }
     let header: Header = serde_json::from_str(&record.header).map_err(|it| it.to_string())?;
     let drops = match (header.event.erased, header.event.redacted) {
@@ -337,5 +372,6 @@ fn told(record: &Record) -> Result<Told, String> {
         (None, Some(it)) => Drops::These(it.entries),
         (None, None) => Drops::None,
     };
-    Ok(Told { seq: header.seq, entity: header.entity, drops })
+    let installs = header.event.installed.map(|it| (it.pack, it.version, it.digest));
+    Ok(Told { seq: header.seq, entity: header.entity, drops, installs })
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::record::hex;
 use crate::store::Reader;
-use crate::{Chain, StoreError};
+use crate::{Chain, StoreError, rules};
 pub use finding::{Finding, Problem};
 pub use look::Auditor;
 pub use missing::missing;
@@ -79,6 +79,8 @@ pub fn verify(
     let (base, head) = (reader.base()?, reader.head()?);
     let mut auditor = Auditor::new(base, known).made_from(position);
     rest(reader, &mut auditor, head.chain, progress)?;
+    let changed = rules::audit(reader, auditor.in_force(), base.seq, head.chain.seq)?;
+    auditor.rules(changed);
     Ok(auditor.finish(Some(head.chain)))
 }
 

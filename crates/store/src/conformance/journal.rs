@@ -1,9 +1,12 @@
 //! The journal: what is appended stays, in order, and nothing else.
 
+use std::collections::BTreeSet;
+
 use super::Make;
-use super::sample::{Press, entries, entry, key, name, projection, row};
+use super::sample::{Press, definition, entries, entry, installation, key, name, projection, row};
+use crate::rules::Installed;
 use crate::store::Listing;
-use crate::{Batch, Chain, Definition, Head, StoreError};
+use crate::{Batch, Chain, Head, Record, StoreError, rules};
 
 use trackside_lifecycle::time::Timestamp;
 
@@ -143,23 +146,14 @@ pub fn a_dropped_payload_leaves_the_chain_whole_and_shows(make: Make<'_>) {
 
 pub fn texts_of_packs_come_with_the_commit(make: Make<'_>) {
     let place = make();
-    let definition = |pack: &str, version| Definition {
-        pack: name(pack),
-        version,
-        digest: format!("{version:064}"),
-        files: vec![
-            ("lifecycles/thing.yaml".to_owned(), "states: { \u{201c}A\u{201d}: {} }\n".to_owned()),
-            ("pack.yaml".to_owned(), format!("pack: {pack}\nversion: {version}\n")),
-        ],
-    };
     let all = [definition("s", 1), definition("t", 1), definition("t", 2)];
     {
         let store = place.open();
         let mut journal = store.journal().unwrap();
         let mut press = Press::default();
-        let records = press.batch(&entries(1, &["t.thing/A"])).records;
+        let records = press.batch(&[entry(1, "t.thing/A"), installation(2, &all[1])]).records;
         journal.append(&Batch { records, definitions: vec![all[1].clone()] }).unwrap();
-        let records = press.batch(&[entry(2, "t.thing/A")]).records;
+        let records = press.batch(&[installation(3, &all[2]), installation(4, &all[0])]).records;
         journal.append(&Batch { records, definitions: vec![all[2].clone(), all[0].clone()] }).unwrap();
         // What is refused brings no texts either.
         let records = Press::default().batch(&entries(1, &["t.thing/A"])).records;
@@ -168,6 +162,45 @@ pub fn texts_of_packs_come_with_the_commit(make: Make<'_>) {
     let mut found = place.open().reader().unwrap().definitions().unwrap();
     found.sort_by(|a, b| (&a.pack, a.version).cmp(&(&b.pack, b.version)));
     assert_eq!(found, all);
+}
+
+pub fn which_rules_came_into_force_is_known_after_a_cut(make: Make<'_>) {
+    let place = make();
+    let all = [definition("s", 1), definition("t", 1), definition("t", 2)];
+    let mut press = Press::default();
+    let written = [
+        installation(1, &all[0]),
+        entry(2, "t.thing/A"),
+        installation(3, &all[1]),
+        installation(4, &all[2]),
+        entry(5, "t.thing/A"),
+    ];
+    let records = press.batch(&written).records;
+    let wanted: Vec<Installed> = [0_usize, 2, 3]
+        .iter()
+        .map(|it| Installed {
+            before: it
+                .checked_sub(1)
+                .and_then(|it| records.get(it))
+                .map_or(Chain::default(), |it| Chain { seq: it.seq, hash: it.hash }),
+            record: Record { payload: None, ..records[*it].clone() },
+        })
+        .collect();
+    let cut = Chain { seq: 3, hash: records[2].hash };
+    {
+        let store = place.open();
+        let mut journal = store.journal().unwrap();
+        journal.append(&Batch { records, definitions: all.to_vec() }).unwrap();
+        assert_eq!(store.reader().unwrap().installed().unwrap(), wanted);
+        store.projector().unwrap().project(&projection(5, Vec::new())).unwrap();
+        journal.cut(cut, &BTreeSet::new()).unwrap();
+    }
+    let store = place.open();
+    let mut reader = store.reader().unwrap();
+    assert_eq!(reader.installed().unwrap(), wanted);
+    assert_eq!(rules::look(&mut *reader).unwrap(), []);
+    let audit = crate::audit::verify(&mut *reader, &[], &mut |_, _| {}).unwrap();
+    assert!(audit.is_clean(), "{:?}", audit.problems);
 }
 
 pub fn what_was_written_is_there_when_opened_again(make: Make<'_>) {
@@ -237,8 +270,8 @@ pub fn a_journal_that_was_cut_begins_at_its_base(make: Make<'_>) {
         journal.append(&batch).unwrap();
         // What goes is in the projections.
         store.projector().unwrap().project(&projection(7, Vec::new())).unwrap();
-        assert_eq!(journal.cut(base).unwrap(), 4);
-        assert_eq!(journal.cut(base).unwrap(), 0, "a second time there is nothing to cut");
+        assert_eq!(journal.cut(base, &BTreeSet::new()).unwrap(), 4);
+        assert_eq!(journal.cut(base, &BTreeSet::new()).unwrap(), 0, "a second time there is nothing to cut");
     }
     let store = place.open();
     let mut reader = store.reader().unwrap();
@@ -255,6 +288,35 @@ pub fn a_journal_that_was_cut_begins_at_its_base(make: Make<'_>) {
     assert_eq!(chain, press.chain);
 }
 
+pub fn what_is_to_stay_is_there_by_its_number(make: Make<'_>) {
+    let place = make();
+    let mut press = Press::default();
+    let batch = press.batch(&entries(8, &["t.thing/A", "t.thing/B"]));
+    let at = |seq: usize| Chain { seq: seq as u64, hash: batch.records[seq - 1].hash };
+    {
+        let store = place.open();
+        let mut journal = store.journal().unwrap();
+        journal.append(&batch).unwrap();
+        store.projector().unwrap().project(&projection(8, Vec::new())).unwrap();
+        assert_eq!(journal.cut(at(3), &BTreeSet::from([2, 5])).unwrap(), 3);
+        assert_eq!(journal.cut(at(6), &BTreeSet::from([2, 5])).unwrap(), 3);
+        journal.cut(at(2), &BTreeSet::new()).expect_err("it stayed, and is before the base");
+    }
+    let store = place.open();
+    let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
+    assert_eq!((reader.base().unwrap(), reader.head().unwrap().chain), (at(6), at(8)));
+    assert_eq!(reader.records(0, 9).unwrap(), batch.records[6..]);
+    assert_eq!(reader.record(2).unwrap().as_ref(), Some(&batch.records[1]));
+    assert_eq!(reader.record(5).unwrap().as_ref(), Some(&batch.records[4]));
+    assert_eq!((reader.record(1).unwrap(), reader.record(6).unwrap()), (None, None));
+    assert_eq!(reader.stayed(&key("t.thing/A")).unwrap(), [5]);
+    assert_eq!(reader.stayed(&key("t.thing/B")).unwrap(), [2]);
+    assert_eq!(journal.drop_payloads(&[5]).unwrap(), 1);
+    assert!(reader.record(5).unwrap().unwrap().is_redacted());
+    assert_eq!(journal.cut(at(6), &BTreeSet::from([5])).unwrap(), 0);
+    assert_eq!((reader.record(2).unwrap(), reader.record(5).unwrap().is_some()), (None, true));
+}
+
 pub fn only_what_is_known_is_cut(make: Make<'_>) {
     let place = make();
     let store = place.open();
@@ -263,12 +325,12 @@ pub fn only_what_is_known_is_cut(make: Make<'_>) {
     let mut journal = store.journal().unwrap();
     journal.append(&batch).unwrap();
     let at = |seq: u64| Chain { seq, hash: batch.records[seq as usize - 1].hash };
-    journal.cut(Chain { seq: 3, hash: at(2).hash }).expect_err("another entry is there");
-    journal.cut(at(5)).expect_err("the newest stays");
-    journal.cut(Chain { seq: 9, hash: at(5).hash }).expect_err("nobody has written it");
+    journal.cut(Chain { seq: 3, hash: at(2).hash }, &BTreeSet::new()).expect_err("another entry is there");
+    journal.cut(at(5), &BTreeSet::new()).expect_err("the newest stays");
+    journal.cut(Chain { seq: 9, hash: at(5).hash }, &BTreeSet::new()).expect_err("nobody has written it");
     assert_eq!(store.reader().unwrap().records(0, 100).unwrap(), batch.records);
-    assert_eq!(journal.cut(at(2)).unwrap(), 2);
-    journal.cut(at(1)).expect_err("it is gone already");
-    assert_eq!(journal.cut(at(4)).unwrap(), 2);
+    assert_eq!(journal.cut(at(2), &BTreeSet::new()).unwrap(), 2);
+    journal.cut(at(1), &BTreeSet::new()).expect_err("it is gone already");
+    assert_eq!(journal.cut(at(4), &BTreeSet::new()).unwrap(), 2);
     assert_eq!(store.reader().unwrap().base().unwrap(), at(4));
 }

@@ -42,11 +42,16 @@ pub fn a_key_is_known_by_who_used_it(make: Make<'_>) {
             (6, Timestamp(60), key_record("ada", "")),
         ];
         projector.project(&Projection { keys, ..projection(6, Vec::new()) }).unwrap();
+        // One that was used before it was forgotten, and after: the journal tells of both.
+        let keys =
+            vec![(7, Timestamp(70), key_record("eve", "j")), (9, Timestamp(90), key_record("bob", "k"))];
+        projector.project(&Projection { keys, ..projection(9, Vec::new()) }).unwrap();
     }
     let store = place.open();
     let mut reader = store.reader().unwrap();
     assert_eq!(reader.key(&name("ada"), &name("k")).unwrap(), Some((3, key_record("ada", "k"))));
-    assert_eq!(reader.key(&name("bob"), &name("k")).unwrap(), Some((5, key_record("bob", "k"))));
+    assert_eq!(reader.key(&name("bob"), &name("k")).unwrap(), Some((9, key_record("bob", "k"))));
+    assert_eq!(reader.key(&name("eve"), &name("j")).unwrap(), Some((7, key_record("eve", "j"))));
     assert_eq!(reader.key(&name("ada"), &name("")).unwrap(), Some((6, key_record("ada", ""))));
     assert_eq!(reader.key(&name("ada"), &name("j")).unwrap(), None);
     assert_eq!(reader.key(&name("eve"), &name("k")).unwrap(), None);

@@ -48,10 +48,12 @@ macro_rules! conformance {
                 what_does_not_follow_is_not_appended
                 a_dropped_payload_leaves_the_chain_whole_and_shows
                 texts_of_packs_come_with_the_commit
+                which_rules_came_into_force_is_known_after_a_cut
                 what_was_written_is_there_when_opened_again
                 one_appends_and_one_projects
                 a_reader_sees_what_is_appended_after_it_came
                 a_journal_that_was_cut_begins_at_its_base
+                what_is_to_stay_is_there_by_its_number
                 only_what_is_known_is_cut
             }
             projections {

@@ -7,11 +7,13 @@ use trackside_engine::actor::ActorKind;
 use trackside_engine::entity::{Entity, TimerState};
 use trackside_engine::event::{Changes, Entry, Event, KeyRecord};
 use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::project::project_key;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use crate::{Batch, Chain, EntityRow, Projection, Record};
+use crate::rules::digest_of;
+use crate::{Batch, Chain, Definition, EntityRow, Projection, Record};
 
 pub(crate) fn key(text: &str) -> EntityKey {
     EntityKey::parse(text).unwrap()
@@ -45,6 +47,22 @@ pub(crate) fn entry(seq: u64, entity: &str) -> Entry {
         event: Event::FieldsChanged { changes },
         reranked: Vec::new(),
     }
+}
+
+/// A version of a pack.
+pub(crate) fn definition(pack: &str, version: u32) -> Definition {
+    let files = vec![
+        ("lifecycles/thing.yaml".to_owned(), "states: { \u{201c}A\u{201d}: {} }\n".to_owned()),
+        ("pack.yaml".to_owned(), format!("pack: {pack}\nversion: {version}\n")),
+    ];
+    Definition { pack: name(pack), version, digest: digest_of(&files), files }
+}
+
+/// Entry number `seq`, by which a version came into force.
+pub(crate) fn installation(seq: u64, definition: &Definition) -> Entry {
+    let Definition { pack, version, digest, .. } = definition.clone();
+    let event = Event::PackInstalled { pack, version, digest: digest.into() };
+    Entry { entity: project_key().clone(), version: 0, event, ..entry(seq, "t.thing/A") }
 }
 
 /// Entries as records, each with the way back to the one of its entity before it.

@@ -1,6 +1,9 @@
 //! The end at which records are appended.
 
-use super::{Call, Memory, locked, time_of};
+use std::collections::BTreeSet;
+
+use super::{Call, Disk, Memory, locked, time_of};
+use crate::rules::Installed;
 use crate::store::{Batch, Head, Journal};
 use crate::{Chain, StoreError};
 
@@ -23,8 +26,10 @@ impl Journal for End {
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.0.attempt(Call::Append(batch.records.len()), |disk| {
             let mut chain = disk.head.chain;
+            let mut installed = Vec::new();
             for (n, record) in batch.records.iter().enumerate() {
                 let known = record.seq.saturating_sub(1);
+                installed.extend(Installed::of(chain, record));
                 match chain.follow(record) {
                     Ok(()) => {}
                     Err(_) if n == 0 => return Err(StoreError::NotOurs { found: chain.seq, known }),
@@ -35,6 +40,7 @@ impl Journal for End {
                 disk.head = Head { chain, at: Some(time_of(last)?) };
             }
             disk.records.extend(batch.records.iter().map(|it| (it.seq, it.clone())));
+            disk.installed.extend(installed);
             for it in &batch.definitions {
                 disk.definitions.insert((it.pack.clone(), it.version), it.clone());
             }
@@ -46,7 +52,8 @@ impl Journal for End {
         self.0.attempt(Call::DropPayloads(seqs.len()), |disk| {
             let mut dropped = 0;
             for seq in seqs {
-                if let Some(record) = disk.records.get_mut(seq) {
+                let Disk { records, stayed, .. } = &mut *disk;
+                for record in records.get_mut(seq).into_iter().chain(stayed.get_mut(seq)) {
                     dropped += u64::from(record.payload.take().is_some());
                 }
             }
@@ -54,9 +61,10 @@ impl Journal for End {
         })
     }
 
-    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+    fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
         self.0.attempt(Call::Cut(upto.seq), |disk| {
             if upto == disk.base {
+                disk.stayed.retain(|seq, _| staying.contains(seq));
                 return Ok(0);
             }
             let known = disk.records.get(&upto.seq).is_some_and(|it| it.hash == upto.hash);
@@ -69,7 +77,9 @@ impl Journal for End {
             let kept = disk.records.split_off(&upto.seq.saturating_add(1));
             let gone = std::mem::replace(&mut disk.records, kept);
             disk.base = upto;
-            Ok(gone.len() as u64)
+            let count = gone.len() as u64;
+            disk.stayed.extend(gone.into_iter().filter(|(seq, _)| staying.contains(seq)));
+            Ok(count)
         })
     }
 }

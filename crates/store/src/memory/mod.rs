@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
+use crate::rules::Installed;
 use crate::store::{Definition, Head, Journal, Projector, Reader, Store};
 use crate::{Chain, Record, StoreError};
 pub use faults::{Call, Fault, Faults};
@@ -39,8 +40,11 @@ struct Disk {
     process: u64,
     base: Chain,
     records: BTreeMap<u64, Record>,
+    /// Of those that were cut off.
+    stayed: BTreeMap<u64, Record>,
     head: Head,
     definitions: BTreeMap<(Name, u32), Definition>,
+    installed: Vec<Installed>,
     projected: Projected,
     /// What a crash goes back to: only where something can go wrong.
     safe: Option<Safe>,

@@ -82,8 +82,17 @@ impl Projected {
         for (key, change) in &all.groups {
             self.groups.entry(key.clone()).or_default().change(change);
         }
+        for (key, groups) in &all.regrouped {
+            self.regroup(key, groups);
+        }
         for change in &all.reranked {
             self.rankings.entry(change.ranking()).or_default().change(change);
+        }
+        for (lifecycle, value, id) in &all.freed {
+            let place = (lifecycle.clone(), value.clone());
+            if self.sames.get(&place).is_some_and(|it| it.id == *id) {
+                self.sames.remove(&place);
+            }
         }
         for (place, holder) in &all.sames {
             match holder {
@@ -129,6 +138,23 @@ impl Projected {
             self.effects.insert(it.id, open);
         }
         count(self.states.entry(key.lifecycle.clone()).or_default(), &row.entity.state, 1);
+    }
+
+    /// Makes an entity a member of these groups alone, and counts those in them and in its own anew.
+    fn regroup(&mut self, key: &EntityKey, groups: &[GroupKey]) {
+        for (name, kin) in &mut self.groups {
+            let wanted = groups.contains(name);
+            let changed = match wanted {
+                true => kin.members.insert(key.clone()),
+                false => kin.members.remove(key),
+            };
+            if wanted || changed || name.of == *key {
+                kin.counts.by_state.clear();
+                for row in kin.members.iter().filter_map(|it| self.entities.get(it)) {
+                    count(&mut kin.counts.by_state, &row.entity.state, 1);
+                }
+            }
+        }
     }
 
     fn expire(&mut self, before: Timestamp, most: usize) -> usize {

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
 use super::projected::{Projected, timers_of};
 use super::{Call, Disk, Memory};
+use crate::rules::Installed;
 use crate::store::{
-    As, Census, Counts, Definition, DueAt, Head, Listing, Members, NOTHING_KEPT, OpenEffectRow, Reader, Stays,
+    As, Census, Counts, Definition, DueAt, Head, Listing, MemberRow, Members, NOTHING_KEPT, OpenEffectRow,
+    OrderRow, Reader, Stays,
 };
 use crate::{Chain, EntityRow, Record, StoreError};
 
@@ -42,7 +44,12 @@ impl Reader for Looker {
     }
 
     fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError> {
-        self.look(|it| it.records.get(&seq).cloned())
+        self.look(|it| it.records.get(&seq).or_else(|| it.stayed.get(&seq)).cloned())
+    }
+
+    fn stayed(&mut self, of: &EntityKey) -> Result<Vec<u64>, StoreError> {
+        let is_of = |it: &&Record| it.entity().as_ref() == Some(of);
+        self.look(|it| it.stayed.values().filter(is_of).map(|it| it.seq).collect())
     }
 
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
@@ -59,6 +66,10 @@ impl Reader for Looker {
 
     fn definitions(&mut self) -> Result<Vec<Definition>, StoreError> {
         self.look(|it| it.definitions.values().cloned().collect())
+    }
+
+    fn installed(&mut self) -> Result<Vec<Installed>, StoreError> {
+        self.look(|it| it.installed.clone())
     }
 
     fn position(&mut self) -> Result<u64, StoreError> {
@@ -169,6 +180,76 @@ impl Reader for Looker {
         })
     }
 
+    fn groups_after(&mut self, after: u64, most: usize) -> Result<As<Vec<(u64, GroupKey)>>, StoreError> {
+        self.seen(|it| (1_u64..).zip(it.groups.keys().cloned()).skip(index(after)).take(most).collect())
+    }
+
+    fn members_after(
+        &mut self,
+        group: &GroupKey,
+        after: u64,
+        most: usize,
+    ) -> Result<As<Vec<MemberRow>>, StoreError> {
+        self.seen(|all| {
+            let kept = all.groups.get(group).into_iter().flat_map(|it| &it.members);
+            let rows = (1_u64..).zip(kept).skip(index(after));
+            let row = |(row, key): (u64, &EntityKey)| {
+                let state = all.entities.get(key)?.entity.state.clone();
+                Some(MemberRow { row, key: key.clone(), state })
+            };
+            rows.filter_map(row).take(most).collect()
+        })
+    }
+
+    fn is_member(&mut self, group: &GroupKey, of: &EntityKey) -> Result<bool, StoreError> {
+        self.look(|it| it.projected.groups.get(group).is_some_and(|it| it.members.contains(of)))
+    }
+
+    fn place(&mut self, ranking: &RankingKey, id: &Name) -> Result<As<Option<Place>>, StoreError> {
+        self.seen(|it| it.rankings.get(ranking).and_then(|it| it.place(id)).cloned())
+    }
+
+    fn places_after(
+        &mut self,
+        after: Option<&(RankingKey, Name)>,
+        most: usize,
+    ) -> Result<As<Vec<(RankingKey, Name)>>, StoreError> {
+        self.seen(|all| {
+            let of = |(key, ranking): (&RankingKey, &Ranking)| {
+                let ids = ranking.orders().flat_map(|it| ranking.ascending(it));
+                ids.map(|id| (key.clone(), id.clone())).collect::<Vec<_>>()
+            };
+            let mut places: Vec<_> = all.rankings.iter().flat_map(of).collect();
+            places.retain(|it| after.is_none_or(|after| it > after));
+            places.sort();
+            places.truncate(most);
+            places
+        })
+    }
+
+    fn order(&mut self, ranking: &RankingKey, within: &Within) -> Result<As<Option<OrderRow>>, StoreError> {
+        self.seen(|it| order_row(ranking, it.rankings.get(ranking)?, within))
+    }
+
+    fn orders_after(
+        &mut self,
+        after: Option<&(RankingKey, Within)>,
+        most: usize,
+    ) -> Result<As<Vec<OrderRow>>, StoreError> {
+        self.seen(|all| {
+            let of = |(key, ranking): (&RankingKey, &Ranking)| {
+                ranking.orders().filter_map(|it| order_row(key, ranking, it)).collect::<Vec<_>>()
+            };
+            let mut orders: Vec<_> = all.rankings.iter().flat_map(of).collect();
+            let is_later = |it: &OrderRow| {
+                after.is_none_or(|(ranking, within)| (&it.ranking, &it.within) > (ranking, within))
+            };
+            orders.retain(is_later);
+            orders.truncate(most);
+            orders
+        })
+    }
+
     fn census(&mut self) -> Result<As<Census>, StoreError> {
         let found = self.notices(&["VIOLATION"], 0, usize::MAX)?.len() as u64;
         let cleared = self.notices(&["VIOLATION_CLEARED"], 0, usize::MAX)?.len() as u64;
@@ -179,6 +260,16 @@ impl Reader for Looker {
             violations: found.saturating_sub(cleared),
         })
     }
+}
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn order_row(key: &RankingKey, ranking: &Ranking, within: &Within) -> Option<OrderRow> {
+    let closed = !ranking.is_open(within)?;
+    let n = ranking.size(within) as u64;
+    Some(OrderRow { ranking: key.clone(), within: within.clone(), n, closed })
 }
 
 fn is_wanted(row: &EntityRow, listing: &Listing) -> bool {

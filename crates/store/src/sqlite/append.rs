@@ -1,16 +1,18 @@
 //! The one who appends to the journal.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::Shared;
 use super::connect::{Use, connect};
 use super::failure::{failed, int};
 use super::keeper::{before_commit, empty};
 use super::log::Log;
+use super::{Shared, installed};
+use crate::rules::Installed;
 use crate::{Batch, Chain, Definition, Head, Journal, Record, StoreError};
 
 /// Bytes of a row beside its texts: numbers, two hashes, headers of SQLite.
@@ -70,6 +72,9 @@ impl Appender {
                 });
             }
             insert(&transaction, record).map_err(&failed)?;
+            if let Some(installed) = Installed::of(end, record) {
+                installed::keep(&transaction, &installed).map_err(&failed)?;
+            }
             end = Chain { seq: record.seq, hash: record.hash };
         }
         for definition in &batch.definitions {
@@ -88,6 +93,17 @@ impl Appender {
 
 fn size(record: &Record) -> usize {
     ROW + record.header.len() + record.payload.as_ref().map_or(0, String::len)
+}
+
+/// Deletes a stretch but for what stays.
+fn let_go(connection: &Connection, after: u64, upto: u64, staying: &BTreeSet<u64>) -> rusqlite::Result<()> {
+    let staying = staying.range(after.saturating_add(1)..=upto.max(after.saturating_add(1)));
+    let staying: Vec<String> = staying.map(u64::to_string).collect();
+    let sql =
+        "DELETE FROM journal WHERE seq > ?1 AND seq <= ?2 AND seq NOT IN (SELECT value FROM json_each(?3))";
+    let list = format!("[{}]", staying.join(","));
+    connection.prepare_cached(sql)?.execute((int(after), int(upto), list))?;
+    Ok(())
 }
 
 fn insert(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
@@ -154,25 +170,28 @@ impl Journal for Appender {
         Ok(dropped)
     }
 
-    fn cut(&mut self, upto: Chain) -> Result<u64, StoreError> {
+    fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
         let path = &self.shared.journal;
         let failed = failed(path, "cut the journal");
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         let log = Log { connection: &transaction, path };
-        if upto == log.base()? {
+        let base = log.base()?;
+        if upto == base {
+            let_go(&transaction, 0, base.seq, staying).map_err(&failed)?;
+            transaction.commit().map_err(failed)?;
             return Ok(0);
         }
-        if log.hash_of(upto.seq)? != Some(upto.hash) || upto.seq >= log.end()?.seq {
+        let known = upto.seq > base.seq && log.hash_of(upto.seq)? == Some(upto.hash);
+        if !known || upto.seq >= log.end()?.seq {
             let what = "is not where the journal can be cut".to_owned();
             return Err(StoreError::Chain { seq: upto.seq, what });
         }
-        let gone =
-            transaction.execute("DELETE FROM journal WHERE seq <= ?1", [int(upto.seq)]).map_err(&failed)?;
+        let_go(&transaction, base.seq, upto.seq, staying).map_err(&failed)?;
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('base_seq', ?1), ('base_hash', ?2)";
         transaction.execute(sql, (int(upto.seq), upto.hash)).map_err(&failed)?;
         transaction.commit().map_err(failed)?;
-        Ok(gone as u64)
+        Ok(upto.seq - base.seq)
     }
 }
 

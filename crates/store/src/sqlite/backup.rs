@@ -10,6 +10,7 @@ use super::connect::{Use, connect, connect_to_still};
 use super::failure::failed;
 use super::log::Log;
 use super::{Sqlite, SqliteOptions, project, schema, sync_folder};
+use crate::rules::Installed;
 use crate::{Chain, StoreError};
 
 /// Pages copied at a time, between two words about the progress.
@@ -24,8 +25,12 @@ impl Sqlite {
     ///
     /// Nobody waits for it. While it lasts the logs are not begun anew, so they grow by what is written.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
-        make_empty(to)?;
         let shared = &self.shared;
+        // What would not hold when the copy is checked is told before anything is written.
+        let journal = connect(&shared.journal, &shared.options, Use::Read)?;
+        Log { connection: &journal, path: &shared.journal }.rules_hold()?;
+        drop(journal);
+        make_empty(to)?;
         // The state first: the journal must never be behind it.
         let state = Copy::begin(&shared.state, &shared.options)?;
         let pages = pages(&connect(&shared.journal, &shared.options, Use::Read)?, &shared.journal)?;
@@ -132,15 +137,18 @@ fn check(dir: &Path) -> Result<Chain, StoreError> {
     schema::known(&journal, &path, schema::JOURNAL)?;
     let log = Log { connection: &journal, path: &path };
     let mut chain = log.base()?;
+    let mut installed = Vec::new();
     loop {
         let some = log.records(chain.seq, PIECE)?;
         if some.is_empty() {
             break;
         }
         for record in &some {
+            installed.extend(Installed::of(chain, record));
             chain.follow(record)?;
         }
     }
+    log.rules_hold_with(&installed)?;
     let path = dir.join("state.db");
     let state = connect_to_still(&path)?;
     schema::known(&state, &path, schema::STATE)?;

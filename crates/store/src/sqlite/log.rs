@@ -4,11 +4,13 @@ use std::path::Path;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::failure::{failed, int, limit, number};
 use crate::record::Hash;
+use crate::rules::Changed;
 use crate::{Chain, Definition, Head, Record, StoreError};
 
 const COLUMNS: &str = "seq, prev, format, header, payload, digest, hash";
@@ -59,7 +61,11 @@ impl Log<'_> {
 
     pub fn records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
         let failed = failed(self.path, "read the journal");
-        let sql = format!("SELECT {COLUMNS} FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2");
+        // What stayed before the base is not part of it any more.
+        let sql = format!(
+            "SELECT {COLUMNS} FROM journal \
+             WHERE seq > max(?1, coalesce((SELECT value FROM meta WHERE key = 'base_seq'), 0)) ORDER BY seq LIMIT ?2"
+        );
         let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
         let mut rows = statement.query([int(after), limit(most)]).map_err(&failed)?;
         let mut records = Vec::with_capacity(most.min(1024));
@@ -75,6 +81,22 @@ impl Log<'_> {
         let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
         let mut rows = statement.query([int(seq)]).map_err(&failed)?;
         rows.next().map_err(&failed)?.map(|row| record(row, self.path)).transpose()
+    }
+
+    /// Those of an entity that stayed before the base.
+    pub fn stayed(&self, of: &EntityKey) -> Result<Vec<u64>, StoreError> {
+        let failed = failed(self.path, "read what stayed of the journal");
+        let sql = format!("SELECT {COLUMNS} FROM journal WHERE seq <= ?1 ORDER BY seq");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let mut rows = statement.query([int(self.base()?.seq)]).map_err(&failed)?;
+        let mut stayed = Vec::new();
+        while let Some(row) = rows.next().map_err(&failed)? {
+            let record = record(row, self.path)?;
+            if record.entity().as_ref() == Some(of) {
+                stayed.push(record.seq);
+            }
+        }
+        Ok(stayed)
     }
 
     /// The hash of one record, if it is here.
@@ -110,11 +132,13 @@ impl Log<'_> {
         while let Some(row) = rows.next().map_err(&failed)? {
             let (pack, version, digest): (String, u32, String) = row.try_into().map_err(&failed)?;
             let files: String = row.get(3).map_err(&failed)?;
-            let files = serde_json::from_str(&files).map_err(|error| StoreError::Damaged {
-                path: self.path.to_path_buf(),
-                what: format!("the files of {pack} {version} cannot be read ({error})"),
+            let pack = Name::from(pack);
+            let files = serde_json::from_str(&files).map_err(|error| {
+                let what = format!("its text cannot be read ({error})");
+                let changed = vec![Changed { seq: 0, pack: pack.clone(), version, what }];
+                StoreError::Rules { path: self.path.to_path_buf(), changed }
             })?;
-            all.push(Definition { pack: Name::from(pack), version, digest, files });
+            all.push(Definition { pack, version, digest, files });
         }
         Ok(all)
     }
@@ -140,6 +164,6 @@ fn record(row: &Row<'_>, path: &Path) -> Result<Record, StoreError> {
     read().map_err(unreadable)
 }
 
-fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
+pub(super) fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
     row.get(column)
 }

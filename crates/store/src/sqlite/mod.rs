@@ -9,6 +9,7 @@ mod backup;
 mod connect;
 mod failure;
 mod health;
+mod installed;
 mod keeper;
 mod lock;
 mod log;
@@ -181,6 +182,9 @@ impl Shared {
         check_end(&log).map_err(|error| named(&self.journal, error))?;
         let archive = self.archive.as_deref();
         let end = log.end()?.seq;
+        installed::recall(&log, archive)?;
+        installed::find_lost(&log, archive)?;
+        log.rules_hold()?;
         match project::prepare(&self.state, &self.options, &log, archive) {
             Err(error) if is_of(&error, &self.journal) && end > 0 => {
                 // What is left of its log stays as it was found, to be looked at and to be put right.
@@ -229,7 +233,7 @@ fn named(path: &Path, error: StoreError) -> StoreError {
     }
 }
 
-/// Makes the folder, so that it survives a power cut.
+/// Makes the folder, so that it survives a power cut. Nobody else on the machine reads what is in it.
 fn make(dir: &Path) -> Result<(), StoreError> {
     if dir.is_dir() {
         return Ok(());
@@ -243,8 +247,18 @@ fn make(dir: &Path) -> Result<(), StoreError> {
         }
         _ => StoreError::io(format!("make the folder {}", dir.display()), error),
     };
-    std::fs::create_dir_all(dir).map_err(failed)?;
-    if let Some(parent) = dir.parent().filter(|it| !it.as_os_str().is_empty()) {
+    let parent = dir.parent().filter(|it| !it.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(dir).map_err(failed)?;
+    if let Some(parent) = parent {
         sync_folder(parent);
     }
     Ok(())

@@ -8,7 +8,7 @@ use super::failure::failed;
 use crate::StoreError;
 
 /// From nothing to version 1, from 1 to 2 and so on, of `journal.db`. Never changed once released.
-pub(super) const JOURNAL: &[&str] = &[include_str!("journal.sql")];
+pub(super) const JOURNAL: &[&str] = &[include_str!("journal.sql"), include_str!("installed.sql")];
 
 /// The same of `state.db`.
 pub(super) const STATE: &[&str] = &[

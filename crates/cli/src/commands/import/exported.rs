@@ -33,7 +33,7 @@ const ENOUGH: usize = 1_000;
 
 pub(super) fn run(args: &ImportArgs) -> u8 {
     match look(&args.file) {
-        Err(troubles) => in_the_way(args, &troubles, exit::USAGE),
+        Err(troubles) => in_the_way(args, &troubles, exit::REFUSED),
         Ok(looked) => refused::ended(import(args, &looked), Asked::default(), args.json),
     }
 }
@@ -159,7 +159,7 @@ impl Looking {
         }
         if self.troubles.is_empty() {
             for entity in self.view.entities() {
-                if law.version(&entity.key.lifecycle, entity.definition).is_none() {
+                if law.definition(&entity.key.lifecycle, entity.definition).is_none() {
                     let n = self.lines.get(&entity.key).copied().unwrap_or_default();
                     let what = format!("{} lives by a definition that is not in it", entity.key);
                     self.troubles.push(Trouble::new(format!("line {n}"), what));
@@ -208,7 +208,7 @@ fn into_project(args: &ImportArgs, looked: &Looked, door: &Door) -> Result<u8, U
     let project = looked.first.get(..8).unwrap_or_default();
     let (mut entities, mut left_out) = (Vec::new(), BTreeMap::<String, u64>::new());
     for entity in looked.view.entities() {
-        let Some(life) = looked.law.version(&entity.key.lifecycle, entity.definition) else { continue };
+        let Some(life) = looked.law.definition(&entity.key.lifecycle, entity.definition) else { continue };
         // Every project has its own.
         if life.one || life.pack == *trackside_server::ACCESS {
             *left_out.entry(life.name.to_string()).or_default() += 1;
@@ -221,7 +221,7 @@ fn into_project(args: &ImportArgs, looked: &Looked, door: &Door) -> Result<u8, U
     entities.sort_by_key(|(_, n)| *n);
     let entities: Vec<(ImportEntity, String)> =
         entities.into_iter().map(|(it, n)| (it, format!("line {n}"))).collect();
-    match send(door, &entities, &file, args.dry_run)? {
+    match send(door, &entities, &file, args.dry_run, &|_, _| None)? {
         Err(troubles) => Ok(in_the_way(args, &troubles, exit::REFUSED)),
         Ok(sent) => {
             if !args.dry_run {

@@ -1,6 +1,7 @@
 //! What another tool keeps comes in, mapped to a lifecycle.
 
 use serde_json::{Value as Json, json};
+use trackside_protocol::{ImportEntity, Unmet};
 
 use super::in_the_way;
 use super::pieces::{Sent, send};
@@ -38,9 +39,12 @@ fn import(args: &ImportArgs, tool: Tool, into: &str) -> Result<u8, Unanswered> {
     for thing in &mut found.things {
         thing.values.entry("file").or_insert_with(|| json!(name));
     }
+    // What cannot be read is wrong with the file; what has no place here yet is to be said on the command line.
+    let unread = if found.troubles.is_empty() { exit::USAGE } else { exit::REFUSED };
+    let to_set = |entity: &ImportEntity, unmet: &Unmet| target.to_set(entity.state.as_deref()?, unmet);
     let code = match foreign::mapped(tool.name(), found, &target, &wishes) {
-        Err(troubles) => in_the_way(args, &troubles, exit::USAGE),
-        Ok(mapped) => match send(&door, &mapped.entities, &name, args.dry_run)? {
+        Err(troubles) => in_the_way(args, &troubles, unread),
+        Ok(mapped) => match send(&door, &mapped.entities, &name, args.dry_run, &to_set)? {
             Err(troubles) => in_the_way(args, &troubles, exit::REFUSED),
             Ok(sent) => {
                 match args.json {

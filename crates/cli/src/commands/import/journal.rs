@@ -98,7 +98,8 @@ pub(super) fn must_be_empty(folder: &Path) -> Result<(), Stopped> {
 }
 
 fn read(path: &Path) -> Result<Journal, Stopped> {
-    let text = std::fs::read_to_string(path).map_err(|it| wrong(path, &files::reading(&it)))?;
+    let unread = |it| Stopped::usage(format!("{}: {}", path.display(), files::reading(&it)));
+    let text = std::fs::read_to_string(path).map_err(unread)?;
     let journal = Journal::read(&text).map_err(|it| wrong(path, &it))?;
     match journal.entries.is_empty() {
         true => Err(wrong(path, "it has no entries")),
@@ -106,8 +107,9 @@ fn read(path: &Path) -> Result<Journal, Stopped> {
     }
 }
 
+/// What is in the file cannot be imported.
 fn wrong(path: &Path, why: &str) -> Stopped {
-    Stopped::usage(format!("{}: {why}", path.display()))
+    Stopped { why: format!("{}: {why}", path.display()), code: exit::REFUSED }
 }
 
 /// The packs that are to be in force, and the rows that keep them.
@@ -134,7 +136,7 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
         apply(&mut view, entry);
     }
     for entity in view.entities() {
-        if law.version(&entity.key.lifecycle, entity.definition).is_none() {
+        if law.definition(&entity.key.lifecycle, entity.definition).is_none() {
             return Err(format!(
                 "{} lives by version {} of {}, which is in none of the packs: name its pack with --packs",
                 entity.key, entity.definition, entity.key.lifecycle

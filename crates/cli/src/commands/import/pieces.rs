@@ -1,6 +1,6 @@
 //! Entities go in: tried as a whole first, then a piece at a time.
 
-use trackside_protocol::{Import, ImportEntity, Problem};
+use trackside_protocol::{Import, ImportEntity, Problem, Unmet};
 
 use crate::door::Door;
 use crate::folder::share;
@@ -20,12 +20,16 @@ pub(super) struct Sent {
     pub(super) already: Vec<String>,
 }
 
+/// What to do about something that is wrong with an entity, if that is known.
+pub(super) type ToDo<'a> = dyn Fn(&ImportEntity, &Unmet) -> Option<String> + 'a;
+
 /// Brings them in, each with where it was found; or tells everything that is wrong with them, and brings none.
 pub(super) fn send(
     door: &Door,
     entities: &[(ImportEntity, String)],
     file: &str,
     dry_run: bool,
+    to_do: &ToDo<'_>,
 ) -> Result<Result<Sent, Vec<Trouble>>, Unanswered> {
     let pieces = pieces(entities);
     let bar = Progress::new("import");
@@ -43,7 +47,7 @@ pub(super) fn send(
                     sent.already.extend(told.already);
                 }
                 Err(Unanswered::Refused(problem)) if problem.code == "cannot-import" => {
-                    troubles.extend(told(&problem, piece));
+                    troubles.extend(told(&problem, piece, to_do));
                 }
                 Err(other) => return Err(other),
             }
@@ -76,17 +80,20 @@ fn pieces(entities: &[(ImportEntity, String)]) -> Vec<&[(ImportEntity, String)]>
 }
 
 /// What is wrong, by where each was found: `entities.3.fields.title` is of the fourth.
-fn told(problem: &Problem, piece: &[(ImportEntity, String)]) -> Vec<Trouble> {
-    let told = |it: &trackside_protocol::Unmet| {
+fn told(problem: &Problem, piece: &[(ImportEntity, String)], to_do: &ToDo<'_>) -> Vec<Trouble> {
+    let told = |it: &Unmet| {
         let path = it.field.as_deref().and_then(|it| it.strip_prefix("entities."));
         let (place, rest) = path.map_or(("", ""), |it| it.split_once('.').unwrap_or((it, "")));
         let Some((entity, at)) = place.parse::<usize>().ok().and_then(|it| piece.get(it)) else {
             return Trouble::new("", it.message.clone());
         };
-        let what = match rest.strip_prefix("fields.").unwrap_or(rest) {
+        let mut what = match rest.strip_prefix("fields.").unwrap_or(rest) {
             "" => format!("{}: {}", entity.id, it.message),
             part => format!("{}: {part}: {}", entity.id, it.message),
         };
+        if let Some(to_do) = to_do(entity, it) {
+            what = format!("{}. {to_do}", what.trim_end_matches('.'));
+        }
         Trouble::new(at, what)
     };
     problem.errors.iter().map(told).collect()
@@ -122,10 +129,10 @@ mod tests {
         let mut problem = Problem::new(422, "cannot-import", "x");
         let first = problem.errors[0].clone();
         problem.errors = ["entities.1.fields.size", "entities.0", "entities.9.id", "entities.0.state"]
-            .map(|field| trackside_protocol::Unmet { field: Some(field.to_owned()), ..first.clone() })
+            .map(|field| Unmet { field: Some(field.to_owned()), ..first.clone() })
             .to_vec();
         let told: Vec<String> =
-            told(&problem, &[entity(7), entity(8)]).iter().map(|it| it.told("f")).collect();
+            told(&problem, &[entity(7), entity(8)], &|_, _| None).iter().map(|it| it.told("f")).collect();
         assert_eq!(told, ["f line 8: E-8: size: x", "f line 7: E-7: x", "f: x", "f line 7: E-7: state: x"]);
     }
 }

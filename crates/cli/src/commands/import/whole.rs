@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use trackside_store::lines::{self, Line};
-use trackside_store::{Artifacts, Batch, Record, Sqlite, Store};
+use trackside_store::{Artifacts, Batch, Record, Sqlite, Store, StoreError, rules};
 
 use super::exported::{Looked, each_line, end_of};
 use crate::args::{DataArgs, ImportArgs};
@@ -94,10 +94,17 @@ fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
         return Err(Stopped { why: files::unwritten(to, &error), code: exit::UNREACHABLE });
     }
     read.map_err(|it| Stopped::usage(files::unread(&args.file, &it)))?;
+    let changed = rules::look(store.reader()?.as_mut())?;
+    if !changed.is_empty() {
+        return Err(StoreError::Rules { path: args.file.clone(), changed }.into());
+    }
     let end = journal.head()?.chain;
     match end == looked.end {
         true => Ok(()),
-        false => Err(Stopped::usage(format!("{}: it changed while it was read", args.file.display()))),
+        false => {
+            let why = format!("{}: it changed while it was read", args.file.display());
+            Err(Stopped { why, code: exit::REFUSED })
+        }
     }
 }
 

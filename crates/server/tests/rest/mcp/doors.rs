@@ -133,6 +133,20 @@ fn what_is_too_much_or_from_elsewhere_is_turned_down() {
         "{\"jsonrpc\":\"2.0\",\"id\":1}",
     ] {
         let answer = ground.raw(&head, body.as_bytes());
-        assert!((400..500).contains(&answer.status), "{body}: {}", answer.head);
+        assert_eq!((answer.status, answer.header("content-type")), (400, Some("application/json")), "{body}");
+        let told: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        let code = if body.is_empty() || body == "nonsense" { -32_700 } else { -32_600 };
+        assert_eq!(
+            (&told["jsonrpc"], &told["error"]["code"]),
+            (&json!("2.0"), &json!(code)),
+            "{body}: {told}"
+        );
     }
+    let plain = head.replace("application/json\r\nAccept", "text/plain\r\nAccept");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(ground.raw(&plain, ping.as_bytes()).status, 415, "what is said to be something else");
+    let document = ground.owner.get("/openapi.json").unwrap().body;
+    assert!(
+        document["paths"]["/mcp"]["post"].is_object() && document["paths"]["/sign-in"]["get"].is_object()
+    );
 }

@@ -1,5 +1,6 @@
 //! MCP at `/mcp`, message by message.
 
+mod claiming;
 mod doors;
 mod tools;
 mod versions;

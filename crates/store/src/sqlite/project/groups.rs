@@ -1,6 +1,6 @@
 //! Groups: how many in which state, and who.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension as _, Result};
 use trackside_engine::key::{EntityKey, GroupKey};
@@ -67,6 +67,67 @@ impl Pen<'_> {
             false => "DELETE FROM member WHERE \"group\" = ?1 AND entity = ?2",
         };
         self.connection.prepare_cached(sql)?.execute((group, entity))?;
+        Ok(())
+    }
+}
+
+/// Those of whom everything is made anew.
+impl Pen<'_> {
+    /// Makes each a member of these groups and of no other, and counts those in them and in its own groups anew.
+    pub(super) fn regroup(&mut self, all: &BTreeMap<EntityKey, Vec<GroupKey>>) -> Result<()> {
+        for (key, groups) in all {
+            let Some(entity) = self.row(key)? else { continue };
+            let mut wanted = BTreeSet::new();
+            for group in groups {
+                wanted.extend(self.group_row(group)?);
+            }
+            let present: BTreeSet<i64> =
+                self.numbers("SELECT \"group\" FROM member WHERE entity = ?1", [entity])?;
+            for group in present.difference(&wanted) {
+                let sql = "DELETE FROM member WHERE \"group\" = ?1 AND entity = ?2";
+                self.connection.execute(sql, (group, entity))?;
+            }
+            for group in wanted.difference(&present) {
+                let sql = "INSERT OR IGNORE INTO member (\"group\", entity) VALUES (?1, ?2)";
+                self.connection.execute(sql, (group, entity))?;
+            }
+            let lifecycle = self.names.number(self.connection, &key.lifecycle)?;
+            let own = "SELECT row FROM \"group\" WHERE lifecycle = ?1 AND id = ?2";
+            let own: BTreeSet<i64> = self.numbers(own, (lifecycle, key.id.as_str()))?;
+            for group in present.into_iter().chain(wanted).chain(own).collect::<BTreeSet<i64>>() {
+                self.recount(group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn group_row(&mut self, key: &GroupKey) -> Result<Option<i64>> {
+        let lifecycle = self.names.number(self.connection, &key.of.lifecycle)?;
+        let name = self.names.number(self.connection, &key.name)?;
+        let sql = "SELECT row FROM \"group\" WHERE lifecycle = ?1 AND id = ?2 AND name = ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_row((lifecycle, key.of.id.as_str(), name), |row| row.get(0)).optional()
+    }
+
+    fn numbers(&self, sql: &str, with: impl rusqlite::Params) -> Result<BTreeSet<i64>> {
+        self.connection.prepare_cached(sql)?.query_map(with, |row| row.get(0))?.collect()
+    }
+
+    /// Members that there are not go, the others are counted.
+    fn recount(&mut self, group: i64) -> Result<()> {
+        let sql = "DELETE FROM member WHERE \"group\" = ?1 AND entity NOT IN (SELECT row FROM entity)";
+        self.connection.execute(sql, [group])?;
+        let sql = "SELECT entity.state, count(*) FROM member JOIN entity ON entity.row = member.entity \
+                   WHERE member.\"group\" = ?1 GROUP BY entity.state";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found: Vec<(i64, i64)> =
+            statement.query_map([group], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
+        let mut counts = BTreeMap::new();
+        for (state, n) in found {
+            counts.insert(self.names.text(self.connection, state)?, n);
+        }
+        let sql = "UPDATE \"group\" SET counts = ?2 WHERE row = ?1";
+        self.connection.prepare_cached(sql)?.execute((group, json(&counts)?))?;
         Ok(())
     }
 }

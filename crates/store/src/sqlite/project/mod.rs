@@ -4,6 +4,7 @@ mod census;
 mod entities;
 mod groups;
 mod places;
+mod put;
 mod rest;
 
 use std::path::Path;
@@ -110,8 +111,11 @@ impl Pen<'_> {
         self.entities(&projection.entities, &projection.remade)?;
         // After the entities: members are rows of theirs.
         self.groups(&projection.groups)?;
+        self.regroup(&projection.regrouped)?;
+        // Before those who stand in them move: what counts them is right from then on.
+        self.reorder(&projection.remade, &projection.reranked)?;
         self.reranked(&projection.reranked)?;
-        self.sames(&projection.sames)?;
+        self.sames(projection)?;
         self.keys(&projection.keys)?;
         self.notices(&projection.notices)?;
         self.settled(&projection.settled)?;

@@ -1,5 +1,7 @@
 //! Rankings: who stands where, and which orders are closed.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{OptionalExtension as _, Result};
 use trackside_engine::key::EntityKey;
 use trackside_engine::ranking::{Place, Reranked};
@@ -73,6 +75,27 @@ impl Pen<'_> {
         self.connection.prepare_cached(sql)?.execute((lifecycle, ranking, within))?;
         let sql = "DELETE FROM \"order\" WHERE lifecycle = ?1 AND ranking = ?2 AND within = ?3 AND n <= 0";
         self.connection.prepare_cached(sql)?.execute((lifecycle, ranking, within))?;
+        Ok(())
+    }
+
+    /// Counts those in the orders of whoever was made anew, and forgets orders that nobody stands in.
+    pub(super) fn reorder(&mut self, remade: &BTreeSet<EntityKey>, changes: &[Reranked]) -> Result<()> {
+        if remade.is_empty() {
+            return Ok(());
+        }
+        // Those that nobody can have go with somebody of another kind, too.
+        let moved = changes.iter().map(|it| it.ranking().lifecycle);
+        let lifecycles: BTreeSet<Name> = remade.iter().map(|it| it.lifecycle.clone()).chain(moved).collect();
+        for name in lifecycles {
+            let lifecycle = self.names.number(self.connection, &name)?;
+            let sql = "INSERT INTO \"order\" (lifecycle, ranking, within, n) \
+                       SELECT lifecycle, ranking, within, count(*) FROM place WHERE lifecycle = ?1 GROUP BY ranking, within \
+                       ON CONFLICT (lifecycle, ranking, within) DO UPDATE SET n = excluded.n";
+            self.connection.execute(sql, [lifecycle])?;
+            let sql = "DELETE FROM \"order\" WHERE lifecycle = ?1 AND (ranking, within) NOT IN \
+                       (SELECT ranking, within FROM place WHERE lifecycle = ?1)";
+            self.connection.execute(sql, [lifecycle])?;
+        }
         Ok(())
     }
 }

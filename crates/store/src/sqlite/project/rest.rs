@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use rusqlite::{Result, params};
 use serde::{Deserialize, Serialize};
 use trackside_engine::event::KeyRecord;
-use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
+use super::put::Put;
 use super::{Pen, json};
-use crate::projection::Notice;
+use crate::projection::{Notice, Projection};
 use crate::sqlite::failure::int;
 use crate::stays::bucket;
 
@@ -31,8 +31,13 @@ impl From<StoredProject> for Project {
 }
 
 impl Pen<'_> {
-    pub(super) fn sames(&mut self, sames: &BTreeMap<(Name, Name), Option<EntityKey>>) -> Result<()> {
-        for ((lifecycle, value), holder) in sames {
+    pub(super) fn sames(&mut self, projection: &Projection) -> Result<()> {
+        for (lifecycle, value, id) in &projection.freed {
+            let lifecycle = self.names.number(self.connection, lifecycle)?;
+            let sql = "DELETE FROM same WHERE lifecycle = ?1 AND value = ?2 AND id = ?3";
+            self.connection.prepare_cached(sql)?.execute((lifecycle, value.as_str(), id.as_str()))?;
+        }
+        for ((lifecycle, value), holder) in &projection.sames {
             let lifecycle = self.names.number(self.connection, lifecycle)?;
             match holder {
                 Some(holder) => {
@@ -50,11 +55,11 @@ impl Pen<'_> {
     }
 
     pub(super) fn keys(&mut self, keys: &[(u64, Timestamp, KeyRecord)]) -> Result<()> {
-        let sql = "INSERT OR REPLACE INTO key (seq, at, actor, key, fingerprint, entries, root) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let into =
+            "INTO key (seq, at, actor, key, fingerprint, entries, root) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let mut put = Put::new(self.connection, into)?;
         for (seq, at, it) in keys {
-            statement.execute(params![
+            put.one(params![
                 int(*seq),
                 at.0,
                 it.by.as_str(),
@@ -68,10 +73,9 @@ impl Pen<'_> {
     }
 
     pub(super) fn notices(&mut self, notices: &[Notice]) -> Result<()> {
-        let sql = "INSERT OR REPLACE INTO notice (kind, seq, entity) VALUES (?1, ?2, ?3)";
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut put = Put::new(self.connection, "INTO notice (kind, seq, entity) VALUES (?1, ?2, ?3)")?;
         for it in notices {
-            statement.execute((it.kind, int(it.seq), it.entity.to_string()))?;
+            put.one(params![it.kind, int(it.seq), it.entity.to_string()])?;
             self.counted.notice(it);
         }
         Ok(())

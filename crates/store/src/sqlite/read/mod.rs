@@ -4,6 +4,7 @@
 mod found;
 mod kept;
 mod list;
+mod together;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use rusqlite::Connection;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
@@ -25,7 +26,10 @@ use super::names::Names;
 use super::options::SqliteOptions;
 use super::project::position;
 use super::schema;
-use crate::store::{As, Census, Counts, DueAt, Kept, Listing, Members, OpenEffectRow, Stays};
+use crate::rules::Installed;
+use crate::store::{
+    As, Census, Counts, DueAt, Kept, Listing, MemberRow, Members, OpenEffectRow, OrderRow, Stays,
+};
 use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError};
 
 /// A reader of both files.
@@ -184,6 +188,14 @@ impl Reader for Looker {
         self.log().definitions()
     }
 
+    fn stayed(&mut self, of: &EntityKey) -> Result<Vec<u64>, StoreError> {
+        self.log().stayed(of)
+    }
+
+    fn installed(&mut self) -> Result<Vec<Installed>, StoreError> {
+        self.log().installed()
+    }
+
     fn hold(&mut self) {
         self.held = true;
     }
@@ -270,6 +282,47 @@ impl Reader for Looker {
 
     fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
         self.ask("look at what is kept of an entity", |eyes| eyes.difference(row))
+    }
+
+    fn groups_after(&mut self, after: u64, most: usize) -> Result<As<Vec<(u64, GroupKey)>>, StoreError> {
+        self.ask_at("list groups", |eyes| eyes.groups_after(after, most))
+    }
+
+    fn members_after(
+        &mut self,
+        group: &GroupKey,
+        after: u64,
+        most: usize,
+    ) -> Result<As<Vec<MemberRow>>, StoreError> {
+        self.ask_at("list members of a group", |eyes| eyes.members_after(group, after, most))
+    }
+
+    fn is_member(&mut self, group: &GroupKey, of: &EntityKey) -> Result<bool, StoreError> {
+        self.ask("look for a member of a group", |eyes| eyes.is_member(group, of))
+    }
+
+    fn place(&mut self, ranking: &RankingKey, id: &Name) -> Result<As<Option<Place>>, StoreError> {
+        self.ask_at("look for a place", |eyes| eyes.place(ranking, id))
+    }
+
+    fn places_after(
+        &mut self,
+        after: Option<&(RankingKey, Name)>,
+        most: usize,
+    ) -> Result<As<Vec<(RankingKey, Name)>>, StoreError> {
+        self.ask_at("list places", |eyes| eyes.places_after(after, most))
+    }
+
+    fn order(&mut self, ranking: &RankingKey, within: &Within) -> Result<As<Option<OrderRow>>, StoreError> {
+        self.ask_at("look for an order", |eyes| eyes.order(ranking, within))
+    }
+
+    fn orders_after(
+        &mut self,
+        after: Option<&(RankingKey, Within)>,
+        most: usize,
+    ) -> Result<As<Vec<OrderRow>>, StoreError> {
+        self.ask_at("list orders", |eyes| eyes.orders_after(after, most))
     }
 
     fn census(&mut self) -> Result<As<Census>, StoreError> {

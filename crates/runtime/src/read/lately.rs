@@ -1,0 +1,60 @@
+//! The last hour before the start, read again from the end of the journal when somebody asks how much happened lately.
+
+use trackside_lifecycle::time::Timestamp;
+use trackside_store::{Record, StoreError};
+
+use super::{ReadError, Reads};
+use crate::tally::{Recalled, first_of_the_hour, is_transition};
+
+/// Records read at a time.
+const CHUNK: u64 = 2_000;
+
+impl Reads {
+    /// Counts the last hour before the start, once. It goes back no further than that, and over no more entries than an
+    /// answer may cost: beyond them the figures say from when on they count.
+    pub(super) fn recall(&self) -> Result<(), ReadError> {
+        let now = self.now();
+        let most = u64::try_from(self.budget).unwrap_or(u64::MAX).saturating_mul(10);
+        self.shared.tally.recall(|began| self.earlier(began, now, most))
+    }
+
+    fn earlier(&self, began: u64, now: Timestamp, most: u64) -> Result<Recalled, ReadError> {
+        let first = first_of_the_hour(now);
+        let mut found = Recalled::default();
+        let (mut upto, mut last) = (began, now);
+        while upto > 0 {
+            let left = most.saturating_sub(began - upto);
+            if left == 0 {
+                return Ok(cut(found, last));
+            }
+            let after = upto.saturating_sub(CHUNK.min(left));
+            let count = usize::try_from(upto - after).unwrap_or(usize::MAX);
+            let records = match self.shared.look_back(|it| it.records(after, count)) {
+                Ok(records) => records,
+                // What was archived and is not here, or is too far to fetch, is not counted, and that is said.
+                Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => {
+                    return Ok(cut(found, last));
+                }
+                Err(error) => return Err(error.into()),
+            };
+            for record in records.into_iter().filter(|it| it.seq <= upto).rev() {
+                // Only who, what and when is wanted.
+                let entry = Record { payload: None, ..record }.entry().map_err(ReadError::from)?;
+                if entry.at < first {
+                    return Ok(found);
+                }
+                last = entry.at;
+                if is_transition(&entry) {
+                    found.moves.push((entry.entity.lifecycle, entry.at));
+                }
+            }
+            upto = after;
+        }
+        Ok(found)
+    }
+}
+
+/// What was found where there is more that was not read: others may have happened in the moment of the last one.
+fn cut(found: Recalled, last: Timestamp) -> Recalled {
+    Recalled { from: Some(Timestamp(last.0.saturating_add(1))), ..found }
+}

@@ -1,0 +1,128 @@
+//! The entries by which rules came into force, kept in `journal.db` beyond the archiving of the journal.
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::failure::{failed, int, number};
+use super::log::{Log, hash};
+use crate::archive::Archive;
+use crate::rules::{self, Installed};
+use crate::{Chain, Record, StoreError};
+
+pub(super) fn keep(connection: &Connection, installed: &Installed) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO installed (seq, prev, format, header, digest, hash, before) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let Installed { before, record } = installed;
+    connection.prepare_cached(sql)?.execute(params![
+        int(record.seq),
+        int(record.prev),
+        record.format,
+        record.header,
+        record.digest,
+        record.hash,
+        before.hash,
+    ])?;
+    Ok(())
+}
+
+/// Keeps those again that are in the journal and not kept, where a text has none: somebody has taken them away.
+pub(super) fn find_lost(log: &Log<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
+    let kept = log.installed()?;
+    if rules::are_all_kept(&log.definitions()?, &kept) {
+        return Ok(());
+    }
+    let base = log.base()?;
+    let mut found = rules::met(base, &mut |after, most| log.records(after, most))?;
+    if let Some(folder) = archive.filter(|_| base.seq > 0) {
+        // Where files are elsewhere, what is in them stays lost, and is told as such.
+        found.extend(archived(folder, base).unwrap_or_default());
+    }
+    found.retain(|it| !kept.iter().any(|kept| kept.record.seq == it.record.seq));
+    let failed = failed(log.path, "keep the entries that put rules into force");
+    let transaction = log.connection.unchecked_transaction().map_err(&failed)?;
+    for it in &found {
+        keep(&transaction, it).map_err(&failed)?;
+    }
+    transaction.commit().map_err(failed)
+}
+
+/// Those of the archive.
+fn archived(folder: &Path, base: Chain) -> Result<Vec<Installed>, StoreError> {
+    let mut found = Vec::new();
+    let mut before = Chain::default();
+    for record in Archive::open(folder)?.past(0, base)? {
+        let record = record?;
+        found.extend(Installed::of(before, &record));
+        before = Chain { seq: record.seq, hash: record.hash };
+    }
+    Ok(found)
+}
+
+/// Reads those that an earlier release has archived without keeping them, once.
+pub(super) fn recall(log: &Log<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
+    let failed = failed(log.path, "keep the entries that put rules into force");
+    let sql = "SELECT value FROM meta WHERE key = 'recall'";
+    let wanted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(&failed)?;
+    let Some(upto) = wanted else { return Ok(()) };
+    let base = log.base()?;
+    let Some(folder) = archive else {
+        let folder = Path::new("archive").to_owned();
+        return Err(StoreError::NotArchived { folder, first: 1, last: number(upto) });
+    };
+    let found = archived(folder, base)?;
+    let transaction = log.connection.unchecked_transaction().map_err(&failed)?;
+    for it in &found {
+        keep(&transaction, it).map_err(&failed)?;
+    }
+    transaction.execute("DELETE FROM meta WHERE key = 'recall'", []).map_err(&failed)?;
+    transaction.commit().map_err(failed)
+}
+
+impl Log<'_> {
+    pub fn installed(&self) -> Result<Vec<Installed>, StoreError> {
+        let failed = failed(self.path, "read which rules came into force");
+        let sql = "SELECT seq, prev, format, header, digest, hash, before FROM installed ORDER BY seq";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let mut rows = statement.query([]).map_err(&failed)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(&failed)? {
+            all.push(read(row).map_err(&failed)?);
+        }
+        Ok(all)
+    }
+
+    /// Refuses texts that are not those that came into force.
+    pub fn rules_hold(&self) -> Result<(), StoreError> {
+        self.rules_hold_with(&[])
+    }
+
+    /// The same where entries that put rules into force were met on the way through the journal: they count, kept or not.
+    pub fn rules_hold_with(&self, met: &[Installed]) -> Result<(), StoreError> {
+        let base = self.base()?.seq;
+        let kept = rules::together(self.installed()?, met);
+        let changed = rules::compare(&self.definitions()?, &kept, base, &mut |seq| self.record(seq))?;
+        match changed.is_empty() {
+            true => Ok(()),
+            false => Err(StoreError::Rules { path: self.path.to_path_buf(), changed }),
+        }
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Installed> {
+    let seq = number(row.get(0)?);
+    let record = Record {
+        seq,
+        prev: number(row.get(1)?),
+        format: row.get(2)?,
+        header: row.get(3)?,
+        payload: None,
+        digest: match row.get_ref(4)? {
+            ValueRef::Null => None,
+            _ => Some(row.get(4)?),
+        },
+        hash: hash(row, 5)?,
+    };
+    Ok(Installed { before: Chain { seq: seq.saturating_sub(1), hash: hash(row, 6)? }, record })
+}
