@@ -58,6 +58,10 @@ fn happened(entry: &Json, paint: &dyn Fn(&str) -> String) -> String {
         let version = entry.pointer("/metadata/version").and_then(Json::as_u64);
         line.push_str(&format!(": {pack} {}", version.unwrap_or_default()));
     }
+    if let ("ASSIGNED", Some(whom)) = (text(entry, "event"), entry.pointer("/metadata/after")) {
+        let nobody = whom.is_null() || whom.as_array().is_some_and(Vec::is_empty);
+        line.push_str(&if nobody { ": to nobody".to_owned() } else { format!(": to {}", value(whom)) });
+    }
     if let Some(message) = entry.pointer("/metadata/message").and_then(Json::as_str) {
         line.push_str(&format!(": {message}"));
     }
@@ -82,5 +86,16 @@ mod tests {
             line(&entry, true),
             "    41  2026-01-01 00:00:00Z  x.y/1  A → B  go  by ada (agent): it is time"
         );
+    }
+
+    #[test]
+    fn an_assignment_says_to_whom() {
+        let given = |after: Json| {
+            short(&json!({ "event": "ASSIGNED", "actor": "eve", "metadata": { "after": after } }))
+        };
+        assert_eq!(given(json!(["ada", "bob"])), "ASSIGNED  by eve: to ada, bob");
+        assert_eq!(given(json!("ada")), "ASSIGNED  by eve: to ada");
+        assert_eq!(given(json!([])), "ASSIGNED  by eve: to nobody");
+        assert_eq!(given(json!(null)), "ASSIGNED  by eve: to nobody");
     }
 }

@@ -68,7 +68,9 @@ impl Decider<'_> {
             let changes = event.changes()?;
             let (_, after) = changes.fields.iter().find(|(it, _)| it == field)?;
             let before = was.value(field);
-            (before != *after).then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
+            // That it is still nobody's is no news.
+            let news = before != *after && !(is_nobody(&before) && is_nobody(after));
+            news.then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
         });
         for it in counted_here.iter().filter(|it| it.counter.failure) {
             let event = Event::FailureCounted {
@@ -451,6 +453,16 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
         }
     }
     shifts
+}
+
+/// Whether a value names nobody.
+fn is_nobody(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::List(all) => all.is_empty(),
+        Value::Text(text) => text.is_empty(),
+        _ => false,
+    }
 }
 
 /// Each of them once, in the order in which they came.
