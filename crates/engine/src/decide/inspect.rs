@@ -34,7 +34,7 @@ impl Decider<'_> {
                 continue;
             }
             self.hit(&life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
-            let (message, evidence) = self.evidence(&life, self.here(key)?.1, invariant)?;
+            let (message, evidence) = self.finding(&life, self.here(key)?.1, invariant)?;
             let why = std::sync::Arc::from(format!("Repair: {message}"));
             if !was_known {
                 self.violation(key, &invariant.name, invariant.severity, message, evidence);
