@@ -211,7 +211,9 @@ fn what_the_state_requires_is_replaced_or_refused() {
 fn heavy_parcel() -> (World, EntityKey, u64) {
     let mut world = World::new(law(), Project::default(), Timestamp(0));
     let key = EntityKey::new("t.parcel", "P");
-    done(world.submit(&Command::new(admin(), Ask::Create { entity: key.clone(), fields: Fields::default() })));
+    done(
+        world.submit(&Command::new(admin(), Ask::Create { entity: key.clone(), fields: Fields::default() })),
+    );
     let weight = [("weight", Value::Int(20))].into_iter().collect();
     let load = done(world.submit(&Command::fire(admin(), key.clone(), "load", weight)));
     assert!(world.view.get(&key).unwrap().broken.contains(&Name::new("light")));
@@ -238,10 +240,8 @@ fn a_rule_without_an_answer_hides_no_other_from_the_sweep() {
     let (mut world, key, _) = heavy_parcel();
     done(world.submit(&Command::fire(admin(), key.clone(), "unload", Fields::default())));
     world.advance(Span(2 * 60 * 60 * 1_000));
-    let inspect = Command::new(
-        Actor::new("trackside", ActorKind::System),
-        Ask::Inspect { entity: key.clone() },
-    );
+    let inspect =
+        Command::new(Actor::new("trackside", ActorKind::System), Ask::Inspect { entity: key.clone() });
     done(world.submit(&inspect));
     let broken = &world.view.get(&key).unwrap().broken;
     assert_eq!(broken.iter().map(Name::as_str).collect::<Vec<_>>(), ["light", "fresh"]);
