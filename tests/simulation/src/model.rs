@@ -348,6 +348,10 @@ impl Model {
                     self.world.view.forget_key(&command.actor.id, key);
                 }
                 Decision::Accepted(_) => {}
+                // What it brought was kept: so it was forgotten.
+                Decision::Refused(it) if it.kept.is_some() && it.kept.as_deref() == written.left.first() => {
+                    self.world.view.forget_key(&command.actor.id, key);
+                }
                 // Refused for one reason or for the other.
                 _ => self.unsure = true,
             }
