@@ -124,7 +124,13 @@ impl Model {
         let mut written = Written { left: &entries, read_failed, advancing, sweeping, most };
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
+        if self.advance.is_some() && !turn.wishes.is_empty() {
+            // Nobody is heard while the clock moves: it has arrived, whatever could not be read later, and wherever it
+            // goes next.
+            (written.read_failed, written.advancing) = (false, false);
+        }
         self.fire_due(&mut written)?;
+        (written.read_failed, written.advancing) = (read_failed, advancing);
         let mut said = Vec::new();
         for (n, wish) in turn.wishes.iter().enumerate() {
             let failed = turn.failed.get(n).copied();
