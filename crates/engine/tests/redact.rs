@@ -15,7 +15,7 @@ use std::sync::Arc;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Redact};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::Entry;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::refusal::Refusal;
@@ -66,9 +66,10 @@ states: { OPEN: { initial: true } }
 transitions:
   load:   { from: OPEN, by: human, takes: [weight] }
   unload: { from: OPEN, by: human, clear: [weight] }
+  send:   { from: OPEN, by: engine, when: [ { check: weight + 1 < 10, says: It is too heavy } ] }
 invariants:
   light: { severity: warning, holds: weight + 1 < 10, says: '{weight + 1} is too much for {id}' }
-  fresh: { severity: warning, holds: now < createdAt + duration('1h'), says: '{id} lies about' }
+  fresh: { severity: warning, holds: now < createdAt + duration('1h'), says: '{id} lies about', repair: send }
 ";
 
 fn law() -> Arc<Law> {
@@ -235,16 +236,33 @@ fn a_rule_that_is_broken_already_still_needs_what_it_reads() {
     assert!(world.view.get(&key).unwrap().broken.is_empty(), "it is light now");
 }
 
-#[test]
-fn a_rule_without_an_answer_hides_no_other_from_the_sweep() {
+/// A parcel that a rule has no answer for, after a look that came late.
+fn odd_parcel() -> (World, EntityKey, Command) {
     let (mut world, key, _) = heavy_parcel();
     done(world.submit(&Command::fire(admin(), key.clone(), "unload", Fields::default())));
     world.advance(Span(2 * 60 * 60 * 1_000));
-    let inspect =
-        Command::new(Actor::new("trackside", ActorKind::System), Ask::Inspect { entity: key.clone() });
+    let ask = Ask::Inspect { entity: key.clone() };
+    let inspect = Command::new(Actor::new("trackside", ActorKind::System), ask);
     done(world.submit(&inspect));
+    (world, key, inspect)
+}
+
+#[test]
+fn a_rule_without_an_answer_hides_no_other_from_the_sweep() {
+    let (world, key, _) = odd_parcel();
     let broken = &world.view.get(&key).unwrap().broken;
     assert_eq!(broken.iter().map(Name::as_str).collect::<Vec<_>>(), ["light", "fresh"]);
+}
+
+#[test]
+fn a_repair_that_cannot_be_done_is_told_of_once() {
+    let (mut world, _, inspect) = odd_parcel();
+    let dropped =
+        |it: &&Entry| matches!(&it.event, Event::AlertRaised { kind, .. } if *kind == "dropped-move");
+    assert_eq!(world.journal.iter().filter(dropped).count(), 1);
+    let told = world.journal.len();
+    world.submit(&inspect);
+    assert_eq!(world.journal.len(), told);
 }
 
 #[test]
