@@ -131,6 +131,7 @@ impl Model {
         }
         self.fire_due(&mut written)?;
         (written.read_failed, written.advancing) = (read_failed, advancing);
+        let fired = written.left.len() < entries.len();
         let mut said = Vec::new();
         for (n, wish) in turn.wishes.iter().enumerate() {
             let failed = turn.failed.get(n).copied();
@@ -142,9 +143,18 @@ impl Model {
                 said.push(None);
                 continue;
             }
-            written.read_failed = turn.read_failed && failed != Some(false);
+            // Timers that could not be read may have fired only when the clock was moved, later in this turn: what left no
+            // entry may have been answered before them.
+            let moves = |it: &Arc<Wish>| matches!(**it, Wish::Advance(_));
+            let early = turn.read_failed && fired && turn.wishes.iter().skip(n + 1).any(moves);
+            let left = written.left.len();
+            written.read_failed = turn.read_failed && (early || failed != Some(false));
             let answer = self.grant(wish, &mut written)?;
-            said.push(if std::mem::take(&mut self.unsure) { Some(Said::Unsure) } else { answer });
+            let untold = early && written.left.len() == left;
+            said.push(match std::mem::take(&mut self.unsure) || untold {
+                true => Some(Said::Unsure),
+                false => answer,
+            });
             written.read_failed = turn.read_failed;
             if self.advance.is_some() {
                 self.fire_due(&mut written)?;
