@@ -15,7 +15,7 @@ use std::sync::Arc;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Redact};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::Entry;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::refusal::Refusal;
@@ -58,11 +58,26 @@ transitions:
   drop: { from: [OPEN, KEPT], to: DONE, by: human || engine }
 ";
 
+const PARCEL: &str = "\
+lifecycle: t.parcel
+fields: { weight: { type: integer, default: 0 } }
+create: { by: human, takes: [weight] }
+states: { OPEN: { initial: true } }
+transitions:
+  load:   { from: OPEN, by: human, takes: [weight] }
+  unload: { from: OPEN, by: human, clear: [weight] }
+  send:   { from: OPEN, by: engine, when: [ { check: weight + 1 < 10, says: It is too heavy } ] }
+invariants:
+  light: { severity: warning, holds: weight + 1 < 10, says: '{weight + 1} is too much for {id}' }
+  fresh: { severity: warning, holds: now < createdAt + duration('1h'), says: '{id} lies about', repair: send }
+";
+
 fn law() -> Arc<Law> {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", "pack: t\nversion: 1\n");
     let note = sources.add("note.yaml", NOTE);
-    match compile(&sources, &PackFiles { pack, lifecycles: vec![note] }) {
+    let parcel = sources.add("parcel.yaml", PARCEL);
+    match compile(&sources, &PackFiles { pack, lifecycles: vec![note, parcel] }) {
         Ok((pack, _)) => Arc::new(Law::new([pack])),
         Err(problems) => panic!("{}", problems.render(&sources, false)),
     }
@@ -191,6 +206,63 @@ fn what_the_state_requires_is_replaced_or_refused() {
     done(world.submit(&command));
     assert_eq!(note(&world).fields.value("text"), Value::text("[redacted]"));
     replays(&world, "replaced");
+}
+
+/// A parcel that is too heavy, which is known; the entry that made it so.
+fn heavy_parcel() -> (World, EntityKey, u64) {
+    let mut world = World::new(law(), Project::default(), Timestamp(0));
+    let key = EntityKey::new("t.parcel", "P");
+    done(
+        world.submit(&Command::new(admin(), Ask::Create { entity: key.clone(), fields: Fields::default() })),
+    );
+    let weight = [("weight", Value::Int(20))].into_iter().collect();
+    let load = done(world.submit(&Command::fire(admin(), key.clone(), "load", weight)));
+    assert!(world.view.get(&key).unwrap().broken.contains(&Name::new("light")));
+    (world, key, load)
+}
+
+#[test]
+fn a_rule_that_is_broken_already_still_needs_what_it_reads() {
+    let (mut world, key, load) = heavy_parcel();
+    let command = redact(&world, &key, &[load], &[]);
+    let refusal = refused(world.submit(&command));
+    assert_eq!((refusal.code, refusal.errors[0].code), ("cannot-redact", "needed"), "{refusal}");
+    assert_eq!(refusal.errors[0].field.as_deref(), Some("weight"), "{refusal}");
+    let mut command = command;
+    if let Ask::Redact(redact) = &mut command.ask {
+        redact.becomes.put(&Name::new("weight"), Value::Int(1));
+    }
+    done(world.submit(&command));
+    assert!(world.view.get(&key).unwrap().broken.is_empty(), "it is light now");
+}
+
+/// A parcel that a rule has no answer for, after a look that came late.
+fn odd_parcel() -> (World, EntityKey, Command) {
+    let (mut world, key, _) = heavy_parcel();
+    done(world.submit(&Command::fire(admin(), key.clone(), "unload", Fields::default())));
+    world.advance(Span(2 * 60 * 60 * 1_000));
+    let ask = Ask::Inspect { entity: key.clone() };
+    let inspect = Command::new(Actor::new("trackside", ActorKind::System), ask);
+    done(world.submit(&inspect));
+    (world, key, inspect)
+}
+
+#[test]
+fn a_rule_without_an_answer_hides_no_other_from_the_sweep() {
+    let (world, key, _) = odd_parcel();
+    let broken = &world.view.get(&key).unwrap().broken;
+    assert_eq!(broken.iter().map(Name::as_str).collect::<Vec<_>>(), ["light", "fresh"]);
+}
+
+#[test]
+fn a_repair_that_cannot_be_done_is_told_of_once() {
+    let (mut world, _, inspect) = odd_parcel();
+    let dropped =
+        |it: &&Entry| matches!(&it.event, Event::AlertRaised { kind, .. } if *kind == "dropped-move");
+    assert_eq!(world.journal.iter().filter(dropped).count(), 1);
+    let told = world.journal.len();
+    world.submit(&inspect);
+    assert_eq!(world.journal.len(), told);
 }
 
 #[test]

@@ -131,6 +131,11 @@ impl Stepper {
         self.decider.is_advancing()
     }
 
+    /// Whether a pass over everything is under way.
+    pub fn is_sweeping(&self) -> bool {
+        self.decider.is_sweeping()
+    }
+
     /// Decides at most so many of those that wait. None if the one before has not been taken yet, or a commit failed.
     pub fn turn(&mut self, most: usize) -> Option<Turned> {
         if self.next.is_some() || self.shared.is_broken() {

@@ -124,7 +124,14 @@ impl Model {
         let mut written = Written { left: &entries, read_failed, advancing, sweeping, most };
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
+        if self.advance.is_some() && !turn.wishes.is_empty() {
+            // Nobody is heard while the clock moves: it has arrived, whatever could not be read later, and wherever it
+            // goes next.
+            (written.read_failed, written.advancing) = (false, false);
+        }
         self.fire_due(&mut written)?;
+        (written.read_failed, written.advancing) = (read_failed, advancing);
+        let fired = written.left.len() < entries.len();
         let mut said = Vec::new();
         for (n, wish) in turn.wishes.iter().enumerate() {
             let failed = turn.failed.get(n).copied();
@@ -136,23 +143,34 @@ impl Model {
                 said.push(None);
                 continue;
             }
-            written.read_failed = turn.read_failed && failed != Some(false);
+            // Timers that could not be read may have fired only when the clock was moved, later in this turn: what left no
+            // entry may have been answered before them.
+            let moves = |it: &Arc<Wish>| matches!(**it, Wish::Advance(_));
+            let early = turn.read_failed && fired && turn.wishes.iter().skip(n + 1).any(moves);
+            let left = written.left.len();
+            written.read_failed = turn.read_failed && (early || failed != Some(false));
             let answer = self.grant(wish, &mut written)?;
-            said.push(if std::mem::take(&mut self.unsure) { Some(Said::Unsure) } else { answer });
+            let untold = early && written.left.len() == left;
+            said.push(match std::mem::take(&mut self.unsure) || untold {
+                true => Some(Said::Unsure),
+                false => answer,
+            });
             written.read_failed = turn.read_failed;
             if self.advance.is_some() {
                 self.fire_due(&mut written)?;
             }
         }
+        if turn.read_failed {
+            // How far the clock came is not known here: to a timer that could not be read, or where it was to go.
+            self.world.now = self.world.now.max(turn.now);
+        }
+        // The sweep comes last, so what it finds is of that time.
         while self.sweeps && !written.left.is_empty() && self.swept(&mut written) {}
         if let Some(entry) = written.left.first() {
             return Err(Broken::new("everything in the journal was asked for, or due", format!("{entry:?}")));
         }
         if turn.advancing != self.advance.is_some() {
             return Err(Broken::new("the clock arrives", format!("{turn:?}")));
-        }
-        if turn.read_failed {
-            self.world.now = self.world.now.max(turn.now);
         }
         if self.world.now != turn.now {
             let what = format!("it is {}, and should be {}", turn.now, self.world.now);
@@ -346,6 +364,10 @@ impl Model {
                     self.world.view.forget_key(&command.actor.id, key);
                 }
                 Decision::Accepted(_) => {}
+                // What it brought was kept: so it was forgotten.
+                Decision::Refused(it) if it.kept.is_some() && it.kept.as_deref() == written.left.first() => {
+                    self.world.view.forget_key(&command.actor.id, key);
+                }
                 // Refused for one reason or for the other.
                 _ => self.unsure = true,
             }

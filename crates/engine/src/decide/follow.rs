@@ -255,6 +255,16 @@ impl Decider<'_> {
         condition: &Name,
         work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<bool, Stop> {
+        let Some(refusal) = self.attempted(work)? else { return Ok(true) };
+        self.drop_with_alert(key, condition, &refusal);
+        Ok(false)
+    }
+
+    /// Does a move that may fail: if it is refused, nothing of it stays. Why it was.
+    pub fn attempted(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<Option<Box<Refusal>>, Stop> {
         let bad = self.broken()?;
         let mark = self.hits.borrow().open.len();
         let before = self.draft.clone();
@@ -267,15 +277,14 @@ impl Decider<'_> {
             done = Err(Refusal::one(Stage::Invariants, "invariant-violated", reason.message).into());
         }
         match done {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(None),
             Err(Stop::Refused(refusal)) if refusal.code != "too-many-moves" => {
                 self.hits.borrow_mut().settle(mark, false);
                 self.depth = depth;
                 self.draft = before;
                 self.root = root;
                 self.touched = touched;
-                self.drop_with_alert(key, condition, &refusal);
-                Ok(false)
+                Ok(Some(refusal))
             }
             Err(stop) => Err(stop),
         }

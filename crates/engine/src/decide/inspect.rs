@@ -34,7 +34,7 @@ impl Decider<'_> {
                 continue;
             }
             self.hit(&life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
-            let (message, evidence) = self.evidence(&life, self.here(key)?.1, invariant)?;
+            let (message, evidence) = self.finding(&life, self.here(key)?.1, invariant)?;
             let why = std::sync::Arc::from(format!("Repair: {message}"));
             if !was_known {
                 self.violation(key, &invariant.name, invariant.severity, message, evidence);
@@ -45,8 +45,13 @@ impl Decider<'_> {
                 Request::engine(ActorKind::System, Fields::default(), condition.clone(), self.root);
             request.reason = Some(why);
             let what = What::Event(repair.clone());
-            if self.softly(key, &condition, |it| it.fire(key, &what, request))? {
-                self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
+            match self.attempted(|it| it.fire(key, &what, request))? {
+                None => {
+                    self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
+                }
+                Some(refusal) if !was_known => self.drop_with_alert(key, &condition, &refusal),
+                // It is tried again at every look, and people are asked once.
+                Some(_) => {}
             }
         }
         self.find_its_places(key)

@@ -4,13 +4,14 @@ use std::sync::{Arc, LazyLock};
 
 use trackside_lifecycle::model::{Invariant, Lifecycle, Severity};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
 
 use super::carry::alert;
 use super::draft::Draft;
 use super::fire::plain_scope;
 use super::request::{Request, names};
-use super::scope::Surroundings;
-use super::{Decider, Stop};
+use super::scope::{Scope, Surroundings};
+use super::{Decider, Stop, unanswered};
 use crate::actor::ActorKind;
 use crate::entity::Entity;
 use crate::event::Event;
@@ -131,9 +132,26 @@ impl Decider<'_> {
         if invariant.within.as_ref().is_some_and(|it| !it.has(&entity.state)) {
             return Ok(true);
         }
-        let request = onlooker();
         let around = self.around();
-        Ok(self.test(&plain_scope(&around, life, entity, request), &invariant.holds)?.unwrap_or(false))
+        Ok(self.test(&plain_scope(&around, life, entity, onlooker()), &invariant.holds)?.unwrap_or(false))
+    }
+
+    /// Refuses what would leave an invariant of an entity without an answer that had one before.
+    pub fn still_answered(&self, life: &Lifecycle, before: &Entity) -> Result<(), Stop> {
+        let (_, after) = self.here(&before.key)?;
+        let untouched = Draft::new(self.draft.base());
+        let (then, around) = (Surroundings { draft: &untouched, ..self.around() }, self.around());
+        for invariant in &life.invariants {
+            if invariant.within.as_ref().is_some_and(|it| !it.has(&after.state)) {
+                continue;
+            }
+            let now = self.test(&plain_scope(&around, life, after, onlooker()), &invariant.holds)?;
+            let Err(fault) = now else { continue };
+            if self.test(&plain_scope(&then, life, before, onlooker()), &invariant.holds)?.is_ok() {
+                return Err(unanswered(invariant.holds.source(), &fault));
+            }
+        }
+        Ok(())
     }
 
     /// Whether it was broken before this command.
@@ -143,27 +161,45 @@ impl Decider<'_> {
         if invariant.within.as_ref().is_some_and(|it| !it.has(&before.state)) {
             return Ok(false);
         }
-        let request = onlooker();
         let untouched = Draft::new(base);
         let around = Surroundings { draft: &untouched, ..self.around() };
-        Ok(!self.test(&plain_scope(&around, life, before, request), &invariant.holds)?.unwrap_or(false))
+        Ok(!self.test(&plain_scope(&around, life, before, onlooker()), &invariant.holds)?.unwrap_or(false))
     }
 
+    /// What is wrong in the words of the rule, and what it saw.
     pub fn evidence(
         &self,
         life: &Lifecycle,
         entity: &Entity,
         invariant: &Invariant,
     ) -> Result<(String, Fields), Stop> {
-        let request = onlooker();
         let around = self.around();
-        let scope = plain_scope(&around, life, entity, request);
-        let saw = scope.saw(&invariant.holds);
-        let saw = saw
-            .iter()
-            .map(|(name, value)| (name.clone(), trackside_lifecycle::value::Value::from_json(value)));
-        Ok((self.render(&scope, &invariant.says)?.to_string(), saw.collect()))
+        let scope = plain_scope(&around, life, entity, onlooker());
+        Ok((self.render(&scope, &invariant.says)?.to_string(), saw(&scope, invariant)))
     }
+
+    /// The same for the sweep, which nothing may stop: words that have no answer are told as such.
+    pub fn finding(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        invariant: &Invariant,
+    ) -> Result<(String, Fields), Stop> {
+        match self.evidence(life, entity, invariant) {
+            Err(Stop::Refused(refusal)) => {
+                let around = self.around();
+                let scope = plain_scope(&around, life, entity, onlooker());
+                let message = format!("{} of {}: {}", invariant.name, entity.key, refusal.detail);
+                Ok((message, saw(&scope, invariant)))
+            }
+            told => told,
+        }
+    }
+}
+
+fn saw(scope: &Scope<'_>, invariant: &Invariant) -> Fields {
+    let saw = scope.saw(&invariant.holds);
+    saw.iter().map(|(name, value)| (name.clone(), Value::from_json(value))).collect()
 }
 
 /// Nobody in particular, looking.

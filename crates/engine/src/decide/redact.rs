@@ -99,7 +99,7 @@ impl Decider<'_> {
         // What is dropped may be the entry that told where it stands.
         self.restated.push(key.clone());
         self.root.get_or_insert(seq);
-        Ok(())
+        self.still_answered(&life, &before)
     }
 }
 

@@ -151,7 +151,8 @@ impl Decider {
         let Limits { entities, groups, sames, keys, .. } = self.limits;
         let most = [entities, groups, sames, keys, entities];
         let all = self.held().into_iter().zip(self.kept).zip(most);
-        all.into_iter().any(|((now, kept), most)| now > most && now >= kept + (most / 8).max(1))
+        let is_more = |now: usize, kept: usize, most: usize| kept <= most || now >= kept + (most / 8).max(1);
+        all.into_iter().any(|((now, kept), most)| now > most && is_more(now, kept, most))
     }
 
     fn let_go(&mut self) {

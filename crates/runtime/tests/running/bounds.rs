@@ -86,6 +86,31 @@ fn boxes(options: Options) -> Runtime {
 }
 
 #[test]
+fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
+    const MOST: u64 = 20;
+    let runtime = boxes(Options { cached_entities: MOST as usize, ..options() });
+    let cached = || Figures::get(&runtime.figures().cached);
+    for n in 0..60 {
+        create(&runtime, &format!("store.box/B-{n}"), json!({}));
+    }
+    idle(&runtime);
+    let mut full = 0;
+    for n in 0..300 {
+        // The one that was looked at longest ago is not there.
+        let one = key(&format!("store.box/B-{}", n % 60));
+        let look = runtime.gateway().unwrap().look(move |_, view, _| view.entity(&one).here().is_some());
+        assert_eq!(look.unwrap().wait(), Ok(true));
+        assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
+        if cached() == MOST - 1 {
+            create(&runtime, &format!("store.box/C-{n}"), json!({}));
+            idle(&runtime);
+            full += u32::from(cached() == MOST);
+        }
+    }
+    assert!(full > 0, "it was never just full");
+}
+
+#[test]
 fn groups_leave_memory_and_are_counted_on() {
     const MOST: u64 = 8;
     let runtime = boxes(Options { cached_groups: MOST as usize, ..options() });

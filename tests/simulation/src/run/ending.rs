@@ -113,6 +113,7 @@ impl Run<'_> {
             self.commit()?;
             self.flush()?;
         }
+        self.sweep_to_its_end()?;
         self.turn()?;
         let Some(stepper) = &self.stepper else { return Ok(()) };
         let (held, most) = (stepper.cached(), &self.options);

@@ -11,6 +11,8 @@ use super::*;
 
 /// How often the sweep comes.
 pub(super) const SWEEP: Span = Span(5 * 60_000);
+/// Turns after which a pass must be over.
+const TURNS: usize = 400;
 
 fn admin() -> Actor {
     Actor::new("olga", ActorKind::Human).with_roles(["admin"])
@@ -92,6 +94,19 @@ impl Run<'_> {
         Some(Wish::Command(self.named(command)))
     }
 
+    /// A pass takes as many turns as there are entries to read; then it is over.
+    pub(super) fn sweep_to_its_end(&mut self) -> Result<(), Broken> {
+        for _ in 0..TURNS {
+            if !self.stepper.as_ref().is_some_and(Stepper::is_sweeping) {
+                return Ok(());
+            }
+            self.turn()?;
+            self.commit()?;
+            self.flush()?;
+        }
+        Err(Broken::new("the sweep looks at everything", format!("and does not end in {TURNS} turns")))
+    }
+
     /// The sweep comes until it finds nothing more; then there is nothing.
     pub(super) fn swept(&mut self) -> Result<(), Broken> {
         if !self.scene.upkeep {
@@ -113,6 +128,7 @@ impl Run<'_> {
                 self.commit()?;
                 self.flush()?;
             }
+            self.sweep_to_its_end()?;
             if self.model.seq() == before {
                 break;
             }
