@@ -58,7 +58,8 @@ fn happened(entry: &Json, paint: &dyn Fn(&str) -> String) -> String {
         let version = entry.pointer("/metadata/version").and_then(Json::as_u64);
         line.push_str(&format!(": {pack} {}", version.unwrap_or_default()));
     }
-    if let ("ASSIGNED", Some(whom)) = (text(entry, "event"), entry.pointer("/metadata/after")) {
+    // To whom it was given: no other kind tells of one field before and after.
+    if let (Some(_), Some(whom)) = (entry.pointer("/metadata/field"), entry.pointer("/metadata/after")) {
         let nobody = whom.is_null() || whom.as_array().is_some_and(Vec::is_empty);
         line.push_str(&if nobody { ": to nobody".to_owned() } else { format!(": to {}", value(whom)) });
     }
@@ -91,11 +92,13 @@ mod tests {
     #[test]
     fn an_assignment_says_to_whom() {
         let given = |after: Json| {
-            short(&json!({ "event": "ASSIGNED", "actor": "eve", "metadata": { "after": after } }))
+            short(
+                &json!({ "event": "GIVEN", "actor": "eve", "metadata": { "field": "owner", "after": after } }),
+            )
         };
-        assert_eq!(given(json!(["ada", "bob"])), "ASSIGNED  by eve: to ada, bob");
-        assert_eq!(given(json!("ada")), "ASSIGNED  by eve: to ada");
-        assert_eq!(given(json!([])), "ASSIGNED  by eve: to nobody");
-        assert_eq!(given(json!(null)), "ASSIGNED  by eve: to nobody");
+        assert_eq!(given(json!(["ada", "bob"])), "GIVEN  by eve: to ada, bob");
+        assert_eq!(given(json!("ada")), "GIVEN  by eve: to ada");
+        assert_eq!(given(json!([])), "GIVEN  by eve: to nobody");
+        assert_eq!(given(json!(null)), "GIVEN  by eve: to nobody");
     }
 }
