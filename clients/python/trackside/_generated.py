@@ -847,9 +847,9 @@ class Routes(Transport):
         )
         return told
 
-    def list_lifecycles(self) -> dict[str, Any]:
+    def list_lifecycles(self, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Lists the lifecycles in force."""
-        told: dict[str, Any] = self._json("GET", "/v1/lifecycles")
+        told: dict[str, Any] = self._json("GET", "/v1/lifecycles", query=given({"limit": limit, "cursor": cursor}))
         return told
 
     def show_lifecycle(self, lifecycle: str) -> dict[str, Any]:
@@ -886,9 +886,9 @@ class Routes(Transport):
         )
         return told
 
-    def list_packs(self) -> Page[PackTold]:
+    def list_packs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[PackTold]:
         """Lists the packs in force."""
-        told: Page[PackTold] = self._json("GET", "/v1/packs")
+        told: Page[PackTold] = self._json("GET", "/v1/packs", query=given({"limit": limit, "cursor": cursor}))
         return told
 
     def put_pack(self, pack: str, *, files: Mapping[str, str]) -> PackInstalled:
@@ -1402,9 +1402,13 @@ class Routes(Transport):
         told: Page[Any] = self._json("GET", "/v1/violations", query=given({"limit": limit, "cursor": cursor}))
         return told
 
-    def list_queries(self, pack: str) -> dict[str, Any]:
+    def list_queries(self, pack: str, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Lists the queries of a pack."""
-        told: dict[str, Any] = self._json("GET", f"/v1/queries/{part(pack)}")
+        told: dict[str, Any] = self._json(
+            "GET",
+            f"/v1/queries/{part(pack)}",
+            query=given({"limit": limit, "cursor": cursor}),
+        )
         return told
 
     def query(

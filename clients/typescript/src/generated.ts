@@ -773,11 +773,11 @@ export class Routes extends Transport {
   }
 
   /** Lists the lifecycles in force. */
-  listLifecycles(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+  listLifecycles(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
       path: `/v1/lifecycles`,
-      query: {},
+      query: { limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -828,11 +828,11 @@ export class Routes extends Transport {
   }
 
   /** Lists the packs in force. */
-  listPacks(options: CallOptions = {}): Promise<Page<PackTold>> {
+  listPacks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<PackTold>> {
     return this.forJson<Page<PackTold>>({
       method: 'GET',
       path: `/v1/packs`,
-      query: {},
+      query: { limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -1456,11 +1456,14 @@ export class Routes extends Transport {
   }
 
   /** Lists the queries of a pack. */
-  listQueries(pack: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+  listQueries(
+    pack: string,
+    options: { limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
       path: `/v1/queries/${encodeURIComponent(pack)}`,
-      query: {},
+      query: { limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
