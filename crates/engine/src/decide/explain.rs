@@ -134,7 +134,13 @@ fn refused_later(
 }
 
 impl Decider<'_> {
-    fn way(&self, life: &Lifecycle, entity: &Entity, arm: &Arm, request: &Request) -> Result<Way, Stop> {
+    pub(super) fn way(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        arm: &Arm,
+        request: &Request,
+    ) -> Result<Way, Stop> {
         let around = self.around();
         let scope = plain_scope(&around, life, entity, request);
         let to = targets(&scope, arm);
