@@ -751,6 +751,8 @@ class WebhookReplayed(TypedDict):
 
     # Whether it was off and is on again.
     enabled: bool
+    # Those asked for by number that are no dead letters, so that there is nothing to try again.
+    passedOver: NotRequired[list[int]]
     replayed: int
     success: bool
 
@@ -1217,8 +1219,7 @@ class Routes(Transport):
 
     def archive(self, *, older_than: str, idempotency_key: str | None = None) -> dict[str, Any]:
         """Moves entries that are older into files of the folder `archive`, which are read back and checked before
-        the journal lets go of them. The newest entry stays, and so does all after an effect that nobody has
-        answered.
+        the journal lets go of them. The newest entry stays.
         """
         told: dict[str, Any] = self._json(
             "POST",

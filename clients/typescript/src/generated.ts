@@ -662,6 +662,8 @@ export interface WebhookMade {
 export interface WebhookReplayed {
   /** Whether it was off and is on again. */
   enabled: boolean;
+  /** Those asked for by number that are no dead letters, so that there is nothing to try again. */
+  passedOver?: number[];
   replayed: number;
   success: boolean;
 }
@@ -1224,7 +1226,7 @@ export class Routes extends Transport {
 
   /**
    * Moves entries that are older into files of the folder `archive`, which are read back and checked before the
-   * journal lets go of them. The newest entry stays, and so does all after an effect that nobody has answered.
+   * journal lets go of them. The newest entry stays.
    */
   archive(body: Archive, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({

@@ -307,6 +307,13 @@ async fn sent_again(
     body: ReplayWebhook,
 ) -> Result<WebhookReplayed, Refused> {
     let entity = find(app, caller, id).await?;
+    let end = app.reads.seq();
+    if let Some(beyond) = body.seqs.iter().find(|it| **it > end) {
+        let detail = format!(
+            "There is no entry {beyond} yet: the journal ends with {end}. See what was not delivered at /v1/webhooks/{id}/deliveries?state=dead"
+        );
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "beyond-the-end", detail));
+    }
     let mut enabled = false;
     if entity.fields.get("why").is_some_and(|it| !it.is_null()) {
         let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "enable", Default::default());
@@ -320,9 +327,9 @@ async fn sent_again(
         let only = Some(body.seqs.as_slice()).filter(|it| !it.is_empty());
         app.webhooks.ledger.replay(&webhook, only).map_err(Refused::broken)
     });
-    let replayed = replayed.await?;
+    let (replayed, passed_over) = replayed.await?;
     Webhooks::see_to(app, &entity.key.id);
-    Ok(WebhookReplayed { success: true, replayed, enabled })
+    Ok(WebhookReplayed { success: true, replayed, passed_over, enabled })
 }
 
 /// A webhook that is not removed, if the caller may see it.
