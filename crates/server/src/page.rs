@@ -44,8 +44,14 @@ fn page(title: &str, said: &str, next: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} · Trackside</title>\n<style>{STYLE}</style>\n</head>\n\
          <body>\n<h1>{title}</h1>\n<p>{}</p>\n{next}\n</body>\n</html>\n",
-        escaped(said)
+        in_words(said)
     )
+}
+
+/// Sentences as they are, with what is to be typed set apart.
+fn in_words(said: &str) -> String {
+    let parts = said.split('`').map(escaped).enumerate();
+    parts.map(|(n, it)| if n % 2 == 0 { it } else { format!("<code>{it}</code>") }).collect()
 }
 
 /// Whether a page is asked for by name, and nothing of ours more so: a program that takes anything gets the problem.
@@ -102,9 +108,9 @@ mod tests {
 
     #[test]
     fn what_was_said_is_no_part_of_the_page() {
-        let page = page("No", "<script>alert(\"x\")</script> & more", "<p>Next</p>");
+        let page = page("No", "<script>alert(\"x\")</script> & `more`", "<p>Next</p>");
         assert!(
-            page.contains("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; more")
+            page.contains("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; <code>more</code>")
                 && page.contains("<p>Next</p>")
         );
     }

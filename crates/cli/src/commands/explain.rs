@@ -80,8 +80,14 @@ impl<'a> Told<'a> {
             return vec!["It has ended: nothing moves it any more.".to_owned()];
         }
         let mut why = Vec::new();
-        if let Some(gate) = self.gate() {
-            why.push(format!("Nothing that you ask of it is heard: {gate}."));
+        let gate = self.gate();
+        if let Some(gate) = gate {
+            let what = if self.yours_here().is_empty() {
+                "Nothing that you ask of it"
+            } else {
+                "No move that you ask for"
+            };
+            why.push(format!("{what} is heard: {gate}."));
         }
         for it in list(self.all, "keptBackBy").iter().filter(|it| list(it, "openers").is_empty()) {
             let key = key_of(it);
@@ -122,6 +128,9 @@ impl<'a> Told<'a> {
             return why;
         }
         let possible = self.moves.iter().any(|it| it.missing.is_empty());
+        if !possible && gate.is_some_and(|it| it == self.misses()) {
+            return why;
+        }
         let others = !self.moves.iter().any(|it| it.yours);
         why.push(match (self.moves.is_empty(), yours, possible && others) {
             (true, _, _) => "Nobody can ask for a move from here: it goes on by itself.".to_owned(),

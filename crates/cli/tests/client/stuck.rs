@@ -167,8 +167,8 @@ const CASES: &[Case] = &[
             ("owner", &["fire", "coding.sprint/S1", "pause"]),
         ],
         asks: ("coder-2", "coding.task/third"),
-        told: &["Nothing that you ask of it is heard: Sprint S1 is paused", "human: resume coding.sprint/S1"],
-        never: &["you: claim"],
+        told: &["No move that you ask for is heard: Sprint S1 is paused", "human: resume coding.sprint/S1"],
+        never: &["you: claim", "breaker", "Every move"],
     },
     Case {
         steps: &[],
@@ -298,7 +298,7 @@ const CASES: &[Case] = &[
         ],
         asks: ("quin", "mission.task/quins"),
         told: &[
-            "Nothing that you ask of it is heard: Your agent record is QUARANTINED",
+            "No move that you ask for is heard: Your agent record is QUARANTINED",
             "human or engine: resume mission.agent/quin",
             "what you can do without moving it\n  report_run\n",
         ],

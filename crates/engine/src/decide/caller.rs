@@ -30,35 +30,51 @@ impl Decider<'_> {
         let around = self.around();
         let scope = plain_scope(&around, life, &nobody, request);
         let mut arms = life.transition(event).into_iter().flat_map(|it| &it.arms);
-        arms.any(|arm| whichever(&scope, &arm.by.outline()) != Some(Value::Bool(false)))
+        let known = |slot| is_not_of(life, slot);
+        arms.any(|arm| whichever(&scope, &arm.by.outline(), &known) != Some(Value::Bool(false)))
     }
 }
 
-/// What an expression comes to whatever entity it is asked of; none where that depends on the entity, or is not seen
-/// from its form.
-fn whichever(scope: &Scope<'_>, it: &Outline) -> Option<Value> {
-    let life = scope.life;
+/// Whether a rule could admit somebody to an entity as it is: what `by` asks of the caller is left open.
+pub(super) fn may_admit_somebody(scope: &Scope<'_>, by: &Guard) -> bool {
+    let known = |slot: u32| scope.life.reads.get(slot as usize).is_some_and(is_of_entity_alone);
+    whichever(scope, &by.outline(), &known) != Some(Value::Bool(false))
+}
+
+/// Whether what is read is the same for every caller and request.
+fn is_of_entity_alone(read: &Read) -> bool {
+    !read.is_of_caller() && !matches!(read, Read::Taken(_) | Read::Reason | Read::Fence | Read::Setting(_))
+}
+
+/// What an expression comes to if only some of what it reads is `known`; none where that depends on the rest, or is not
+/// seen from its form.
+fn whichever(scope: &Scope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
     match it {
         Outline::Constant(value) => Some(value.clone()),
-        Outline::Read(slot, members) if members.is_empty() => match life.reads.get(slot.0 as usize)? {
-            Read::Relation(guard) | Read::Computed(guard) => whichever(scope, &guard.outline()),
-            _ => is_not_of(life, slot.0).then(|| scope.read(*slot).ok()).flatten(),
+        Outline::Read(slot, members) if members.is_empty() => match scope.life.reads.get(slot.0 as usize)? {
+            Read::Relation(guard) | Read::Computed(guard) => whichever(scope, &guard.outline(), known),
+            _ => known(slot.0).then(|| scope.read(*slot).ok()).flatten(),
         },
-        Outline::Not(it) => match whichever(scope, it)? {
+        Outline::Not(it) => match whichever(scope, it, known)? {
             Value::Bool(is) => Some(Value::Bool(!is)),
             _ => None,
         },
-        Outline::All(parts) => settled(scope, parts, false),
-        Outline::Any(parts) => settled(scope, parts, true),
-        Outline::Equal(sides) => same(scope, sides).map(Value::Bool),
-        Outline::Differ(sides) => same(scope, sides).map(|it| Value::Bool(!it)),
+        Outline::All(parts) => settled(scope, parts, false, known),
+        Outline::Any(parts) => settled(scope, parts, true, known),
+        Outline::Equal(sides) => same(scope, sides, known).map(Value::Bool),
+        Outline::Differ(sides) => same(scope, sides, known).map(|it| Value::Bool(!it)),
         _ => None,
     }
 }
 
 /// What several come to together: one that is `decisive` settles it, whatever the others are.
-fn settled(scope: &Scope<'_>, parts: &[Outline], decisive: bool) -> Option<Value> {
-    let all: Vec<Option<Value>> = parts.iter().map(|it| whichever(scope, it)).collect();
+fn settled(
+    scope: &Scope<'_>,
+    parts: &[Outline],
+    decisive: bool,
+    known: &dyn Fn(u32) -> bool,
+) -> Option<Value> {
+    let all: Vec<Option<Value>> = parts.iter().map(|it| whichever(scope, it, known)).collect();
     let is = |wanted: bool| Some(Value::Bool(wanted));
     if all.contains(&is(decisive)) {
         return is(decisive);
@@ -66,8 +82,8 @@ fn settled(scope: &Scope<'_>, parts: &[Outline], decisive: bool) -> Option<Value
     all.iter().all(|it| *it == is(!decisive)).then_some(Value::Bool(!decisive))
 }
 
-fn same(scope: &Scope<'_>, [left, right]: &[Outline; 2]) -> Option<bool> {
-    Some(whichever(scope, left)? == whichever(scope, right)?)
+fn same(scope: &Scope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u32) -> bool) -> Option<bool> {
+    Some(whichever(scope, left, known)? == whichever(scope, right, known)?)
 }
 
 /// Whether a gate asks nothing of the entity, so that it is open or closed for all of them.

@@ -103,7 +103,7 @@ pub(crate) async fn sign_in(
 }
 
 /// What somebody does whose link is no good.
-const NEXT: &str = "<p>Where the server runs, <code>trackside sign-in</code> prints a new link for you. \
+const NEXT: &str = "<p>Type it where you have a token of yours, or on the machine of the server. \
     Somebody with role admin makes one for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
     <p>A link lets in one browser, once, within 15 minutes. You may be signed in here already: <a href=\"/\">see</a>.</p>";
 

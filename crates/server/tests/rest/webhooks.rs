@@ -372,7 +372,7 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
         (json!({ "url": url, "events": ["STATE_TRANSITIONS"] }), "events"),
         (json!({ "url": url, "audience": "nobody" }), "audience"),
     ] {
-        let problem = crate::ground::refused(ground.owner.post("/v1/webhooks", &body));
+        let problem = refused(ground.owner.post("/v1/webhooks", &body));
         assert_eq!((problem.status, problem.code.as_str()), (422, "invalid-webhook"));
         assert_eq!(problem.errors[0].field.as_deref(), Some(field));
     }
