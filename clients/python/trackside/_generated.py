@@ -751,6 +751,8 @@ class WebhookReplayed(TypedDict):
 
     # Whether it was off and is on again.
     enabled: bool
+    # Those asked for by number that are no dead letters, so that there is nothing to try again.
+    passedOver: NotRequired[list[int]]
     replayed: int
     success: bool
 
@@ -847,9 +849,9 @@ class Routes(Transport):
         )
         return told
 
-    def list_lifecycles(self) -> dict[str, Any]:
+    def list_lifecycles(self, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Lists the lifecycles in force."""
-        told: dict[str, Any] = self._json("GET", "/v1/lifecycles")
+        told: dict[str, Any] = self._json("GET", "/v1/lifecycles", query=given({"limit": limit, "cursor": cursor}))
         return told
 
     def show_lifecycle(self, lifecycle: str) -> dict[str, Any]:
@@ -886,9 +888,9 @@ class Routes(Transport):
         )
         return told
 
-    def list_packs(self) -> Page[PackTold]:
+    def list_packs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[PackTold]:
         """Lists the packs in force."""
-        told: Page[PackTold] = self._json("GET", "/v1/packs")
+        told: Page[PackTold] = self._json("GET", "/v1/packs", query=given({"limit": limit, "cursor": cursor}))
         return told
 
     def put_pack(self, pack: str, *, files: Mapping[str, str]) -> PackInstalled:
@@ -1217,8 +1219,7 @@ class Routes(Transport):
 
     def archive(self, *, older_than: str, idempotency_key: str | None = None) -> dict[str, Any]:
         """Moves entries that are older into files of the folder `archive`, which are read back and checked before
-        the journal lets go of them. The newest entry stays, and so does all after an effect that nobody has
-        answered.
+        the journal lets go of them. The newest entry stays.
         """
         told: dict[str, Any] = self._json(
             "POST",
@@ -1402,9 +1403,13 @@ class Routes(Transport):
         told: Page[Any] = self._json("GET", "/v1/violations", query=given({"limit": limit, "cursor": cursor}))
         return told
 
-    def list_queries(self, pack: str) -> dict[str, Any]:
+    def list_queries(self, pack: str, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Lists the queries of a pack."""
-        told: dict[str, Any] = self._json("GET", f"/v1/queries/{part(pack)}")
+        told: dict[str, Any] = self._json(
+            "GET",
+            f"/v1/queries/{part(pack)}",
+            query=given({"limit": limit, "cursor": cursor}),
+        )
         return told
 
     def query(

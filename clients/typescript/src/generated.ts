@@ -662,6 +662,8 @@ export interface WebhookMade {
 export interface WebhookReplayed {
   /** Whether it was off and is on again. */
   enabled: boolean;
+  /** Those asked for by number that are no dead letters, so that there is nothing to try again. */
+  passedOver?: number[];
   replayed: number;
   success: boolean;
 }
@@ -773,11 +775,11 @@ export class Routes extends Transport {
   }
 
   /** Lists the lifecycles in force. */
-  listLifecycles(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+  listLifecycles(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
       path: `/v1/lifecycles`,
-      query: {},
+      query: { limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -828,11 +830,11 @@ export class Routes extends Transport {
   }
 
   /** Lists the packs in force. */
-  listPacks(options: CallOptions = {}): Promise<Page<PackTold>> {
+  listPacks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<PackTold>> {
     return this.forJson<Page<PackTold>>({
       method: 'GET',
       path: `/v1/packs`,
-      query: {},
+      query: { limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,
@@ -1224,7 +1226,7 @@ export class Routes extends Transport {
 
   /**
    * Moves entries that are older into files of the folder `archive`, which are read back and checked before the
-   * journal lets go of them. The newest entry stays, and so does all after an effect that nobody has answered.
+   * journal lets go of them. The newest entry stays.
    */
   archive(body: Archive, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
@@ -1456,11 +1458,14 @@ export class Routes extends Transport {
   }
 
   /** Lists the queries of a pack. */
-  listQueries(pack: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
+  listQueries(
+    pack: string,
+    options: { limit?: number; cursor?: string } & CallOptions = {},
+  ): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
       path: `/v1/queries/${encodeURIComponent(pack)}`,
-      query: {},
+      query: { limit: options.limit, cursor: options.cursor },
       headers: {},
       body: undefined,
       keyed: false,

@@ -151,22 +151,22 @@ pub(crate) fn note_clock(folder: &Path, clock: &Clock) -> Result<(), Stopped> {
 /// A copy of a folder lives by the same clock.
 pub(crate) fn same_clock(from: &Path, to: &Path) -> Result<(), Stopped> {
     match Clock::is_manual_in(from) {
-        true => note_clock(to, &Clock::manual(Timestamp(0))),
+        true => note_clock(to, &Clock::manual(Clock::noted_in(from).unwrap_or_default())),
         false => Ok(()),
     }
 }
 
-/// The clock of a project: one that is moved by hand stands where the journal ends.
+/// The clock of a project: one that is moved by hand stands where it was moved to.
 pub(crate) fn clock(data: &DataArgs, store: &Sqlite) -> Result<Clock, Stopped> {
     match Clock::is_manual_in(&data.data) {
-        true => standing(store),
+        true => Ok(Clock::manual(stands_at(&data.data, store)?.unwrap_or_else(|| Clock::System.now()))),
         false => Ok(Clock::System),
     }
 }
 
-fn standing(store: &Sqlite) -> Result<Clock, Stopped> {
-    let last = store.reader()?.head()?.at;
-    Ok(Clock::manual(last.unwrap_or_else(|| Clock::System.now())))
+/// How far the time of a project has come: where its journal ends or, if that is further, where its clock was moved to.
+pub(crate) fn stands_at(folder: &Path, store: &Sqlite) -> Result<Option<Timestamp>, Stopped> {
+    Ok(store.reader()?.head()?.at.max(Clock::noted_in(folder)))
 }
 
 /// Starts the project by its clock: what became due since it was stopped happens now, late.
@@ -176,7 +176,8 @@ pub(crate) fn start(data: &DataArgs, store: &Arc<Sqlite>, packs: &[PackSource]) 
 
 /// Starts it with a clock that stands where the journal ends, so that nothing becomes due.
 pub(crate) fn start_standing(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
-    start_by(store, packs, standing(store)?)
+    let last = store.reader()?.head()?.at;
+    start_by(store, packs, Clock::manual(last.unwrap_or_else(|| Clock::System.now())))
 }
 
 fn start_by(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runtime, Stopped> {

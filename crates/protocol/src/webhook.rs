@@ -96,6 +96,9 @@ pub struct ReplayWebhook {
 pub struct WebhookReplayed {
     pub success: bool,
     pub replayed: u64,
+    /// Those asked for by number that are no dead letters, so that there is nothing to try again.
+    #[serde(default, rename = "passedOver")]
+    pub passed_over: Vec<u64>,
     /// Whether it was off and is on again.
     pub enabled: bool,
 }

@@ -1,13 +1,19 @@
 //! What time it is. The only place that asks the machine.
 
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use trackside_lifecycle::time::Timestamp;
 
-/// The file in the folder of a project that says that its clock is moved by hand.
+/// The file in the folder of a project that says that its clock is moved by hand, and where it stands.
 const NOTE: &str = "clock";
+const MANUAL: &str = "manual";
+
+/// Notes are written one after the other, so that the last one tells the latest time.
+static NOTING: Mutex<()> = Mutex::new(());
 
 /// Tells the time.
 #[derive(Clone, Debug)]
@@ -46,20 +52,71 @@ impl Clock {
         }
     }
 
-    /// Notes in the folder of a project that it lives by this clock, for those who come while nothing runs there.
-    pub fn note(&self, folder: &Path) -> std::io::Result<()> {
-        let path = folder.join(NOTE);
-        match self.is_manual() {
-            true => std::fs::write(path, "manual\n"),
-            false => std::fs::remove_file(path).or_else(|it| match it.kind() {
-                std::io::ErrorKind::NotFound => Ok(()),
-                _ => Err(it),
-            }),
+    /// Notes in the folder of a project that it lives by this clock and where it stands, if it is moved by hand: for the
+    /// next start, and for those who come while nothing runs there. It is on disk then.
+    pub fn note(&self, folder: &Path) -> io::Result<()> {
+        let _alone = NOTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_manual() {
+            return write(folder, &format!("{MANUAL} {}\n", self.now()));
+        }
+        match fs::remove_file(folder.join(NOTE)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
         }
     }
 
     /// Whether it was noted that the project in a folder lives by a clock that is moved by hand.
     pub fn is_manual_in(folder: &Path) -> bool {
-        std::fs::read_to_string(folder.join(NOTE)).is_ok_and(|it| it.trim() == "manual")
+        noted(folder).is_some()
+    }
+
+    /// Where that clock was moved to, if it was noted.
+    pub fn noted_in(folder: &Path) -> Option<Timestamp> {
+        Timestamp::parse(noted(folder)?.trim())
+    }
+}
+
+/// What the note says beyond that the clock is moved by hand. Notes of earlier builds say nothing more.
+fn noted(folder: &Path) -> Option<String> {
+    let text = fs::read_to_string(folder.join(NOTE)).ok()?;
+    text.strip_prefix(MANUAL).map(str::to_owned)
+}
+
+/// Writes the note whole or not at all.
+fn write(folder: &Path, text: &str) -> io::Result<()> {
+    let (note, beside) = (folder.join(NOTE), folder.join("clock.new"));
+    let mut file = File::create(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, &note)?;
+    // Systems that cannot sync a folder do not need it.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn a_note_says_where_a_clock_stands_that_is_moved_by_hand() {
+        let folder = std::env::temp_dir().join(format!("trackside-clock-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        assert!(!Clock::is_manual_in(&folder) && Clock::noted_in(&folder).is_none());
+        let clock = Clock::manual(Timestamp(0));
+        clock.set(Timestamp(1_500));
+        clock.note(&folder).unwrap();
+        assert!(Clock::is_manual_in(&folder));
+        assert_eq!(Clock::noted_in(&folder), Some(Timestamp(1_500)));
+        fs::write(folder.join(NOTE), "manual\n").unwrap();
+        assert!(Clock::is_manual_in(&folder) && Clock::noted_in(&folder).is_none(), "as it was before");
+        Clock::System.note(&folder).unwrap();
+        Clock::System.note(&folder).unwrap();
+        assert!(!Clock::is_manual_in(&folder));
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

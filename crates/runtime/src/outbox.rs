@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::store::OpenEffectRow;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Failure};
 use crate::planted::{Bug, is_planted};
 use crate::read::{ReadError, Reads};
 
@@ -37,8 +37,6 @@ pub struct OutboxCourier {
 #[derive(Debug, Default)]
 struct Taken {
     by_effect: BTreeMap<u64, Hold>,
-    /// The last fence that was given.
-    fence: u64,
 }
 
 impl Taken {
@@ -88,7 +86,8 @@ pub struct TakenEffect {
     pub entity: EntityKey,
     /// What it is to be carried out with.
     pub with: Fields,
-    /// Comes back with the result. It grows, so that a result that comes late is recognised.
+    /// Comes back with the result. It grows with everything that is handed out, over restarts too, so that a result that
+    /// comes late is recognised.
     pub fence: u64,
     /// When it is handed to somebody else, if there is no result by then.
     pub until: Timestamp,
@@ -171,9 +170,7 @@ impl OutboxCourier {
         let mut handed = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
             let Some(with) = self.with(id)? else { continue };
-            // Greater than any that was given before a restart, too.
-            taken.fence = (taken.fence + 1).max(u64::try_from(now.0).unwrap_or(0));
-            let fence = taken.fence;
+            let Some(fence) = self.reads.next_fence() else { return Err(uncounted().into()) };
             taken.by_effect.insert(id, Hold { taker: taker.clone(), until, fence });
             handed.push(TakenEffect { id, effect, entity, with, fence, until });
         }
@@ -252,6 +249,14 @@ impl OutboxCourier {
         found.truncate(most);
         Ok(found)
     }
+}
+
+/// Why nothing is handed out.
+fn uncounted() -> Failure {
+    Failure::Unavailable(
+        "when the server started the journal could not be written, so it is not known which fences were given before: see to the disk, and start it again"
+            .to_owned(),
+    )
 }
 
 /// What became of effects that the projections may not know.

@@ -38,6 +38,7 @@ pub(crate) struct Shared {
     at: AtomicI64,
     readers: Mutex<Vec<Box<dyn Reader>>>,
     pub feed: Feed,
+    pub fences: Fences,
     /// The last entry that is on disk.
     committed: AtomicU64,
     /// The last entry that is in the projections.
@@ -80,6 +81,7 @@ impl Shared {
             at: AtomicI64::new(i64::MIN),
             readers: Mutex::default(),
             feed,
+            fences: Fences::default(),
             committed: AtomicU64::new(0),
             written: AtomicU64::new(0),
             idle: AtomicBool::new(false),
@@ -276,5 +278,25 @@ impl Shared {
             self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
         }
         found
+    }
+}
+
+/// Numbers under which effects are handed out: each greater than all before it, those of earlier starts included.
+#[derive(Debug, Default)]
+pub(crate) struct Fences(AtomicU64);
+
+impl Fences {
+    /// Numbers of one start: more than are ever handed out, and few enough that programs can count in floating point.
+    const EACH: u64 = 1 << 32;
+
+    /// Goes on beyond those of earlier starts.
+    pub fn begin(&self, start: u64) {
+        self.0.store(start.saturating_mul(Self::EACH), Ordering::Release);
+    }
+
+    /// The next one; none if it is not known which were given before.
+    pub fn next(&self) -> Option<u64> {
+        let grown = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| (it > 0).then_some(it + 1));
+        grown.ok().map(|it| it + 1)
     }
 }

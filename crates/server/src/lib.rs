@@ -11,6 +11,7 @@ mod limits;
 mod manners;
 mod mcp;
 mod notify;
+mod page;
 mod problem;
 mod request_id;
 mod rest;

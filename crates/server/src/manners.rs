@@ -5,6 +5,7 @@ use axum::extract::Request;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
+use crate::page::PAGE;
 use crate::problem::Refused;
 
 /// Bodies up to this are read before anything else.
@@ -31,8 +32,8 @@ pub(crate) async fn heard_out(request: Request) -> Result<Request, Response> {
 pub(crate) fn in_our_form(answer: Response) -> Response {
     let status = answer.status();
     let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    // What is JSON is the form of another protocol than HTTP alone.
-    let has_form = matches!(kind, Some("application/problem+json" | "application/json"));
+    // What is JSON is the form of another protocol than HTTP alone, and a page is for people.
+    let has_form = matches!(kind, Some("application/problem+json" | "application/json" | PAGE));
     if !status.is_client_error() || has_form {
         return answer;
     }

@@ -87,6 +87,16 @@ pub struct Changed {
     pub what: String,
 }
 
+impl Changed {
+    /// Of `missing` entries nothing is known but that there were more.
+    pub(crate) fn unknown(known: u64, missing: u64) -> Self {
+        let what = format!(
+            "{known} entries have put rules into force, and of {missing} nothing is here, neither the entry nor the text. If files of the archive are elsewhere, put them back"
+        );
+        Self { seq: 0, pack: Name::new("?"), version: 0, what }
+    }
+}
+
 impl fmt::Display for Changed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the rules of {} {} were changed: {}", self.pack, self.version, self.what)

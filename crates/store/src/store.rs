@@ -75,6 +75,9 @@ pub trait Journal: Send {
     /// Where it ends, as it is stored.
     fn head(&mut self) -> Result<Head, StoreError>;
 
+    /// Notes durably that somebody begins to work with it: a number that is greater than everybody before was given.
+    fn begin(&mut self) -> Result<u64, StoreError>;
+
     /// Appends in one durable commit: when this returns, a power cut cannot take it back.
     ///
     /// After an error it is unknown whether it is there: whoever appends must ask for the head again, and

@@ -115,9 +115,39 @@ fn what_was_taken_from_beside_the_journal_is_found_in_it() {
 }
 
 #[test]
+fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
+    let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
+    let folder = filled("rules-gone");
+    open(&folder).unwrap();
+    tamper(&folder, gone);
+    for _ in 0..2 {
+        let refused = open(&folder).unwrap_err().to_string();
+        assert!(refused.contains("entry 6 put it into force, and its text is gone"), "{refused}");
+    }
+    // It was archived, and the file is elsewhere: that something is missing is known all the same.
+    let folder = filled("rules-gone-elsewhere");
+    archive(&folder, 10);
+    std::fs::rename(folder.path().join("archive"), folder.path().join("elsewhere")).unwrap();
+    open(&folder).unwrap();
+    tamper(&folder, gone);
+    let refused = open(&folder).unwrap_err().to_string();
+    assert!(refused.contains("3 entries have put rules into force, and of 1 nothing is here"), "{refused}");
+    std::fs::rename(folder.path().join("elsewhere"), folder.path().join("archive")).unwrap();
+    let refused = open(&folder).unwrap_err().to_string();
+    assert!(refused.contains("entry 6 put it into force, and its text is gone"), "{refused}");
+    // What an earlier build has written says nothing of how many there are, until it was opened once.
+    let folder = filled("rules-uncounted");
+    tamper(&folder, "DELETE FROM meta WHERE key = 'installed'");
+    open(&folder).unwrap();
+    tamper(&folder, gone);
+    assert!(open(&folder).is_err());
+}
+
+#[test]
 fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
     let folder = filled("rules-twice");
-    tamper(&folder, "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2");
+    let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
+    tamper(&folder, &format!("{gone}; DELETE FROM meta WHERE key = 'installed'"));
     let store = open(&folder).unwrap();
     let copy = Folder::new("rules-twice-copy");
     // The whole journal is gone through for a backup, so it is seen there.

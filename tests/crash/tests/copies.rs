@@ -103,6 +103,10 @@ struct Dying {
 }
 
 impl Appending for Dying {
+    fn begin(&mut self) -> Result<u64, StoreError> {
+        self.inner.begin()
+    }
+
     fn head(&mut self) -> Result<Head, StoreError> {
         self.inner.head()
     }

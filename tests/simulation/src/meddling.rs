@@ -112,6 +112,10 @@ impl Journal for End {
         self.inner.head()
     }
 
+    fn begin(&mut self) -> Result<u64, StoreError> {
+        self.inner.begin()
+    }
+
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
         if self.meddler.is_lying(DiskBug::CommitLost, 20) {
             return Ok(());

@@ -84,7 +84,7 @@ fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, Stopped> {
 fn show(args: &ArchiveArgs, moved: &[Moved]) {
     if moved.is_empty() {
         print::line(&format!(
-            "nothing to archive: no entry is older than {} and free to go. The newest entry stays, and so does all after an effect that nobody has answered",
+            "nothing to archive: no entry is older than {} and free to go. The newest entry stays",
             args.older_than
         ));
     }

@@ -48,7 +48,7 @@ struct Move<'a> {
     event: &'a str,
     to: Vec<&'a str>,
     who: &'a str,
-    /// Whether the one who asks is among them.
+    /// Whether the one who asks is among them, and no gate is shut to them.
     yours: bool,
     /// Whether it would be done now, with nothing more.
     ready: bool,
@@ -80,8 +80,18 @@ impl<'a> Told<'a> {
             return vec!["It has ended: nothing moves it any more.".to_owned()];
         }
         let mut why = Vec::new();
-        if let Some(gate) = self.gate() {
-            why.push(format!("Nothing that you ask of it is heard: {gate}."));
+        let gate = self.gate();
+        if let Some(gate) = gate {
+            let what = if self.yours_here().is_empty() {
+                "Nothing that you ask of it"
+            } else {
+                "No move that you ask for"
+            };
+            why.push(format!("{what} is heard: {gate}."));
+        }
+        for it in list(self.all, "keptBackBy").iter().filter(|it| list(it, "openers").is_empty()) {
+            let key = key_of(it);
+            why.push(format!("{key} keeps it back: see why with trackside explain {key}."));
         }
         for it in list(self.entity, "leases") {
             let (slot, holder, until) = (text(it, "slot"), text(it, "holder"), text(it, "expiresAt"));
@@ -118,6 +128,9 @@ impl<'a> Told<'a> {
             return why;
         }
         let possible = self.moves.iter().any(|it| it.missing.is_empty());
+        if !possible && gate.is_some_and(|it| it == self.misses()) {
+            return why;
+        }
         let others = !self.moves.iter().any(|it| it.yours);
         why.push(match (self.moves.is_empty(), yours, possible && others) {
             (true, _, _) => "Nobody can ask for a move from here: it goes on by itself.".to_owned(),
@@ -163,6 +176,12 @@ impl<'a> Told<'a> {
             for decider in list(it, "deciders") {
                 let you = if decider.get("permitted") == Some(&Json::Bool(true)) { " (you)" } else { "" };
                 all.push(format!("{}{you}: {} {}", text(decider, "who"), text(decider, "event"), key_of(it)));
+            }
+        }
+        for it in list(self.all, "keptBackBy") {
+            for opener in list(it, "openers") {
+                let you = if opener.get("permitted") == Some(&Json::Bool(true)) { " (you)" } else { "" };
+                all.push(format!("{}{you}: {} {}", text(opener, "who"), text(opener, "event"), key_of(it)));
             }
         }
         for it in list(self.all, "claimable") {
@@ -292,7 +311,8 @@ fn key_of(it: &Json) -> String {
 impl<'a> Move<'a> {
     fn read(all: &'a Json, way: &'a Json) -> Self {
         let event = text(way, "event");
-        let yours = way.get("permitted") == Some(&Json::Bool(true));
+        let is = |name: &str| way.get(name) == Some(&Json::Bool(true));
+        let yours = is("permitted") && is("heard");
         let arms = list(all, "transitions").iter();
         let alone = arms.filter(|it| text(it, "event") == event).count() == 1;
         let attempt = list(all, "attempts").iter().find(|it| text(it, "event") == event);
@@ -305,7 +325,7 @@ impl<'a> Move<'a> {
         };
         missing.dedup();
         let (to, who, ready) = (texts(way, "to"), text(way, "who"), accepted && yours);
-        let open_to_others = way.get("openToOthers") == Some(&Json::Bool(true));
+        let open_to_others = is("openToOthers");
         Self { event, to, who, yours, ready, open_to_others, missing }
     }
 

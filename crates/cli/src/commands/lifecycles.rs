@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use crate::args::LifecyclesArgs;
 use crate::exit;
+use crate::listed::{Much, listed};
 use crate::moment::{list, text, texts};
 use crate::print::{self, Colour, painted_data};
 use crate::reach::{Server, Unanswered};
@@ -19,7 +20,7 @@ fn lifecycles(args: &LifecyclesArgs) -> Result<u8, Unanswered> {
     let server = Server::find(&args.ask.reach)?;
     let found = match &args.lifecycle {
         Some(lifecycle) => server.get(&Route::new(&["lifecycles", lifecycle]))?,
-        None => server.get(&Route::new(&["lifecycles"]))?,
+        None => listed(&server, &Route::new(&["lifecycles"]), Much::All)?.to_json(),
     };
     match (args.ask.json, &args.lifecycle) {
         (true, _) => print::line(&format!("{found:#}")),

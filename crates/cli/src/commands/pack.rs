@@ -9,6 +9,7 @@ use trackside_lifecycle::source::Sources;
 
 use crate::args::{PackAddArgs, PackArgs, PackCommand, PackListArgs};
 use crate::folder::Stopped;
+use crate::listed::{Much, listed};
 use crate::moment::{list, text, texts};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
@@ -25,7 +26,8 @@ pub(crate) fn run(args: &PackArgs) -> u8 {
 }
 
 fn show(args: &PackListArgs) -> Result<u8, Unanswered> {
-    let found = Server::find(&args.ask.reach)?.get(&Route::new(&["packs"]))?;
+    let server = Server::find(&args.ask.reach)?;
+    let found = listed(&server, &Route::new(&["packs"]), Much::All)?.to_json();
     if args.ask.json {
         print::line(&format!("{found:#}"));
         return Ok(exit::DONE);

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use crate::args::QueryArgs;
 use crate::folder::Stopped;
+use crate::listed::{Much, listed};
 use crate::moment::{list, text, texts, value};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &QueryArgs) -> u8 {
 fn query(args: &QueryArgs) -> Result<u8, Unanswered> {
     let server = Server::find(&args.ask.reach)?;
     let Some(name) = &args.name else {
-        let found = server.get(&Route::new(&["queries", &args.pack]))?;
+        let found = listed(&server, &Route::new(&["queries", &args.pack]), Much::All)?.to_json();
         match args.ask.json {
             true => print::line(&format!("{found:#}")),
             false => tell_queries(&found, &args.pack),

@@ -166,10 +166,12 @@ pub(super) fn must_be_loopback(listen: &str, public: bool) -> Result<(), Stopped
 }
 
 fn clock(args: &UpArgs, store: &Sqlite) -> Result<Clock, Stopped> {
-    let last = store.reader()?.head()?.at;
+    let last = folder::stands_at(&args.data.data, store)?;
     let kind = match (args.clock, last) {
         (Some(kind), _) => kind,
-        (None, Some(last)) if Clock::is_manual_in(&args.data.data) => return Err(would_jump(args, last)),
+        (None, Some(last)) if Clock::is_manual_in(&args.data.data) => {
+            return Err(not_by_the_machine(args, last, store.reader()?.head()?.at));
+        }
         (None, _) => ClockKind::System,
     };
     if kind == ClockKind::System {
@@ -194,15 +196,33 @@ fn clock(args: &UpArgs, store: &Sqlite) -> Result<Clock, Stopped> {
 }
 
 /// A project whose time was moved by hand does not go by the machine's clock unless somebody says so.
-fn would_jump(args: &UpArgs, last: Timestamp) -> Stopped {
+fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Timestamp>) -> Stopped {
     let folder = args.data.data.display();
-    let now = Clock::System.now();
+    let then = by_the_machine(Clock::System.now(), stands, journal_ends.unwrap_or(stands));
     Stopped::usage(format!(
-        "The project in {folder} lives by a clock that is moved by hand, which stands at {last}. Nothing was started. \
+        "The project in {folder} lives by a clock that is moved by hand, which stands at {stands}. Nothing was started. \
          Go on with that clock: trackside up --clock manual --data {folder}. \
-         Or let it go by the machine's clock from now on: trackside up --clock system --data {folder}. \
-         Its time jumps to {now} then, everything that is due until there fires at once, and it does not go back"
+         Or let it go by the machine's clock from now on: trackside up --clock system --data {folder}. {then}"
     ))
+}
+
+/// What becomes of the time of a project that goes by the machine's clock from now on: it is never before the last entry.
+fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) -> String {
+    if now < journal_ends {
+        return format!(
+            "The machine's clock is behind, at {now}: the time of the project stands still at {journal_ends} then, nothing becomes due, \
+             and it goes on when the machine has come to there"
+        );
+    }
+    if now < stands {
+        return format!(
+            "The machine's clock is behind, at {now}: the time of the project goes back to there then, \
+             which it can because nothing has happened in it since {journal_ends}"
+        );
+    }
+    format!(
+        "Its time jumps to {now} then, everything that is due until there fires at once, and it does not go back"
+    )
 }
 
 /// A word to whoever started it, in the form in which it speaks.
@@ -246,5 +266,25 @@ fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runt
 impl From<ServeError> for Stopped {
     fn from(error: ServeError) -> Self {
         Self { why: error.to_string(), code: exit::UNREACHABLE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machines_clock_does_to_a_time_that_was_moved_by_hand_is_told_as_it_is() {
+        let told = |now, stands, ends| by_the_machine(Timestamp(now), Timestamp(stands), Timestamp(ends));
+        let jumps = told(90_000, 60_000, 30_000);
+        assert!(
+            jumps.contains("jumps to 1970-01-01T00:01:30Z") && jumps.contains("fires at once"),
+            "{jumps}"
+        );
+        let back = told(45_000, 60_000, 30_000);
+        assert!(back.contains("goes back to there") && back.contains("since 1970-01-01T00:00:30Z"), "{back}");
+        let still = told(10_000, 60_000, 30_000);
+        assert!(still.contains("stands still at 1970-01-01T00:00:30Z"), "{still}");
+        assert!(!still.contains("fires") && !back.contains("fires"));
     }
 }

@@ -8,7 +8,7 @@ use crate::args::{
     WebhookReplayArgs,
 };
 use crate::listed::{Much, listed};
-use crate::moment::{moment, text, texts};
+use crate::moment::{self, moment, text, texts};
 use crate::reach::{Server, Unanswered};
 use crate::refused::{self, About};
 use crate::route::Route;
@@ -131,6 +131,14 @@ fn replay(args: &WebhookReplayArgs) -> Result<u8, Unanswered> {
         Some(true) => format!("webhook {} is on again; ", args.id),
         _ => String::new(),
     };
+    let passed_over: Vec<String> = moment::list(&told, "passedOver").iter().map(Json::to_string).collect();
+    if !passed_over.is_empty() {
+        print::message(&format!(
+            "passed over, since they are no dead letters: {}. See what is: trackside webhook deliveries {} --state dead",
+            passed_over.join(", "),
+            args.id
+        ));
+    }
     print::message(&format!(
         "{on}{count} to be tried. See how it goes with: trackside webhook deliveries {}",
         args.id

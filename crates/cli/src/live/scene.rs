@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value as Json;
 
 use crate::entry;
+use crate::listed::{Much, listed};
 use crate::moment::{list, text, texts};
 use crate::reach::{Server, Unanswered};
 use crate::route::Route;
@@ -41,7 +42,7 @@ pub(super) struct Late {
 impl Look {
     pub(super) fn take(server: &Server, lifecycle: Option<&str>) -> Result<Self, Unanswered> {
         let now = text(&server.get(&Route::new(&["clock"]))?, "now").to_owned();
-        let defined = server.get(&Route::new(&["lifecycles"]))?;
+        let defined = listed(server, &Route::new(&["lifecycles"]), Much::All)?.to_json();
         let stats = server.get(&Route::new(&["stats"]).with_some("lifecycle", lifecycle))?;
         let mut counts = Vec::new();
         match lifecycle {

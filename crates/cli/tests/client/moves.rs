@@ -40,6 +40,7 @@ fn an_entity_is_made_moved_and_refused() {
     };
     wrong(&[], &["requirement-missing", "Nothing of small.light/A would change"]);
     wrong(&["watts:=60"], &["Nothing of small.light/A would change"]);
+    wrong(&["--to", "ON"], &["Nothing of small.light/A would change: it is ON already"]);
     wrong(&["--to", "OF"], &["small.light has no state OF. Did you mean OFF?"]);
     wrong(&["wats:=20"], &["small.light has no field wats; did you mean watts?"]);
     let twice = ["correct", "small.light/A", "--reason", "a slip", "watts:=1", "watts:=2"];
@@ -130,6 +131,9 @@ fn what_is_claimed_is_held_until_its_lease_runs_out() {
         .ask_as(&ada, &["claim", "small.light"])
         .says(1, &["nothing of small.light can be claimed by you now"]);
     ground.ask(&["new", "small.light", "--id", "A", "watts:=60"]).says(0, &[]);
+    // Whoever may claim nothing at all is told who may, be there something or not.
+    let mine = ["claim", "small.light"];
+    ground.ask(&mine).says(4, &["not-permitted", "owner may not claim a small.light. Who may: agent"]);
     let far = ["claim", "small.light", "fix", "--where", "watts > 90"];
     ground.ask_as(&ada, &far).says(1, &["nothing of small.light can be claimed"]);
     let claimed = ground.ask_as(&ada, &["claim", "small.light", "fix", "--where", "watts > 50"]);

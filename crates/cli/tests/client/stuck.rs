@@ -15,8 +15,9 @@ struct Case {
 const SPEC: [&str; 4] = ["description=a", "spec_ref=s", "done_when=d", "scope=x"];
 
 /// Actors: their kind and roles.
-const ACTORS: [(&str, &str, &[&str]); 8] = [
+const ACTORS: [(&str, &str, &[&str]); 9] = [
     ("ada", "agent", &["mission:specialist"]),
+    ("quin", "agent", &["mission:specialist"]),
     ("plan", "agent", &["coding:planner"]),
     ("coder-1", "agent", &["coding:coder"]),
     ("coder-2", "agent", &["coding:coder"]),
@@ -166,7 +167,19 @@ const CASES: &[Case] = &[
             ("owner", &["fire", "coding.sprint/S1", "pause"]),
         ],
         asks: ("coder-2", "coding.task/third"),
-        told: &["Nothing that you ask of it is heard: Sprint S1 is paused", "you: claim"],
+        told: &["No move that you ask for is heard: Sprint S1 is paused", "human: resume coding.sprint/S1"],
+        never: &["you: claim", "breaker", "Every move"],
+    },
+    Case {
+        steps: &[],
+        asks: ("owner", "coding.task/third"),
+        told: &["human (you): resume coding.sprint/S1"],
+        never: &[],
+    },
+    Case {
+        steps: &[],
+        asks: ("plan", "coding.sprint/S1"),
+        told: &["what others can do without moving it", "human: resume"],
         never: &[],
     },
     // A draft that the planner has forgotten.
@@ -274,6 +287,28 @@ const CASES: &[Case] = &[
         asks: ("plan", "coding.goal/G1"),
         told: &["what others can do without moving it", "  human: resume, note"],
         never: &["human: pause"],
+    },
+    // Nobody hears an agent whose own record is quarantined: what it cannot do is not told as open.
+    Case {
+        steps: &[
+            ("quin", &["new", "mission.agent", "--id", "quin", "role=specialist"]),
+            ("owner", &["new", "mission.task", "--id", "quins", "title=t"]),
+            ("owner", &["fire", "mission.task/quins", "assign", "assigneeIds:=[\"quin\"]"]),
+            ("owner", &["fire", "mission.agent/quin", "quarantine", "--reason", "Too many errors"]),
+        ],
+        asks: ("quin", "mission.task/quins"),
+        told: &[
+            "No move that you ask for is heard: Your agent record is QUARANTINED",
+            "human or engine: resume mission.agent/quin",
+            "what you can do without moving it\n  report_run\n",
+        ],
+        never: &["you: ", "quin: it is given to them", "(you)", "and you can"],
+    },
+    Case {
+        steps: &[("owner", &["fire", "mission.agent/quin", "resume"])],
+        asks: ("quin", "mission.task/quins"),
+        told: &["you: ", "quin: it is given to them"],
+        never: &["mission.agent/quin"],
     },
     // A worker fell silent: whoever may take its work over is named.
     Case {

@@ -141,6 +141,33 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
 }
 
 #[test]
+fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way() {
+    let mut ground = Ground::small("upkeep-moved");
+    let pack = ground.root.join("small").to_str().unwrap().to_owned();
+    ground.ask(&["clock", "advance", "3d"]).says(0, &[]);
+    ground.ask(&["backup", "copy"]).says(0, &[]);
+    let copy = ground.root.join("copy");
+    let noted = |of: &std::path::Path| std::fs::read_to_string(of.join("clock")).unwrap();
+    assert_eq!(noted(&copy), "manual 2026-01-04T00:00:00Z\n");
+    ground.stop();
+    let back = ground.root.join("back");
+    told(binary(&["restore", copy.to_str().unwrap(), "--data", back.to_str().unwrap()])).says(0, &[]);
+    assert_eq!(noted(&back), noted(&copy));
+    std::fs::remove_file(ground.root.join("data/address")).unwrap();
+    let mut ground = Ground::start(ground.root.clone(), &pack);
+    assert_eq!(ground.ask(&["clock", "--json"]).json()["now"], "2026-01-04T00:00:00Z");
+    ground.stop();
+    // Ahead of any machine: nothing would fire then.
+    std::fs::remove_file(ground.root.join("data/address")).unwrap();
+    let mut ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2113-05-01T00:00:00Z"]);
+    ground.stop();
+    let up = ["up", "--listen", "127.0.0.1:0", "--packs", &pack];
+    let ahead = ground.ask(&up);
+    ahead.says(2, &["moved by hand", "stands at 2113-05-01", "The machine's clock is behind"]);
+    assert!(!ahead.messages.contains("fires at once"), "{}", ahead.messages);
+}
+
+#[test]
 fn a_time_that_is_not_heeded_is_spoken_of() {
     let mut ground = Ground::small("upkeep-now");
     ground.ask(&["clock", "advance", "1h"]).says(0, &[]);

@@ -1,10 +1,13 @@
 //! What is asked of the caller alone, whatever entity it is about.
 
-use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::guard::{Guard, Outline, Scope as _};
 use trackside_lifecycle::model::{Gate, Lifecycle, Read};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
 
+use super::fire::plain_scope;
 use super::request::Request;
+use super::scope::Scope;
 use super::{Decider, Stop};
 use crate::key::EntityKey;
 use crate::refusal::Unmet;
@@ -20,6 +23,67 @@ impl Decider<'_> {
         let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
         self.gates_of(life, &nobody, trigger, request, &|gate| is_about_caller(life, gate))
     }
+
+    /// Whether an event could admit this caller for some entity: what `by` asks of the entity is left open.
+    pub fn may_admit(&self, life: &Lifecycle, event: &Name, request: &Request) -> bool {
+        let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
+        let around = self.around();
+        let scope = plain_scope(&around, life, &nobody, request);
+        let mut arms = life.transition(event).into_iter().flat_map(|it| &it.arms);
+        let known = |slot| is_not_of(life, slot);
+        arms.any(|arm| whichever(&scope, &arm.by.outline(), &known) != Some(Value::Bool(false)))
+    }
+}
+
+/// Whether a rule could admit somebody to an entity as it is: what `by` asks of the caller is left open.
+pub(super) fn may_admit_somebody(scope: &Scope<'_>, by: &Guard) -> bool {
+    let known = |slot: u32| scope.life.reads.get(slot as usize).is_some_and(is_of_entity_alone);
+    whichever(scope, &by.outline(), &known) != Some(Value::Bool(false))
+}
+
+/// Whether what is read is the same for every caller and request.
+fn is_of_entity_alone(read: &Read) -> bool {
+    !read.is_of_caller() && !matches!(read, Read::Taken(_) | Read::Reason | Read::Fence | Read::Setting(_))
+}
+
+/// What an expression comes to if only some of what it reads is `known`; none where that depends on the rest, or is not
+/// seen from its form.
+fn whichever(scope: &Scope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
+    match it {
+        Outline::Constant(value) => Some(value.clone()),
+        Outline::Read(slot, members) if members.is_empty() => match scope.life.reads.get(slot.0 as usize)? {
+            Read::Relation(guard) | Read::Computed(guard) => whichever(scope, &guard.outline(), known),
+            _ => known(slot.0).then(|| scope.read(*slot).ok()).flatten(),
+        },
+        Outline::Not(it) => match whichever(scope, it, known)? {
+            Value::Bool(is) => Some(Value::Bool(!is)),
+            _ => None,
+        },
+        Outline::All(parts) => settled(scope, parts, false, known),
+        Outline::Any(parts) => settled(scope, parts, true, known),
+        Outline::Equal(sides) => same(scope, sides, known).map(Value::Bool),
+        Outline::Differ(sides) => same(scope, sides, known).map(|it| Value::Bool(!it)),
+        _ => None,
+    }
+}
+
+/// What several come to together: one that is `decisive` settles it, whatever the others are.
+fn settled(
+    scope: &Scope<'_>,
+    parts: &[Outline],
+    decisive: bool,
+    known: &dyn Fn(u32) -> bool,
+) -> Option<Value> {
+    let all: Vec<Option<Value>> = parts.iter().map(|it| whichever(scope, it, known)).collect();
+    let is = |wanted: bool| Some(Value::Bool(wanted));
+    if all.contains(&is(decisive)) {
+        return is(decisive);
+    }
+    all.iter().all(|it| *it == is(!decisive)).then_some(Value::Bool(!decisive))
+}
+
+fn same(scope: &Scope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u32) -> bool) -> Option<bool> {
+    Some(whichever(scope, left, known)? == whichever(scope, right, known)?)
 }
 
 /// Whether a gate asks nothing of the entity, so that it is open or closed for all of them.

@@ -24,23 +24,29 @@ impl Decider<'_> {
         let Some(life) = self.law.newest(&claim.lifecycle).cloned() else {
             return Err(unknown_lifecycle(self.law, &claim.lifecycle).into());
         };
+        let ways = claimed_by(&life, claim.event.as_ref())?;
         let mut nearest: Option<Box<Refusal>> = None;
-        let mut kept_out: Option<Refusal> = None;
-        let mut is_let_in = false;
-        for (ranking, event) in claimed_by(&life, claim.event.as_ref())? {
-            // Whoever may claim nothing at all is told so: it would look like an empty queue.
+        let mut shut: Vec<(&Name, Vec<Unmet>)> = Vec::new();
+        for (ranking, event) in &ways {
             let closed = self.closed_to_caller(&life, event, &request)?;
             if !closed.is_empty() {
-                kept_out.get_or_insert_with(|| gated(&life, event, closed));
+                shut.push((*event, closed));
                 continue;
             }
-            is_let_in = true;
             if self.claim_from(&life, ranking, event, claim, &request, &mut nearest)? {
                 return Ok(());
             }
         }
-        if let Some(refusal) = kept_out.filter(|_| !is_let_in) {
-            return Err(refusal.into());
+        // Whoever may claim nothing at all is told so: it would look like an empty queue.
+        let admits = |event: &Name| self.may_admit(&life, event, &request);
+        let (mine, others): (Vec<&Name>, Vec<&Name>) = ways.iter().map(|it| it.1).partition(|it| admits(it));
+        if mine.is_empty() {
+            return Err(not_admitted(&life, &others, &request).into());
+        }
+        if mine.iter().all(|event| shut.iter().any(|it| it.0 == *event))
+            && let Some((event, closed)) = shut.into_iter().find(|it| mine.contains(&it.0))
+        {
+            return Err(gated(&life, event, closed).into());
         }
         let caller = request.subject_id();
         let mut message = format!("{caller} can claim no {} now", life.name);
@@ -132,6 +138,17 @@ fn gated(life: &Lifecycle, event: &Name, closed: Vec<Unmet>) -> Refusal {
     refusal.errors = closed;
     let arms: Vec<&Arm> = life.transition(event).into_iter().flat_map(|it| &it.arms).collect();
     refusal.who = Some(who(&arms));
+    refusal
+}
+
+/// The refusal of somebody whom none of these events is for, whatever entity it is about.
+fn not_admitted(life: &Lifecycle, events: &[&Name], request: &Request) -> Refusal {
+    let arms: Vec<&Arm> =
+        events.iter().filter_map(|it| life.transition(it)).flat_map(|it| &it.arms).collect();
+    let who = who(&arms);
+    let message = format!("{} may not claim a {}. Who may: {who}", request.subject_id(), life.name);
+    let mut refusal = Refusal::one(Stage::Who, "not-permitted", message);
+    refusal.who = Some(who);
     refusal
 }
 

@@ -42,12 +42,19 @@ impl Decider<'_> {
         if let Some(to) = to.filter(|it| life.state(it).is_none()) {
             refusal.errors.push(unknown_state(&life, to, "to"));
         }
-        // Whoever names no state and changes no field has forgotten something. To name the state that it is in says
-        // that it is right so.
-        let is_empty = to.is_none() && fields.iter().all(|(name, value)| entity.fields.value(name) == *value);
+        // Whoever names no other state and changes no field has forgotten something, or means another entity.
+        let is_empty = !request.engine
+            && to.is_none_or(|it| *it == entity.state)
+            && fields.iter().all(|(name, value)| entity.fields.value(name) == *value);
         if is_empty && refusal.errors.is_empty() {
-            let message =
-                format!("Nothing of {key} would change: say what to correct, with `to` or with `fields`");
+            let message = match to {
+                None => {
+                    format!("Nothing of {key} would change: say what to correct, with `to` or with `fields`")
+                }
+                Some(to) => format!(
+                    "Nothing of {key} would change: it is {to} already. Name another state, or what to correct with `fields`"
+                ),
+            };
             return Err(Refusal::one(Stage::Requirements, "requirement-missing", message).into());
         }
         if let Some(first) = refusal.errors.first() {

@@ -8,7 +8,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::allowed::targets;
-use super::caller::reads_caller;
+use super::caller::{may_admit_somebody, reads_caller};
 use super::fire::{plain_scope, spoken};
 use super::lease::not_holding;
 use super::plan::Rule;
@@ -38,6 +38,8 @@ pub struct Way {
     pub permitted: bool,
     /// Whether no gate keeps the actor out.
     pub heard: bool,
+    /// Whether the entity is such that nobody is one of those who may.
+    pub for_nobody: bool,
     /// What a request may bring, and whether it must.
     pub takes: Vec<(Name, bool)>,
     /// Whether it must say why.
@@ -56,7 +58,7 @@ impl Way {
 
     /// Whether nothing that could be seen would stand in the way of somebody who may, but what a request must bring.
     pub fn is_open_to_others(&self) -> bool {
-        self.checks.iter().all(|it| it.passed || it.of_caller)
+        !self.for_nobody && self.checks.iter().all(|it| it.passed || it.of_caller)
     }
 
     /// Whether a request must bring something.
@@ -134,7 +136,13 @@ fn refused_later(
 }
 
 impl Decider<'_> {
-    fn way(&self, life: &Lifecycle, entity: &Entity, arm: &Arm, request: &Request) -> Result<Way, Stop> {
+    pub(super) fn way(
+        &self,
+        life: &Lifecycle,
+        entity: &Entity,
+        arm: &Arm,
+        request: &Request,
+    ) -> Result<Way, Stop> {
         let around = self.around();
         let scope = plain_scope(&around, life, entity, request);
         let to = targets(&scope, arm);
@@ -218,6 +226,7 @@ impl Decider<'_> {
             who: spoken(arm.by.source()),
             permitted: self.permits(life, entity, &arm.by, request)?,
             heard,
+            for_nobody: !may_admit_somebody(&scope, &arm.by),
             takes: arm.takes.iter().map(|it| (it.name.clone(), it.required.is_some())).collect(),
             needs_reason: arm.reason.is_some(),
             needs_target,

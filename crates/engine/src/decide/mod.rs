@@ -16,6 +16,7 @@ mod count;
 mod create;
 mod draft;
 mod due;
+mod elsewhere;
 mod evidence;
 mod explain;
 mod fire;
@@ -47,6 +48,7 @@ use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
 pub use carry::groups_of;
+pub use elsewhere::{Keeper, Opener, keepers};
 pub use explain::{Checked, Way, ways};
 pub use gather::{answer, gathered};
 pub use inspect::{computed, fields_of};

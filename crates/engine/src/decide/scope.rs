@@ -73,6 +73,28 @@ impl guard::Scope for Scope<'_> {
 }
 
 impl Scope<'_> {
+    /// The other entity that is read.
+    pub fn referred(&self, read: &Read) -> Option<EntityKey> {
+        match read {
+            Read::Ref(name, _) => {
+                let reference = self.life.reference(name)?;
+                let id = match &reference.by {
+                    Some(field) => match self.field(field) {
+                        Value::Text(id) => Name::from(id),
+                        _ => return None,
+                    },
+                    None => kind_of(&reference.to),
+                };
+                Some(EntityKey { lifecycle: reference.to.clone(), id })
+            }
+            Read::Me(_) => {
+                let lifecycle = self.life.me.clone()?;
+                Some(EntityKey { lifecycle, id: self.request.subject_id().clone() })
+            }
+            _ => None,
+        }
+    }
+
     fn look(&self, read: &Read) -> Result<Value, Fault> {
         let entity = self.entity;
         let actor = &self.request.actor;
@@ -122,22 +144,10 @@ impl Scope<'_> {
             Read::Counter(name) => return self.counter(name),
             Read::Counters(name) => return self.counters(name),
             Read::Slot(name, look) => self.slot(name, look),
-            Read::Ref(name, look) => {
-                let Some(reference) = self.life.reference(name) else { return Ok(Value::Null) };
-                let id = match &reference.by {
-                    Some(field) => match self.field(field) {
-                        Value::Text(id) => Name::from(id),
-                        _ => return Ok(Value::Null),
-                    },
-                    None => kind_of(&reference.to),
-                };
-                return self.other(&EntityKey { lifecycle: reference.to.clone(), id }, look);
-            }
-            Read::Me(look) => {
-                let Some(lifecycle) = &self.life.me else { return Ok(Value::Null) };
-                let id = self.request.subject_id().clone();
-                return self.other(&EntityKey { lifecycle: lifecycle.clone(), id }, look);
-            }
+            Read::Ref(_, look) | Read::Me(look) => match self.referred(read) {
+                Some(key) => return self.other(&key, look),
+                None => Value::Null,
+            },
             Read::Group(name, count) => return self.group(name, count),
             Read::Rank(name) => return self.rank(name, false),
             Read::RankSize(name) => return self.rank(name, true),

@@ -37,7 +37,9 @@ impl Workers {
         wiring: &Wiring,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, StoreError> {
-        let mut committer = Committer::new(shared.store().journal()?)?;
+        let mut journal = shared.store().journal()?;
+        let begun = journal.begin();
+        let mut committer = Committer::new(journal)?;
         let mut flusher = Flusher::new(shared.store().projector()?, wiring.keys_last)?;
         catch_up(shared, &mut committer, &mut flusher, wiring.limits, told)?;
         let mut reader = shared.store().reader()?;
@@ -49,6 +51,10 @@ impl Workers {
         decider.resumed(wiring.clock.now());
         decider.sweep_every(wiring.sweep);
         shared.begin(head.chain.seq, written);
+        // Where it cannot be noted nothing is handed out; all else goes on.
+        if let Ok(begun) = begun {
+            shared.fences.begin(begun);
+        }
         shared.begin_with(decider.project().clone(), head.at);
         Ok(Self { decider, unpublished, committer, flusher })
     }

@@ -5,6 +5,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 
 use super::{ReadError, Reads};
+use crate::answer::Failure;
 
 /// Entries that are read at once, and the most that are looked at: what came so long ago nobody waits for.
 const CHUNK: usize = 64;
@@ -21,26 +22,32 @@ pub struct Arrival {
 }
 
 impl Reads {
-    /// How an entity came to its state; none where that is too long ago to look for.
+    /// How an entity came to its state, archived or not; none where that is too long ago to look for, or in a file that
+    /// is not here.
     pub fn arrival(&self, key: &EntityKey) -> Result<Option<Arrival>, ReadError> {
         let head = self.entity(key)?.ok_or_else(|| ReadError::UnknownEntity(key.clone()))?.seq;
-        let (mut next, mut looked, mut later) = (head, 0, Vec::new());
-        while next > 0 && looked < FAR {
-            let found = self.store(|reader| reader.trail(next, CHUNK))?;
-            if found.is_empty() {
-                break;
-            }
-            looked += found.len();
-            for record in found {
-                next = record.prev;
-                let entry = record.entry()?;
-                if is_move(&entry) {
-                    return Ok(Some(self.arrived(entry, &later)?));
+        let mut later = Vec::new();
+        let found = self.look_back(|whole| {
+            let (mut next, mut looked) = (head, 0);
+            while next > 0 && looked < FAR {
+                let found = whole.trail(next, CHUNK)?;
+                looked += found.len().max(1);
+                for record in found {
+                    next = record.prev;
+                    let entry = record.entry()?;
+                    if is_move(&entry) {
+                        return Ok(Some(entry));
+                    }
+                    later.push(entry);
                 }
-                later.push(entry);
             }
+            Ok(None)
+        });
+        match found {
+            Ok(Some(entry)) => Ok(Some(self.arrived(entry, &later)?)),
+            Ok(None) => Ok(None),
+            Err(error) => if_here(error),
         }
-        Ok(None)
     }
 
     /// `later` are the entries after it, the newest first.
@@ -55,7 +62,7 @@ impl Reads {
             }
         }
         let cause = match entry.cause {
-            Some(seq) => self.entry(seq)?.filter(|it| it.entity == entry.entity),
+            Some(seq) => self.entry(seq).or_else(if_here)?.filter(|it| it.entity == entry.entity),
             None => None,
         };
         Ok(Arrival { entry, cause, changed })
@@ -64,4 +71,12 @@ impl Reads {
 
 fn is_move(entry: &Entry) -> bool {
     matches!(entry.event, Event::Created { .. } | Event::Transitioned { .. } | Event::Corrected { .. })
+}
+
+/// What is in a file that is not here, or too far back in it, is left out: there is more to tell than that.
+fn if_here<T>(error: ReadError) -> Result<Option<T>, ReadError> {
+    match error {
+        ReadError::Failure(Failure::Archived { .. }) | ReadError::TooFar(_) => Ok(None),
+        error => Err(error),
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::Command;
-use trackside_engine::decide::{Way, ways};
+use trackside_engine::decide::{Keeper, Way, keepers, ways};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -33,6 +33,8 @@ pub struct Explanation {
     pub able: Vec<Name>,
     /// Events by which it can be claimed now, each with who may, in words.
     pub claimable: Vec<(Name, String)>,
+    /// Other entities because of which a gate is shut to this actor, and what done there would open it.
+    pub kept_back_by: Vec<Keeper>,
 }
 
 /// What would come of an event.
@@ -108,7 +110,8 @@ fn explained(law: &Law, view: &View, key: &EntityKey, actor: &Actor, now: Timest
     let able = given_to.iter().filter(|id| is_able(law, view, &entity, life, id, now)).cloned().collect();
     let ways = ways(law, view, &entity, actor, now);
     let claimable = claimable(life, &ways);
-    Some(Explanation { entity, now, ways, trials, given_to, able, claimable })
+    let kept_back_by = keepers(law, view, &entity, actor, now);
+    Some(Explanation { entity, now, ways, trials, given_to, able, claimable, kept_back_by })
 }
 
 /// What a claim from one of its rankings would do with it, for those who may. Whoever asks need not be one of them.

@@ -154,6 +154,11 @@ impl Reads {
         &self.gateway
     }
 
+    /// A number under which an effect is handed out; none if it is not known which were given before.
+    pub(crate) fn next_fence(&self) -> Option<u64> {
+        self.shared.fences.next()
+    }
+
     /// Open effects as the projections know them.
     pub(crate) fn stored_effects(&self, after: u64, most: usize) -> Result<Vec<OpenEffectRow>, ReadError> {
         Ok(self.store(|it| it.effects(after, most))?.value)

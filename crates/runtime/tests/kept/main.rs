@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command};
+use trackside_engine::command::{Ask, Command, Plant};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{EVENTS, Entry};
 use trackside_runtime::{Clock, Options, PackSource, Runtime};
@@ -135,13 +135,13 @@ fn every_folder_that_is_kept_starts_and_goes_on() {
         let folder = Copy::of(&fixture);
         let (store, runtime) = folder.open(&fixture);
         runtime.wait_until_written().unwrap();
-        // Set right as it is, which every entity allows whatever its pack says.
+        // Put where it is, which every entity allows whatever its pack says.
         let all = Listing { most: ALL, ..Listing::default() };
         let found = store.reader().unwrap().list(&all).unwrap().value;
         assert!(!found.is_empty(), "{what}");
         for before in &found {
-            let (entity, to) = (before.key.clone(), Some(before.state.clone()));
-            let ask = Ask::Correct { entity, to, fields: Default::default() };
+            let ask =
+                Ask::Plant(Plant { state: Some(before.state.clone()), ..Plant::new(before.key.clone()) });
             accepted(&runtime, Command::new(admin.clone(), ask).because("It is looked at again"));
             let after = runtime.entity(&before.key).unwrap().unwrap();
             assert!(after.version > before.version && after.state == before.state, "{what}: {after:?}");

@@ -54,6 +54,23 @@ fn is_archived(error: &ReadError) -> bool {
 }
 
 #[test]
+fn how_an_entity_came_to_its_state_is_known_after_that_was_archived() {
+    let place = Stores::Sqlite.place();
+    let runtime = pumps(&place, 1);
+    create(&runtime, "A");
+    leak(&runtime, "A");
+    create(&runtime, "B");
+    let of = |runtime: &Runtime| runtime.reads().unwrap().arrival(&key("small.pump/A"));
+    let before = of(&runtime).unwrap().unwrap();
+    let (files, _) = archived(&place, runtime);
+    let runtime = pumps(&place, 1);
+    let after = of(&runtime).unwrap().expect("it is in a file");
+    assert_eq!((after.entry, after.cause, after.changed), (before.entry, before.cause, before.changed));
+    files.put_away();
+    assert!(of(&runtime).unwrap().is_none(), "what else can be told is told all the same");
+}
+
+#[test]
 fn an_open_alert_stays_in_sight() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);

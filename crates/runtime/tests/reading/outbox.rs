@@ -104,6 +104,8 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
     assert!(matches!(old, Err(OutboxError::NotTaken { .. })), "{old:?}");
     let again = outbox.take(None, &Name::new("w-1"), MINUTE, 1).unwrap().remove(0);
     assert_eq!(again.id, found[0].id);
+    // The clock stands where it stood, and yet the number has grown.
+    assert!(again.fence > found.iter().map(|it| it.fence).max().unwrap(), "{again:?} after {found:?}");
     let done = outbox.settle(system, again.id, again.fence, true, Fields::default()).unwrap();
     assert!(matches!(done, Answer::Accepted(_)), "{done:?}");
     assert_eq!(taken(&outbox, "w-2"), [found[2].id]);

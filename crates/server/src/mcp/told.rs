@@ -176,6 +176,9 @@ pub(super) struct Explained {
     /// Who must act, and what is not so yet.
     #[schema(value_type = Vec<Object>)]
     waiting_for: Vec<Json>,
+    /// Other entities because of which you are not heard here, and who could do what there about it.
+    #[schema(value_type = Vec<Object>)]
+    kept_back_by: Vec<Json>,
     /// What comes by itself, and when.
     #[schema(value_type = Option<Object>)]
     next: Option<Json>,

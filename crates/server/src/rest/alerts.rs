@@ -11,7 +11,7 @@ use trackside_runtime::{Answer, ReadError};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, KeyUse, Paging, Parameters, Wanted, under};
+use super::{Body, Cursors, KeyUse, Parameters, Wanted, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -48,8 +48,8 @@ pub(crate) async fn list(
     caller: Caller,
     Parameters(which): Parameters<Which>,
 ) -> Result<Json<Page<AlertTold>>, Refused> {
-    let page = Paging { limit: which.limit, cursor: which.cursor };
-    let (limit, after) = (super::limit(page.limit)?, page.after()?);
+    let (limit, cursors) = (super::limit(which.limit)?, Cursors::of(&["alerts"]));
+    let after = cursors.after(which.cursor.as_deref())?;
     let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
         let (found, next) = reads.alerts(after, limit, which.all)?;
@@ -59,7 +59,7 @@ pub(crate) async fn list(
                 items.push(told(alert));
             }
         }
-        Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
+        Ok(Page { items, next_cursor: next.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
 }

@@ -19,7 +19,7 @@ use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
 use super::carry::command;
-use super::{Body, Paging, Parameters, Wanted, carry_out};
+use super::{Body, Cursors, Paging, Parameters, Wanted, carry_out};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -50,9 +50,8 @@ pub(crate) async fn list(
         0 => USUAL,
         asked => asked.min(MOST),
     };
-    if let Some(cursor) = page.cursor.as_ref().filter(|it| !is_place(it)) {
-        return Err(super::not_a_cursor(cursor));
-    }
+    let cursors = Cursors::of(&["approvals"]);
+    let after = cursors.place(page.cursor.as_deref())?;
     let (inboxes, actor) = (inboxes(&app), caller.actor().clone());
     let page = app.read(move |reads| {
         let mut all = Vec::new();
@@ -60,11 +59,11 @@ pub(crate) async fn list(
             open(reads, &life, &actor, &mut all)?;
         }
         all.sort_by(|a, b| a.place.cmp(&b.place));
-        if let Some(cursor) = &page.cursor {
-            all.retain(|it| it.place > *cursor);
+        if let Some(after) = &after {
+            all.retain(|it| it.place > *after);
         }
         let next_cursor =
-            all.get(most.saturating_sub(1)).filter(|_| all.len() > most).map(|it| it.place.clone());
+            all.get(most.saturating_sub(1)).filter(|_| all.len() > most).map(|it| cursors.give(&it.place));
         all.truncate(most);
         Ok(Page { items: all.into_iter().map(|it| it.entity).collect(), next_cursor })
     });
@@ -105,13 +104,6 @@ fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) 
         }
         query.cursor = listed.next_cursor;
     }
-}
-
-/// Whether a text could be the place of a request in the list: how urgent, since when, and which.
-fn is_place(text: &str) -> bool {
-    let mut parts = text.splitn(3, '~');
-    let urgent = parts.next().is_some_and(|it| it == "0" || it == "1");
-    urgent && parts.next().is_some() && parts.next().is_some_and(|it| it.contains('/'))
 }
 
 /// What to ask for requests of a lifecycle that refer to an entity: a question for each field by which they can.

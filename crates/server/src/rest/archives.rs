@@ -14,7 +14,7 @@ use crate::auth::Caller;
 use crate::problem::Refused;
 
 /// Moves entries that are older into files of the folder `archive`, which are read back and checked before the journal
-/// lets go of them. The newest entry stays, and so does all after an effect that nobody has answered.
+/// lets go of them. The newest entry stays.
 #[utoipa::path(
     post, path = "/v1/archive", tag = "journal", operation_id = "archive", params(super::Keyed), request_body = Archive,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),

@@ -6,11 +6,13 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_protocol::{Advance, Clock, Problem};
+use trackside_runtime::Failure;
 
 use super::{Body, KeyUse, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
+use crate::watch::{current, during};
 
 /// What time it is.
 #[utoipa::path(
@@ -66,8 +68,27 @@ async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
         return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "in-the-past", detail));
     }
     must_be_near(app, to)?;
-    let now = app.gateway.advance(to)?.await?;
-    Ok(told(app, now))
+    // It is moved to its end and noted, whoever stops waiting for it.
+    let moving = (app.gateway.advance(to)?, app.clone());
+    let now = tokio::spawn(during(current(), async move {
+        let (moving, app) = moving;
+        let now = moving.await?;
+        app.blocking(noted).await?;
+        Ok::<_, Refused>(now)
+    }));
+    Ok(told(app, now.await.map_err(Refused::broken)??))
+}
+
+/// The next start goes on from where it was moved to, also if nothing happened on the way.
+fn noted(app: &App) -> Result<(), Refused> {
+    let folder = &app.options.data;
+    app.runtime.options().clock.note(folder).map_err(|error| {
+        let why = format!(
+            "The clock was moved, but where it stands could not be written to {}: {error}",
+            folder.display()
+        );
+        Failure::Unavailable(why).into()
+    })
 }
 
 /// Nobody is heard until all that becomes due on the way is done, so one move has a bound.

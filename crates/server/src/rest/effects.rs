@@ -15,7 +15,7 @@ use trackside_runtime::{Answer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::{Body, KeyUse, Parameters, Wanted, answer_once};
+use super::{Body, Cursors, KeyUse, Parameters, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -63,11 +63,12 @@ pub(crate) async fn list(
         0 => USUAL,
         asked => asked.min(MOST),
     };
-    let after = super::Paging { limit: None, cursor: which.cursor }.after()?;
+    let cursors = Cursors::of(&["effects"]);
+    let after = cursors.after(which.cursor.as_deref())?;
     let (courier, sight, own) = (app.runtime.outbox()?, Sight::of(&app, &caller), caller.actor().id.clone());
     let page = app.read(move |reads| {
         let open = courier.open(which.kind.as_deref().map(Name::new).as_ref(), after, most)?;
-        let next_cursor = open.last().filter(|_| open.len() == most).map(|it| it.id.to_string());
+        let next_cursor = open.last().filter(|_| open.len() == most).map(|it| cursors.give(it.id));
         let mut items = Vec::new();
         for it in open {
             if sight.sees_entity(reads, &it.entity)? {

@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 
 use super::body::fields;
 use super::carry::{Done, command, try_out};
-use super::{Body, Parameters, Wanted, carry_out};
+use super::{Body, Cursors, Parameters, Wanted, carry_out};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
@@ -120,6 +120,8 @@ pub(crate) async fn list(
 ) -> Result<Json<Page<Value>>, Refused> {
     let (limit, seq) = (super::limit(which.limit)?, super::number("seq", which.seq)?);
     let actor = caller.actor().clone();
+    let cursors = Cursors::of(&["entities", &lifecycle]);
+    let after = cursors.place(which.cursor.as_deref())?;
     let page = app.read(move |reads| {
         let lifecycle = Name::new(&lifecycle);
         let mut query = ListQuery::of(lifecycle.clone(), actor.clone());
@@ -127,9 +129,10 @@ pub(crate) async fn list(
         query.states = states.filter(|it| !it.is_empty()).map(Name::new).collect();
         query.filter = which.r#where.as_ref().map(|it| reads.condition(&lifecycle, it)).transpose()?;
         (query.overdue, query.limit) = (which.overdue, limit);
-        (query.cursor, query.after_seq) = (which.cursor, seq);
+        (query.cursor, query.after_seq) = (after, seq);
         let listed = reads.list(&query)?;
-        Ok(Page { items: reads.present_all(&listed.items, &actor)?, next_cursor: listed.next_cursor })
+        let next_cursor = listed.next_cursor.map(|it| cursors.give(it));
+        Ok(Page { items: reads.present_all(&listed.items, &actor)?, next_cursor })
     });
     Ok(Json(page.await?))
 }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use trackside_engine::apply::lease_timer;
-use trackside_engine::decide::{Checked, Way};
+use trackside_engine::decide::{Checked, Keeper, Way};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
@@ -69,6 +69,7 @@ fn told(
         "givenTo": it.given_to,
         "ableToAct": it.able,
         "claimable": it.claimable.iter().map(|(event, who)| json!({ "event": event, "who": who })).collect::<Vec<_>>(),
+        "keptBackBy": it.kept_back_by.iter().map(keeper).collect::<Vec<_>>(),
         "ready": ready,
         "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
@@ -131,8 +132,17 @@ fn way(way: &Way) -> Value {
         way.takes.iter().map(|(name, required)| json!({ "field": name, "required": required })).collect();
     json!({
         "event": way.event, "about": way.about, "to": way.to, "who": way.who, "permitted": way.permitted,
+        "heard": way.heard,
         "takes": takes, "needsReason": way.needs_reason, "needsTarget": way.needs_target, "checks": checks,
         "open": way.is_open(), "openToOthers": way.is_open_to_others(),
+    })
+}
+
+fn keeper(it: &Keeper) -> Value {
+    let openers = it.openers.iter();
+    let openers = openers.map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted }));
+    json!({
+        "lifecycle": it.entity.lifecycle, "id": it.entity.id, "says": it.says, "openers": openers.collect::<Vec<_>>(),
     })
 }
 
@@ -187,6 +197,12 @@ fn summary(it: &Explanation, ready: &[&str], asked: &[Asked], next: Option<Strin
     }
     for (event, who) in &it.claimable {
         text.push_str(&format!(" It can be claimed ({event}) by: {who}."));
+    }
+    for keeper in &it.kept_back_by {
+        text.push_str(&format!(" {} keeps it back: {}.", keeper.entity, keeper.says.trim_end_matches('.')));
+        for it in &keeper.openers {
+            text.push_str(&format!(" {} there would help, by: {}.", it.event, it.who));
+        }
     }
     if !entity.effects.is_empty() {
         let names: Vec<&str> = entity.effects.iter().map(|it| it.effect.as_str()).collect();

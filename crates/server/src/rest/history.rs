@@ -9,7 +9,7 @@ use trackside_protocol::Problem;
 use trackside_runtime::read::entry_json;
 use utoipa::IntoParams;
 
-use super::{Paging, Parameters};
+use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -43,7 +43,8 @@ pub(crate) async fn history(
     Parameters(which): Parameters<Which>,
 ) -> Result<Json<Value>, Refused> {
     let limit = super::limit(which.limit)?;
-    let after = Paging { limit: which.limit, cursor: which.cursor.clone() }.after()?;
+    let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
+    let after = cursors.after(which.cursor.as_deref())?;
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let sight = Sight::of(&app, &caller);
     let found = app.read(move |reads| {
@@ -62,7 +63,7 @@ pub(crate) async fn history(
             stays.iter().map(|it| (it.state.to_string(), json!(it.visits))).collect();
         Ok(json!({
             "items": items,
-            "nextCursor": history.next_cursor.map(|it| it.to_string()),
+            "nextCursor": history.next_cursor.map(|it| cursors.give(it)),
             "timeInStates": seconds,
             "visits": visits,
             "archivedBefore": history.archived_before,

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use trackside_lifecycle::name::Name;
 
 use crate::auth::Caller;
+use crate::page::{PAGE, escaped};
 use crate::problem::Refused;
 
 /// What can be typed next, and what it does.
@@ -36,12 +37,12 @@ pub(crate) async fn home(caller: Result<Caller, Refused>) -> Response {
         Err(_) => "<p>You are not signed in. <code>trackside sign-in</code> prints a link that lets you in, once.</p>".to_owned(),
     };
     let page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>Trackside</title></head>\n<body>\n<h1>Trackside</h1>\n{who}\n<h2>On the command line</h2>\n<dl>\n{}</dl>\n<h2>Over HTTP</h2>\n<dl>\n{}</dl>\n<p>Programs send a token: <code>Authorization: Bearer TOKEN</code>. Agents that speak MCP find it at <code>/mcp</code>.</p>\n</body>\n</html>\n",
+        "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\"><title>Trackside</title></head>\n<body>\n<h1>Trackside</h1>\n{who}\n<h2>On the command line</h2>\n<dl>\n{}</dl>\n<h2>Over HTTP</h2>\n<dl>\n{}</dl>\n<p>Programs send a token: <code>Authorization: Bearer TOKEN</code>. Agents that speak MCP find it at <code>/mcp</code>.</p>\n</body>\n</html>\n",
         rows(COMMANDS, |it| format!("<code>{it}</code>")),
         rows(ROUTES, |it| format!("<a href=\"{it}\">{it}</a>")),
     );
     let mut answer = page.into_response();
-    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    let kind = HeaderValue::from_static(PAGE);
     answer.headers_mut().insert(header::CONTENT_TYPE, kind);
     answer
 }
@@ -62,9 +63,4 @@ fn signed_in(caller: &Caller) -> String {
 
 fn rows(all: &[(&str, &str)], shown: impl Fn(&str) -> String) -> String {
     all.iter().map(|(what, about)| format!("<dt>{}</dt><dd>{about}</dd>\n", shown(what))).collect()
-}
-
-/// As it is, whatever is in it.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

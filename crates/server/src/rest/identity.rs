@@ -18,7 +18,7 @@ use trackside_runtime::Answer;
 use trackside_runtime::read::ListQuery;
 
 use super::carry::{command, submit};
-use super::{Body, KeyUse, Paging, Parameters, Wanted, runs};
+use super::{Body, Cursors, KeyUse, Paging, Parameters, Wanted, runs};
 use crate::app::{App, OWN};
 use crate::auth::{AccessError, Caller, Minting};
 use crate::problem::Refused;
@@ -51,13 +51,15 @@ pub(crate) async fn list(
     caller: Caller,
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<Token>>, Refused> {
-    let limit = super::limit(page.limit)?;
+    let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["tokens"]));
+    let after = cursors.place(page.cursor.as_deref())?;
     let actor = caller.actor().clone();
     let page = app.read(move |reads| {
         let mut query = ListQuery::of(crate::auth::TOKEN, actor);
-        (query.limit, query.cursor) = (limit, page.cursor);
+        (query.limit, query.cursor) = (limit, after);
         let listed = reads.list(&query)?;
-        Ok(Page { items: listed.items.iter().map(|it| token(it)).collect(), next_cursor: listed.next_cursor })
+        let next_cursor = listed.next_cursor.map(|it| cursors.give(it));
+        Ok(Page { items: listed.items.iter().map(|it| token(it)).collect(), next_cursor })
     });
     Ok(Json(page.await?))
 }

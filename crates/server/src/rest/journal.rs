@@ -40,8 +40,7 @@ pub(crate) async fn journal(
     Parameters(which): Parameters<After>,
 ) -> Result<Json<Page<Value>>, Refused> {
     let limit = super::limit(which.limit)?;
-    let paging = super::Paging { limit: which.limit, cursor: which.cursor };
-    let after = paging.after()?.max(super::number("after", which.after)?.unwrap_or(0));
+    let after = entry(which.cursor.as_deref())?.max(super::number("after", which.after)?.unwrap_or(0));
     let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
         let (records, next) = reads.journal_page(after, limit)?;
@@ -54,4 +53,15 @@ pub(crate) async fn journal(
         Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
     });
     Ok(Json(page.await?))
+}
+
+/// Entries have numbers that everybody sees, so a cursor here is one of them.
+fn entry(cursor: Option<&str>) -> Result<u64, Refused> {
+    let parse = |it: &str| {
+        let detail = format!(
+            "`{it}` is no cursor of the journal: send the `nextCursor` of the page before, or the number of an entry"
+        );
+        it.parse().map_err(|_| Refused::parameter("cursor", detail))
+    };
+    cursor.map_or(Ok(0), parse)
 }

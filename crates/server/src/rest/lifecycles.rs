@@ -18,20 +18,26 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use utoipa::IntoParams;
 
-use super::Parameters;
+use super::{Cursors, Paging, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
 /// Lists the lifecycles in force.
 #[utoipa::path(
-    get, path = "/v1/lifecycles", tag = "definitions", operation_id = "listLifecycles",
+    get, path = "/v1/lifecycles", tag = "definitions", operation_id = "listLifecycles", params(Paging),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn list(State(app): State<App>, _: Caller) -> Json<Value> {
+pub(crate) async fn list(
+    State(app): State<App>,
+    _: Caller,
+    Parameters(page): Parameters<Paging>,
+) -> Result<Json<Value>, Refused> {
     let law = app.runtime.law();
-    let items = law.lifecycle_names().iter().filter_map(|it| law.newest(it)).map(|it| short(&law, it));
-    Json(json!({ "items": items.collect::<Vec<_>>(), "nextCursor": null }))
+    let all = law.lifecycle_names().iter().filter_map(|it| law.newest(it)).collect();
+    let (found, next) = Cursors::of(&["lifecycles"]).part(all, &page, |it| it.name.to_string())?;
+    let items: Vec<Value> = found.into_iter().map(|it| short(&law, it)).collect();
+    Ok(Json(json!({ "items": items, "nextCursor": next })))
 }
 
 fn short(law: &Law, life: &Lifecycle) -> Value {

@@ -9,7 +9,7 @@ use trackside_protocol::{Message, Page, Problem};
 use trackside_runtime::ReadError;
 use trackside_store::Record;
 
-use super::{Paging, Parameters};
+use super::{Cursors, Paging, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -27,7 +27,8 @@ pub(crate) async fn messages(
     Path((lifecycle, id)): Path<(String, String)>,
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<Message>>, Refused> {
-    let (limit, after) = (super::limit(page.limit)?, page.after()?);
+    let cursors = Cursors::of(&["entities", &lifecycle, &id, "messages"]);
+    let (limit, after) = (super::limit(page.limit)?, cursors.after(page.cursor.as_deref())?);
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
@@ -35,7 +36,7 @@ pub(crate) async fn messages(
         let found = reads.messages_of(&key, after, limit, &|it| sight.is_told(it))?;
         let items = found.records.iter().map(told).collect::<Result<Vec<_>, _>>()?;
         let items = items.into_iter().flatten().collect();
-        Ok(Page { items, next_cursor: found.next_cursor.map(|it| it.to_string()) })
+        Ok(Page { items, next_cursor: found.next_cursor.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
 }

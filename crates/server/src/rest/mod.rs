@@ -14,6 +14,7 @@ mod carry;
 pub(crate) mod claims;
 pub(crate) mod clock;
 pub(crate) mod corrections;
+mod cursor;
 pub(crate) mod effects;
 pub(crate) mod entities;
 pub(crate) mod evidence;
@@ -47,6 +48,7 @@ pub(crate) mod webhooks;
 pub(crate) use answers::{Answers, answer_once};
 pub(crate) use body::{Body, Large, Parameters, whole};
 pub(crate) use carry::{Done, carry_out, command};
+pub(crate) use cursor::Cursors;
 pub(crate) use keys::{KeyUse, entity_of, journalled, made_before, under};
 pub(crate) use wanted::Wanted;
 
@@ -91,7 +93,7 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
     }
 }
 
-/// A page of the journal, and where it goes on.
+/// A page of a list, and where it goes on.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
@@ -101,18 +103,4 @@ pub(crate) struct Paging {
     pub limit: Option<usize>,
     /// The `nextCursor` of the page before.
     pub cursor: Option<String>,
-}
-
-impl Paging {
-    /// The entry after which the page begins.
-    pub fn after(&self) -> Result<u64, Refused> {
-        let parse = |it: &String| it.parse().map_err(|_| not_a_cursor(it));
-        self.cursor.as_ref().map_or(Ok(0), parse)
-    }
-}
-
-fn not_a_cursor(text: &str) -> Refused {
-    let detail =
-        format!("`{text}` is no cursor of this list: send the `nextCursor` of the page before, or none");
-    Refused::parameter("cursor", detail)
 }

@@ -11,7 +11,7 @@ use trackside_runtime::Depth;
 use trackside_runtime::read::{MOST, USUAL, entry_json};
 use utoipa::IntoParams;
 
-use super::{KeyUse, Paging, Parameters, Wanted, answer_once};
+use super::{Cursors, KeyUse, Paging, Parameters, Wanted, answer_once};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Sight;
@@ -46,8 +46,8 @@ pub(crate) async fn notifications(
     caller: Caller,
     Parameters(which): Parameters<Which>,
 ) -> Result<Json<Page<Value>>, Refused> {
-    let page = Paging { limit: which.limit, cursor: which.cursor };
-    let (limit, mut after) = (super::limit(page.limit)?, page.after()?);
+    let (limit, cursors) = (super::limit(which.limit)?, Cursors::of(&["notifications"]));
+    let mut after = cursors.after(which.cursor.as_deref())?;
     let most = if limit == 0 { USUAL } else { limit.min(MOST) };
     let own = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id).clone();
     let to = which.to.map(|it| if it == "me" { own } else { Name::new(&it) });
@@ -69,7 +69,7 @@ pub(crate) async fn notifications(
             let Some(next) = found.next_cursor else { return Ok(Page { items, next_cursor: None }) };
             // Few of many may be wanted: then the page is short, and the next one goes on.
             if items.len() >= most || looked >= LOOKED {
-                return Ok(Page { items, next_cursor: Some(next.to_string()) });
+                return Ok(Page { items, next_cursor: Some(cursors.give(next)) });
             }
             after = next;
         }
@@ -100,7 +100,8 @@ pub(crate) async fn violations(
     caller: Caller,
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<Value>>, Refused> {
-    let (limit, after) = (super::limit(page.limit)?, page.after()?);
+    let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["violations"]));
+    let after = cursors.after(page.cursor.as_deref())?;
     let sight = Sight::of(&app, &caller);
     let page = app.read(move |reads| {
         let (found, next) = reads.violations(after, limit.min(MOST))?;
@@ -119,7 +120,7 @@ pub(crate) async fn violations(
                 "entities": [it.entity.to_string()], "cleared": it.cleared_by.is_some(), "clearedBy": it.cleared_by,
             }));
         }
-        Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })
+        Ok(Page { items, next_cursor: next.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
 }

@@ -13,7 +13,7 @@ use trackside_lifecycle::source::{FileId, Problems, Severity, Sources};
 use trackside_protocol::{PackFiles, PackInstalled, PackTold, Page, Problem, Unmet};
 use trackside_runtime::{By, CatalogError, PackSource, StartError};
 
-use super::Body;
+use super::{Body, Cursors, Paging, Parameters};
 use crate::app::{App, OWN};
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -23,19 +23,25 @@ const MOST: usize = 100;
 
 /// Lists the packs in force.
 #[utoipa::path(
-    get, path = "/v1/packs", tag = "definitions", operation_id = "listPacks",
+    get, path = "/v1/packs", tag = "definitions", operation_id = "listPacks", params(Paging),
     responses((status = 200, body = Page<PackTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
-pub(crate) async fn list(State(app): State<App>, _: Caller) -> Json<Page<PackTold>> {
+pub(crate) async fn list(
+    State(app): State<App>,
+    _: Caller,
+    Parameters(page): Parameters<Paging>,
+) -> Result<Json<Page<PackTold>>, Refused> {
     let law = app.runtime.law();
-    let items = law.packs().map(|it| PackTold {
+    let all = law.packs().collect();
+    let (found, next_cursor) = Cursors::of(&["packs"]).part(all, &page, |it| it.name.to_string())?;
+    let items = found.into_iter().map(|it| PackTold {
         pack: it.name.to_string(),
         version: it.version,
         about: it.about.clone(),
         roles: it.roles.keys().map(Name::to_string).collect(),
         lifecycles: lifecycles(it),
     });
-    Json(Page { items: items.collect(), next_cursor: None })
+    Ok(Json(Page { items: items.collect(), next_cursor }))
 }
 
 fn lifecycles(pack: &Pack) -> Vec<String> {

@@ -20,6 +20,7 @@ use super::{Body, KeyUse, Wanted};
 use crate::app::{App, OWN};
 use crate::auth::{AccessError, COOKIE, Caller, LetIn, Minting, must_be_patient};
 use crate::connections::Peer;
+use crate::page;
 use crate::problem::Refused;
 
 /// How long a signed-in browser stays so.
@@ -89,14 +90,25 @@ pub(crate) struct Following {
 /// Lets a browser in that followed a link, once, and leads it to the page.
 #[utoipa::path(
     get, path = "/sign-in", tag = "doors", operation_id = "signIn", security(()), params(Following),
-    responses((status = 303, description = "You are let in: a cookie says so from here on."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 303, description = "You are let in: a cookie says so from here on."), (status = "4XX", description = "The link is no good: a page for browsers, a problem for programs.", content((Problem = "application/problem+json"), (String = "text/html")))),
 )]
 pub(crate) async fn sign_in(
     State(app): State<App>,
     peer: Peer,
+    headers: HeaderMap,
     Query(following): Query<Following>,
-) -> Result<Response, Refused> {
-    must_be_patient(&app, peer)?;
+) -> Response {
+    let let_in = let_in(&app, peer, &following).await;
+    let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
+}
+
+/// What somebody does whose link is no good.
+const NEXT: &str = "<p>Type it where you have a token of yours, or on the machine of the server. \
+    Somebody with role admin makes one for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
+    <p>A link lets in one browser, once, within 15 minutes. You may be signed in here already: <a href=\"/\">see</a>.</p>";
+
+async fn let_in(app: &App, peer: Peer, following: &Following) -> Result<Response, Refused> {
+    must_be_patient(app, peer)?;
     let now = app.reads.now();
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
     let Some(LetIn { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))

@@ -25,7 +25,7 @@ use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use utoipa::IntoParams;
 
 use super::carry::{command, submit};
-use super::{Body, KeyUse, Paging, Parameters, Wanted, answer_once, entity_of, journalled, under};
+use super::{Body, Cursors, KeyUse, Paging, Parameters, Wanted, answer_once, entity_of, journalled, under};
 use crate::app::{App, own};
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
@@ -41,16 +41,16 @@ pub(crate) async fn list(
     caller: Caller,
     Parameters(page): Parameters<Paging>,
 ) -> Result<Json<Page<Webhook>>, Refused> {
-    let limit = super::limit(page.limit)?;
+    let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["webhooks"]));
     let mut query = ListQuery::of(WEBHOOK, caller.actor().clone());
-    (query.limit, query.cursor) = (limit, page.cursor);
+    (query.limit, query.cursor) = (limit, cursors.place(page.cursor.as_deref())?);
     let life = app.runtime.law().newest(&Name::new(WEBHOOK)).cloned();
     let open = life.iter().flat_map(|it| &it.states).filter(|it| !it.last);
     query.states = open.map(|it| it.name.clone()).collect();
     let listed = app.read(move |reads| reads.list(&query)).await?;
     let page = app.blocking(move |app| {
         let items = listed.items.iter().map(|it| told(app, it)).collect::<Result<_, _>>()?;
-        Ok(Page { items, next_cursor: listed.next_cursor })
+        Ok(Page { items, next_cursor: listed.next_cursor.map(|it| cursors.give(it)) })
     });
     Ok(Json(page.await?))
 }
@@ -264,19 +264,19 @@ pub(crate) async fn deliveries(
             Refused::parameter("state", detail)
         })?),
     };
-    let page = Paging { limit: which.limit, cursor: which.cursor };
-    let most = match super::limit(page.limit)? {
+    let most = match super::limit(which.limit)? {
         0 => USUAL,
         asked => asked.min(MOST),
     };
-    let after = page.after()?;
+    let cursors = Cursors::of(&["webhooks", &id, "deliveries"]);
+    let after = cursors.after(which.cursor.as_deref())?;
     find(&app, &caller, &id).await?;
     let page = app.blocking(move |app| {
         let found = app.webhooks.ledger.deliveries(&id, stand, after, most + 1);
         let mut found = found.map_err(Refused::broken)?;
         let more = found.len() > most;
         found.truncate(most);
-        let next_cursor = found.last().filter(|_| more).map(|it| it.seq.to_string());
+        let next_cursor = found.last().filter(|_| more).map(|it| cursors.give(it.seq));
         Ok(Page { items: found.iter().map(|it| delivery(&id, it)).collect(), next_cursor })
     });
     Ok(Json(page.await?))
@@ -307,6 +307,13 @@ async fn sent_again(
     body: ReplayWebhook,
 ) -> Result<WebhookReplayed, Refused> {
     let entity = find(app, caller, id).await?;
+    let end = app.reads.seq();
+    if let Some(beyond) = body.seqs.iter().find(|it| **it > end) {
+        let detail = format!(
+            "There is no entry {beyond} yet: the journal ends with {end}. See what was not delivered at /v1/webhooks/{id}/deliveries?state=dead"
+        );
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "beyond-the-end", detail));
+    }
     let mut enabled = false;
     if entity.fields.get("why").is_some_and(|it| !it.is_null()) {
         let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "enable", Default::default());
@@ -320,9 +327,9 @@ async fn sent_again(
         let only = Some(body.seqs.as_slice()).filter(|it| !it.is_empty());
         app.webhooks.ledger.replay(&webhook, only).map_err(Refused::broken)
     });
-    let replayed = replayed.await?;
+    let (replayed, passed_over) = replayed.await?;
     Webhooks::see_to(app, &entity.key.id);
-    Ok(WebhookReplayed { success: true, replayed, enabled })
+    Ok(WebhookReplayed { success: true, replayed, passed_over, enabled })
 }
 
 /// A webhook that is not removed, if the caller may see it.

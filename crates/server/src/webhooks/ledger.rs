@@ -199,12 +199,14 @@ impl Ledger {
         self.with(|it| it.prepare_cached(sql)?.query_row([stand.as_str()], |row| number(row, 0)))
     }
 
-    /// Dead letters are to be tried once more: these, or all. What is failing is tried at once. How many there are.
-    pub fn replay(&self, webhook: &str, only: Option<&[u64]>) -> Result<u64> {
+    /// Dead letters are to be tried once more: these, or all. What is failing is tried at once. How many there are, and
+    /// which of these are neither.
+    pub fn replay(&self, webhook: &str, only: Option<&[u64]>) -> Result<(u64, Vec<u64>)> {
         self.with(|connection| {
             let transaction = connection.unchecked_transaction()?;
             let now = "UPDATE delivery SET next_at = 0 WHERE webhook = ?1 AND state = 'failing'";
             let mut changed = transaction.execute(now, [webhook])?;
+            let mut passed_over = Vec::new();
             match only {
                 None => {
                     let all = "UPDATE delivery SET state = 'queued' WHERE webhook = ?1 AND state = 'dead'";
@@ -214,13 +216,19 @@ impl Ledger {
                     let one =
                         "UPDATE delivery SET state = 'queued' WHERE webhook = ?1 AND state = 'dead' AND seq = ?2";
                     let mut statement = transaction.prepare_cached(one)?;
+                    let open = "SELECT 1 FROM delivery WHERE webhook = ?1 AND seq = ?2 AND state IN ('failing', 'queued')";
+                    let mut open = transaction.prepare_cached(open)?;
                     for seq in only {
-                        changed += statement.execute(params![webhook, int(*seq)])?;
+                        let queued = statement.execute(params![webhook, int(*seq)])?;
+                        changed += queued;
+                        if queued == 0 && !open.exists(params![webhook, int(*seq)])? {
+                            passed_over.push(*seq);
+                        }
                     }
                 }
             }
             transaction.commit()?;
-            Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+            Ok((u64::try_from(changed).unwrap_or(u64::MAX), passed_over))
         })
     }
 
@@ -325,7 +333,11 @@ mod tests {
         assert_eq!(ledger.count("a", Stand::Dead).unwrap(), 200);
         ledger.note("b", &stands(3, Stand::Dead)).unwrap();
         ledger.note("a", &Delivery { next_at: Some(u64::MAX / 4), ..stands(601, Stand::Failing) }).unwrap();
-        assert_eq!(ledger.replay("a", Some(&[3, 4, 9])).unwrap(), 3, "two dead ones, and what is failing");
+        assert_eq!(
+            ledger.replay("a", Some(&[3, 4, 9])).unwrap(),
+            (3, vec![4]),
+            "two dead ones, and what is failing"
+        );
         assert_eq!(ledger.delivery("a", 601).unwrap().unwrap().next_at, Some(0));
         let queued = ledger.deliveries("a", Some(Stand::Queued), 0, 10).unwrap();
         assert_eq!(queued.iter().map(|it| it.seq).collect::<Vec<_>>(), [3, 9]);

@@ -1,5 +1,7 @@
 //! Alerts: people see them, and see to them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value as Json, json};
 
 use crate::ground::{Ground, each, refused, why};
@@ -13,7 +15,9 @@ fn raised(ground: &Ground, id: &str) -> String {
 
 /// A correction raises one.
 fn corrected(ground: &Ground, id: &str) -> String {
-    let body = json!({ "to": "INBOX", "reason": "so that people look" });
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let body = json!({ "fields": { "title": format!("x {number}") }, "reason": "so that people look" });
     ground.owner.post(&format!("/v1/entities/mission.task/{id}/correct"), &body).unwrap();
     let all = ground.owner.get("/v1/alerts?limit=200").unwrap().body;
     let mine = all["items"].as_array().unwrap().iter().rfind(|it| it["id"] == id).cloned().unwrap();

@@ -130,8 +130,8 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
     if row.subject == Subject::None {
         return words;
     }
-    let secret = if row.subject == Subject::Hidden { "the-combination" } else { "a word" };
-    let secret = json!({ "id": id, "fields": { "holder": holder, "secret": secret } });
+    let word = if row.subject == Subject::Hidden { "the-combination" } else { "a word" };
+    let secret = json!({ "id": id, "fields": { "holder": holder, "secret": word } });
     if row.path.contains("/tokens/") {
         let whose = if row.subject == Subject::Own { holder } else { "somebody" };
         // A token of nobody in particular cannot be made.
@@ -149,7 +149,8 @@ fn scene(ground: &Ground, row: &Row, caller: &Shown, number: usize) -> BTreeMap<
         owner.post(&format!("/v1/entities/{lifecycle}"), &secret).unwrap();
     }
     if row.path.contains("/alerts/") {
-        let loud = json!({ "to": "LAID", "reason": "so that people look" });
+        let loud =
+            json!({ "fields": { "secret": format!("{word} of old") }, "reason": "so that people look" });
         owner.post(&format!("/v1/entities/{lifecycle}/{id}/correct"), &loud).unwrap();
         let history = owner.get(&format!("/v1/entities/{lifecycle}/{id}/history")).unwrap().body;
         let raised = history["items"].as_array().unwrap().iter().find(|it| it["event"] == "ALERT_RAISED");

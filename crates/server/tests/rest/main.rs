@@ -23,6 +23,7 @@ mod ground;
 mod heartbeats;
 mod imports;
 mod keys;
+mod lists;
 mod live;
 mod mcp;
 mod migrations;

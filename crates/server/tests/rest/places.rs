@@ -108,3 +108,43 @@ fn a_session_lasts_no_longer_than_what_its_link_was_made_with() {
         ground.raw(&format!("GET /sign-in{path} HTTP/1.1"), b"").header("set-cookie").unwrap().to_owned();
     assert!(cookie.contains("Max-Age=604800"), "{cookie}");
 }
+
+#[test]
+fn a_person_with_a_link_that_is_no_good_sees_a_page_and_a_program_a_problem() {
+    let ground = Ground::new();
+    let link = ground.owner.post("/v1/sign-in-links", &json!({ "actor": "mia" })).unwrap().body;
+    let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
+    let follow = |accept: &str| ground.raw(&format!("GET /sign-in{path} HTTP/1.1\r\nAccept: {accept}"), b"");
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    assert_eq!(follow(browser).status, 303, "the first time it lets in");
+    let page = follow(browser);
+    assert_eq!((page.status, page.header("content-type")), (401, Some("text/html; charset=utf-8")));
+    let text = String::from_utf8(page.body.clone()).unwrap();
+    for word in ["<!doctype html>", "lang=\"en\"", "color-scheme", "was used", "trackside sign-in"] {
+        assert!(text.contains(word), "{word} is not in {text}");
+    }
+    assert!(!text.contains(path.trim_start_matches("?link=")), "what the link held is not told again");
+    assert!(!text.contains("<script") && !text.contains("\"detail\""), "{text}");
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    let kept =
+        [("cache-control", "no-store"), ("x-frame-options", "DENY"), ("referrer-policy", "no-referrer")];
+    for (name, value) in kept {
+        assert_eq!(page.header(name), Some(value));
+    }
+    assert_eq!(page.header("vary"), Some("accept"));
+    for program in
+        ["application/json", "application/problem+json", "*/*", "text/html;q=0.1, application/json"]
+    {
+        let told = follow(program);
+        assert_eq!(
+            (told.status, told.header("content-type")),
+            (401, Some("application/problem+json")),
+            "{program}"
+        );
+        assert!(String::from_utf8_lossy(&told.body).contains("trackside sign-in"));
+    }
+    // Nothing at all in it, as when a line was broken.
+    let none = ground.raw(&format!("GET /sign-in HTTP/1.1\r\nAccept: {browser}"), b"");
+    assert_eq!((none.status, none.header("content-type")), (401, Some("text/html; charset=utf-8")));
+}

@@ -157,7 +157,7 @@ fn alerts_are_open_until_somebody_resolves_them() {
     create(&ground, "T-1");
     let open = |seen: bool| format!("trackside_alerts_open{{severity=\"critical\",acknowledged=\"{seen}\"}}");
     becomes(&ground, &open(false), 0.0);
-    let correction = json!({ "to": "INBOX", "reason": "so that people look" });
+    let correction = json!({ "fields": { "title": "y" }, "reason": "so that people look" });
     ground.owner.post("/v1/entities/mission.task/T-1/correct", &correction).unwrap();
     becomes(&ground, &open(false), 1.0);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "90s" })).unwrap();

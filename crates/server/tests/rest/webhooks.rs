@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
 use trackside_server::WebhookOptions;
 
-use crate::ground::{Ground, each, why};
+use crate::ground::{Ground, each, refused, why};
 use crate::receiver::Receiver;
 
 /// Quick, and to receivers on this machine.
@@ -156,7 +156,19 @@ fn what_nobody_takes_is_a_dead_letter_until_it_is_replayed() {
     until(&ground, &webhook, "dead", 1);
     receiver.answer(|_| (200, String::new()));
     let seq = dead["items"][0]["seq"].clone();
-    assert_eq!(ground.owner.post(&replay, &json!({ "seqs": [1] })).unwrap().body["replayed"], 0);
+    let none = ground.owner.post(&replay, &json!({ "seqs": [1] })).unwrap().body;
+    assert_eq!(
+        (&none["replayed"], &none["passedOver"]),
+        (&json!(0), &json!([1])),
+        "there is no dead letter of it"
+    );
+    let beyond = refused(ground.owner.post(&replay, &json!({ "seqs": [seq, 999_999] })));
+    assert_eq!((beyond.status, beyond.code.as_str()), (422, "beyond-the-end"));
+    assert!(
+        beyond.detail.contains("There is no entry 999999 yet: the journal ends with"),
+        "{}",
+        beyond.detail
+    );
     assert_eq!(ground.owner.post(&replay, &json!({ "seqs": [seq] })).unwrap().body["replayed"], 1);
     let heard = receiver.wait(6);
     assert_eq!(heard[5].header("webhook-id"), heard[0].header("webhook-id"));
@@ -360,7 +372,7 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
         (json!({ "url": url, "events": ["STATE_TRANSITIONS"] }), "events"),
         (json!({ "url": url, "audience": "nobody" }), "audience"),
     ] {
-        let problem = crate::ground::refused(ground.owner.post("/v1/webhooks", &body));
+        let problem = refused(ground.owner.post("/v1/webhooks", &body));
         assert_eq!((problem.status, problem.code.as_str()), (422, "invalid-webhook"));
         assert_eq!(problem.errors[0].field.as_deref(), Some(field));
     }

@@ -46,6 +46,18 @@ pub fn a_store_that_is_new_is_empty(make: Make<'_>) {
     assert_eq!(reader.list(&Listing { most: 10, ..Listing::default() }).unwrap().value, []);
 }
 
+pub fn whoever_begins_gets_a_number_that_nobody_had(make: Make<'_>) {
+    let place = make();
+    let mut given = Vec::new();
+    for _ in 0..3 {
+        let store = place.open();
+        let mut journal = store.journal().unwrap();
+        given.extend([journal.begin().unwrap(), journal.begin().unwrap()]);
+        assert_eq!(journal.head().unwrap(), Head::default(), "it is no entry");
+    }
+    assert!(given.is_sorted_by(|a, b| a < b) && given[0] > 0, "{given:?}");
+}
+
 pub fn records_are_read_in_pieces(make: Make<'_>) {
     let place = make();
     let store = place.open();

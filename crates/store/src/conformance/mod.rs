@@ -43,6 +43,7 @@ macro_rules! conformance {
             journal {
                 what_is_appended_is_read_back
                 a_store_that_is_new_is_empty
+                whoever_begins_gets_a_number_that_nobody_had
                 records_are_read_in_pieces
                 a_trail_leads_back_to_the_first_entry_of_an_entity
                 what_does_not_follow_is_not_appended

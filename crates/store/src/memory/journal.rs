@@ -23,6 +23,12 @@ impl Journal for End {
         self.0.attempt(Call::Read, |disk| Ok(disk.head))
     }
 
+    fn begin(&mut self) -> Result<u64, StoreError> {
+        let mut disk = locked(&self.0.disk);
+        disk.begun += 1;
+        Ok(disk.begun)
+    }
+
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.0.attempt(Call::Append(batch.records.len()), |disk| {
             let mut chain = disk.head.chain;

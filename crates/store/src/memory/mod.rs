@@ -43,6 +43,8 @@ struct Disk {
     /// Of those that were cut off.
     stayed: BTreeMap<u64, Record>,
     head: Head,
+    /// How often somebody has begun to work with it.
+    begun: u64,
     definitions: BTreeMap<(Name, u32), Definition>,
     installed: Vec<Installed>,
     projected: Projected,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::connect::{Use, connect};
-use super::failure::{failed, int};
+use super::failure::{failed, int, number};
 use super::keeper::{before_commit, empty};
 use super::log::Log;
 use super::{Shared, installed};
@@ -137,6 +137,13 @@ impl Journal for Appender {
         let head = Log { connection: &self.connection, path: &self.shared.journal }.head()?;
         self.known = Some(head.chain);
         Ok(head)
+    }
+
+    fn begin(&mut self) -> Result<u64, StoreError> {
+        let sql = "INSERT INTO meta (key, value) VALUES ('begun', 1) \
+                   ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value";
+        let begun = self.connection.query_row(sql, [], |row| row.get(0));
+        begun.map(number).map_err(failed(&self.shared.journal, "note that it is begun with"))
     }
 
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {

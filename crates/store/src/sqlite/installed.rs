@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::failure::{failed, int, number};
 use super::log::{Log, hash};
 use crate::archive::Archive;
-use crate::rules::{self, Installed};
+use crate::rules::{self, Changed, Installed};
 use crate::{Chain, Record, StoreError};
 
 pub(super) fn keep(connection: &Connection, installed: &Installed) -> rusqlite::Result<()> {
@@ -24,14 +24,31 @@ pub(super) fn keep(connection: &Connection, installed: &Installed) -> rusqlite::
         record.hash,
         before.hash,
     ])?;
+    count(connection)
+}
+
+/// Notes how many there are, so that those that are taken away are missed.
+fn count(connection: &Connection) -> rusqlite::Result<()> {
+    let sql =
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('installed', (SELECT count(*) FROM installed))";
+    connection.prepare_cached(sql)?.execute([])?;
     Ok(())
 }
 
-/// Keeps those again that are in the journal and not kept, where a text has none: somebody has taken them away.
+/// Keeps those again that are in the journal and not kept, where a text has none or there were more: somebody has taken
+/// them away.
 pub(super) fn find_lost(log: &Log<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
     let kept = log.installed()?;
-    if rules::are_all_kept(&log.definitions()?, &kept) {
-        return Ok(());
+    let known = noted(log)?;
+    let there = kept.len() as u64;
+    if rules::are_all_kept(&log.definitions()?, &kept) && known <= there {
+        // Earlier releases have not counted them.
+        return match known < there {
+            true => {
+                count(log.connection).map_err(failed(log.path, "count the entries that put rules into force"))
+            }
+            false => Ok(()),
+        };
     }
     let base = log.base()?;
     let mut found = rules::met(base, &mut |after, most| log.records(after, most))?;
@@ -45,7 +62,33 @@ pub(super) fn find_lost(log: &Log<'_>, archive: Option<&Path>) -> Result<(), Sto
     for it in &found {
         keep(&transaction, it).map_err(&failed)?;
     }
+    // What is still missing stays missed.
+    let sql = "UPDATE meta SET value = max(value, ?1) WHERE key = 'installed'";
+    transaction.execute(sql, [int(known)]).map_err(&failed)?;
     transaction.commit().map_err(failed)
+}
+
+/// How many there were.
+fn noted(log: &Log<'_>) -> Result<u64, StoreError> {
+    let failed = failed(log.path, "count the entries that put rules into force");
+    let sql = "SELECT value FROM meta WHERE key = 'installed'";
+    let noted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(failed)?;
+    Ok(noted.map_or(0, number))
+}
+
+/// How many there were that are not here any more.
+fn missing(log: &Log<'_>) -> Result<u64, StoreError> {
+    Ok(noted(log)?.saturating_sub(log.installed()?.len() as u64))
+}
+
+/// Refuses to go on where some are lost for good, with the texts that they put into force.
+pub(super) fn none_is_lost(log: &Log<'_>) -> Result<(), StoreError> {
+    let missing = missing(log)?;
+    if missing == 0 {
+        return Ok(());
+    }
+    let changed = vec![Changed::unknown(noted(log)?, missing)];
+    Err(StoreError::Rules { path: log.path.to_path_buf(), changed })
 }
 
 /// Those of the archive.

@@ -185,6 +185,7 @@ impl Shared {
         installed::recall(&log, archive)?;
         installed::find_lost(&log, archive)?;
         log.rules_hold()?;
+        installed::none_is_lost(&log)?;
         match project::prepare(&self.state, &self.options, &log, archive) {
             Err(error) if is_of(&error, &self.journal) && end > 0 => {
                 // What is left of its log stays as it was found, to be looked at and to be put right.
