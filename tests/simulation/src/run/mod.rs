@@ -128,6 +128,8 @@ pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
     let mut run = Run::new(scene, seed);
     let done = run.all();
     plant(None);
+    // They hold each other: nothing of a run would ever be freed.
+    run.meddler.move_now(None);
     match done {
         Ok(()) => Ok(run.figures),
         Err(broken) => Err(Failed { promise: broken.promise, what: broken.what, story: run.story.lines() }),
