@@ -52,6 +52,8 @@ fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
         assert_eq!(why(owner.get(&format!("{other}?cursor={given}"))), wrong, "{other}");
         assert_eq!(why(owner.get(&format!("{other}?cursor=2"))), wrong, "{other}");
     }
+    let said = json!({ "event": "comment", "fields": { "text": "Soon" } });
+    owner.post(&format!("{list}/T-1/transitions"), &said).unwrap();
     let history = |id: &str, more: &str| owner.get(&format!("{list}/{id}/history?limit=1{more}"));
     let entries = history("T-1", "").unwrap().body;
     let on = format!("&cursor={}", next(&entries));
