@@ -60,12 +60,13 @@ transitions:
 
 const PARCEL: &str = "\
 lifecycle: t.parcel
-fields: { weight: { type: integer, default: 0 } }
-create: { by: human, takes: [weight] }
+fields: { weight: { type: integer }, stamps: { type: integer, default: 1 } }
+create: { by: human, takes: [weight], set: { weight: 'weight == null ? 0 : weight' } }
 states: { OPEN: { initial: true } }
 transitions:
   load:   { from: OPEN, by: human, takes: [weight] }
   unload: { from: OPEN, by: human, clear: [weight] }
+  stamp:  { from: OPEN, by: human, set: { stamps: stamps + 1 } }
   send:   { from: OPEN, by: engine, when: [ { check: weight + 1 < 10, says: It is too heavy } ] }
 invariants:
   light: { severity: warning, holds: weight + 1 < 10, says: '{weight + 1} is too much for {id}' }
@@ -234,6 +235,25 @@ fn a_rule_that_is_broken_already_still_needs_what_it_reads() {
     }
     done(world.submit(&command));
     assert!(world.view.get(&key).unwrap().broken.is_empty(), "it is light now");
+}
+
+#[test]
+fn what_nothing_is_left_of_is_as_in_a_new_one() {
+    let mut world = World::new(law(), Project::default(), Timestamp(0));
+    let key = EntityKey::new("t.parcel", "P");
+    let weight = || [("weight", Value::Int(2))].into_iter().collect();
+    let make = Command::new(admin(), Ask::Create { entity: key.clone(), fields: weight() });
+    let made = done(world.submit(&make));
+    let stamped = done(world.submit(&Command::fire(admin(), key.clone(), "stamp", Fields::default())));
+    let mut command = redact(&world, &key, &[made, stamped], &[]);
+    if let Ask::Redact(redact) = &mut command.ask {
+        redact.becomes.put(&Name::new("weight"), Value::Int(1));
+    }
+    done(world.submit(&command));
+    assert_eq!(world.view.get(&key).unwrap().fields.value("stamps"), Value::Int(1));
+    // A rule that counts on it goes on.
+    done(world.submit(&Command::fire(admin(), key.clone(), "stamp", Fields::default())));
+    assert_eq!(world.view.get(&key).unwrap().fields.value("stamps"), Value::Int(2));
 }
 
 /// A parcel that a rule has no answer for, after a look that came late.

@@ -37,6 +37,8 @@ pub struct Figures {
     pub cached_timers: AtomicU64,
     /// Places in the orders that are in memory.
     pub cached_places: AtomicU64,
+    /// 1 once the sweep has met entries of the journal that are not what was written.
+    pub forged: AtomicU64,
     pub overloaded: AtomicU64,
     pub failed_commits: AtomicU64,
     /// Work that was let in, and work that was taken up: between them it waits.
@@ -74,6 +76,7 @@ impl Default for Figures {
             cached_groups: zero(),
             cached_timers: zero(),
             cached_places: zero(),
+            forged: zero(),
             overloaded: zero(),
             failed_commits: zero(),
             handed_in: zero(),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
             true => print::line(&format!("{:#}", found.to_json())),
             false => found.show(),
         }
-        if found.errors() > 0 { exit::REFUSED } else { exit::DONE }
+        if found.errors() + found.sweep.forged > 0 { exit::REFUSED } else { exit::DONE }
     });
     refused::ended(told, About::default(), args.json)
 }
@@ -57,6 +57,7 @@ fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
             compared: number("compared"),
             mended: number("mended"),
             unchecked: number("unchecked"),
+            forged: number("forged"),
         };
         Ok((told, sweep))
     };
@@ -232,7 +233,8 @@ impl Found {
             let why = why.strip_prefix(REPAIR).unwrap_or(why);
             print::line(&format!("{mark} {entity} by {trigger}: {why} (entry {seq})"));
         }
-        let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked } = self.sweep;
+        let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked, forged } =
+            self.sweep;
         let records = counted(compared, "record", "records");
         print::line(&format!(
             "{records} held against the journal, {mended} were not what it says and were made anew"
@@ -242,6 +244,16 @@ impl Found {
                 "{} could not be: what the journal says of them is in archive files that are not here, or too long",
                 counted(unchecked, "record", "records")
             ));
+        }
+        if forged > 0 {
+            print::line(&format!(
+                "{} {}: the journal is not what was written of them, and nothing was made of it",
+                painted_data("error", Colour::Red),
+                counted(forged, "entity", "entities")
+            ));
+            print::message(
+                "Keep the folder as it is. `trackside audit verify` names the entries that were changed.",
+            );
         }
         if self.unseen > 0 {
             print::message(&format!(
@@ -276,12 +288,13 @@ impl Found {
                 "lifecycle": it.entity.lifecycle, "id": it.entity.id, "trigger": it.trigger, "reason": it.why, "seq": it.seq,
             })
         };
-        let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked } = self.sweep;
+        let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked, forged } =
+            self.sweep;
         json!({
             "repairs": self.repairs.iter().map(repair).collect::<Vec<_>>(),
             "errors": self.errors(), "violations": self.open.iter().map(open).collect::<Vec<_>>(),
             "sweep": { "lookedAt": looked_at, "found": found, "cleared": cleared, "repaired": repaired },
-            "records": { "lookedAt": compared, "mended": mended, "unchecked": unchecked },
+            "records": { "lookedAt": compared, "mended": mended, "unchecked": unchecked, "forged": forged },
             "archived": self.unseen,
         })
     }

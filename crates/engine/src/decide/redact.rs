@@ -204,7 +204,7 @@ pub(super) fn needed(
     told
 }
 
-/// What takes the place of cleared fields: what the request says, and what a lease shows of itself.
+/// What takes the place of cleared fields: what a new one has, what a lease shows of itself, and what the request says.
 fn replaced(
     life: &Lifecycle,
     before: &Entity,
@@ -212,6 +212,12 @@ fn replaced(
     fields: &mut [(Name, Value)],
     unmet: &mut Vec<Unmet>,
 ) {
+    // What nothing is left of is as in a new one.
+    for (name, value) in fields.iter_mut().filter(|it| it.1.is_null()) {
+        if let Some(field) = life.field(name) {
+            *value = field.default.clone();
+        }
+    }
     let mut put = |name: &Name, value: Value| match fields.iter_mut().find(|(it, _)| it == name) {
         Some(slot) => {
             slot.1 = value;

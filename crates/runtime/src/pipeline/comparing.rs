@@ -39,6 +39,14 @@ pub(super) struct Trial {
     found: Option<String>,
 }
 
+/// What became of what was to be made anew.
+enum Mended {
+    Done,
+    Not,
+    /// Its entries were changed.
+    Forged,
+}
+
 impl Trial {
     /// From its last entry back.
     pub fn of(key: EntityKey, newest: u64) -> Self {
@@ -118,12 +126,18 @@ impl Decider {
                         let again = Trial::of(key.clone(), newest);
                         return Ok(Some(Box::new(Trial { inspected: trial.inspected, ..again })));
                     }
-                    None => match self.mend_without(entity, &found, std::mem::take(&mut pass.without)) {
-                        Ok(Answer::Accepted(_)) => {
+                    None => match self.mend_sealed(
+                        trial.newest,
+                        entity,
+                        &found,
+                        std::mem::take(&mut pass.without),
+                    )? {
+                        Mended::Done => {
                             pass.report.mended += 1;
                             pass.awaits = self.view.seq;
                         }
-                        Ok(_) | Err(_) => return self.unchecked(&trial, pass),
+                        Mended::Forged => return self.forged(&trial, pass),
+                        Mended::Not => return self.unchecked(&trial, pass),
                     },
                 }
             }
@@ -132,6 +146,35 @@ impl Decider {
         self.compared(key, pass);
         if trial.inspected {
             self.inspect(key, pass)?;
+        }
+        Ok(None)
+    }
+
+    /// Makes an entity anew if its entries are what was written.
+    fn mend_sealed(
+        &mut self,
+        newest: u64,
+        entity: Arc<Entity>,
+        found: &str,
+        without: Vec<(Name, EntityKey)>,
+    ) -> Result<Mended, StoreError> {
+        Ok(match self.is_sealed(newest)? {
+            Some(true) => match self.mend_without(entity, found, without) {
+                Ok(Answer::Accepted(_)) => Mended::Done,
+                Ok(_) | Err(_) => Mended::Not,
+            },
+            Some(false) => Mended::Forged,
+            None => Mended::Not,
+        })
+    }
+
+    /// The journal is not what was written: what is kept may be the last that is right, and stays.
+    fn forged(&mut self, trial: &Trial, pass: &mut Pass) -> Result<Option<Box<Trial>>, StoreError> {
+        pass.report.forged += 1;
+        self.forged = true;
+        self.compared(&trial.key, pass);
+        if trial.inspected && !trial.odd {
+            self.inspect(&trial.key, pass)?;
         }
         Ok(None)
     }

@@ -81,6 +81,8 @@ pub(crate) struct Decider {
     pub(super) stale: Vec<(u64, GroupKey)>,
     /// Why timers wait, if the store could not be read for them.
     unread: Option<String>,
+    /// The sweep met entries that are not what was written.
+    pub(super) forged: bool,
     stopped: bool,
     pub(super) turn: Turn,
 }
@@ -120,6 +122,7 @@ impl Decider {
             sweep: Sweep::default(),
             stale: Vec::new(),
             unread: None,
+            forged: false,
             stopped: false,
             turn: Turn::default(),
         }
@@ -130,6 +133,7 @@ impl Decider {
     pub fn succeed(&mut self, failed: &mut Self) {
         self.looked = failed.looked;
         self.view.resumed_at = failed.view.resumed_at;
+        self.forged |= failed.forged;
         self.advance = failed.advance.take();
         for (ticket, depth) in failed.sweep.take_asked() {
             self.sweep.ask(ticket, depth);
@@ -205,6 +209,11 @@ impl Decider {
             Some(why) => Some(format!("timers wait: {why}")),
             None => self.timers.trouble(),
         }
+    }
+
+    /// Whether the sweep met entries of the journal that are not what was written.
+    pub fn is_forged(&self) -> bool {
+        self.forged
     }
 
     /// Whether there is work that cannot be gone on with now: it is tried again after a while.

@@ -11,6 +11,7 @@ mod decider;
 mod flusher;
 mod loading;
 mod recovery;
+mod sealed;
 mod searching;
 pub(crate) mod steps;
 mod sweep;

@@ -66,6 +66,7 @@ pub(crate) fn decide(shared: &Shared, decider: &mut Decider, work: &mut dyn Iter
     let mut work = work.inspect(|_| Figures::add(&shared.figures.taken, 1));
     let turn = decider.turn(&mut work, &|| shared.is_idle());
     shared.set_trouble(Part::Timers, decider.trouble());
+    shared.figures.forged.store(u64::from(decider.is_forged()), Ordering::Relaxed);
     shared.figures.cached.store(decider.cached() as u64, Ordering::Relaxed);
     let (values, keys) = decider.remembered();
     shared.figures.cached_values.store(values as u64, Ordering::Relaxed);

@@ -60,6 +60,8 @@ pub struct SweepReport {
     pub mended: u64,
     /// Those that could not be held against the journal: a part of it is not here, or too long.
     pub unchecked: u64,
+    /// Those whose entries in the journal are not what was written: nothing was made of them.
+    pub forged: u64,
 }
 
 /// How far a sweep that was asked for goes.

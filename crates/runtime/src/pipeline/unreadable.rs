@@ -31,7 +31,7 @@ impl Decider {
     fn as_journalled(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
         let Some(last) = self.reader.last_entry(key)? else { return Ok(None) };
         let records = self.reader.trail(last, usize::MAX)?;
-        if records.last().is_none_or(|it| it.prev != 0) {
+        if records.last().is_none_or(|it| it.prev != 0) || self.is_sealed(last)? != Some(true) {
             return Ok(None);
         }
         let mut view = View::default();

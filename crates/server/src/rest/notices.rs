@@ -156,6 +156,7 @@ pub(crate) async fn sweep(
         Ok(json!({
             "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
             "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
+            "forged": report.forged,
             "journal": { "after": after, "upto": reads.seq() },
         }))
     };

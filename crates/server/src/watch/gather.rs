@@ -184,8 +184,10 @@ fn upkeep(app: &App, page: &mut Page) {
     let at = |it: &super::upkeep::Done| one(it.at().map_or(0.0, |it| it.0 as f64 / 1_000.0));
     let help = "When the journal was last verified since the start; 0 if it was not.";
     page.gauge("trackside_journal_verified_timestamp_seconds", help, at(&upkeep.verified));
-    let damaged = whole(u64::from(upkeep.is_damaged()));
-    page.gauge("trackside_journal_damaged", "1 if the last look found the journal changed.", damaged);
+    let forged = Figures::get(&app.runtime.figures().forged) > 0;
+    let damaged = whole(u64::from(upkeep.is_damaged() || forged));
+    let help = "1 if the last audit, or a sweep since the start, found the journal changed.";
+    page.gauge("trackside_journal_damaged", help, damaged);
     let help = "When the last backup was made since the start; 0 if none was.";
     page.gauge("trackside_backup_timestamp_seconds", help, at(&upkeep.backed_up));
     let backups = [("done", upkeep.backed_up.times()), ("failed", upkeep.backed_up.failures())];

@@ -186,6 +186,33 @@ fn a_journal_that_was_tampered_with_shows() {
 }
 
 #[test]
+fn nothing_is_made_anew_from_a_journal_that_was_changed() {
+    for change in [
+        "payload = replace(payload, 'Find the way', 'Lose the way')",
+        "header = replace(header, 'owner', 'other')",
+    ] {
+        let ground = Ground::new();
+        create(&ground, "T-1");
+        let sweep = || ground.owner.post("/v1/sweep", &json!({})).unwrap().body;
+        // What is not written yet is not compared.
+        becomes(&ground, "trackside_projections_behind_entries", 0.0);
+        let sound = sweep();
+        assert_eq!((&sound["mended"], &sound["forged"]), (&json!(0), &json!(0)), "{sound}");
+        let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
+        let sql = format!("UPDATE journal SET {change} WHERE payload LIKE '%Find the way%'");
+        assert_eq!(file.execute(&sql, []).unwrap(), 1);
+        // What is kept is not what the journal says now, be it because of that or not.
+        let state = rusqlite::Connection::open(ground.data.join("state.db")).unwrap();
+        state.execute("UPDATE entity SET entered_at = entered_at + 1 WHERE id = 'T-1'", []).unwrap();
+        let told = sweep();
+        assert_eq!((&told["mended"], &told["forged"]), (&json!(0), &json!(1)), "{change}: {told}");
+        let task = ground.owner.get("/v1/entities/mission.task/T-1").unwrap().body;
+        assert_eq!(task["fields"]["title"], "Find the way");
+        assert_eq!(value(&metrics(&ground), "trackside_journal_damaged"), 1.0);
+    }
+}
+
+#[test]
 fn no_label_grows_with_what_anybody_sends() {
     let ground = Ground::new();
     let count = || samples(&metrics(&ground)).len();
