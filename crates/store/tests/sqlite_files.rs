@@ -406,6 +406,26 @@ fn a_backup_that_was_changed_is_not_restored() {
 }
 
 #[test]
+fn a_journal_that_was_changed_leaves_nothing_that_looks_like_a_backup() {
+    let (folder, to) = (Folder::new("changed"), Folder::new("no-backup"));
+    let mut chain = Chain::default();
+    let store = open(folder.path());
+    store.journal().unwrap().append(&batch(&mut chain, 300)).unwrap();
+    let file = Connection::open(folder.path().join("journal.db")).unwrap();
+    let change = |from: &str, to: &str| {
+        let sql = "UPDATE journal SET header = replace(header, ?1, ?2) WHERE seq = 7";
+        file.execute(sql, (from, to)).unwrap();
+    };
+    change("ada", "EVE");
+    let refused = store.backup(to.path(), &mut |_, _| {}).unwrap_err();
+    assert!(matches!(refused, StoreError::Chain { seq: 7, .. }), "{refused}");
+    assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
+    // Once it is put right, the same place is as good as any.
+    change("EVE", "ada");
+    store.backup(to.path(), &mut |_, _| {}).unwrap();
+}
+
+#[test]
 fn people_can_read_the_tables() {
     let folder = Folder::new("tables");
     let mut chain = Chain::default();

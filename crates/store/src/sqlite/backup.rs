@@ -40,7 +40,14 @@ impl Sqlite {
         let of = copied + journal.pages;
         journal.run(&part(to, "journal.db"), &mut |done| progress(copied + done, of))?;
         name_parts(to, "write the backup")?;
-        check(to)
+        let checked = check(to);
+        if checked.is_err() {
+            // Nobody is to take it for a backup, and the next one finds the place free.
+            for name in ["journal.db", "state.db"] {
+                std::fs::remove_file(to.join(name)).ok();
+            }
+        }
+        checked
     }
 
     /// Puts a backup into the folder `to`, which must be empty or not there, after it was checked. Answered is
