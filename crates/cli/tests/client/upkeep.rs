@@ -23,8 +23,8 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     ground.ask(&["backup", copy.to_str().unwrap()]).says(0, &["copy"]);
     told(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
     ground.ask(&["backup", copy.to_str().unwrap()]).says(1, &["choose another"]);
-    let bare = ["redact", "small.light/A", "--reason", "it was secret"];
-    ground.ask(&bare).says(1, &["refused: cannot-redact", "next: say what a field becomes with --set"]);
+    let odd = ["redact", "small.light/A", "--set", "size=big", "--reason", "it was secret"];
+    ground.ask(&odd).says(1, &["refused: cannot-redact", "next: say what a field becomes with --set"]);
     let redact = [
         "redact",
         "small.light/A",

@@ -1,6 +1,6 @@
 //! `trackside redact`.
 
-use crate::ground::{Ground, holds};
+use crate::ground::{Ground, LIGHT, holds};
 
 #[test]
 fn what_is_dropped_is_gone_from_every_file_and_the_chain_says_so() {
@@ -75,7 +75,15 @@ fn what_is_not_there_or_typed_wrongly_is_told() {
 
 #[test]
 fn a_rule_that_needs_what_would_be_cleared_is_told_with_the_field_and_its_entry() {
-    let ground = Ground::filled("redact-rule", "Lights go on");
+    let ground = Ground::new("redact-rule");
+    // Without a default there is nothing to go back to.
+    let bare = LIGHT.replace("type: integer, default: 40", "type: integer").replace(
+        "takes: [note, watts] }",
+        "takes: [note, watts], set: { watts: 'watts == null ? 40 : watts' } }",
+    );
+    ground.pack("pack", 1, &bare);
+    ground.journal("Lights go on");
+    ground.ask(&["import", &ground.path("journal.jsonl"), "--packs", &ground.path("pack")]).says(0, &[]);
     let redact = ["redact", "small.light/A", "--reason", "it was said in confidence"];
     let told = ground.ask(&redact);
     let words = [
@@ -90,5 +98,13 @@ fn a_rule_that_needs_what_would_be_cleared_is_told_with_the_field_and_its_entry(
     assert!(holds(&ground.data(), "secret place"), "nothing was changed");
     let set = [redact.as_slice(), &["--set", "watts:=60"]].concat();
     ground.ask(&set).says(0, &["note is cleared"]);
+    assert!(!holds(&ground.data(), "secret place"));
+}
+
+#[test]
+fn what_has_a_default_goes_back_to_it() {
+    let ground = Ground::filled("redact-default", "Lights go on");
+    let redact = ["redact", "small.light/A", "--reason", "it was said in confidence"];
+    ground.ask(&redact).says(0, &["note is cleared", "watts is now 40"]);
     assert!(!holds(&ground.data(), "secret place"));
 }
