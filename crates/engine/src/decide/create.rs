@@ -161,8 +161,14 @@ impl Decider<'_> {
     }
 }
 
+/// What stands in the place of an id in addresses: nobody could ask for an entity that is called so.
+const TAKEN: &[&str] = &["claim", ".", ".."];
+
 /// What is wrong with the id of an entity, if something is.
 pub(super) fn invalid_id(life: &Lifecycle, key: &EntityKey) -> Option<String> {
+    if TAKEN.contains(&key.id.as_str()) {
+        return Some(format!("`{}` cannot be an id: an address that ends so means something else", key.id));
+    }
     let fits = is_valid_id(&key.id) && (life.joins_ids() || !key.id.contains(':'));
     if fits && (!life.one || key.id == life.kind) {
         return None;

@@ -64,6 +64,19 @@ fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
 }
 
 #[test]
+fn nothing_has_an_id_that_no_address_leads_to() {
+    let ground = Ground::new();
+    for id in ["claim", ".", ".."] {
+        let body = json!({ "id": id, "fields": { "title": "x" } });
+        let problem = refused(ground.owner.post("/v1/entities/mission.task", &body));
+        assert_eq!((problem.status, problem.code.as_str()), (400, "invalid-id"), "{id}");
+        assert!(problem.detail.contains("cannot be an id"), "{}", problem.detail);
+    }
+    tasks(&ground, &["claims", "...", "Claim"]);
+    assert_eq!(ground.owner.get("/v1/entities/mission.task/...").unwrap().body["id"], "...");
+}
+
+#[test]
 fn short_lists_have_pages_too() {
     let ground = Ground::new();
     let owner = &ground.owner;
