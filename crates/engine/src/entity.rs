@@ -193,7 +193,7 @@ impl Entity {
 
 pub(crate) fn ids_in(value: Option<&Value>) -> Vec<Name> {
     match value {
-        Some(Value::Text(id)) => vec![Name::from(id.clone())],
+        Some(Value::Text(id)) => vec![id.clone()],
         Some(Value::List(list)) => list.iter().filter_map(|it| it.as_str().map(Name::new)).collect(),
         _ => Vec::new(),
     }

@@ -5,23 +5,24 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smol_str::SmolStr;
 
-/// A short piece of text that is copied often and changed never.
+/// A piece of text that is copied often and changed never.
+///
+/// A short one, and nearly all are, is kept in place: to copy or compare it nobody follows a pointer or counts along
+/// who else has it. Several threads that counted the same name along would wait for each other all the time.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Arc<str>);
+pub struct Name(SmolStr);
 
 impl Name {
     pub fn new(text: &str) -> Self {
-        Self(Arc::from(text))
+        Self(SmolStr::new(text))
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    pub(crate) fn shared(&self) -> Arc<str> {
-        self.0.clone()
     }
 }
 
@@ -46,25 +47,31 @@ impl From<&str> for Name {
 
 impl From<String> for Name {
     fn from(text: String) -> Self {
-        Self(Arc::from(text))
+        Self(SmolStr::from(text))
     }
 }
 
 impl From<Arc<str>> for Name {
     fn from(text: Arc<str>) -> Self {
-        Self(text)
+        Self(SmolStr::from(text))
+    }
+}
+
+impl From<Name> for Arc<str> {
+    fn from(name: Name) -> Self {
+        name.0.into()
     }
 }
 
 impl PartialEq<str> for Name {
     fn eq(&self, other: &str) -> bool {
-        &*self.0 == other
+        self.0 == *other
     }
 }
 
 impl PartialEq<&str> for Name {
     fn eq(&self, other: &&str) -> bool {
-        &*self.0 == *other
+        self.0 == **other
     }
 }
 
@@ -88,6 +95,20 @@ impl Serialize for Name {
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
+        deserializer.deserialize_str(Read)
+    }
+}
+
+struct Read;
+
+impl Visitor<'_> for Read {
+    type Value = Name;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Name, E> {
+        Ok(Name::new(text))
     }
 }

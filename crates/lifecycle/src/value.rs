@@ -22,7 +22,7 @@ pub enum Value {
     Bool(bool),
     Int(i64),
     Float(f64),
-    Text(Arc<str>),
+    Text(Name),
     Time(Timestamp),
     Span(Span),
     List(Arc<Vec<Value>>),
@@ -31,7 +31,7 @@ pub enum Value {
 
 impl Value {
     pub fn text(text: &str) -> Self {
-        Self::Text(Arc::from(text))
+        Self::Text(Name::new(text))
     }
 
     pub fn list(items: Vec<Value>) -> Self {
@@ -145,13 +145,13 @@ impl Value {
 
 impl From<Name> for Value {
     fn from(name: Name) -> Self {
-        Self::Text(name.shared())
+        Self::Text(name)
     }
 }
 
 impl From<&Name> for Value {
     fn from(name: &Name) -> Self {
-        Self::Text(name.shared())
+        Self::Text(name.clone())
     }
 }
 

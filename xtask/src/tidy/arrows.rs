@@ -80,6 +80,7 @@ const PURE: &[(&str, &[&str])] = &[
             "serde-saphyr",
             "serde_json",
             "sha2",
+            "smol_str",
             "thiserror",
         ],
     ),

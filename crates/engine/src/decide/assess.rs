@@ -354,7 +354,7 @@ impl Decider<'_> {
                     tallies.push(set_tally(scope, name, key, &value));
                 }
                 Spot::CounterAt(name, key) => match self.eval(scope, key)? {
-                    Ok(Value::Text(key)) => tallies.push(set_tally(scope, name, Name::from(key), &value)),
+                    Ok(Value::Text(key)) => tallies.push(set_tally(scope, name, key, &value)),
                     _ => faults
                         .push(Unmet::new("evaluation-failed", format!("`{}` gives no key", key.source()))),
                 },
@@ -459,7 +459,7 @@ pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet
         Aim::Stay => Ok(None),
         Aim::State(name) => Ok(Some(name.clone())),
         Aim::Field(field) => match scope.field(field) {
-            Value::Text(name) => state(Name::from(name)),
+            Value::Text(name) => state(name),
             _ => Err(Unmet::new("no-target", format!("{field} does not say where to go")).of(field)),
         },
         Aim::Table(table) => match table.get(&scope.entity.state) {
@@ -479,7 +479,7 @@ pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet
             let list = legal.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
             match scope.taken.get("to") {
                 Some(Value::Text(name)) if legal.iter().any(|it| **it == **name) => {
-                    Ok(Some(Name::from(name.clone())))
+                    Ok(Some(name.clone()))
                 }
                 Some(Value::Text(name)) => {
                     let near = nearest(name, legal.iter().map(Name::as_str));
@@ -503,7 +503,7 @@ pub(super) fn askable(scope: &Scope<'_>, among: &StateSet, earlier: bool, of: Op
 
 fn base(scope: &Scope<'_>, of: Option<&Name>) -> Name {
     match of.map(|it| scope.field(it)) {
-        Some(Value::Text(state)) => Name::from(state),
+        Some(Value::Text(state)) => state,
         _ => scope.entity.state.clone(),
     }
 }

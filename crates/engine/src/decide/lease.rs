@@ -70,7 +70,7 @@ impl Decider<'_> {
         let holder = match &grant.to {
             None => scope.request.subject_id().clone(),
             Some(to) => match self.eval(scope, to)? {
-                Ok(Value::Text(id)) => Name::from(id),
+                Ok(Value::Text(id)) => id,
                 _ => {
                     faults.push(Unmet::new(
                         "no-holder",

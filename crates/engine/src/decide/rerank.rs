@@ -166,7 +166,7 @@ impl Decider<'_> {
         }
         let meant_for = match &ranking.meant_for {
             Some(guard) => match self.eval(&scope, guard)?.unwrap_or_default() {
-                Value::Text(id) => Some(Name::from(id)),
+                Value::Text(id) => Some(id),
                 _ => None,
             },
             None => None,

@@ -80,7 +80,7 @@ impl Scope<'_> {
                 let reference = self.life.reference(name)?;
                 let id = match &reference.by {
                     Some(field) => match self.field(field) {
-                        Value::Text(id) => Name::from(id),
+                        Value::Text(id) => id,
                         _ => return None,
                     },
                     None => kind_of(&reference.to),
@@ -128,7 +128,7 @@ impl Scope<'_> {
                 )
             }
             Read::Overdue => Value::Bool(is_overdue(self.life, entity, now)),
-            Read::Reason => self.request.reason.as_ref().map_or(Value::Null, |it| Value::Text(it.clone())),
+            Read::Reason => self.request.reason.as_ref().map_or(Value::Null, |it| Value::Text(Name::from(it.clone()))),
             Read::Fence => self.request.fence.map_or(Value::Null, int),
             Read::ActorId => Value::from(&actor.id),
             Read::ActorKind => Value::text(actor.kind.as_str()),
@@ -270,7 +270,7 @@ impl Scope<'_> {
                 all += 1;
                 let state = self.other(&EntityKey { lifecycle: reference.to.clone(), id }, &Look::State)?;
                 if let Value::Text(state) = state {
-                    *counts.entry(Name::from(state)).or_default() += 1;
+                    *counts.entry(state).or_default() += 1;
                 }
             }
             match count {

@@ -49,7 +49,7 @@ impl<'q> Plan<'q> {
         };
         // What is asked for is a parameter, or written down: no entity is needed to compute it.
         let text = |guard: &Guard| match guard.eval(&ParamScope { life, params: &params }) {
-            Ok(Value::Text(it)) => Ok(Some(Name::from(it))),
+            Ok(Value::Text(it)) => Ok(Some(it)),
             Ok(_) => Ok(None),
             Err(fault) => Err(QueryError(vec![fault.to_string()])),
         };

@@ -1,9 +1,9 @@
 //! What places in an order are compared by.
 
 use std::cmp::{Ordering, Reverse};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
@@ -20,7 +20,7 @@ pub enum Key {
     Null,
     Bool(bool),
     Number(Number),
-    Text(Arc<str>),
+    Text(Name),
     Time(Timestamp),
     Span(Span),
 }

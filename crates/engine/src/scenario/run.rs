@@ -246,7 +246,7 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
     let mut corrupt = None;
     for (name, AsWritten(value)) in given.iter() {
         match (name.it.as_str(), value) {
-            ("state", Value::Text(text)) => state = Some(Name::from(text.clone())),
+            ("state", Value::Text(text)) => state = Some(text.clone()),
             ("age", Value::Text(text)) => {
                 age = Some(Span::parse(text).ok_or_else(|| format!("`{text}` is no span"))?);
             }
@@ -260,7 +260,7 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
                     map.iter().map(|(slot, it)| (slot.clone(), Name::new(it.as_str().unwrap_or_default())));
                 leases.extend(holders);
             }
-            ("corrupt", Value::Text(text)) => corrupt = Some(Name::from(text.clone())),
+            ("corrupt", Value::Text(text)) => corrupt = Some(text.clone()),
             _ => fields.put(&name.it, value.clone()),
         }
     }

@@ -159,7 +159,7 @@ impl Run<'_> {
     fn tally(&self, counter: &Name, key: &Abs) -> Result<Abs, Need> {
         let shape = self.frame.shape;
         let Abs::Known(Value::Text(key)) = key else { return Ok(Abs::AtLeast(0)) };
-        match shape.tallies.get(&(counter.clone(), Some(Name::from(key.clone())))) {
+        match shape.tallies.get(&(counter.clone(), Some(key.clone()))) {
             Some(variable) => self.present(*variable),
             None if shape.tallies.keys().any(|(it, key)| it == counter && key.is_some()) => {
                 Ok(Abs::Known(Value::Int(0)))

@@ -12,7 +12,7 @@ use super::shape::Shape;
 /// One count: one more, or any number where the model cannot follow it.
 pub(super) fn counted<'a>(shape: &Shape<'_>, mut case: Case<'a>, counter: &Counter) -> Vec<Case<'a>> {
     let key = match (&counter.tally, &case.frame.state) {
-        (Tally::PerState, Abs::Known(Value::Text(state))) => Some(Name::from(state.clone())),
+        (Tally::PerState, Abs::Known(Value::Text(state))) => Some(state.clone()),
         _ => None,
     };
     let Some(variable) = shape.tallies.get(&(counter.name.clone(), key)).copied() else { return vec![case] };

@@ -1,10 +1,9 @@
 //! `+ - * / %` over numbers, text, lists, moments and lengths of time.
 
-use std::sync::Arc;
-
 use crate::guard::Fault;
 use crate::guard::ir::Arithmetic;
 use crate::guard::limits::Budget;
+use crate::name::Name;
 use crate::time::{Span, Timestamp};
 use crate::value::Value;
 
@@ -29,7 +28,7 @@ pub(in crate::guard) fn arithmetic(
         }
         (Add, Value::Text(a), Value::Text(b)) => {
             budget.text(a.len() + b.len())?;
-            Ok(Value::Text(Arc::from([&**a, &**b].concat())))
+            Ok(Value::Text(Name::from([&**a, &**b].concat())))
         }
         (Add, Value::List(a), Value::List(b)) => {
             budget.items(a.len() + b.len())?;

@@ -1,13 +1,12 @@
 //! Functions over text.
 
-use std::sync::Arc;
-
 use sha2::{Digest as _, Sha256};
 
 use super::needs;
 use crate::guard::Fault;
 use crate::guard::limits::Budget;
 use crate::guard::template::show;
+use crate::name::Name;
 use crate::value::Value;
 
 pub(super) fn of(it: &Value) -> Result<&str, Fault> {
@@ -35,13 +34,13 @@ pub(super) fn ends_with(it: &Value, part: &Value, budget: &Budget) -> Result<Val
 pub(super) fn lower_ascii(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     let it = of(it)?;
     budget.text(it.len())?;
-    Ok(Value::Text(Arc::from(it.to_ascii_lowercase())))
+    Ok(Value::Text(Name::from(it.to_ascii_lowercase())))
 }
 
 pub(super) fn upper_ascii(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     let it = of(it)?;
     budget.text(it.len())?;
-    Ok(Value::Text(Arc::from(it.to_ascii_uppercase())))
+    Ok(Value::Text(Name::from(it.to_ascii_uppercase())))
 }
 
 pub(super) fn trim(it: &Value, budget: &Budget) -> Result<Value, Fault> {
@@ -96,7 +95,7 @@ pub(super) fn join(list: &Value, separator: &str, budget: &Budget) -> Result<Val
         }
         joined.push_str(item);
     }
-    Ok(Value::Text(Arc::from(joined)))
+    Ok(Value::Text(Name::from(joined)))
 }
 
 pub(super) fn string(it: &Value, budget: &Budget) -> Result<Value, Fault> {
@@ -105,13 +104,13 @@ pub(super) fn string(it: &Value, budget: &Budget) -> Result<Value, Fault> {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Time(_) | Value::Span(_) => {
             let mut text = String::new();
             show(it, &mut text, budget)?;
-            Ok(Value::Text(Arc::from(text)))
+            Ok(Value::Text(Name::from(text)))
         }
         // As JSON: to look for words anywhere in it.
         Value::List(_) | Value::Map(_) => {
             let text = it.to_json().to_string();
             budget.text(text.len())?;
-            Ok(Value::Text(Arc::from(text)))
+            Ok(Value::Text(Name::from(text)))
         }
         Value::Null => Err(needs("string", "a value", it)),
     }
@@ -122,5 +121,5 @@ pub(super) fn pair(a: &Value, b: &Value, budget: &Budget) -> Result<Value, Fault
     let (a, b) = (of(a)?, of(b)?);
     budget.text(a.len() + b.len())?;
     let (first, second) = if a <= b { (a, b) } else { (b, a) };
-    Ok(Value::Text(Arc::from(format!("{first}|{second}"))))
+    Ok(Value::Text(Name::from(format!("{first}|{second}"))))
 }
