@@ -5,6 +5,7 @@
 
 mod account;
 pub mod control;
+mod deciding;
 mod follow;
 pub mod latency;
 pub mod load;

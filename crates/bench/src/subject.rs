@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::Trouble;
+use crate::load::Pace;
 use crate::start::{self, Started};
 
 /// Opens subjects, each in a folder of its own.
@@ -15,6 +16,11 @@ pub trait Maker {
     /// Opens the store in a folder, or makes one there. Once it is back, commands can be submitted;
     /// dropping what it gives closes the store.
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;
+
+    /// How fast the same commands are only decided, on one core; none if that cannot be told apart.
+    fn decide(&self, _entities: u64, _time: Duration) -> Option<Result<Pace, Trouble>> {
+        None
+    }
 
     /// Opens a store that is closed, asks one command, closes it again.
     ///
@@ -36,6 +42,9 @@ pub trait Subject: Send + Sync {
     /// [`Ask::entity`] says which entity to use; the same one is never asked twice at a time by
     /// callers that wait.
     fn submit(&self, ask: Ask, answer: Answer);
+
+    /// Waits until nothing is left to be done behind what was answered, so that whatever is measured next is alone.
+    fn settle(&self) {}
 
     /// What was committed since the store was opened. Called between loads, when all is answered.
     fn figures(&self) -> Figures;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask as Asked, Command, Plant};
@@ -13,8 +14,9 @@ use trackside_lifecycle::value::Value;
 use trackside_runtime::{Answer as Told, Failure, Figures as Counted, Options, PackSource, Runtime};
 use trackside_store::sqlite::{Sqlite, SqliteOptions};
 
-use crate::Trouble;
+use crate::load::Pace;
 use crate::subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
+use crate::{Trouble, deciding};
 
 /// How many agents the tasks are shared among.
 pub(crate) const AGENTS: u64 = 256;
@@ -72,6 +74,11 @@ impl Maker for Tracksides {
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble> {
         Ok(Box::new(Project::open(self, folder)?))
     }
+
+    fn decide(&self, entities: u64, time: Duration) -> Option<Result<Pace, Trouble>> {
+        let pack = timed(&self.pack).and_then(|it| it.compile().map_err(Trouble::other));
+        Some(pack.and_then(|(pack, _)| deciding::alone(pack, entities, time)))
+    }
 }
 
 /// A step of a task that nobody has looked at since the store was opened.
@@ -90,9 +97,9 @@ struct Project {
 }
 
 /// What every command says, made once.
-struct Words {
+pub(crate) struct Words {
     agents: Vec<Actor>,
-    lead: Actor,
+    pub lead: Actor,
     lifecycle: Name,
     plan: Fields,
     block: Fields,
@@ -112,18 +119,9 @@ impl Project {
         Ok(Self { runtime, folder, entities, next, words: Words::new() })
     }
 
-    fn plant(&self, key: EntityKey, state: &str, fields: Fields) -> Command {
-        let plant = Plant { state: Some(Name::new(state)), fields, ..Plant::new(key) };
-        Command::new(Actor::new("bench", ActorKind::System), Asked::Plant(plant))
-    }
-
-    fn task(&self, n: u64) -> EntityKey {
-        EntityKey { lifecycle: self.words.lifecycle.clone(), id: Name::from(format!("T-{n}")) }
-    }
-
     /// What comes next for a task, by the state it is in.
     fn step_of(&self, n: u64) -> u8 {
-        let found = self.runtime.entity(&self.task(n)).ok().flatten();
+        let found = self.runtime.entity(&self.words.task(n)).ok().flatten();
         found.map_or(0, |it| step_after(&it.state))
     }
 
@@ -144,7 +142,7 @@ impl Project {
                     Err(Failure::Overloaded(_)) => {
                         match waiting.pop_front() {
                             Some(one) => settle(one)?,
-                            None => std::thread::sleep(std::time::Duration::from_millis(5)),
+                            None => std::thread::sleep(Duration::from_millis(5)),
                         }
                         command = Some(it);
                     }
@@ -172,29 +170,14 @@ impl Subject for Project {
         let new = size.entities.saturating_sub(known);
         let edits = size.entries.saturating_sub(seq + new + AGENTS);
         let whole = (new + edits).max(1) as f64;
-        let agents = (0..AGENTS).map(|n| {
-            let key = EntityKey::new("mission.agent", self.words.agent(n).id.clone());
-            let fields: Fields = [("role", Value::from("specialist"))].into_iter().collect();
-            self.plant(key, "ACTIVE", fields)
-        });
         if known == 0 {
-            self.all(agents, &|_| {})?;
+            self.all(self.words.agents(), &|_| {})?;
         }
-        let tasks = (known..size.entities).map(|n| {
-            let agent = Value::list(vec![Value::from(&self.words.agent(n).id)]);
-            let fields: Fields = [
-                ("title", Value::from("Write the page")),
-                ("assigneeIds", agent),
-                ("type", Value::from("DOCS")),
-            ]
-            .into_iter()
-            .collect();
-            self.plant(self.task(n), "ASSIGNED", fields)
-        });
+        let tasks = (known..size.entities).map(|n| self.words.planted(n));
         self.all(tasks, &|done| so_far(done as f64 / whole))?;
         let edit = |n: u64| {
             let fields: Fields = [("priority", Value::Int((n % 4) as i64 + 1))].into_iter().collect();
-            Command::fire(self.words.lead.clone(), self.task(n % size.entities.max(1)), "edit", fields)
+            Command::fire(self.words.lead.clone(), self.words.task(n % size.entities.max(1)), "edit", fields)
         };
         let mut n = 0;
         // A field that already has its value writes nothing: the number of entries decides.
@@ -209,9 +192,7 @@ impl Subject for Project {
             Arc::new(steps(size.entities.max(known), if known == 0 { 0 } else { UNKNOWN }));
         std::fs::write(self.folder.join(SIZE), size.entities.max(known).to_string())
             .map_err(Trouble::file(&self.folder))?;
-        while self.runtime.lag() > 0 {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        self.settle();
         match self.pending_timers() {
             timers if timers < size.entities => Err(Trouble::other(format!(
                 "of {} tasks only {timers} have a timer that runs",
@@ -229,7 +210,7 @@ impl Subject for Project {
             UNKNOWN => self.step_of(n),
             step => step % STEPS,
         };
-        let mut command = self.words.command(step, self.task(n), n);
+        let mut command = self.words.command(step, self.words.task(n), n);
         command.idempotency_key = Some(Name::from(format!("{}-{}-{}", ask.load, ask.caller, ask.nth)));
         let Ok(gateway) = self.runtime.gateway() else { return answer.give(Outcome::Failed) };
         // Kept apart from the answer, which must be given in either case.
@@ -265,6 +246,12 @@ impl Subject for Project {
         }
     }
 
+    fn settle(&self) {
+        while self.runtime.lag() > 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn figures(&self) -> Figures {
         let counted = self.runtime.figures();
         let payloads = Counted::get(&counted.payloads);
@@ -295,7 +282,7 @@ fn steps(entities: u64, step: u8) -> Vec<AtomicU8> {
 }
 
 /// The step that leaves a state.
-fn step_after(state: &str) -> u8 {
+pub(crate) fn step_after(state: &str) -> u8 {
     match state {
         "IN_PROGRESS" => 1,
         "BLOCKED" => 2,
@@ -304,7 +291,7 @@ fn step_after(state: &str) -> u8 {
 }
 
 impl Words {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let agent = |n| Actor::new(format!("agent-{n}"), ActorKind::Agent).with_roles(["specialist"]);
         let bullets = ["Read it", "Write it", "Check it"].map(Value::from).to_vec();
         let plan = Value::map([(Name::new("bullets"), Value::list(bullets))].into_iter().collect());
@@ -321,7 +308,27 @@ impl Words {
         self.agents.get((n % AGENTS) as usize).unwrap_or(&self.lead)
     }
 
-    fn command(&self, step: u8, task: EntityKey, n: u64) -> Command {
+    pub fn task(&self, n: u64) -> EntityKey {
+        EntityKey { lifecycle: self.lifecycle.clone(), id: Name::from(format!("T-{n}")) }
+    }
+
+    /// The agents come to be.
+    pub fn agents(&self) -> impl Iterator<Item = Command> {
+        (0..AGENTS).map(|n| {
+            let key = EntityKey::new("mission.agent", self.agent(n).id.clone());
+            plant(key, "ACTIVE", [("role", Value::from("specialist"))].into_iter().collect())
+        })
+    }
+
+    /// A task comes to be, somebody's.
+    pub fn planted(&self, n: u64) -> Command {
+        let agent = Value::list(vec![Value::from(&self.agent(n).id)]);
+        let fields =
+            [("title", Value::from("Write the page")), ("assigneeIds", agent), ("type", Value::from("DOCS"))];
+        plant(self.task(n), "ASSIGNED", fields.into_iter().collect())
+    }
+
+    pub fn command(&self, step: u8, task: EntityKey, n: u64) -> Command {
         match step {
             0 => Command::fire(self.agent(n).clone(), task, "start", self.plan.clone()),
             1 => Command::fire(self.agent(n).clone(), task, "block", self.block.clone()),
@@ -332,4 +339,9 @@ impl Words {
             }
         }
     }
+}
+
+fn plant(key: EntityKey, state: &str, fields: Fields) -> Command {
+    let plant = Plant { state: Some(Name::new(state)), fields, ..Plant::new(key) };
+    Command::new(Actor::new("bench", ActorKind::System), Asked::Plant(plant))
 }

@@ -47,3 +47,13 @@ fn every_task_has_a_timer_and_every_command_starts_it_anew() {
     }
     assert!(moves > 0 && moves == started, "{started} of {moves} moves start a timer");
 }
+
+#[test]
+fn the_same_commands_can_be_decided_alone() {
+    let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
+    let pack = PackSource::read(&pack).unwrap();
+    let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
+    // Each task goes round several times: a step that could not be taken would end it.
+    let decided = makes.decide(TASKS, Duration::from_millis(300)).unwrap().unwrap();
+    assert!(decided.commands > 3.0 * TASKS as f64, "{}", decided.commands);
+}

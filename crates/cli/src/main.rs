@@ -17,6 +17,7 @@ mod files;
 mod folder;
 mod foreign;
 mod help;
+mod huge_pages;
 mod listed;
 mod live;
 mod moment;

@@ -32,17 +32,19 @@ impl Bench<'_> {
         report: &mut Report,
     ) -> Result<f64, Trouble> {
         let what = format!("{} callers", self.plan.callers);
-        // What is slow only once, such as the first growth of a file, is over before it counts.
-        closed(subject, &self.callers(self.turn() / 2), &|it| (self.so_far)("warms up", it))?;
         let mut beside = if controls { self.controls()? } else { Vec::new() };
         let (mut pace, mut spent) = (Pace::default(), Groups::default());
         let before = subject.figures();
         for _ in 0..self.plan.turns.max(1) {
+            // What is slow only once, such as the first growth of a file, is over before it counts; and as much is left to be
+            // written behind when it begins as when it ends.
+            closed(subject, &self.callers(self.turn() / 2), &|it| (self.so_far)("warms up", it))?;
             let (start, used) = (subject.figures(), Usage::of(std::process::id()));
             let turn = closed(subject, &self.callers(self.turn()), &|it| (self.so_far)(&what, it))?;
             spent.merge(&Usage::of(std::process::id()).since(&used));
             pace.merge(&turn);
             let Some(shape) = Shape::of(&subject.figures().since(&start)) else { continue };
+            subject.settle();
             for it in &mut beside {
                 (self.so_far)(it.what, 0.0);
                 let used = Spent::here();
@@ -70,8 +72,22 @@ impl Bench<'_> {
             accounts.push(account(spent, &pace).row("processorTime", what));
             accounts.push(account(bare, &it.pace).row("bareTime", &format!("  of {}", it.what)));
         }
+        if controls {
+            (self.so_far)("only decides", 0.0);
+            let what = "  of the same commands only decided, one core";
+            if let Some(decided) = self.maker.decide(subject.entities(), self.turn()) {
+                let row = Row::new("decided", what);
+                accounts.push(match decided {
+                    Ok(decided) => row.figure(1e6 / decided.per_second().max(0.001), Unit::Micros),
+                    Err(trouble) => row.failed(trouble.to_string()),
+                });
+            }
+        }
         for it in beside {
             let mut row = Row::new(it.name, format!("  of {}", it.what)).paced(&it.pace);
+            if let Some(Aim::AtLeast(share)) = it.aim {
+                row = row.note(left_by(share, &it.pace));
+            }
             row = row.figure(middle(it.ratios), Unit::Times);
             row.aim = it.aim;
             report.rows.push(row);
@@ -114,4 +130,11 @@ fn written(figures: &Figures) -> String {
         shape.per_command,
         shape.bytes()
     )
+}
+
+/// How much of the processor a command may take at a share of a control's pace.
+fn left_by(share: f64, pace: &Pace) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
+    let each = cores * 1e6 / (share * pace.per_second()).max(0.001);
+    format!("{share} of it would leave {each:.1} µs of all cores for a command")
 }

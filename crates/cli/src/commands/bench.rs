@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use trackside_bench::load::Pace;
 use trackside_bench::plan::{self, Part, Plan};
 use trackside_bench::report::Report;
 use trackside_bench::scratch::Scratch;
@@ -156,6 +157,10 @@ impl Maker for Stores {
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble> {
         self.0.open(folder)
+    }
+
+    fn decide(&self, entities: u64, time: Duration) -> Option<Result<Pace, Trouble>> {
+        self.0.decide(entities, time)
     }
 
     fn start(&self, folder: &Path) -> Result<Started, Trouble> {

@@ -14,7 +14,7 @@ use trackside_store::{Sqlite, Store as _};
 use crate::args::{ClockKind, LogKind, LogLevel, UpArgs};
 use crate::folder::{self, Stopped};
 use crate::print::{self, Progress};
-use crate::{builtin, exit, open_files, traces};
+use crate::{builtin, exit, huge_pages, open_files, traces};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -27,6 +27,7 @@ pub(crate) fn run(args: &UpArgs) -> u8 {
 }
 
 fn up(args: &UpArgs) -> Result<(), Stopped> {
+    huge_pages::avoid();
     must_be_loopback(&args.listen, args.public)?;
     if args.store != "sqlite" {
         return Err(Stopped::usage(format!(

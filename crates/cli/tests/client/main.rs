@@ -16,6 +16,7 @@ mod hook;
 mod identity;
 mod log;
 mod mcp;
+mod memory;
 mod moves;
 #[path = "../program/mod.rs"]
 mod program;

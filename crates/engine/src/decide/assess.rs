@@ -478,9 +478,7 @@ pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet
             let legal = askable(scope, among, *earlier, of.as_ref());
             let list = legal.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
             match scope.taken.get("to") {
-                Some(Value::Text(name)) if legal.iter().any(|it| **it == **name) => {
-                    Ok(Some(name.clone()))
-                }
+                Some(Value::Text(name)) if legal.iter().any(|it| **it == **name) => Ok(Some(name.clone())),
                 Some(Value::Text(name)) => {
                     let near = nearest(name, legal.iter().map(Name::as_str));
                     let near = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();

@@ -128,7 +128,9 @@ impl Scope<'_> {
                 )
             }
             Read::Overdue => Value::Bool(is_overdue(self.life, entity, now)),
-            Read::Reason => self.request.reason.as_ref().map_or(Value::Null, |it| Value::Text(Name::from(it.clone()))),
+            Read::Reason => {
+                self.request.reason.as_ref().map_or(Value::Null, |it| Value::Text(Name::from(it.clone())))
+            }
             Read::Fence => self.request.fence.map_or(Value::Null, int),
             Read::ActorId => Value::from(&actor.id),
             Read::ActorKind => Value::text(actor.kind.as_str()),

@@ -1,0 +1,121 @@
+//! The same commands, only decided: one after the other, in memory, nothing kept and nobody told.
+
+use std::time::{Duration, Instant};
+
+use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::Need;
+use trackside_engine::{Decision, Law, View, apply, decide};
+use trackside_lifecycle::model::Pack;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+
+use crate::Trouble;
+use crate::load::Pace;
+use crate::trackside::{Words, step_after};
+
+/// So many commands are one turn, about as many as callers of a full load have in one: they are timed together, and share what
+/// was looked for and not found.
+const TOGETHER: u64 = 32;
+
+/// When it begins; from then on a millisecond passes with every command.
+const BEGUN: Timestamp = Timestamp(1_767_225_600_000);
+
+/// How many a second the law decides and applies on one core, for so many tasks that each move in turn.
+pub(crate) fn alone(pack: Pack, entities: u64, time: Duration) -> Result<Pace, Trouble> {
+    let mut project = Project { law: Law::new([pack]), view: View::partial(0), words: Words::new(), nth: 0 };
+    project.fill(entities)?;
+    let (mut pace, begun) = (Pace::default(), Instant::now());
+    let mut before = begun;
+    while before - begun < time {
+        for _ in 0..TOGETHER {
+            project.next(entities)?;
+        }
+        project.view.forget_absent();
+        let after = Instant::now();
+        pace.latency.record((after - before) / TOGETHER as u32);
+        pace.commands += TOGETHER as f64;
+        before = after;
+    }
+    pace.seconds = (before - begun).as_secs_f64();
+    Ok(pace)
+}
+
+struct Project {
+    law: Law,
+    view: View,
+    words: Words,
+    nth: u64,
+}
+
+impl Project {
+    /// The agents, the tasks and what there is one of.
+    fn fill(&mut self, entities: u64) -> Result<(), Trouble> {
+        for name in self.law.lifecycle_names().to_vec() {
+            if let Some(kind) = self.law.newest(&name).filter(|it| it.one).map(|it| it.kind.clone()) {
+                let only = Plant::new(EntityKey { lifecycle: name, id: kind });
+                self.ask(&Command::new(self.words.lead.clone(), Ask::Plant(only)))?;
+            }
+        }
+        for command in self.words.agents().collect::<Vec<_>>() {
+            self.ask(&command)?;
+        }
+        for n in 0..entities {
+            let task = self.words.planted(n);
+            self.ask(&task)?;
+        }
+        Ok(())
+    }
+
+    /// The next command of the next task.
+    fn next(&mut self, entities: u64) -> Result<(), Trouble> {
+        // Scattered, as those of callers are.
+        let n = self.nth.wrapping_mul(0x9e37_79b1) % entities.max(1);
+        self.nth += 1;
+        let task = self.words.task(n);
+        let step = self.view.get(&task).map_or(0, |it| step_after(&it.state));
+        let mut command = self.words.command(step, task, n);
+        command.idempotency_key = Some(Name::from(self.nth.to_string()));
+        self.ask(&command)
+    }
+
+    fn ask(&mut self, command: &Command) -> Result<(), Trouble> {
+        if let Some(key) = &command.idempotency_key {
+            self.view.load_key(command.key_sender().clone(), key.clone(), None);
+        }
+        loop {
+            match decide(&self.law, &self.view, command, BEGUN.plus(Span(self.nth as i64))) {
+                Decision::Accepted(accepted) => {
+                    for entry in &accepted.entries {
+                        let born = self.view.get(&entry.entity).is_none();
+                        apply(&mut self.view, entry);
+                        if born {
+                            self.view.mark_whole(&entry.entity);
+                        }
+                        if let Some(record) = &entry.key {
+                            self.view.forget_key(&record.by, &record.key);
+                        }
+                    }
+                    return Ok(());
+                }
+                Decision::Needs(needs) if !needs.is_empty() => needs.into_iter().for_each(|it| self.none(it)),
+                Decision::Refused(refusal) => return Err(Trouble::other(refusal.detail)),
+                Decision::Replayed { .. } | Decision::Needs(_) => {
+                    return Err(Trouble::other("a command was not decided as the first of its kind"));
+                }
+            }
+        }
+    }
+
+    /// What is not known in a view that everything went through is not there.
+    fn none(&mut self, need: Need) {
+        match need {
+            Need::Entity(key) => self.view.mark_absent(key),
+            Need::Counts(key) => self.view.load_counts(key, Default::default(), None),
+            Need::Members(key) => self.view.load_members(key, Default::default(), None),
+            Need::Ranking(key) => self.view.load_ranking(key, Default::default()),
+            Need::Same { lifecycle, value } => self.view.load_same(lifecycle, value, None),
+            Need::Key { actor, key } => self.view.load_key(actor, key, None),
+        }
+    }
+}
