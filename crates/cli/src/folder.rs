@@ -68,6 +68,22 @@ impl From<packs::NoPack> for Stopped {
     }
 }
 
+/// Whether something may be put into a folder: it is not there, or there is nothing in it.
+pub(crate) fn must_be_free(folder: &Path) -> Result<(), Stopped> {
+    match std::fs::read_dir(folder).map(|mut it| it.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            let why = format!("{}: there is something in it already. Name another folder", folder.display());
+            Err(Stopped::usage(why))
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err(Stopped::usage(format!("{} is a file. Name a folder", folder.display())))
+        }
+        // What else is wrong with it is told by whoever writes there.
+        Err(_) => Ok(()),
+    }
+}
+
 /// Takes a folder that is there, as its only owner. `doing` is what another process is told.
 pub(crate) fn open(data: &DataArgs, doing: &str) -> Result<Sqlite, Stopped> {
     must_be_there(&data.data)?;

@@ -49,6 +49,9 @@ struct Copied {
 /// The same, by the server that has the folder: it goes on meanwhile.
 fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
+    if server.folder().is_some() {
+        folder::must_be_free(&to)?;
+    }
     let answer = server.post(&Route::new(&["backup"]), &json!({ "to": to }))?;
     let hash = answer.pointer("/end/hash").and_then(|it| unhex(it.as_str()?));
     let seq = answer.pointer("/end/seq").and_then(serde_json::Value::as_u64).unwrap_or_default();
@@ -68,6 +71,7 @@ fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
 
 fn backup(args: &BackupArgs, data: &DataArgs, bar: &Progress) -> Result<Copied, Stopped> {
     let store = folder::open(data, "backup")?;
+    folder::must_be_free(&args.to)?;
     let data = &data.data;
     let end = store.backup(&args.to, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} pages, then they are checked"));
@@ -81,6 +85,7 @@ fn backup(args: &BackupArgs, data: &DataArgs, bar: &Progress) -> Result<Copied, 
 
 fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
     let data = &args.data.data;
+    folder::must_be_free(data)?;
     bar.show(0.0, "checking the backup, then copying it");
     // Before anything is written: what is in the archive must be whole, too.
     let from = Archive::of(&args.from)?.files().len();

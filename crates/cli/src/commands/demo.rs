@@ -14,7 +14,7 @@ use trackside_server::{ServeError, Server, ServerOptions};
 use super::up;
 use crate::args::DemoArgs;
 use crate::demo::{self, Ended, Pace, Scene, Story};
-use crate::folder::Stopped;
+use crate::folder::{self, Stopped};
 use crate::moment::{list, text};
 use crate::print::{self, Colour, painted_data};
 use crate::route::Route;
@@ -84,11 +84,7 @@ struct Folder {
 impl Folder {
     fn of(args: &DemoArgs) -> Result<Self, Stopped> {
         let Some(path) = &args.data else { return Self::scratch() };
-        let used = std::fs::read_dir(path).is_ok_and(|mut it| it.next().is_some());
-        if used {
-            let shown = path.display();
-            return Err(Stopped::usage(format!("--data {shown}: the folder is not empty. Name a new one")));
-        }
+        folder::must_be_free(path)?;
         Ok(Self { path: path.clone(), scratch: false })
     }
 

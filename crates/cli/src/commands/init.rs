@@ -25,10 +25,8 @@ fn init(args: &InitArgs) -> Result<(), Stopped> {
     let name = name(&project);
     let pack = project.join("packs").join(&name);
     if pack.exists() {
-        return Err(Stopped {
-            why: format!("{} is there already, and is left as it is. Choose another folder", pack.display()),
-            code: exit::REFUSED,
-        });
+        let why = format!("{} is there already, and is left as it is. Choose another folder", pack.display());
+        return Err(Stopped::usage(why));
     }
     for (path, text) in FILES {
         write(&pack.join(path), &text.replace("starter", &name))?;

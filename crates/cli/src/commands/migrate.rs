@@ -88,11 +88,16 @@ fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
             });
             bar.done();
             copied?;
-            let copied = Arc::new(Sqlite::open(&copy.0, folder::owned_by("migrate plan"))?);
-            planned(&copied, &migration, &packs)?
+            tried(&copy, &migration, &packs)?
         }
     };
     Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
+}
+
+/// What would become of them in a copy, which has the packs from then on.
+fn tried(copy: &Scratch, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, Stopped> {
+    let copied = Arc::new(Sqlite::open(&copy.0, folder::owned_by("migrate plan"))?);
+    planned(&copied, migration, packs)
 }
 
 fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, Stopped> {

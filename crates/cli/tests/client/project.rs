@@ -21,7 +21,7 @@ fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
     assert!(!lifecycle.contains("starter"), "{lifecycle}");
     // What is there is never overwritten.
     std::fs::write(root.join("shop/packs/shop/pack.yaml"), "mine").unwrap();
-    run(&["init", "shop"]).says(1, &["is there already, and is left as it is"]);
+    run(&["init", "shop"]).says(2, &["is there already, and is left as it is"]);
     assert_eq!(std::fs::read_to_string(root.join("shop/packs/shop/pack.yaml")).unwrap(), "mine");
 }
 

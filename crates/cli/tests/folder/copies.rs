@@ -51,8 +51,8 @@ fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
     let ground = Ground::filled("backup-refused", "Lights go on");
     let copy = ground.path("copy");
     ground.ask(&["backup", &copy]).says(0, &["ends at 8:"]);
-    ground.ask(&["backup", &copy]).says(3, &["there is something in it already"]);
-    ground.ask(&["restore", &copy]).says(3, &["there is something in it already"]);
+    ground.ask(&["backup", &copy]).says(2, &["there is something in it already", "Name another folder"]);
+    ground.ask(&["restore", &copy]).says(2, &["there is something in it already", "Name another folder"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 
     let broken = rusqlite::Connection::open(ground.root.join("copy/journal.db")).unwrap();
