@@ -29,7 +29,8 @@ fn the_story_goes_as_it_is_written_and_touches_every_pack() {
 fn a_folder_that_is_used_and_a_pace_that_is_none_are_told() {
     let data = scratch("demo-used");
     std::fs::write(data.join("mine"), "x").unwrap();
-    told(binary(&["demo", "--data", data.to_str().unwrap()])).says(2, &["there is something in it already", "Name another folder"]);
+    told(binary(&["demo", "--data", data.to_str().unwrap()]))
+        .says(2, &["there is something in it already", "Name another folder"]);
     told(binary(&["demo", "--pace", "quickly"])).says(2, &["--pace quickly", "500ms"]);
     told(binary(&["demo", "--listen", "0.0.0.0:0"])).says(2, &["can be reached from other machines"]);
 }
