@@ -12,7 +12,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 
 use crate::Trouble;
 use crate::load::Pace;
-use crate::trackside::{Words, step_after};
+use crate::trackside::{STEPS, Words, step_after};
 
 /// So many commands are one turn, about as many as callers of a full load have in one: they are timed together, and share what
 /// was looked for and not found.
@@ -25,19 +25,22 @@ const BEGUN: Timestamp = Timestamp(1_767_225_600_000);
 pub(crate) fn alone(pack: Pack, entities: u64, time: Duration) -> Result<Pace, Trouble> {
     let mut project = Project { law: Law::new([pack]), view: View::partial(0), words: Words::new(), nth: 0 };
     project.fill(entities)?;
-    let (mut pace, begun) = (Pace::default(), Instant::now());
-    let mut before = begun;
-    while before - begun < time {
-        for _ in 0..TOGETHER {
-            project.next(entities)?;
+    let mut pace = Pace::default();
+    // No task twice: each is asked as it is.
+    let together = TOGETHER.min(entities.max(1));
+    while pace.seconds < time.as_secs_f64() {
+        // Whoever asks makes them: that is no part of deciding.
+        let commands: Vec<Command> = (0..together).map(|_| project.next(entities)).collect();
+        let begun = Instant::now();
+        for command in &commands {
+            project.ask(command)?;
         }
         project.view.forget_absent();
-        let after = Instant::now();
-        pace.latency.record((after - before) / TOGETHER as u32);
-        pace.commands += TOGETHER as f64;
-        before = after;
+        let took = begun.elapsed();
+        pace.latency.record(took / together as u32);
+        pace.commands += together as f64;
+        pace.seconds += took.as_secs_f64();
     }
-    pace.seconds = (before - begun).as_secs_f64();
     Ok(pace)
 }
 
@@ -63,20 +66,30 @@ impl Project {
         for n in 0..entities {
             let task = self.words.planted(n);
             self.ask(&task)?;
+            // Those of a load that has gone on for a while are at every step.
+            for _ in 0..n % u64::from(STEPS) {
+                let command = self.step(n);
+                self.ask(&command)?;
+            }
         }
         Ok(())
     }
 
     /// The next command of the next task.
-    fn next(&mut self, entities: u64) -> Result<(), Trouble> {
+    fn next(&mut self, entities: u64) -> Command {
         // Scattered, as those of callers are.
         let n = self.nth.wrapping_mul(0x9e37_79b1) % entities.max(1);
+        self.step(n)
+    }
+
+    /// What comes next for a task.
+    fn step(&mut self, n: u64) -> Command {
         self.nth += 1;
         let task = self.words.task(n);
         let step = self.view.get(&task).map_or(0, |it| step_after(&it.state));
         let mut command = self.words.command(step, task, n);
         command.idempotency_key = Some(Name::from(self.nth.to_string()));
-        self.ask(&command)
+        command
     }
 
     fn ask(&mut self, command: &Command) -> Result<(), Trouble> {

@@ -184,6 +184,18 @@ impl Figures {
             hash_bytes: self.hash_bytes.saturating_sub(before.hash_bytes),
         }
     }
+
+    /// Adds what another time came to.
+    pub fn add(&mut self, more: &Self) {
+        self.commands += more.commands;
+        self.entries += more.entries;
+        self.commits += more.commits;
+        self.largest_batch = self.largest_batch.max(more.largest_batch);
+        self.header_bytes += more.header_bytes;
+        self.payload_bytes += more.payload_bytes;
+        self.digest_bytes += more.digest_bytes;
+        self.hash_bytes += more.hash_bytes;
+    }
 }
 
 #[cfg(test)]

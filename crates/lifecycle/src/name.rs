@@ -57,12 +57,6 @@ impl From<Arc<str>> for Name {
     }
 }
 
-impl From<Name> for Arc<str> {
-    fn from(name: Name) -> Self {
-        name.0.into()
-    }
-}
-
 impl PartialEq<str> for Name {
     fn eq(&self, other: &str) -> bool {
         self.0 == *other

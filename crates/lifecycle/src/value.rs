@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::name::Name;
 use crate::time::{Span, Timestamp};
 
-/// A value. Cloning one never copies its contents.
+/// A value. Cloning one copies no more of its contents than a short text.
 ///
 /// Stored form (serde) keeps moments and spans apart from text, as `{"$time": ms}` and
 /// `{"$span": ms}`, so that what is read back equals what was written. [`Value::to_json`]

@@ -34,7 +34,7 @@ impl Bench<'_> {
         let what = format!("{} callers", self.plan.callers);
         let mut beside = if controls { self.controls()? } else { Vec::new() };
         let (mut pace, mut spent) = (Pace::default(), Groups::default());
-        let before = subject.figures();
+        let mut figures = Figures::default();
         for _ in 0..self.plan.turns.max(1) {
             // What is slow only once, such as the first growth of a file, is over before it counts; and as much is left to be
             // written behind when it begins as when it ends.
@@ -43,7 +43,9 @@ impl Bench<'_> {
             let turn = closed(subject, &self.callers(self.turn()), &|it| (self.so_far)(&what, it))?;
             spent.merge(&Usage::of(std::process::id()).since(&used));
             pace.merge(&turn);
-            let Some(shape) = Shape::of(&subject.figures().since(&start)) else { continue };
+            let written = subject.figures().since(&start);
+            figures.add(&written);
+            let Some(shape) = Shape::of(&written) else { continue };
             subject.settle();
             for it in &mut beside {
                 (self.so_far)(it.what, 0.0);
@@ -54,7 +56,6 @@ impl Bench<'_> {
                 it.pace.merge(&control);
             }
         }
-        let figures = subject.figures().since(&before);
         let (name, callers) = (self.maker.name(), self.plan.callers);
         let title = format!("{name}, {callers} callers, {} entities", thousands(subject.entities()));
         report.rows.push(Row::new("throughput", title).paced(&pace).note(written(&figures)));

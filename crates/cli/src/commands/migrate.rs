@@ -3,7 +3,7 @@
 mod served;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -88,16 +88,11 @@ fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
             });
             bar.done();
             copied?;
-            tried(&copy, &migration, &packs)?
+            let copied = Arc::new(Sqlite::open(&copy.0, folder::owned_by("migrate plan"))?);
+            planned(&copied, &migration, &packs)?
         }
     };
     Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
-}
-
-/// What would become of them in a copy, which has the packs from then on.
-fn tried(copy: &Scratch, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, Stopped> {
-    let copied = Arc::new(Sqlite::open(&copy.0, folder::owned_by("migrate plan"))?);
-    planned(&copied, migration, packs)
 }
 
 fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, Stopped> {
@@ -184,6 +179,29 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Stopped> {
             "{lifecycle} has no version {version} here, only {}. Bring a newer pack with --pack PATH",
             versions.join(", ")
         )));
+    }
+    Ok(())
+}
+
+/// Whether a pack that is to be installed for a migration brings what entities are to move to.
+fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), Stopped> {
+    let mut law = Law::default();
+    for source in packs::sources(&[pack.to_path_buf()])? {
+        law.add(Arc::new(source.compile()?.0));
+    }
+    let shown = pack.display();
+    let Some(newest) = law.newest(&Name::new(lifecycle)) else {
+        let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
+        let near = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
+        let why = format!("{shown} has no lifecycle {lifecycle}.{near} Nothing was installed");
+        return Err(Stopped::usage(why));
+    };
+    if newest.version != version {
+        let why = format!(
+            "{shown} has version {} of {lifecycle}, and --to says {version}. Nothing was installed",
+            newest.version
+        );
+        return Err(Stopped::usage(why));
     }
     Ok(())
 }

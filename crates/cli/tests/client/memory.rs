@@ -1,27 +1,35 @@
 //! What a server takes of the machine while nobody asks.
 #![cfg(target_os = "linux")]
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::ground::{LIGHT, scratch, small};
 use crate::program::binary;
+
+/// A server that ends with the test, however that ends.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 #[test]
 fn a_server_has_its_memory_in_small_pages() {
     let root = scratch("memory");
     let pack = small(&root, 1, LIGHT);
     let mut up = binary(&["up", "--listen", "127.0.0.1:0", "--packs", &pack]);
-    let mut child = up.arg("--data").arg(root.join("data")).stderr(Stdio::null()).spawn().unwrap();
+    let child = Ends(up.arg("--data").arg(root.join("data")).stderr(Stdio::null()).spawn().unwrap());
     let begun = Instant::now();
     while !root.join("data/address").is_file() {
         assert!(begun.elapsed() < Duration::from_secs(60), "it does not come up");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    // A kernel without huge pages does not speak of them.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.0.id())).unwrap();
+    // Kernels before 5.0 do not tell.
     let huge = status.lines().find_map(|it| it.strip_prefix("THP_enabled:"));
     assert!(huge.is_none_or(|it| it.trim() == "0"), "{status}");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
 
-use super::{Moves, One, Scratch};
+use super::{Moves, One};
 use crate::args::{MigrateCommand, MigrateToArgs};
 use crate::folder;
 use crate::moment::{list, text};
@@ -20,12 +20,14 @@ pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Un
     let (lifecycle, verb, code, route, body) = match command {
         MigrateCommand::Plan(args) => {
             if args.pack.is_some() {
-                return tried(args, server);
+                return Err(folder::needs_the_folder(server, "a plan with --pack").into());
             }
             (&args.lifecycle, "would move", "planned", route.with("dryRun", true), body(args)?)
         }
         MigrateCommand::Apply(args) => {
             if let Some(pack) = &args.pack {
+                // What is typed wrong installs nothing.
+                super::must_bring(pack, &args.lifecycle, args.to)?;
                 crate::commands::pack::install(server, pack)?;
             }
             (&args.lifecycle, "moved", "moved", route, body(args)?)
@@ -37,20 +39,6 @@ pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Un
     };
     let all = every_page(server, lifecycle, &route, body)?;
     Ok(Moves { lifecycle: Name::new(lifecycle), verb, code, all })
-}
-
-/// A plan with a pack that must not be installed: it is, in a copy that the server makes while it goes on.
-fn tried(args: &MigrateToArgs, server: &Server) -> Result<Moves, Unanswered> {
-    let Some(folder) = server.folder() else {
-        return Err(folder::needs_the_folder(server, "a plan with --pack").into());
-    };
-    let (migration, packs) = super::asked(args)?;
-    // Several may plan at a time.
-    let copy = Scratch::make(folder.join(format!("plan-{}", std::process::id())))?;
-    let to = std::path::absolute(&copy.0).unwrap_or_else(|_| copy.0.clone());
-    server.post(&Route::new(&["backup"]), &json!({ "to": to }))?;
-    let all = super::tried(&copy, &migration, &packs)?;
-    Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
 }
 
 /// Asks page by page until all are done, with a bar.
