@@ -41,12 +41,18 @@ pub struct About {
     pub last: u64,
     /// Whether records follow, as they are kept; otherwise entries, as they are shown.
     pub records: bool,
+    /// Where the clock of the project stands, if it is moved by hand.
+    pub clock: Option<Timestamp>,
 }
 
-/// The first line.
-pub fn about(at: Timestamp, last: u64, records: bool) -> Json {
+/// The first line. `clock` is where the clock of the project stands, if it is moved by hand.
+pub fn about(at: Timestamp, last: u64, records: bool, clock: Option<Timestamp>) -> Json {
     let content = if records { "records" } else { "entries" };
-    json!({ "export": { "format": FORMAT, "at": at.to_string(), "last": last, "content": content } })
+    let mut about = json!({ "format": FORMAT, "at": at.to_string(), "last": last, "content": content });
+    if let (Some(clock), Some(about)) = (clock, about.as_object_mut()) {
+        about.insert("manualClock".to_owned(), clock.to_string().into());
+    }
+    json!({ "export": about })
 }
 
 /// The texts of a version of a pack.
@@ -118,6 +124,8 @@ struct WrittenAbout {
     at: String,
     last: u64,
     content: String,
+    #[serde(default, rename = "manualClock")]
+    clock: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -156,7 +164,11 @@ pub fn read(text: &str) -> Result<Line, String> {
             ));
         }
         Written::Export(it) => {
-            Line::About(About { at: it.at, last: it.last, records: it.content == "records" })
+            let stands = |text: &String| {
+                Timestamp::parse(text).ok_or_else(|| format!("`{text}`, where its clock stands, is no time"))
+            };
+            let clock = it.clock.as_ref().map(stands).transpose()?;
+            Line::About(About { at: it.at, last: it.last, records: it.content == "records", clock })
         }
         Written::Definition(it) => Line::Definition(Definition {
             pack: it.pack,
@@ -214,7 +226,7 @@ mod tests {
             files: vec![("a.yaml".to_owned(), "1".to_owned()), ("b.yaml".to_owned(), "2".to_owned())],
         };
         assert_eq!(read(&definition(&pack).to_string()).unwrap(), Line::Definition(pack));
-        let told = read(&about(Timestamp(0), 7, true).to_string()).unwrap();
+        let told = read(&about(Timestamp(0), 7, true, None).to_string()).unwrap();
         assert!(matches!(told, Line::About(About { last: 7, records: true, .. })), "{told:?}");
         assert_eq!(read("{\"entry\":{\"seq\":1}}").unwrap(), Line::Entry);
         let (id, content) = (Artifacts::id_of(b"a report"), b"a report".to_vec());
@@ -230,7 +242,7 @@ mod tests {
         {
             assert!(read(text).is_err(), "{text}");
         }
-        let newer = about(Timestamp(0), 7, true).to_string().replace("\"format\":1", "\"format\":9");
+        let newer = about(Timestamp(0), 7, true, None).to_string().replace("\"format\":1", "\"format\":9");
         assert!(read(&newer).unwrap_err().contains("use a later release"));
     }
 }

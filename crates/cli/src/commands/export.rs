@@ -65,8 +65,11 @@ fn read(data: &DataArgs, out: &mut Out) -> Result<(), Stopped> {
     let mut reader = folder::look(data)?;
     rules::hold(reader.as_mut(), &data.data.join("journal.db"))?;
     let archive = Archive::of(&data.data)?;
-    let upto = reader.head()?.chain.seq;
-    out.line(&lines::about(Clock::System.now(), upto, true).to_string())?;
+    let head = reader.head()?;
+    let upto = head.chain.seq;
+    let stands = head.at.max(Clock::noted_in(&data.data));
+    let clock = stands.filter(|_| Clock::is_manual_in(&data.data));
+    out.line(&lines::about(Clock::System.now(), upto, true, clock).to_string())?;
     for it in reader.definitions()? {
         out.line(&lines::definition(&it).to_string())?;
     }

@@ -19,6 +19,7 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     let mut ground = Ground::small("export");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
+    ground.ask(&["clock", "advance", "3h"]).says(0, &[]);
     let file = ground.root.join("out.jsonl");
     let file = file.to_str().unwrap();
     ground.ask(&["export", "--to", file]).says(0, &["lines in"]);
@@ -35,6 +36,16 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["as they were written"]);
     told(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
         .says(1, &["let a person with role admin export"]);
+    // Its clock stands where it stood, and an export of the folder says so, too.
+    let clock = |folder: &Path| std::fs::read_to_string(folder.join("clock")).unwrap();
+    assert_eq!(clock(&data), clock(&ground.root.join("data")));
+    let again = told(binary(&["export", "--data", data.to_str().unwrap()])).says(0, &[]).data.clone();
+    let stands = |lines: &str| {
+        let about: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+        about["export"]["manualClock"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(stands(&again), stands(&std::fs::read_to_string(file).unwrap()));
+    assert!(stands(&again).starts_with("2026-01-01T03:00:00"), "{}", stands(&again));
     let pack = small(&root, 1, LIGHT);
     let copy = Ground::start(root, &pack);
     copy.ask(&["show", "small.light/A"]).says(0, &["ON", "hall"]);

@@ -38,7 +38,9 @@ fn write(app: &App, sight: &Sight, whole: bool, out: &mut Lines) -> Result<(), E
     // What comes meanwhile is left out: it ends where it began to be read.
     let upto = app.reads.seq();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
-    out.say(&lines::about(app.reads.now(), upto, whole))?;
+    let now = app.reads.now();
+    let clock = app.runtime.options().clock.is_manual().then_some(now);
+    out.say(&lines::about(now, upto, whole, clock))?;
     for it in reader.definitions()? {
         out.say(&lines::definition(&it))?;
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::{Law, View, apply};
+use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{ImportCount, ImportEntity, ImportLease};
 use trackside_runtime::PackSource;
 use trackside_store::lines::{self, About, Line};
@@ -55,6 +56,8 @@ pub(super) struct Looked {
     pub(super) definitions: Vec<Definition>,
     pub(super) end: Chain,
     pub(super) artifacts: u64,
+    /// Where its clock stood, if that was moved by hand.
+    pub(super) clock: Option<Timestamp>,
     /// The first entry's hash: no two projects have the same.
     first: String,
     view: View,
@@ -172,6 +175,7 @@ impl Looking {
                 definitions: self.definitions.into_iter().map(|(_, it)| it).collect(),
                 end: self.chain,
                 artifacts: self.artifacts,
+                clock: self.about.and_then(|it| it.clock),
                 first: self.first,
                 view: self.view,
                 law,

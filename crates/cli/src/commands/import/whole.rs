@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use trackside_runtime::Clock;
 use trackside_store::lines::{self, Line};
 use trackside_store::{Artifacts, Batch, Record, Sqlite, Store, StoreError, rules};
 
@@ -100,7 +101,10 @@ fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
     }
     let end = journal.head()?.chain;
     match end == looked.end {
-        true => Ok(()),
+        true => match looked.clock {
+            Some(now) => folder::note_clock(to, &Clock::manual(now)),
+            None => Ok(()),
+        },
         false => {
             let why = format!("{}: it changed while it was read", args.file.display());
             Err(Stopped { why, code: exit::REFUSED })
