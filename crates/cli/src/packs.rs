@@ -50,6 +50,10 @@ fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
     if path.join("pack.yaml").is_file() {
         return Ok(vec![path.to_owned()]);
     }
+    if path.is_file() {
+        let why = "this is a file. Name the folder of the pack, the one with its pack.yaml";
+        return Err(NoPack(format!("{}: {why}", path.display())));
+    }
     if !path.is_dir() {
         return Err(NoPack(format!("{}: there is no such file or folder", path.display())));
     }

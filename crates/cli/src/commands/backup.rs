@@ -6,7 +6,7 @@ use serde_json::json;
 use trackside_store::archive::Archive;
 use trackside_store::artifacts::Looked;
 use trackside_store::record::{hex, unhex};
-use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions};
+use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions, StoreError};
 
 use crate::args::{BackupArgs, DataArgs, RestoreArgs};
 use crate::exit;
@@ -87,6 +87,13 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
     let data = &args.data.data;
     folder::must_be_free(data)?;
     bar.show(0.0, "checking the backup, then copying it");
+    if !args.from.join("journal.db").is_file() {
+        let why = format!(
+            "{}: there is no such file as journal.db in it, so it is no backup, or one that was never finished. Name a folder that trackside backup has written",
+            args.from.display()
+        );
+        return Err(Stopped { why, code: exit::UNREACHABLE });
+    }
     // Before anything is written: what is in the archive must be whole, too.
     let from = Archive::of(&args.from)?.files().len();
     if from > 0 {
@@ -101,12 +108,23 @@ fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
         );
         return Err(Stopped { why, code: exit::REFUSED });
     }
-    let end = Sqlite::restore(&args.from, data)?;
+    let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
     let files = Archive::of(&args.from)?.copy(data)?;
     whole(data, files, bar)?;
     let artifacts = Artifacts::of(&args.from).copy(data)?;
     folder::same_clock(&args.from, data)?;
     Ok(Copied { end, files, artifacts })
+}
+
+/// A backup that is not what was written.
+fn unusable(from: &Path, error: &StoreError) -> Stopped {
+    let why = match error {
+        StoreError::Chain { .. } => {
+            format!("{}: {error}. It is not put back: take another backup", from.display())
+        }
+        _ => error.to_string(),
+    };
+    Stopped { why, code: exit::UNREACHABLE }
 }
 
 /// Goes through the whole chain, where there is an archive; without one it has been followed already.

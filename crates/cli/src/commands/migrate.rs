@@ -279,9 +279,14 @@ impl Moves {
         let moved = counted(moved, "entity", "entities");
         print::line(&format!("{}: {moved} {}, {kept} cannot", self.lifecycle, self.verb));
         if kept > 0 {
-            print::message(
-                "Say what becomes of states and fields with --state OLD=NEW and --field name=value, or change those entities first.",
-            );
+            print::message(match self.code {
+                "undone" => {
+                    "What has changed since it moved stays where it is: undo takes back only a move that nothing followed."
+                }
+                _ => {
+                    "Say what becomes of states and fields with --state OLD=NEW and --field name=value, or change those entities first."
+                }
+            });
         }
     }
 

@@ -59,10 +59,11 @@ fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
     broken.execute_batch("PRAGMA journal_mode = DELETE; DELETE FROM journal WHERE seq = 4").unwrap();
     drop(broken);
     let nowhere = ground.path("nowhere");
-    trackside(&["restore", &copy, "--data", &nowhere]).says(3, &["entry 5 comes after 3"]);
+    trackside(&["restore", &copy, "--data", &nowhere])
+        .says(3, &["copy: ", "entry 5 comes after 3", "take another backup"]);
     assert!(!ground.root.join("nowhere").exists(), "nothing was made");
     trackside(&["restore", &ground.path("no-backup"), "--data", &nowhere])
-        .says(3, &["there is no such file"]);
+        .says(3, &["there is no such file as journal.db", "Name a folder that trackside backup has written"]);
 }
 
 #[test]
