@@ -45,6 +45,11 @@ powercut *which:
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 
+# Runs the commands of the first ten minutes again and writes down what the program says.
+guide:
+    cargo build --release --package trackside
+    scripts/record-guide
+
 # Rules that no scenario exercises.
 coverage:
     cargo run --release --package trackside -- test packs --coverage
