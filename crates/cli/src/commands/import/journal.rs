@@ -58,7 +58,7 @@ struct Imported {
 }
 
 fn import(args: &ImportArgs, data: &Path) -> Result<Imported, Stopped> {
-    must_be_empty(data)?;
+    folder::must_be_free(data)?;
     if args.dry_run {
         return Err(Stopped::usage(
             "--dry-run is for exports and files of other tools: the journal of a scenario makes a folder, which can be deleted",
@@ -84,17 +84,6 @@ fn import(args: &ImportArgs, data: &Path) -> Result<Imported, Stopped> {
     bar.done();
     let at = end.head()?.chain;
     Ok(Imported { entries: journal.entries.len() as u64, entities: entities.len() as u64, packs, end: at })
-}
-
-pub(super) fn must_be_empty(folder: &Path) -> Result<(), Stopped> {
-    let inside = std::fs::read_dir(folder).ok().and_then(|mut it| it.next());
-    match inside {
-        None => Ok(()),
-        Some(_) => Err(Stopped::usage(format!(
-            "{}: there is something in it already. Choose a folder that is empty or not there with --data",
-            folder.display()
-        ))),
-    }
 }
 
 fn read(path: &Path) -> Result<Journal, Stopped> {

@@ -28,7 +28,7 @@ pub(super) fn run(args: &ImportArgs, data: &DataArgs, looked: &Looked) -> u8 {
 }
 
 fn restore(args: &ImportArgs, data: &Path, looked: &Looked) -> Result<(), Stopped> {
-    super::journal::must_be_empty(data)?;
+    folder::must_be_free(data)?;
     if !args.packs.is_empty() {
         return Err(Stopped::usage("--packs is for the journal of a scenario: an export brings its packs"));
     }
