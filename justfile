@@ -1,10 +1,10 @@
-# The words for daily work. Each is one command that works without just, too.
+# Short names for common jobs. Each is one command that also works without just.
 
-# Lists these words.
+# List the jobs.
 default:
     @just --list
 
-# Format, lints, licences and bans.
+# Format, lints, licences and banned crates.
 check:
     .ci/run fmt clippy deny
 
@@ -12,43 +12,49 @@ check:
 test:
     .ci/run test packs
 
-# Everything that CI runs.
+# Every step of CI.
 verify:
     .ci/run
 
-# Decisions per second, with controls.
+# Decisions and worlds per second, with controls.
 bench:
     scripts/bench
 
-# Fuzzes each target for this many seconds.
+# Trackside beside SQLite, PostgreSQL and Restate: `just bench-peers --http --seconds 4`.
+bench-peers *args:
+    cargo build --release --package trackside --package bench-peers
+    target/release/bench-peers {{ args }}
+
+# Fuzz each target for this many seconds.
 fuzz seconds="60":
     scripts/fuzz {{ seconds }}
 
-# Changes the code in small ways and looks whether a test notices; slow.
+# Mutation tests: change the code in small ways and see whether a test fails. Slow.
 mutants *args="--package trackside-engine":
     scripts/tool cargo-mutants 27.1.0
     cargo mutants --jobs 2 {{ args }}
 
-# Simulates every pack on a faulty store with crashes; `just sim seed=7` once, `just sim seconds=600` for so long.
+# Simulate every pack on a faulty store with crashes: `just sim seed=7` runs one seed, `just sim seconds=600` runs that long.
 sim which="":
     scripts/simulate {{ which }}
 
-# Kills a server under load 300 times and looks at what is left; `just crash kills=50 seed=7`.
+# Kill a server under load 300 times and verify the data: `just crash kills=50 seed=7`.
 crash *which:
     scripts/crash {{ which }}
 
-# Cuts the power at every write of a long run; `just powercut commits=100 torn=4`.
+# Cut the power at every write of a long run: `just powercut commits=100 torn=4`.
 powercut *which:
     scripts/powercut {{ which }}
 
 # The documentation of the code.
 docs:
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items
 
-# Runs the commands of the first ten minutes again and writes down what the program says.
+# Run the commands of the guides again and record their output.
 guide:
     cargo build --release --package trackside
     scripts/record-guide
+    scripts/record-picture
 
 # Rules that no scenario exercises.
 coverage:

@@ -1,6 +1,6 @@
 //! Bytes to a pack: `pack.yaml`, a line `%%%%`, a lifecycle; more lifecycles may follow.
 //!
-//! Whatever comes, formatting and compiling answer, and what they find wrong can be shown. What compiles is then lived:
+//! For every input, formatting and compiling return, and their errors can be printed. What compiles is then lived:
 //! each lifecycle has an entity made, and every transition asked for by everybody.
 
 #![no_main]

@@ -1,13 +1,12 @@
 //! Bytes to an expression and a template, checked and run in a small world.
 //!
-//! Whatever comes, it is refused at a place inside the text, or it runs to a value or a fault; twice
-//! the same.
+//! Every input is refused at a place inside the text, or evaluates to a value or a fault, twice the same.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use trackside_lifecycle::guard::{
-    Fault, Guard, HostFunction, Names, Resolved, Scope, Slot, Template, Type, Unknown,
+    Fault, Guard, HostFunction, Names, Resolved, Scope, Template, Type, Unknown, VarSlot,
 };
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
@@ -76,7 +75,7 @@ impl Names for World {
         for used in (1..=path.len()).rev() {
             let joined = path[..used].join(".");
             if let Some(at) = self.0.iter().position(|it| it.0 == joined) {
-                return Ok(Resolved { slot: Slot(at as u32), ty: self.0[at].1.clone(), used });
+                return Ok(Resolved { slot: VarSlot(at as u32), ty: self.0[at].1.clone(), used });
             }
         }
         let name = path.first().copied().unwrap_or_default().to_owned();
@@ -98,7 +97,7 @@ impl Names for World {
 }
 
 impl Scope for World {
-    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         Ok(self.0[slot.0 as usize].2.clone())
     }
 

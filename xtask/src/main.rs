@@ -1,13 +1,15 @@
-//! Chores of this repository: what `cargo xtask` lists.
+//! Chores of this repository; `cargo xtask` lists them.
 
 #![expect(clippy::print_stdout, reason = "a program for people at a terminal")]
 
 mod clients;
 mod openapi;
+mod pack_pages;
 mod packs;
 mod reference;
 mod rust;
 mod seeds;
+mod tables;
 mod tidy;
 mod tree;
 mod words;
@@ -17,18 +19,23 @@ use std::process::ExitCode;
 use tree::Tree;
 
 const USAGE: &str = "\
-cargo xtask tidy       what the repository promises about itself, checked
-cargo xtask seeds      writes fuzz/corpus from the packs
-cargo xtask clients    writes the typed parts of clients/ from the routes
-cargo xtask reference  writes the pages of docs/reference that are made from the code";
+cargo xtask tidy       check what the repository promises about itself
+cargo xtask prose      print the share of hard sentences by area, and the worst ones
+cargo xtask seeds      write fuzz/corpus from the packs
+cargo xtask clients    write the typed parts of clients/ from the routes
+cargo xtask reference  write docs/reference, and the generated parts of the packs' pages";
 
 fn main() -> ExitCode {
     let tree = Tree::here();
     match std::env::args().nth(1).as_deref() {
         Some("tidy") => report(&tidy::all(&tree)),
-        Some("seeds") => told(seeds::write(&tree), "fuzz/corpus"),
-        Some("clients") => told(clients::write(&tree), "clients"),
-        Some("reference") => told(reference::write(&tree), "docs/reference"),
+        Some("prose") => {
+            println!("{}", tidy::prose::report(&tree));
+            ExitCode::SUCCESS
+        }
+        Some("seeds") => written(seeds::write(&tree), "fuzz/corpus"),
+        Some("clients") => written(clients::write(&tree), "clients"),
+        Some("reference") => written(reference::write(&tree), "docs/reference"),
         _ => {
             println!("{USAGE}");
             ExitCode::from(2)
@@ -36,9 +43,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was written, or why nothing was.
-fn told(written: std::io::Result<String>, what: &str) -> ExitCode {
-    match written {
+/// Prints which files were written, or the error.
+fn written(result: std::io::Result<String>, what: &str) -> ExitCode {
+    match result {
         Ok(written) => {
             println!("{written}");
             ExitCode::SUCCESS
@@ -54,6 +61,6 @@ fn report(findings: &[tidy::Finding]) -> ExitCode {
     for finding in findings {
         println!("{finding}");
     }
-    println!("tidy: {} to put right", findings.len());
+    println!("tidy: {} findings", findings.len());
     if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-/// What can be asked, and what is said.
+/// The operations and types of the document.
 #[derive(Debug)]
 pub struct Document {
     /// In the order of tags, paths and methods.
@@ -44,14 +44,14 @@ pub enum Place {
     Header,
 }
 
-/// What is sent along.
+/// The request body.
 #[derive(Debug)]
 pub struct Body {
     pub kind: Kind,
     pub required: bool,
 }
 
-/// What comes back.
+/// The response.
 #[derive(Debug)]
 pub struct Answer {
     pub form: Form,
@@ -108,7 +108,7 @@ pub enum Kind {
 
 /// What begins the name of a page.
 const PAGE: &str = "Page_";
-/// What stands for anything.
+/// Any JSON value.
 const ANY: &str = "Value";
 const KEY: &str = "Idempotency-Key";
 
@@ -159,7 +159,7 @@ impl Operation {
         self.parameters.iter().filter(|it| it.place == Place::Path)
     }
 
-    /// What may be asked beside the path.
+    /// A query or header parameter.
     pub fn options(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|it| it.place != Place::Path)
     }

@@ -40,7 +40,7 @@ pub fn packs(tree: &Tree) -> Vec<PackFolder> {
     tree.folders("packs").into_iter().map(folder).collect()
 }
 
-/// What cannot be read is null here: `trackside check` says what is wrong with it.
+/// A file that cannot be read is null here: `trackside check` says what is wrong with it.
 fn file(path: &str, text: &str) -> PackFile {
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml").to_owned();
     PackFile { path: path.to_owned(), stem, value: serde_saphyr::from_str(text).unwrap_or(Value::Null) }

@@ -7,6 +7,7 @@ use std::{fs, io};
 use serde_json::Value as Json;
 
 use crate::openapi::{Document, Form, Kind, Named, Operation, Parameter, Place, described};
+use crate::pack_pages::pack_pages;
 use crate::packs::packs;
 use crate::tree::Tree;
 
@@ -15,29 +16,44 @@ const SETTINGS: &str = "docs/reference/settings.md";
 const COMMANDS: &str = "docs/reference/commands.md";
 
 const HEAD: &str = "\
+<!-- Generated from the OpenAPI document by `cargo xtask reference`. Do not edit. -->
+
 # Every route
 
-<!-- Made from the OpenAPI document by `cargo xtask reference`. Do not edit. -->
-
-What each route takes and answers. Who may, and what holds, is told in [HTTP](http.md); refusals of every route are a [problem](refusals.md).
-`Idempotency-Key` is a header: the same key counts once. The same content for programs: `GET /openapi.json`, and the [clients](../guides/clients.md).
+Parameters, bodies and responses of each route. [HTTP](http.md) explains permissions and retries. Refusals are
+[problem documents](refusals.md). `Idempotency-Key` is a header: a request with the same key takes effect once. Programs
+read the same from `GET /openapi.json` or use the [clients](../guides/clients.md).
 ";
 
-/// Writes them all; says which.
+/// Writes all pages and names them.
 pub fn write(tree: &Tree) -> io::Result<String> {
     fs::write(tree.root().join(ROUTES), routes(&described()))?;
     fs::write(tree.root().join(SETTINGS), settings(tree))?;
+    crate::tables::write(tree)?;
     // The commands are known to the program alone.
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let told = Command::new(cargo)
+    let output = Command::new(cargo)
         .args(["run", "--quiet", "--package", "trackside", "--", "reference"])
         .current_dir(tree.root())
         .output()?;
-    if !told.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&told.stderr).into_owned()));
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
-    fs::write(tree.root().join(COMMANDS), told.stdout)?;
-    Ok(format!("reference: {ROUTES}, {SETTINGS}, {COMMANDS}"))
+    fs::write(tree.root().join(COMMANDS), output.stdout)?;
+    let pages = write_pack_pages(tree)?;
+    Ok(format!("reference: {ROUTES}, {SETTINGS}, {COMMANDS}, {pages}"))
+}
+
+/// Updates the generated parts of the packs' pages; returns their paths.
+fn write_pack_pages(tree: &Tree) -> io::Result<String> {
+    let mut written = Vec::new();
+    for page in pack_pages(tree) {
+        let page =
+            page.map_err(|(path, part)| io::Error::other(format!("{path} has no markers for `{part}`")))?;
+        fs::write(tree.root().join(&page.path), page.text)?;
+        written.push(page.path);
+    }
+    Ok(written.join(", "))
 }
 
 /// The page of routes.
@@ -118,12 +134,13 @@ fn kind_of(out: &mut String, name: &str, named: &Named) {
 }
 
 const SETTINGS_HEAD: &str = "\
+<!-- Generated from the packs by `cargo xtask reference`. Do not edit. -->
+
 # Settings of the packs
 
-<!-- Made from the packs by `cargo xtask reference`. Do not edit. -->
-
-What can be set, and what holds if nobody does. `trackside settings PACK` shows what holds in a project and whose word that is, `trackside settings PACK name=value` changes it; [HTTP](http.md#packs-and-settings) does the same.
-What the server itself is started with is told in [every command](commands.md).
+The settings of each pack with their defaults. `trackside settings PACK` shows the current values and where they come from;
+`trackside settings PACK name=value` changes them, and so does [HTTP](http.md#packs-and-settings). [Commands](commands.md)
+lists the options of the server itself.
 ";
 
 /// The page of settings.

@@ -1,4 +1,4 @@
-//! Rust sources as tokens, with what is only compiled for tests taken out.
+//! Rust sources as tokens, without code that is compiled only for tests.
 //!
 //! A file counts as test-only when every way to it from the crate's root passes a `mod` under
 //! `#[cfg(test)]`. Nothing is guessed from names of files or functions.
@@ -201,7 +201,7 @@ fn gather(tokens: TokenStream, prefix: &[String], found: &mut Vec<Mention>) {
     let punct =
         |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(it)) if it.as_char() == sign);
     let mut at = 0;
-    // Only the first path of each entry of a group continues what stands before the group.
+    // Only the first path of each entry of a group continues the path before the group.
     let mut fresh = true;
     while let Some(token) = tokens.get(at) {
         at += 1;

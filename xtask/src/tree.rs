@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders nobody wrote by hand.
+/// Folders with generated files.
 const SKIPPED: [&str; 8] =
     [".git", "target", "node_modules", "corpus", "artifacts", "coverage", "mutants.out", ".trackside"];
 /// Endings of the files that are looked at.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_explore::stage::{Stage, read_stage};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::{Problems, Sources};
+use trackside_study::explore::stage::{ExploreStage, read_stage};
 
 const PACK: &str =
     "pack: desk\nversion: 1\nabout: Work that one does and another approves.\nroles: { coder: {} }\n";
@@ -35,7 +35,7 @@ prove: [ { says: Rejections end, always: tries <= 3 } ]
 "#;
 
 /// So many tasks, all open.
-pub(crate) fn stage(tasks: usize) -> Stage {
+pub(crate) fn stage(tasks: usize) -> ExploreStage {
     let mut sources = Sources::default();
     let pack = sources.add("pack.yaml", PACK);
     let lifecycles = vec![sources.add("task.yaml", TASK)];

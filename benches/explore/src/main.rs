@@ -10,9 +10,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use stateright::{Checker, Model};
-use trackside_explore::report::{How, explore};
-use trackside_explore::search::Bound;
-use trackside_explore::world::Reduce;
+use trackside_study::explore::report::{ExploreOptions, explore};
+use trackside_study::explore::search::SearchBound;
+use trackside_study::explore::world::Reduce;
 
 /// Decisions are many small allocations, which the system allocator is slow at. Both sides use it.
 #[global_allocator]
@@ -30,8 +30,8 @@ fn main() -> ExitCode {
     ] {
         let stage = desk::stage(tasks);
         let begun = Instant::now();
-        let bound = Bound { worlds: usize::MAX, depth: u32::MAX };
-        let report = explore(&stage, &How { bound, threads, reduce, go_on: &|_| true });
+        let bound = SearchBound { worlds: usize::MAX, depth: u32::MAX };
+        let report = explore(&stage, &ExploreOptions { bound, threads, reduce, go_on: &|_| true });
         let seconds = begun.elapsed().as_secs_f64();
         row(name, report.progress.worlds, report.progress.moves as usize, seconds);
         if reduce == Reduce::Cone {

@@ -36,7 +36,7 @@ fn main() {
         let mut decided = 0_usize;
         while begun.elapsed() < Duration::from_secs(4) {
             for command in &commands {
-                std::hint::black_box(decide(&law, &view, command, now));
+                std::hint::black_box(decide(&law, &view, command, now).ok());
                 decided += 1;
             }
         }
@@ -77,7 +77,7 @@ fn run(law: &Law, mut view: View, commands: &[Command], now: Timestamp) -> f64 {
     let begun = Instant::now();
     for command in commands {
         match decide(law, &view, command, now) {
-            Decision::Accepted(accepted) => {
+            Ok(Decision::Accepted(accepted)) => {
                 for entry in &accepted.entries {
                     apply(&mut view, entry);
                 }

@@ -1,4 +1,4 @@
-//! What must not cost more where there are many: the next claimable, places in an order, counts, shares.
+//! Operations whose cost must not grow with the number of entities: claims, ranks, counts, shares.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Claim, Command};

@@ -18,7 +18,7 @@ from ._transport import (
 
 
 class Trackside(Routes):
-    """A server, as whoever the token belongs to. One may be used by many threads."""
+    """A client of one server with one token. Threads may share it."""
 
 
 __all__ = [

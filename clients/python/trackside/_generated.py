@@ -778,9 +778,9 @@ class Routes(Transport):
     """Every route of a server."""
 
     def list_approvals(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
-        """Lists open requests that the caller may see: the urgent ones first, then the oldest."""
-        told: Page[Any] = self._json("GET", "/v1/approvals", query=given({"limit": limit, "cursor": cursor}))
-        return told
+        """Lists open requests that the caller may see: urgent ones first, then the oldest."""
+        response: Page[Any] = self._json("GET", "/v1/approvals", query=given({"limit": limit, "cursor": cursor}))
+        return response
 
     def decide_approval(
         self,
@@ -792,14 +792,14 @@ class Routes(Transport):
         to: str | None = None,
         idempotency_key: str | None = None,
     ) -> Moved:
-        """Decides on a request: the transition that its lifecycle's face names for it."""
-        told: Moved = self._json(
+        """Approves or denies a request, by the transition that its lifecycle's face names."""
+        response: Moved = self._json(
             "POST",
             f"/v1/approvals/{part(id)}/decision",
             json=given({"decision": decision, "lifecycle": lifecycle, "note": note, "to": to}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def evaluate_policy(
         self,
@@ -810,28 +810,28 @@ class Routes(Transport):
         role: str | None = None,
         idempotency_key: str | None = None,
     ) -> Judged:
-        """Tells the risk level of an action, whether a role may do it, and why."""
-        told: Judged = self._json(
+        """Evaluates the risk level of an action, whether a role may do it, and why."""
+        response: Judged = self._json(
             "POST",
             "/v1/policy/evaluate",
             json=given({"action": action, "arguments": arguments, "pack": pack, "role": role}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def get_artifact(self, sha256: str) -> bytes:
-        """Gives content back."""
+        """Returns content."""
         return self._bytes("GET", f"/v1/artifacts/{part(sha256)}")
 
     def put_artifact(self, sha256: str, content: bytes) -> ArtifactKept:
-        """Keeps content under its hash. The same again changes nothing."""
-        told: ArtifactKept = self._json("PUT", f"/v1/artifacts/{part(sha256)}", content=content)
-        return told
+        """Stores content under its hash. Repeating it changes nothing."""
+        response: ArtifactKept = self._json("PUT", f"/v1/artifacts/{part(sha256)}", content=content)
+        return response
 
     def clock(self) -> Clock:
-        """What time it is."""
-        told: Clock = self._json("GET", "/v1/clock")
-        return told
+        """Shows the time."""
+        response: Clock = self._json("GET", "/v1/clock")
+        return response
 
     def advance_clock(
         self,
@@ -840,24 +840,28 @@ class Routes(Transport):
         to: str | None = None,
         idempotency_key: str | None = None,
     ) -> Clock:
-        """Moves the manual clock: fires what is due, in order."""
-        told: Clock = self._json(
+        """Moves the manual clock and fires everything due, in order."""
+        response: Clock = self._json(
             "POST",
             "/v1/clock/advance",
             json=given({"by": by, "to": to}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def list_lifecycles(self, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Lists the lifecycles in force."""
-        told: dict[str, Any] = self._json("GET", "/v1/lifecycles", query=given({"limit": limit, "cursor": cursor}))
-        return told
+        response: dict[str, Any] = self._json(
+            "GET",
+            "/v1/lifecycles",
+            query=given({"limit": limit, "cursor": cursor}),
+        )
+        return response
 
     def show_lifecycle(self, lifecycle: str) -> dict[str, Any]:
         """Shows one definition: states, fields, transitions and what each takes."""
-        told: dict[str, Any] = self._json("GET", f"/v1/lifecycles/{part(lifecycle)}")
-        return told
+        response: dict[str, Any] = self._json("GET", f"/v1/lifecycles/{part(lifecycle)}")
+        return response
 
     def draw_lifecycle(self, lifecycle: str, *, format: str | None = None) -> str:
         """Draws a lifecycle."""
@@ -876,47 +880,47 @@ class Routes(Transport):
         dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Migrated:
-        """Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal;
-        with `dryRun` tells what would become of them.
+        """Migrates the entities of a lifecycle to another version, each by a journal entry. With `dryRun`, shows
+        what would happen.
         """
-        told: Migrated = self._json(
+        response: Migrated = self._json(
             "POST",
             "/v1/migrations",
             query=given({"dryRun": dry_run}),
             json=given({"after": after, "fields": fields, "lifecycle": lifecycle, "limit": limit, "states": states, "to": to, "undo": undo}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def list_packs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[PackTold]:
-        """Lists the packs in force."""
-        told: Page[PackTold] = self._json("GET", "/v1/packs", query=given({"limit": limit, "cursor": cursor}))
-        return told
+        """Lists the installed packs."""
+        response: Page[PackTold] = self._json("GET", "/v1/packs", query=given({"limit": limit, "cursor": cursor}))
+        return response
 
     def put_pack(self, pack: str, *, files: Mapping[str, str]) -> PackInstalled:
-        """Checks a pack and takes it into force, beside the versions that running entities live by."""
-        told: PackInstalled = self._json("PUT", f"/v1/packs/{part(pack)}", json=given({"files": files}))
-        return told
+        """Checks and installs a pack. Running entities keep their version."""
+        response: PackInstalled = self._json("PUT", f"/v1/packs/{part(pack)}", json=given({"files": files}))
+        return response
 
     def project_settings(self) -> ProjectTold:
-        """Shows the zone, and the settings of every pack."""
-        told: ProjectTold = self._json("GET", "/v1/settings")
-        return told
+        """Shows the time zone, and the settings of every pack."""
+        response: ProjectTold = self._json("GET", "/v1/settings")
+        return response
 
     def put_project_settings(self, *, zone: str) -> ProjectTold:
-        """Changes the zone of the project."""
-        told: ProjectTold = self._json("PUT", "/v1/settings", json=given({"zone": zone}))
-        return told
+        """Changes the time zone of the project."""
+        response: ProjectTold = self._json("PUT", "/v1/settings", json=given({"zone": zone}))
+        return response
 
     def settings(self, pack: str) -> SettingsTold:
-        """Shows the settings of a pack: what holds, what the pack says, and whose word it is."""
-        told: SettingsTold = self._json("GET", f"/v1/settings/{part(pack)}")
-        return told
+        """Shows the settings of a pack: the value in force, the default, and the origin."""
+        response: SettingsTold = self._json("GET", f"/v1/settings/{part(pack)}")
+        return response
 
     def put_settings(self, pack: str, body: Mapping[str, Any]) -> SettingsTold:
-        """Changes settings of a pack: each name with its value, or null to go back to what the pack says."""
-        told: SettingsTold = self._json("PUT", f"/v1/settings/{part(pack)}", json=body)
-        return told
+        """Changes settings of a pack: names with values, or null for the default."""
+        response: SettingsTold = self._json("PUT", f"/v1/settings/{part(pack)}", json=body)
+        return response
 
     def list_effects(
         self,
@@ -925,13 +929,13 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[EffectTold]:
-        """Lists effects that nobody has answered, the oldest first."""
-        told: Page[EffectTold] = self._json(
+        """Lists open effects, the oldest first."""
+        response: Page[EffectTold] = self._json(
             "GET",
             "/v1/effects",
             query=given({"kind": kind, "limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def take_effects(
         self,
@@ -941,14 +945,14 @@ class Routes(Transport):
         limit: int | None = None,
         idempotency_key: str | None = None,
     ) -> Page[EffectTaken]:
-        """Takes effects that nobody is at, the oldest first."""
-        told: Page[EffectTaken] = self._json(
+        """Takes effects that are not taken, the oldest first."""
+        response: Page[EffectTaken] = self._json(
             "POST",
             "/v1/effects/take",
             json=given({"kind": kind, "lease": lease, "limit": limit}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def settle_effect(
         self,
@@ -959,14 +963,14 @@ class Routes(Transport):
         detail: Any | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Brings the result of an effect home."""
-        told: dict[str, Any] = self._json(
+        """Reports the result of an effect."""
+        response: dict[str, Any] = self._json(
             "POST",
             f"/v1/effects/{part(id)}/result",
             json=given({"detail": detail, "fence": fence, "ok": ok}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def batch(
         self,
@@ -975,14 +979,14 @@ class Routes(Transport):
         atomic: bool | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Carries out many commands; each has its own outcome unless `atomic`."""
-        told: dict[str, Any] = self._json(
+        """Runs many commands. Each has its own outcome unless `atomic`."""
+        response: dict[str, Any] = self._json(
             "POST",
             "/v1/batch",
             json=given({"atomic": atomic, "commands": commands}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def list_entities(
         self,
@@ -996,12 +1000,12 @@ class Routes(Transport):
         seq: int | None = None,
     ) -> Page[Entity]:
         """Lists entities of a lifecycle."""
-        told: Page[Entity] = self._json(
+        response: Page[Entity] = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}",
             query=given({"state": state, "where": where, "overdue": overdue, "limit": limit, "cursor": cursor, "seq": seq}),
         )
-        return told
+        return response
 
     def create_entity(
         self,
@@ -1013,14 +1017,14 @@ class Routes(Transport):
         idempotency_key: str | None = None,
     ) -> Moved:
         """Creates an entity."""
-        told: Moved = self._json(
+        response: Moved = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}",
             query=given({"dryRun": dry_run}),
             json=given({"fields": fields, "id": id}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def claim(
         self,
@@ -1032,19 +1036,19 @@ class Routes(Transport):
         where: str | None = None,
         idempotency_key: str | None = None,
     ) -> Moved | None:
-        """Claims the next claimable one for the caller."""
-        told: Moved | None = self._json(
+        """Claims the next available entity for the caller."""
+        response: Moved | None = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/claim",
             json=given({"event": event, "fields": fields, "reason": reason, "where": where}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def show_entity(self, lifecycle: str, id: str, *, at: int | None = None) -> Entity:
         """Shows one entity."""
-        told: Entity = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}", query=given({"at": at}))
-        return told
+        response: Entity = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}", query=given({"at": at}))
+        return response
 
     def correct(
         self,
@@ -1056,19 +1060,19 @@ class Routes(Transport):
         to: str | None = None,
         idempotency_key: str | None = None,
     ) -> Moved:
-        """Sets an entity right outside of its edges. Journalled, and raises an alert."""
-        told: Moved = self._json(
+        """Admin override: sets state or fields without a transition. Journalled, and raises an alert."""
+        response: Moved = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/correct",
             json=given({"fields": fields, "reason": reason, "to": to}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def explain(self, lifecycle: str, id: str) -> dict[str, Any]:
-        """Explains where an entity stands."""
-        told: dict[str, Any] = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}/explain")
-        return told
+        """Explains the state of an entity."""
+        response: dict[str, Any] = self._json("GET", f"/v1/entities/{part(lifecycle)}/{part(id)}/explain")
+        return response
 
     def heartbeat(
         self,
@@ -1080,13 +1084,13 @@ class Routes(Transport):
         idempotency_key: str | None = None,
     ) -> HeartbeatTold:
         """Extends a lease."""
-        told: HeartbeatTold = self._json(
+        response: HeartbeatTold = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/heartbeat",
             json=given({"fence": fence, "slot": slot}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def history(
         self,
@@ -1097,13 +1101,13 @@ class Routes(Transport):
         cursor: str | None = None,
         all: bool | None = None,
     ) -> dict[str, Any]:
-        """Journal entries of an entity, the oldest first, and seconds spent in each state."""
-        told: dict[str, Any] = self._json(
+        """Lists the journal entries of an entity, the oldest first, and the seconds spent in each state."""
+        response: dict[str, Any] = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/history",
             query=given({"limit": limit, "cursor": cursor, "all": all}),
         )
-        return told
+        return response
 
     def messages(
         self,
@@ -1113,13 +1117,13 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Message]:
-        """Messages of an entity, the oldest first: those that are meant for the caller."""
-        told: Page[Message] = self._json(
+        """Lists the messages of an entity that are addressed to the caller, the oldest first."""
+        response: Page[Message] = self._json(
             "GET",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/messages",
             query=given({"limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def fire(
         self,
@@ -1135,8 +1139,8 @@ class Routes(Transport):
         if_match: str | None = None,
         idempotency_key: str | None = None,
     ) -> Moved:
-        """Asks for a transition by target or by name."""
-        told: Moved = self._json(
+        """Fires a transition, by its name or by its target state."""
+        response: Moved = self._json(
             "POST",
             f"/v1/entities/{part(lifecycle)}/{part(id)}/transitions",
             query=given({"dryRun": dry_run}),
@@ -1144,21 +1148,21 @@ class Routes(Transport):
             json=given({"event": event, "fence": fence, "fields": fields, "reason": reason, "to": to}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def healthz(self) -> dict[str, Any]:
-        """It is there."""
-        told: dict[str, Any] = self._json("GET", "/healthz")
-        return told
+        """The process is running."""
+        response: dict[str, Any] = self._json("GET", "/healthz")
+        return response
 
     def metrics(self) -> str:
-        """Every figure, for Prometheus and whatever else reads its format."""
+        """Shows metrics for Prometheus."""
         return self._text("GET", "/metrics")
 
     def readyz(self) -> dict[str, Any]:
-        """It can take commands: the store can be used and what is written behind keeps up."""
-        told: dict[str, Any] = self._json("GET", "/readyz")
-        return told
+        """The server can take commands: the store works and projections keep up."""
+        response: dict[str, Any] = self._json("GET", "/readyz")
+        return response
 
     def create_sign_in_link(
         self,
@@ -1167,24 +1171,24 @@ class Routes(Transport):
         roles: Sequence[str] | None = None,
         idempotency_key: str | None = None,
     ) -> SignInLink:
-        """Makes a way in for a person, once."""
-        told: SignInLink = self._json(
+        """Creates a sign-in link that works once."""
+        response: SignInLink = self._json(
             "POST",
             "/v1/sign-in-links",
             json=given({"actor": actor, "roles": roles}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def sign_out(self) -> dict[str, Any]:
-        """Ends the session of the caller."""
-        told: dict[str, Any] = self._json("POST", "/v1/sign-out")
-        return told
+        """Signs the caller out."""
+        response: dict[str, Any] = self._json("POST", "/v1/sign-out")
+        return response
 
     def list_tokens(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Token]:
         """Lists tokens: all of them for an admin; for others their own, and the run tokens they made."""
-        told: Page[Token] = self._json("GET", "/v1/tokens", query=given({"limit": limit, "cursor": cursor}))
-        return told
+        response: Page[Token] = self._json("GET", "/v1/tokens", query=given({"limit": limit, "cursor": cursor}))
+        return response
 
     def create_token(
         self,
@@ -1197,61 +1201,59 @@ class Routes(Transport):
         roles: Sequence[str] | None = None,
         idempotency_key: str | None = None,
     ) -> TokenMade:
-        """Makes a token. Its text is in the answer, and nowhere else: under the same key it is refused, with its
-        id.
-        """
-        told: TokenMade = self._json(
+        """Creates a token. Its text is only in this answer; a repeated request is refused with the token's id."""
+        response: TokenMade = self._json(
             "POST",
             "/v1/tokens",
             json=given({"actor": actor, "for": for_, "kind": kind, "lifetime": lifetime, "note": note, "roles": roles}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def revoke_token(self, id: str) -> None:
-        """Takes a token back, from now on, and the run tokens that were made with it."""
+        """Revokes a token, and the run tokens made with it."""
         return self._nothing("DELETE", f"/v1/tokens/{part(id)}")
 
     def whoami(self) -> Who:
-        """Who the caller is."""
-        told: Who = self._json("GET", "/v1/whoami")
-        return told
+        """Shows the identity of the caller."""
+        response: Who = self._json("GET", "/v1/whoami")
+        return response
 
     def archive(self, *, older_than: str, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Moves entries that are older into files of the folder `archive`, which are read back and checked before
-        the journal lets go of them. The newest entry stays.
+        """Moves old entries to files in the folder `archive`. They are read back and verified before the journal
+        drops them. The newest entry stays.
         """
-        told: dict[str, Any] = self._json(
+        response: dict[str, Any] = self._json(
             "POST",
             "/v1/archive",
             json=given({"olderThan": older_than}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def export_evidence(self, lifecycle: str, id: str) -> Iterator[dict[str, Any]]:
-        """Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify
-        FILE`: its entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of
-        other entities nothing is told.
+        """Exports evidence about an entity as JSON lines: its entries, approvals about it, artifacts, and the hash
+        chain to the end of the journal. Verify it anywhere with `trackside audit verify FILE`. Contains nothing
+        about other entities.
         """
         return self._lines("GET", f"/v1/audit/export/{part(lifecycle)}/{part(id)}")
 
     def verify_audit(self, *, known: str | None = None) -> dict[str, Any]:
-        """Goes through every entry of the journal and of its archive, and through every link between them."""
-        told: dict[str, Any] = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
-        return told
+        """Verifies every entry of the journal and its archive, and the hash chain between them."""
+        response: dict[str, Any] = self._json("GET", "/v1/audit/verify", query=given({"known": known}))
+        return response
 
     def backup(self, *, to: str | None = None, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
-        Artifacts whose content is not what their hash says are named, and not copied.
+        """Copies journal, state, archive and artifacts to an empty or new folder, and verifies the copy. Artifacts
+        that do not match their hash are listed and not copied.
         """
-        told: dict[str, Any] = self._json(
+        response: dict[str, Any] = self._json(
             "POST",
             "/v1/backup",
             json=given({"to": to}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def events(
         self,
@@ -1262,7 +1264,7 @@ class Routes(Transport):
         after: int | None = None,
         all: bool | None = None,
     ) -> Iterator[JournalEntry]:
-        """Follows the journal as server-sent events; resumes by `Last-Event-ID`."""
+        """Streams the journal as server-sent events. Resume with `Last-Event-ID`."""
         return self._events(
             "GET",
             "/v1/events",
@@ -1270,8 +1272,8 @@ class Routes(Transport):
         )
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Exports the project as JSON lines. People with role admin get the records as they are kept, and
-        artifacts; others the entries that they may see, as the journal shows them.
+        """Exports the project as JSON lines. People with role admin get the stored records and artifacts; others
+        get the entries that they may see.
         """
         return self._lines("GET", "/v1/export")
 
@@ -1283,17 +1285,17 @@ class Routes(Transport):
         dry_run: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Imported:
-        """Brings entities in as they are, each by an entry of the journal that says where it comes from: all of
-        them or none. Those that an earlier import brought from the same place are left as they are.
+        """Imports entities as they are, all or none. A journal entry for each says where it comes from. Entities
+        that an earlier import brought from the same place stay as they are.
         """
-        told: Imported = self._json(
+        response: Imported = self._json(
             "POST",
             "/v1/import",
             query=given({"dryRun": dry_run}),
             json=given({"entities": entities, "file": file}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def journal(
         self,
@@ -1302,13 +1304,13 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[JournalEntry]:
-        """The global journal in order, as far as the caller may see."""
-        told: Page[JournalEntry] = self._json(
+        """Lists the journal in order, as far as the caller may see it."""
+        response: Page[JournalEntry] = self._json(
             "GET",
             "/v1/journal",
             query=given({"after": after, "limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def redact(
         self,
@@ -1321,19 +1323,19 @@ class Routes(Transport):
         entries: Sequence[int] | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Drops what entries of an entity said, and what it still has from them."""
-        told: dict[str, Any] = self._json(
+        """Drops the payloads of journal entries of an entity, and the field values that came from them."""
+        response: dict[str, Any] = self._json(
             "POST",
             "/v1/redactions",
             json=given({"all": all, "becomes": becomes, "entries": entries, "id": id, "lifecycle": lifecycle, "reason": reason}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def stats(self, *, lifecycle: str | None = None) -> dict[str, Any]:
-        """Figures of one lifecycle, or of all."""
-        told: dict[str, Any] = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
-        return told
+        """Shows statistics of one lifecycle, or of all."""
+        response: dict[str, Any] = self._json("GET", "/v1/stats", query=given({"lifecycle": lifecycle}))
+        return response
 
     def alerts(
         self,
@@ -1342,33 +1344,33 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[AlertTold]:
-        """Alerts that nobody has resolved, the oldest first; with `all=true` every one."""
-        told: Page[AlertTold] = self._json(
+        """Lists open alerts, the oldest first; with `all=true` also resolved ones."""
+        response: Page[AlertTold] = self._json(
             "GET",
             "/v1/alerts",
             query=given({"all": all, "limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def acknowledge_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> Attended:
-        """Says that an alert is seen. For people; whoever says so first is kept."""
-        told: Attended = self._json(
+        """Acknowledges an alert. For people; the first acknowledgement is kept."""
+        response: Attended = self._json(
             "POST",
             f"/v1/alerts/{part(id)}/acknowledge",
             json=given({"note": note}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def resolve_alert(self, id: str, *, note: str | None = None, idempotency_key: str | None = None) -> Attended:
-        """Says that an alert is seen to: it leaves the list, and the same arising again is a new one. For people."""
-        told: Attended = self._json(
+        """Resolves an alert: it leaves the list, and the same condition raises a new one. For people."""
+        response: Attended = self._json(
             "POST",
             f"/v1/alerts/{part(id)}/resolve",
             json=given({"note": note}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def notifications(
         self,
@@ -1378,39 +1380,39 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Any]:
-        """What somebody was told, the oldest first."""
-        told: Page[Any] = self._json(
+        """Lists notifications, the oldest first."""
+        response: Page[Any] = self._json(
             "GET",
             "/v1/notifications",
             query=given({"audience": audience, "to": to, "limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def sweep(self, *, deep: bool | None = None, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Looks at every entity now, and repairs what its definition says how to. What is kept of each is held
-        against the journal, and made anew where it is something else.
+        """Checks every entity now and applies the repairs that its definition declares. Compares every stored row
+        with the journal and rebuilds those that differ.
         """
-        told: dict[str, Any] = self._json(
+        response: dict[str, Any] = self._json(
             "POST",
             "/v1/sweep",
             query=given({"deep": deep}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def violations(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Any]:
-        """Invariants that were found broken, the oldest first; those that hold again say so."""
-        told: Page[Any] = self._json("GET", "/v1/violations", query=given({"limit": limit, "cursor": cursor}))
-        return told
+        """Lists violated invariants, the oldest first, including those that hold again."""
+        response: Page[Any] = self._json("GET", "/v1/violations", query=given({"limit": limit, "cursor": cursor}))
+        return response
 
     def list_queries(self, pack: str, *, limit: int | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Lists the queries of a pack."""
-        told: dict[str, Any] = self._json(
+        response: dict[str, Any] = self._json(
             "GET",
             f"/v1/queries/{part(pack)}",
             query=given({"limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def query(
         self,
@@ -1421,18 +1423,18 @@ class Routes(Transport):
         cursor: str | None = None,
         parameters: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Answers a query of a pack."""
-        told: dict[str, Any] = self._json(
+        """Runs a query of a pack."""
+        response: dict[str, Any] = self._json(
             "GET",
             f"/v1/queries/{part(pack)}/{part(name)}",
             query=given({"limit": limit, "cursor": cursor, **(parameters or {})}),
         )
-        return told
+        return response
 
     def list_webhooks(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Webhook]:
-        """Lists webhooks: all of them for an admin, one's own for others."""
-        told: Page[Webhook] = self._json("GET", "/v1/webhooks", query=given({"limit": limit, "cursor": cursor}))
-        return told
+        """Lists webhooks: all of them for an admin, for others their own."""
+        response: Page[Webhook] = self._json("GET", "/v1/webhooks", query=given({"limit": limit, "cursor": cursor}))
+        return response
 
     def create_webhook(
         self,
@@ -1444,25 +1446,25 @@ class Routes(Transport):
         note: str | None = None,
         idempotency_key: str | None = None,
     ) -> WebhookMade:
-        """Makes a webhook. What its messages are signed with is in the answer, and nowhere else; under the same key
-        it is told again.
+        """Creates a webhook. The signing secret is only in this answer, and in the answer to a repeated request
+        with the same key.
         """
-        told: WebhookMade = self._json(
+        response: WebhookMade = self._json(
             "POST",
             "/v1/webhooks",
             json=given({"audience": audience, "events": events, "lifecycles": lifecycles, "note": note, "url": url}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response
 
     def remove_webhook(self, id: str) -> None:
-        """Ends a webhook: nothing more is sent."""
+        """Removes a webhook."""
         return self._nothing("DELETE", f"/v1/webhooks/{part(id)}")
 
     def webhook(self, id: str) -> Webhook:
         """Shows a webhook."""
-        told: Webhook = self._json("GET", f"/v1/webhooks/{part(id)}")
-        return told
+        response: Webhook = self._json("GET", f"/v1/webhooks/{part(id)}")
+        return response
 
     def webhook_deliveries(
         self,
@@ -1472,15 +1474,13 @@ class Routes(Transport):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[WebhookDelivery]:
-        """What became of messages, in the order of the journal: the last 200 that were delivered, and all that were
-        not.
-        """
-        told: Page[WebhookDelivery] = self._json(
+        """Lists deliveries in journal order: the last 200 that succeeded, and all others."""
+        response: Page[WebhookDelivery] = self._json(
             "GET",
             f"/v1/webhooks/{part(id)}/deliveries",
             query=given({"state": state, "limit": limit, "cursor": cursor}),
         )
-        return told
+        return response
 
     def replay_webhook(
         self,
@@ -1489,11 +1489,11 @@ class Routes(Transport):
         seqs: Sequence[int] | None = None,
         idempotency_key: str | None = None,
     ) -> WebhookReplayed:
-        """Tries dead letters once more, and at once what is failing. A webhook that is off is turned on."""
-        told: WebhookReplayed = self._json(
+        """Retries dead letters, and failing deliveries at once. Turns a webhook that is off on."""
+        response: WebhookReplayed = self._json(
             "POST",
             f"/v1/webhooks/{part(id)}/replay",
             json=given({"seqs": seqs}),
             key=self._key(idempotency_key),
         )
-        return told
+        return response

@@ -27,7 +27,7 @@ PATIENCE = 5
 
 
 class Unreachable(Exception):
-    """Nobody answered, or not in words that we know."""
+    """No answer, or one that is not understood."""
 
 
 class Refused(Exception):
@@ -105,7 +105,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given of them: none stands for nothing."""
+    """Only the parameters that were given."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -192,7 +192,7 @@ class Transport:
     def _events(
         self, method: str, path: str, *, query: Mapping[str, Any] | None = None, **how: Any
     ) -> Iterator[Any]:
-        """Goes on after the last one it saw, through every interruption."""
+        """Resumes after the last entry, through every interruption."""
         last: str | None = None
         missed = 0
         while True:
@@ -226,7 +226,7 @@ class Transport:
         self, method: str, path: str, *, key: str | None = None, **how: Any
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """Sends it until it is answered, as often as that does no harm."""
-        # Without a key nobody could tell whether a command that got no answer was carried out.
+        # Without a key a retry after a lost answer could repeat the command.
         counts_once = method != "POST" or key is not None
         headers = {**how.pop("headers", {}), **({"Idempotency-Key": key} if key else {})}
         for number in range(self._tries):

@@ -683,7 +683,7 @@ export interface Who {
 
 /** Every route of a server. */
 export class Routes extends Transport {
-  /** Lists open requests that the caller may see: the urgent ones first, then the oldest. */
+  /** Lists open requests that the caller may see: urgent ones first, then the oldest. */
   listApprovals(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
     return this.forJson<Page<Json>>({
       method: 'GET',
@@ -696,7 +696,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Decides on a request: the transition that its lifecycle's face names for it. */
+  /** Approves or denies a request, by the transition that its lifecycle's face names. */
   decideApproval(id: string, body: Decide, options: CallOptions = {}): Promise<Moved> {
     return this.forJson<Moved>({
       method: 'POST',
@@ -709,7 +709,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Tells the risk level of an action, whether a role may do it, and why. */
+  /** Evaluates the risk level of an action, whether a role may do it, and why. */
   evaluatePolicy(body: Evaluate, options: CallOptions = {}): Promise<Judged> {
     return this.forJson<Judged>({
       method: 'POST',
@@ -722,7 +722,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Gives content back. */
+  /** Returns content. */
   getArtifact(sha256: string, options: CallOptions = {}): Promise<Uint8Array> {
     return this.forBytes({
       method: 'GET',
@@ -735,7 +735,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Keeps content under its hash. The same again changes nothing. */
+  /** Stores content under its hash. Repeating it changes nothing. */
   putArtifact(sha256: string, body: Uint8Array, options: CallOptions = {}): Promise<ArtifactKept> {
     return this.forJson<ArtifactKept>({
       method: 'PUT',
@@ -748,7 +748,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** What time it is. */
+  /** Shows the time. */
   clock(options: CallOptions = {}): Promise<Clock> {
     return this.forJson<Clock>({
       method: 'GET',
@@ -761,7 +761,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Moves the manual clock: fires what is due, in order. */
+  /** Moves the manual clock and fires everything due, in order. */
   advanceClock(body: Advance, options: CallOptions = {}): Promise<Clock> {
     return this.forJson<Clock>({
       method: 'POST',
@@ -814,8 +814,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal; with
-   * `dryRun` tells what would become of them.
+   * Migrates the entities of a lifecycle to another version, each by a journal entry. With `dryRun`, shows what
+   * would happen.
    */
   migrate(body: Migrate, options: { dryRun?: boolean } & CallOptions = {}): Promise<Migrated> {
     return this.forJson<Migrated>({
@@ -829,7 +829,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists the packs in force. */
+  /** Lists the installed packs. */
   listPacks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<PackTold>> {
     return this.forJson<Page<PackTold>>({
       method: 'GET',
@@ -842,7 +842,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Checks a pack and takes it into force, beside the versions that running entities live by. */
+  /** Checks and installs a pack. Running entities keep their version. */
   putPack(pack: string, body: PackFiles, options: CallOptions = {}): Promise<PackInstalled> {
     return this.forJson<PackInstalled>({
       method: 'PUT',
@@ -855,7 +855,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Shows the zone, and the settings of every pack. */
+  /** Shows the time zone, and the settings of every pack. */
   projectSettings(options: CallOptions = {}): Promise<ProjectTold> {
     return this.forJson<ProjectTold>({
       method: 'GET',
@@ -868,7 +868,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Changes the zone of the project. */
+  /** Changes the time zone of the project. */
   putProjectSettings(body: ProjectPut, options: CallOptions = {}): Promise<ProjectTold> {
     return this.forJson<ProjectTold>({
       method: 'PUT',
@@ -881,7 +881,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Shows the settings of a pack: what holds, what the pack says, and whose word it is. */
+  /** Shows the settings of a pack: the value in force, the default, and the origin. */
   settings(pack: string, options: CallOptions = {}): Promise<SettingsTold> {
     return this.forJson<SettingsTold>({
       method: 'GET',
@@ -894,7 +894,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Changes settings of a pack: each name with its value, or null to go back to what the pack says. */
+  /** Changes settings of a pack: names with values, or null for the default. */
   putSettings(pack: string, body: { [name: string]: Json }, options: CallOptions = {}): Promise<SettingsTold> {
     return this.forJson<SettingsTold>({
       method: 'PUT',
@@ -907,7 +907,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists effects that nobody has answered, the oldest first. */
+  /** Lists open effects, the oldest first. */
   listEffects(
     options: { kind?: string; limit?: number; cursor?: string } & CallOptions = {},
   ): Promise<Page<EffectTold>> {
@@ -922,7 +922,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Takes effects that nobody is at, the oldest first. */
+  /** Takes effects that are not taken, the oldest first. */
   takeEffects(body: TakeEffects = {}, options: CallOptions = {}): Promise<Page<EffectTaken>> {
     return this.forJson<Page<EffectTaken>>({
       method: 'POST',
@@ -935,7 +935,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Brings the result of an effect home. */
+  /** Reports the result of an effect. */
   settleEffect(id: number, body: EffectResult, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'POST',
@@ -948,7 +948,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Carries out many commands; each has its own outcome unless `atomic`. */
+  /** Runs many commands. Each has its own outcome unless `atomic`. */
   batch(body: Batch, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'POST',
@@ -990,7 +990,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Claims the next claimable one for the caller. */
+  /** Claims the next available entity for the caller. */
   claim(lifecycle: string, body: Claim = {}, options: CallOptions = {}): Promise<Moved | undefined> {
     return this.forJson<Moved | undefined>({
       method: 'POST',
@@ -1016,7 +1016,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Sets an entity right outside of its edges. Journalled, and raises an alert. */
+  /** Admin override: sets state or fields without a transition. Journalled, and raises an alert. */
   correct(lifecycle: string, id: string, body: Correct = {}, options: CallOptions = {}): Promise<Moved> {
     return this.forJson<Moved>({
       method: 'POST',
@@ -1029,7 +1029,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Explains where an entity stands. */
+  /** Explains the state of an entity. */
   explain(lifecycle: string, id: string, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
@@ -1055,7 +1055,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Journal entries of an entity, the oldest first, and seconds spent in each state. */
+  /** Lists the journal entries of an entity, the oldest first, and the seconds spent in each state. */
   history(
     lifecycle: string,
     id: string,
@@ -1072,7 +1072,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Messages of an entity, the oldest first: those that are meant for the caller. */
+  /** Lists the messages of an entity that are addressed to the caller, the oldest first. */
   messages(
     lifecycle: string,
     id: string,
@@ -1089,7 +1089,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Asks for a transition by target or by name. */
+  /** Fires a transition, by its name or by its target state. */
   fire(
     lifecycle: string,
     id: string,
@@ -1107,7 +1107,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** It is there. */
+  /** The process is running. */
   healthz(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
@@ -1120,7 +1120,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Every figure, for Prometheus and whatever else reads its format. */
+  /** Shows metrics for Prometheus. */
   metrics(options: CallOptions = {}): Promise<string> {
     return this.forText({
       method: 'GET',
@@ -1133,7 +1133,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** It can take commands: the store can be used and what is written behind keeps up. */
+  /** The server can take commands: the store works and projections keep up. */
   readyz(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
@@ -1146,7 +1146,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Makes a way in for a person, once. */
+  /** Creates a sign-in link that works once. */
   createSignInLink(body: NewLink = {}, options: CallOptions = {}): Promise<SignInLink> {
     return this.forJson<SignInLink>({
       method: 'POST',
@@ -1159,7 +1159,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Ends the session of the caller. */
+  /** Signs the caller out. */
   signOut(options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'POST',
@@ -1185,7 +1185,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Makes a token. Its text is in the answer, and nowhere else: under the same key it is refused, with its id. */
+  /** Creates a token. Its text is only in this answer; a repeated request is refused with the token's id. */
   createToken(body: NewToken, options: CallOptions = {}): Promise<TokenMade> {
     return this.forJson<TokenMade>({
       method: 'POST',
@@ -1198,7 +1198,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Takes a token back, from now on, and the run tokens that were made with it. */
+  /** Revokes a token, and the run tokens made with it. */
   revokeToken(id: string, options: CallOptions = {}): Promise<void> {
     return this.forNothing({
       method: 'DELETE',
@@ -1211,7 +1211,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Who the caller is. */
+  /** Shows the identity of the caller. */
   whoami(options: CallOptions = {}): Promise<Who> {
     return this.forJson<Who>({
       method: 'GET',
@@ -1225,8 +1225,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Moves entries that are older into files of the folder `archive`, which are read back and checked before the
-   * journal lets go of them. The newest entry stays.
+   * Moves old entries to files in the folder `archive`. They are read back and verified before the journal drops
+   * them. The newest entry stays.
    */
   archive(body: Archive, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
@@ -1241,9 +1241,9 @@ export class Routes extends Transport {
   }
 
   /**
-   * Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify FILE`:
-   * its entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of other
-   * entities nothing is told.
+   * Exports evidence about an entity as JSON lines: its entries, approvals about it, artifacts, and the hash chain
+   * to the end of the journal. Verify it anywhere with `trackside audit verify FILE`. Contains nothing about other
+   * entities.
    */
   exportEvidence(lifecycle: string, id: string, options: CallOptions = {}): AsyncGenerator<{ [name: string]: Json }> {
     return this.forLines({
@@ -1257,7 +1257,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Goes through every entry of the journal and of its archive, and through every link between them. */
+  /** Verifies every entry of the journal and its archive, and the hash chain between them. */
   verifyAudit(options: { known?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
@@ -1271,8 +1271,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Copies journal, state, archive and artifacts to a folder that is empty or not there, and checks the copy.
-   * Artifacts whose content is not what their hash says are named, and not copied.
+   * Copies journal, state, archive and artifacts to an empty or new folder, and verifies the copy. Artifacts that
+   * do not match their hash are listed and not copied.
    */
   backup(body: Backup = {}, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
@@ -1286,7 +1286,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Follows the journal as server-sent events; resumes by `Last-Event-ID`. */
+  /** Streams the journal as server-sent events. Resume with `Last-Event-ID`. */
   events(
     options: { lifecycle?: string; id?: string; audience?: string; after?: number; all?: boolean } & CallOptions = {},
   ): AsyncGenerator<JournalEntry> {
@@ -1302,8 +1302,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Exports the project as JSON lines. People with role admin get the records as they are kept, and artifacts;
-   * others the entries that they may see, as the journal shows them.
+   * Exports the project as JSON lines. People with role admin get the stored records and artifacts; others get the
+   * entries that they may see.
    */
   export(options: CallOptions = {}): AsyncGenerator<{ [name: string]: Json }> {
     return this.forLines({
@@ -1318,8 +1318,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Brings entities in as they are, each by an entry of the journal that says where it comes from: all of them or
-   * none. Those that an earlier import brought from the same place are left as they are.
+   * Imports entities as they are, all or none. A journal entry for each says where it comes from. Entities that an
+   * earlier import brought from the same place stay as they are.
    */
   import(body: Import, options: { dryRun?: boolean } & CallOptions = {}): Promise<Imported> {
     return this.forJson<Imported>({
@@ -1333,7 +1333,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** The global journal in order, as far as the caller may see. */
+  /** Lists the journal in order, as far as the caller may see it. */
   journal(
     options: { after?: number; limit?: number; cursor?: string } & CallOptions = {},
   ): Promise<Page<JournalEntry>> {
@@ -1348,7 +1348,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Drops what entries of an entity said, and what it still has from them. */
+  /** Drops the payloads of journal entries of an entity, and the field values that came from them. */
   redact(body: Redact, options: CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'POST',
@@ -1361,7 +1361,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Figures of one lifecycle, or of all. */
+  /** Shows statistics of one lifecycle, or of all. */
   stats(options: { lifecycle?: string } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
       method: 'GET',
@@ -1374,7 +1374,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Alerts that nobody has resolved, the oldest first; with `all=true` every one. */
+  /** Lists open alerts, the oldest first; with `all=true` also resolved ones. */
   alerts(options: { all?: boolean; limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<AlertTold>> {
     return this.forJson<Page<AlertTold>>({
       method: 'GET',
@@ -1387,7 +1387,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Says that an alert is seen. For people; whoever says so first is kept. */
+  /** Acknowledges an alert. For people; the first acknowledgement is kept. */
   acknowledgeAlert(id: string, body: Attend = {}, options: CallOptions = {}): Promise<Attended> {
     return this.forJson<Attended>({
       method: 'POST',
@@ -1400,7 +1400,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Says that an alert is seen to: it leaves the list, and the same arising again is a new one. For people. */
+  /** Resolves an alert: it leaves the list, and the same condition raises a new one. For people. */
   resolveAlert(id: string, body: Attend = {}, options: CallOptions = {}): Promise<Attended> {
     return this.forJson<Attended>({
       method: 'POST',
@@ -1413,7 +1413,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** What somebody was told, the oldest first. */
+  /** Lists notifications, the oldest first. */
   notifications(
     options: { audience?: string; to?: string; limit?: number; cursor?: string } & CallOptions = {},
   ): Promise<Page<Json>> {
@@ -1429,8 +1429,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Looks at every entity now, and repairs what its definition says how to. What is kept of each is held against
-   * the journal, and made anew where it is something else.
+   * Checks every entity now and applies the repairs that its definition declares. Compares every stored row with
+   * the journal and rebuilds those that differ.
    */
   sweep(options: { deep?: boolean } & CallOptions = {}): Promise<{ [name: string]: Json }> {
     return this.forJson<{ [name: string]: Json }>({
@@ -1444,7 +1444,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Invariants that were found broken, the oldest first; those that hold again say so. */
+  /** Lists violated invariants, the oldest first, including those that hold again. */
   violations(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Json>> {
     return this.forJson<Page<Json>>({
       method: 'GET',
@@ -1473,7 +1473,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Answers a query of a pack. */
+  /** Runs a query of a pack. */
   query(
     pack: string,
     name: string,
@@ -1490,7 +1490,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Lists webhooks: all of them for an admin, one's own for others. */
+  /** Lists webhooks: all of them for an admin, for others their own. */
   listWebhooks(options: { limit?: number; cursor?: string } & CallOptions = {}): Promise<Page<Webhook>> {
     return this.forJson<Page<Webhook>>({
       method: 'GET',
@@ -1504,8 +1504,8 @@ export class Routes extends Transport {
   }
 
   /**
-   * Makes a webhook. What its messages are signed with is in the answer, and nowhere else; under the same key it
-   * is told again.
+   * Creates a webhook. The signing secret is only in this answer, and in the answer to a repeated request with the
+   * same key.
    */
   createWebhook(body: NewWebhook, options: CallOptions = {}): Promise<WebhookMade> {
     return this.forJson<WebhookMade>({
@@ -1519,7 +1519,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Ends a webhook: nothing more is sent. */
+  /** Removes a webhook. */
   removeWebhook(id: string, options: CallOptions = {}): Promise<void> {
     return this.forNothing({
       method: 'DELETE',
@@ -1545,7 +1545,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** What became of messages, in the order of the journal: the last 200 that were delivered, and all that were not. */
+  /** Lists deliveries in journal order: the last 200 that succeeded, and all others. */
   webhookDeliveries(
     id: string,
     options: { state?: string; limit?: number; cursor?: string } & CallOptions = {},
@@ -1561,7 +1561,7 @@ export class Routes extends Transport {
     });
   }
 
-  /** Tries dead letters once more, and at once what is failing. A webhook that is off is turned on. */
+  /** Retries dead letters, and failing deliveries at once. Turns a webhook that is off on. */
   replayWebhook(id: string, body: ReplayWebhook = {}, options: CallOptions = {}): Promise<WebhookReplayed> {
     return this.forJson<WebhookReplayed>({
       method: 'POST',

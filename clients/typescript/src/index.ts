@@ -5,5 +5,5 @@ import { Routes } from './generated.js';
 export * from './generated.js';
 export { type CallOptions, each, type Json, Refused, type Setup, Unreachable } from './transport.js';
 
-/** A server, as whoever the token belongs to. */
+/** A client of one server with one token. */
 export class Trackside extends Routes {}

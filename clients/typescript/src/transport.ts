@@ -37,7 +37,7 @@ export interface Asked {
   options: CallOptions;
 }
 
-/** Nobody answered, or not in words that we know. */
+/** No answer, or one that is not understood. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -136,7 +136,7 @@ export class Transport {
     }
   }
 
-  /** Goes on after the last one it saw, through every interruption. */
+  /** Resumes after the last entry, through every interruption. */
   protected async *forEvents<T>(asked: Asked): AsyncGenerator<T> {
     let last: string | undefined;
     for (let missed = 0; ; ) {
@@ -168,7 +168,7 @@ export class Transport {
         if (asked.options.signal?.aborted || !gone || missed >= PATIENCE * this.#tries) throw error;
       } finally {
         clearTimeout(timer);
-        // Whoever has enough leaves nothing open.
+        // Closes the connection when the caller stops.
         silence.abort();
       }
       await pause(missed);
@@ -183,7 +183,7 @@ export class Transport {
   async #tried(asked: Asked): Promise<Response> {
     const key = asked.keyed ? (asked.options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const headers = { ...asked.headers, 'Idempotency-Key': key };
-    // Without a key nobody could tell whether a command that got no answer was carried out.
+    // Without a key a retry after a lost answer could repeat the command.
     const countsOnce = asked.method !== 'POST' || key !== undefined;
     for (let number = 0; ; number += 1) {
       try {

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line's arguments.
 
 mod client;
 mod exchange;
@@ -17,367 +17,357 @@ pub(crate) use mcp::*;
 pub(crate) use project::*;
 pub(crate) use server::*;
 
-/// The control plane for teams of AI agents: agents drive, Trackside keeps the line clear.
+/// Rules for AI agents, enforced: declare in YAML what a task may do next; Trackside refuses everything else and says why.
 #[derive(Debug, Parser)]
 #[command(
     name = "trackside",
     version,
-    about,
     propagate_version = true,
     arg_required_else_help = true,
-    after_help = "Colours are left out where NO_COLOR is set.\nStart with: trackside up\nExit codes: 0 done, 1 refused or a check failed, 2 wrong usage, 3 cannot reach the server or store, 4 not permitted."
+    after_help = "Start with: trackside up\nExit codes: 0 done, 1 refused or check failed, 2 wrong usage, 3 server or store unreachable, 4 not permitted.\nSet NO_COLOR to disable colours."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Starts the server
+pub(crate) enum CliCommand {
+    /// Start the server
     Up(UpArgs),
-    /// Lets a small scripted team work through every pack, on a server of its own
+    /// Watch a scripted team work through every built-in pack
     Demo(DemoArgs),
-    /// Makes a folder with a small pack to start from
+    /// Create a project folder with a small pack
     Init(InitArgs),
-    /// Creates an entity
+    /// Create an entity
+    #[command(visible_alias = "create")]
     New(NewArgs),
-    /// Asks for a transition or an event of an entity
+    /// Fire a transition or an event of an entity
     Fire(FireArgs),
-    /// Takes the next entity that can be claimed
+    /// Claim the next available entity
     Claim(ClaimArgs),
-    /// Extends a lease
+    /// Renew a lease
     Heartbeat(HeartbeatArgs),
-    /// Tells a coding agent whether it may do what it is about to do
+    /// Allow or block the next action of a coding agent, by the project's risk policy
     Hook(HookArgs),
-    /// Sets an entity right outside its edges, loudly
+    /// Admin override: set state or fields without a transition; journalled, raises an alert
     Correct(CorrectArgs),
-    /// Shows an entity
+    /// Show an entity
     Show(ShowArgs),
-    /// Lists entities of a lifecycle
+    /// List the entities of a lifecycle
+    #[command(visible_alias = "ls")]
     List(ListArgs),
-    /// Tells what happened to an entity
+    /// Show the history of an entity
+    #[command(visible_alias = "log")]
     History(HistoryArgs),
-    /// Tells why an entity is not moving, who must act, and what happens next
+    /// Show why an entity is not moving, who must act, and what happens next
     Explain(ExplainArgs),
-    /// Shows a lifecycle live: how many are where, what happened last, what is overdue
+    /// Follow a lifecycle live: entities per state, latest events, overdue entities
     Watch(WatchArgs),
-    /// Speaks MCP over standard input and output, for coding agents
+    /// Serve MCP on standard input and output, for coding agents
     Mcp(McpArgs),
-    /// Prints the journal in order
+    /// Print the journal in order
     Journal(JournalArgs),
-    /// Asks a named question of a pack
+    /// Run a named query of a pack
     Query(QueryArgs),
-    /// Lists lifecycles, or tells what one is made of
+    /// List lifecycles, or describe one
     Lifecycles(LifecyclesArgs),
-    /// Tells how many are in each state, and for how long
+    /// Count the entities in each state, and show how long they stay
+    #[command(visible_alias = "status")]
     Stats(StatsArgs),
-    /// Lists requests that wait for a person, and decides on them
+    /// List the requests that wait for a person; approve or deny them
     Approvals(ApprovalsArgs),
-    /// Lists what was said about an entity
+    /// List the messages of an entity
     Messages(MessagesArgs),
-    /// Lists what was told to whom
+    /// List notifications and their recipients
     Notifications(NotificationsArgs),
-    /// Lists what was raised for people to look at, and says that it is seen, or seen to
+    /// List open alerts; acknowledge or resolve them
     Alerts(AlertsArgs),
-    /// Lists invariants that were found broken
+    /// List violated invariants
+    #[command(after_help = "Example:\n  trackside violations")]
     Violations(NoticesArgs),
-    /// Tells as whom you ask
+    /// Show the identity your token belongs to
     Whoami(WhoamiArgs),
-    /// Makes, lists and revokes tokens
+    /// Create, list and revoke tokens
     Token(TokenArgs),
-    /// Tells receivers outside what happens, and what became of the messages
+    /// Send events to an HTTP endpoint, and inspect deliveries
     Webhook(WebhookArgs),
-    /// Prints a link that signs a person in, once
+    /// Print a link that signs a person in, once
+    #[command(visible_alias = "login")]
     SignIn(SignInArgs),
-    /// Tells the time of the server, or moves its manual clock
+    /// Show the server's time, or advance its manual clock
     Clock(ClockArgs),
-    /// Lists, checks and installs packs
+    /// List, check and install packs
     Pack(PackArgs),
-    /// Shows and changes the settings of packs
+    /// Show and change the settings of packs
     Settings(SettingsArgs),
-    /// Runs scenario files in virtual time
+    /// Run scenario files in virtual time
     Test(TestArgs),
-    /// Finds what is wrong with definitions before they run, and holds them to their promises
+    /// Check definitions for mistakes and explore whether their promises hold
     Check(CheckArgs),
-    /// Draws lifecycles, for the terminal, as SVG, or in the notations of others
+    /// Draw lifecycles in the terminal, as SVG, or export them to other notations
     Diagram(DiagramArgs),
-    /// Tells what changed between two versions of a pack, who would be stranded, and what would have gone otherwise
+    /// Compare two versions of a pack: changes, stranded entities, replay of a journal
     Diff(DiffArgs),
-    /// Explores what can happen on a pack's stages, as far as a budget allows
+    /// Explore everything that can happen on a pack's stages, within a budget
     Explore(ExploreArgs),
-    /// Measures how fast it is on this machine, beside controls in the same run
+    /// Measure throughput and latency on this machine
     Bench(BenchArgs),
-    /// Formats definition files, and keeps every comment
+    /// Format definition files, keeping every comment
     Fmt(FmtArgs),
-    /// Prints the JSON Schema of the definition language
+    /// Print the JSON Schema of the definition language
     Schema(SchemaArgs),
-    /// Looks at every entity for what is broken, and tells what is
+    /// Check every entity against its invariants and the journal
     Validate(ValidateArgs),
-    /// Tells whether the journal is what was written
+    /// Verify the journal, and export evidence of an entity
     Audit(AuditArgs),
-    /// Drops values and words of an entity from the journal; its hash chain still verifies
+    /// Erase values of an entity from the journal; the hash chain still verifies
     Redact(RedactArgs),
-    /// Moves running entities to another version of their definition
+    /// Migrate running entities to another version of their definition
     Migrate(MigrateArgs),
-    /// Copies the folder of a project, and checks the copy
+    /// Back up a project folder, and verify the copy
     Backup(BackupArgs),
-    /// Puts a backup into an empty folder
+    /// Restore a backup into an empty folder
     Restore(RestoreArgs),
-    /// Moves old journal into files of its own
+    /// Move old journal entries into archive files
     Archive(ArchiveArgs),
-    /// Writes everything as JSON lines
+    /// Export a project as JSON lines
     Export(ExportArgs),
-    /// Brings in an export, or what another tool keeps
+    /// Import an export, or the tasks of another tool
     Import(ImportArgs),
-    /// Looks at the folder of a project, and tells what to do next
+    /// Diagnose a project folder and suggest what to do next
     Doctor(DoctorArgs),
-    /// Prints completions for a shell
+    /// Print completions for a shell
     Completions(CompletionsArgs),
-    /// Prints the manual page, or writes one for every command
+    /// Print the manual page, or write one for every command
     Man(ManArgs),
-    /// Prints the page of every command, for docs/reference
+    /// Print the reference page of every command, for docs/reference
     #[command(hide = true)]
     Reference,
-    /// Prints the version
+    /// Print the version
+    #[command(after_help = "Example:\n  trackside version")]
     Version,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  trackside test packs/shop\n  trackside test packs --coverage")]
 pub(crate) struct TestArgs {
     /// Pack folders, folders of packs, or scenario files inside a pack
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Lists every rule that no scenario exercises, and fails if there is one
+    /// List every rule that no scenario exercises, and fail if there is one
     #[arg(long)]
     pub(crate) coverage: bool,
-    /// Only scenarios whose name contains this text
+    /// Run only scenarios whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
-    /// Writes what the scenarios did as JSON lines: one into FILE, several into FILE-1.jsonl, FILE-2.jsonl and so on
+    /// Write the journal of each scenario as JSON lines: one scenario to FILE, several to FILE-1.jsonl, FILE-2.jsonl and so on
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  trackside check packs/shop\n  trackside check mission --no-proofs")]
 pub(crate) struct CheckArgs {
-    /// Pack folders, folders of packs, files inside a pack, or names of packs that come with Trackside
+    /// Pack folders, folders of packs, files inside a pack, or names of built-in packs
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Only what can be seen in the text: explores nothing
+    /// Check the definitions only, without exploring
     #[arg(long)]
     pub(crate) no_proofs: bool,
-    /// Shows every promise and what was and was not covered
+    /// Show every promise and how much of it was explored
     #[arg(long, conflicts_with = "no_proofs")]
     pub(crate) proofs: bool,
-    /// Shows notes too
+    /// Show notes as well as errors and warnings
     #[arg(long)]
     pub(crate) notes: bool,
-    /// Warnings fail, too
+    /// Fail on warnings
     #[arg(long)]
     pub(crate) strict: bool,
-    /// How many cores to use; default: all
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,
-    /// Draws every story as a sequence, too
+    /// Also draw every counterexample as a sequence
     #[arg(long)]
     pub(crate) sequence: bool,
-    /// Writes every story as a drawn sequence into this folder: SVG and Mermaid
+    /// Write every counterexample as a sequence diagram (SVG and Mermaid) to this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) draw: Option<PathBuf>,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  trackside diff packs/shop@HEAD packs/shop\n  trackside diff packs/shop@HEAD packs/shop --fail-on stranded --journal shop.jsonl"
+)]
 pub(crate) struct DiffArgs {
-    /// A pack folder, a folder of packs, or a lifecycle file inside a pack; with `@REV` as git had it
+    /// The old version: a pack folder, a folder of packs, or a lifecycle file inside a pack; append `@REV` for a git revision
     pub(crate) old: PathBuf,
-    /// The same, as it is to be
+    /// The new version, in the same form
     pub(crate) new: PathBuf,
-    /// Entities that live now, as JSON: tells which of them would be stranded
+    /// Current entities as JSON: list those that would be stranded
     #[arg(long, value_name = "FILE", conflicts_with = "journal")]
     pub(crate) entities: Option<PathBuf>,
-    /// A journal as JSON lines: tells which of its entities would be stranded
+    /// A journal as JSON lines: list its entities that would be stranded
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// With `--journal`: asks again for everything that was done, under the new definition
+    /// With `--journal`: replay its commands under the new definition
     #[arg(long, requires = "journal")]
     pub(crate) what_if: bool,
-    /// With `--what-if`: who has which roles, as in scenario files; others are given the least that the old rules accept
+    /// With `--what-if`: the actors and their roles, as in scenario files; other actors get the least roles the old rules accept
     #[arg(long, value_name = "FILE", requires = "what_if")]
     pub(crate) actors: Option<PathBuf>,
-    /// Fails if there is such a thing
+    /// Exit with 1 if the comparison finds this
     #[arg(long, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
-    /// Shows at most this many of a kind
+    /// Show at most this many changes of a kind
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: usize,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Something became tighter, shorter or went away
+    /// A rule became stricter, a deadline shorter, or something was removed
     Tighter,
-    /// An entity would be stranded, or a command refused
+    /// An entity would be stranded, or a replayed command refused
     Stranded,
     /// Anything changed
     Any,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  trackside explore packs/shop --seconds 10")]
 pub(crate) struct ExploreArgs {
-    /// Pack folders, folders of packs, or names of packs that come with Trackside
+    /// Pack folders, folders of packs, or names of built-in packs
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Only stages whose name contains this text
+    /// Explore only stages whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) stage: Option<String>,
-    /// Only promises whose sentence contains this text are told of
+    /// Report only promises whose sentence contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) promise: Option<String>,
-    /// Most seconds for each stage
+    /// Time limit per stage, in seconds
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) seconds: u64,
-    /// Most memory, in MiB, where the system tells how much is used
+    /// Memory limit in MiB, on systems that report memory use
     #[arg(long, value_name = "N", default_value_t = 4_096)]
     pub(crate) memory: u64,
-    /// Most different worlds of each stage
+    /// Maximum number of distinct worlds per stage
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) worlds: usize,
-    /// Most moves from the start
+    /// Maximum number of moves from the start
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) depth: u32,
-    /// How many cores to use; default: all
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,
-    /// Follows mirror images too
+    /// Explore symmetric worlds separately
     #[arg(long)]
     pub(crate) no_symmetry: bool,
-    /// Draws every story as a sequence, too
+    /// Also draw every counterexample as a sequence
     #[arg(long)]
     pub(crate) sequence: bool,
-    /// Writes every story as a drawn sequence into this folder: SVG and Mermaid
+    /// Write every counterexample as a sequence diagram (SVG and Mermaid) to this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) draw: Option<PathBuf>,
-    /// Explores nothing: writes a finite model of every lifecycle for `spin` into this folder
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) promela: Option<PathBuf>,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  trackside bench --seconds 1 --entities 1000 --only throughput")]
 pub(crate) struct BenchArgs {
-    /// Measures over HTTP, with a server of its own, instead of in process
+    /// Measure over HTTP, with a server of its own, instead of in process
     #[arg(long)]
     pub(crate) http: bool,
-    /// For how long each rate is measured; latency on a schedule takes six times as long
+    /// Seconds for each rate; answer times at a fixed rate take six times as long
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub(crate) seconds: u64,
-    /// How many callers wait for answers at the same time
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Callers that wait for answers at the same time; over HTTP, open connections
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) callers: u32,
-    /// How many follow the journal at the same time, over HTTP
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) subscribers: u32,
-    /// How many entities there are
+    /// Entities in the store
     #[arg(long, value_name = "N", default_value_t = 100_000)]
-    pub(crate) entities: u64,
-    /// How many entities a large store has; its journal has five times as many entries
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
-    pub(crate) large: u64,
-    /// Only this; may be given several times
+    pub(crate) entities: usize,
+    /// Measure only this; may be given twice
     #[arg(long, value_name = "NAME", value_enum)]
-    pub(crate) only: Vec<BenchPart>,
-    /// Works inside this folder, so on its disk [default: the current folder]
+    pub(crate) only: Vec<Measurement>,
+    /// Work inside this folder, so on its disk [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Leaves what was written where it is, and says where
+    /// Keep what was written, and print where it is
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Fails if an aim is not reached
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Starts the store in this folder, asks one command and prints how long that took
-    #[arg(long, value_name = "DIR", hide = true)]
-    pub(crate) start: Option<PathBuf>,
-    /// Serves as a bare handler that appends to the first file, and writes where it listens into the second
+    /// Serve as the bare handler: append to the first file, write the address into the second
     #[arg(long, value_names = ["FILE", "ADDRESS"], num_args = 2, requires = "sizes", hide = true)]
     pub(crate) append: Option<Vec<PathBuf>>,
-    /// Bytes that it appends for a request, and that it answers
+    /// Bytes that the bare handler appends for a request, and that it answers
     #[arg(long, value_names = ["N", "N"], num_args = 2, hide = true)]
     pub(crate) sizes: Option<Vec<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchPart {
-    /// Callers that wait, beside bare loops on the same disk
+pub(crate) enum Measurement {
+    /// Durable commands a second with callers that wait
     Throughput,
-    /// Half of the peak on a schedule: how long answers take
+    /// Answer times at half of that rate, on a schedule
     Latency,
-    /// The same by hand with PostgreSQL, where it is installed
-    Postgres,
-    /// A large store beside a small one
-    Scale,
-    /// A large store from closed to its first answer, and its memory
-    Start,
-    /// Over HTTP: the same with Restate, where it is installed; asked for by name, it is fetched with npm
-    Restate,
-    /// Over HTTP: many who follow the journal
-    Subscribers,
-    /// Over HTTP: a server on an empty folder, how soon it is there and its memory
-    Idle,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  trackside fmt packs\n  trackside fmt packs --check")]
 pub(crate) struct FmtArgs {
     /// Pack folders, folders of packs, or single YAML files
     #[arg(required_unless_present = "stdin", conflicts_with = "stdin", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Changes nothing, shows what would change, and fails if there is something
+    /// Change nothing; show what would change, and fail if anything would
     #[arg(long)]
     pub(crate) check: bool,
-    /// Formats standard input to standard output
+    /// Format standard input to standard output
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  trackside diagram mission.task\n  trackside diagram mission.task --format svg --output task.svg"
+)]
 pub(crate) struct DiagramArgs {
-    /// A lifecycle such as `mission.task`, or a pack for all of its lifecycles; without it, all there are
+    /// A lifecycle such as `mission.task`, or a pack for all of its lifecycles [default: all lifecycles]
     #[arg(value_name = "LIFECYCLE")]
     pub(crate) lifecycle: Option<String>,
-    /// Pack folders or folders of packs [default: the pack in this folder or those in packs, then those that come with Trackside]
+    /// Pack folders or folders of packs [default: the pack in this folder or in ./packs, then the built-in packs]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// In which form
+    /// Output format
     #[arg(long, value_enum, default_value_t = DiagramFormat::Text)]
     pub(crate) format: DiagramFormat,
-    /// Colours of an SVG
+    /// Colours of the SVG
     #[arg(long, value_enum, default_value_t = DiagramTheme::Auto)]
     pub(crate) theme: DiagramTheme,
-    /// Columns of a text [default: those of the terminal, or 100]
+    /// Width of the text in columns [default: the terminal's, or 100]
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) width: Option<u16>,
-    /// Writes to this file; several lifecycles go to a folder
+    /// Write to this file, or to this folder for several lifecycles
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Prints the states and the ways between them as JSON
+    /// Print states and transitions as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -386,25 +376,25 @@ pub(crate) struct DiagramArgs {
 pub(crate) enum DiagramFormat {
     /// Boxes and lists for the terminal
     Text,
-    /// A drawing that needs nothing else
+    /// A self-contained SVG
     Svg,
-    /// A `stateDiagram-v2` for Mermaid
+    /// Mermaid `stateDiagram-v2`
     Mermaid,
-    /// For Graphviz
+    /// Graphviz DOT
     Dot,
-    /// State Chart XML of the W3C
+    /// W3C State Chart XML
     Scxml,
-    /// The configuration of an XState machine, as JSON
+    /// XState machine configuration as JSON
     Xstate,
 }
 
 impl DiagramFormat {
-    /// Several of them, one after the other, are still readable.
+    /// Whether several drawings can be concatenated in one output.
     pub(crate) fn joins(self) -> bool {
         matches!(self, Self::Text | Self::Dot)
     }
 
-    /// How files of it are called.
+    /// The file extension.
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Text => "txt",
@@ -421,13 +411,14 @@ impl DiagramFormat {
 pub(crate) enum DiagramTheme {
     Light,
     Dark,
-    /// As the reader prefers
+    /// Follow the reader's preference
     Auto,
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  trackside schema lifecycle > lifecycle.schema.json")]
 pub(crate) struct SchemaArgs {
-    /// Of which file
+    /// The kind of file
     #[arg(value_enum, default_value_t = SchemaKind::Lifecycle)]
     pub(crate) of: SchemaKind,
 }

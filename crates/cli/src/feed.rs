@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use crate::reach::{Server, Unanswered};
-use crate::route::Route;
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
 
 /// Tries in a row, a second apart, before a server that went away is given up.
 const TRIES: u32 = 30;
 
 /// Which entries.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct FeedFilter {
     pub(crate) lifecycle: Option<String>,
     /// Entries after this one; else from now on.
     pub(crate) after: Option<u64>,
@@ -21,24 +21,24 @@ pub(crate) struct Wanted {
     pub(crate) everything: bool,
 }
 
-/// What is heard of a server.
+/// An event of the stream.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum FeedEvent {
     Entry(Json),
     /// The stream broke off: it is tried again.
     Away,
 }
 
-/// Hands on entries as they come, until `each` has enough. A stream that breaks off goes on where it was.
+/// Hands on entries as they come, until `each` has enough. An interrupted stream resumes after the last event.
 pub(crate) fn follow(
-    server: &Server,
-    mut wanted: Wanted,
-    each: &mut dyn FnMut(Heard) -> bool,
-) -> Result<(), Unanswered> {
+    server: &ServerConnection,
+    mut wanted: FeedFilter,
+    each: &mut dyn FnMut(FeedEvent) -> bool,
+) -> Result<(), RequestError> {
     let mut left = TRIES;
     let mut begun = false;
     loop {
-        let route = Route::new(&["events"])
+        let route = ApiPath::new(&["events"])
             .with_some("lifecycle", wanted.lifecycle.as_ref())
             .with_some("after", wanted.after)
             .with("audience", if wanted.everything { "all" } else { "user" });
@@ -49,10 +49,10 @@ pub(crate) fn follow(
                     return Ok(());
                 }
             }
-            Err(Unanswered::Stopped(_)) if begun && left > 0 => left -= 1,
+            Err(RequestError::Cli(_)) if begun && left > 0 => left -= 1,
             Err(error) => return Err(error),
         }
-        if left == TRIES && !each(Heard::Away) {
+        if left == TRIES && !each(FeedEvent::Away) {
             return Ok(());
         }
         std::thread::sleep(Duration::from_secs(1));
@@ -60,7 +60,7 @@ pub(crate) fn follow(
 }
 
 /// Whether more is wanted when the stream ends.
-fn read(stream: impl BufRead, last: &mut Option<u64>, each: &mut dyn FnMut(Heard) -> bool) -> bool {
+fn read(stream: impl BufRead, last: &mut Option<u64>, each: &mut dyn FnMut(FeedEvent) -> bool) -> bool {
     for line in stream.lines() {
         let Ok(line) = line else { return true };
         let Some(data) = line.strip_prefix("data:") else { continue };
@@ -68,7 +68,7 @@ fn read(stream: impl BufRead, last: &mut Option<u64>, each: &mut dyn FnMut(Heard
         if let Some(seq) = entry.get("seq").and_then(Json::as_u64) {
             *last = Some(seq);
         }
-        if !each(Heard::Entry(entry)) {
+        if !each(FeedEvent::Entry(entry)) {
             return false;
         }
     }

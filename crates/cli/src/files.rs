@@ -12,16 +12,17 @@ pub(crate) fn unread(path: &Path, error: &io::Error) -> String {
 pub(crate) fn reading(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            "there is no such file. Look at its name, and at the folder that you are in".to_owned()
+            "no such file. Check its name and the current folder".to_owned()
         }
         ErrorKind::PermissionDenied => {
-            "you may not read it. Ask whoever owns it, or ask as somebody who may".to_owned()
+            "permission denied. Ask its owner for read access, or run the command as a user who has it"
+                .to_owned()
         }
-        ErrorKind::IsADirectory => "it is a folder. Name a file in it".to_owned(),
-        ErrorKind::InvalidData => "it is not UTF-8 text. Is it the file that you mean?".to_owned(),
+        ErrorKind::IsADirectory => "this is a folder. Name a file".to_owned(),
+        ErrorKind::InvalidData => "not UTF-8 text. Check that this is the right file".to_owned(),
         // Of ours, and said in full.
         ErrorKind::Other => error.to_string(),
-        _ => format!("it cannot be read ({error}). Look after the disk, then try again"),
+        _ => format!("cannot be read ({error}). Check the disk, then retry"),
     }
 }
 
@@ -32,17 +33,17 @@ pub(crate) fn unwritten(path: &Path, error: &io::Error) -> String {
 
 fn writing(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => "its folder is not there. Make it first, or name another place".to_owned(),
+        ErrorKind::NotFound => "its folder does not exist. Create it, or choose another path".to_owned(),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "you may not write there. Name another place, or let its owner give you the right".to_owned()
+            "permission denied. Choose another path, or ask its owner for write access".to_owned()
         }
-        ErrorKind::IsADirectory => "it is a folder. Name a file in it".to_owned(),
+        ErrorKind::IsADirectory => "this is a folder. Name a file".to_owned(),
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
-            "a file is where a folder should be. Name another place, or move that file away".to_owned()
+            "a file is in the place of a folder. Choose another path, or move the file".to_owned()
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            format!("there is no room for it ({error}). Make room, or name another place")
+            format!("no space left ({error}). Free some space, or choose another path")
         }
-        _ => format!("it cannot be written ({error}). Look after the disk, or name another place"),
+        _ => format!("cannot be written ({error}). Check the disk, or choose another path"),
     }
 }

@@ -1,4 +1,4 @@
-//! The folder of a project, as commands find it while no server runs.
+//! The project folder, for commands that run without a server.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -7,52 +7,52 @@ use std::sync::Arc;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::time::Timestamp;
-use trackside_runtime::{CatalogError, Clock, Failure, Options, PackSource, Runtime, StartError};
+use trackside_runtime::{CatalogError, Failure, Options, PackSource, ProjectClock, Runtime, StartError};
 use trackside_store::{Reader, Sqlite, SqliteOptions, Store, StoreError};
 
 use crate::args::DataArgs;
-use crate::print::{self, Progress};
-use crate::reach::Server;
-use crate::{exit, files, packs};
+use crate::print::{self, ProgressBar};
+use crate::server_lookup::ServerConnection;
+use crate::{exit, files, packs, project_files};
 
-/// Why a command ends early, in words that say what to do next, and with which exit code.
+/// Why a command fails and what to do next, with the exit code.
 #[derive(Debug)]
-pub(crate) struct Stopped {
+pub(crate) struct CliError {
     pub(crate) why: String,
     pub(crate) code: u8,
 }
 
-impl Stopped {
+impl CliError {
     pub(crate) fn usage(why: impl Into<String>) -> Self {
         Self { why: why.into(), code: exit::USAGE }
     }
 
-    /// Tells whoever typed the command.
-    pub(crate) fn told(self) -> u8 {
+    /// Prints the message and returns the exit code.
+    pub(crate) fn report(self) -> u8 {
         print::message(&self.why);
         self.code
     }
 }
 
-impl From<StoreError> for Stopped {
+impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         Self { why: error.to_string(), code: exit::UNREACHABLE }
     }
 }
 
-impl From<Failure> for Stopped {
+impl From<Failure> for CliError {
     fn from(failure: Failure) -> Self {
         Self { why: failure.to_string(), code: exit::UNREACHABLE }
     }
 }
 
-impl From<CatalogError> for Stopped {
+impl From<CatalogError> for CliError {
     fn from(error: CatalogError) -> Self {
         Self { why: error.to_string(), code: exit::REFUSED }
     }
 }
 
-impl From<StartError> for Stopped {
+impl From<StartError> for CliError {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Store(it) => it.into(),
@@ -62,80 +62,82 @@ impl From<StartError> for Stopped {
     }
 }
 
-impl From<packs::NoPack> for Stopped {
+impl From<packs::NoPack> for CliError {
     fn from(packs::NoPack(why): packs::NoPack) -> Self {
         Self::usage(why)
     }
 }
 
-/// Whether something may be put into a folder: it is not there, or there is nothing in it.
-pub(crate) fn must_be_free(folder: &Path) -> Result<(), Stopped> {
-    match std::fs::read_dir(folder).map(|mut it| it.next().is_none()) {
-        Ok(true) => Ok(()),
-        Ok(false) => {
-            let why = format!("{}: there is something in it already. Name another folder", folder.display());
-            Err(Stopped::usage(why))
+/// Fails unless a folder is free for a new project: it does not exist, or holds only files that `project_files` writes.
+pub(crate) fn must_be_free(folder: &Path) -> Result<(), CliError> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => {
+            let mut names = entries.flatten().map(|it| it.file_name());
+            if names.all(|it| project_files::is_project_file(&it)) {
+                return Ok(());
+            }
+            Err(CliError::usage(format!("{} is not empty. Name another folder", folder.display())))
         }
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            Err(Stopped::usage(format!("{} is a file. Name a folder", folder.display())))
+            Err(CliError::usage(format!("{} is a file. Name a folder", folder.display())))
         }
-        // What else is wrong with it is told by whoever writes there.
+        // Other errors are reported when the folder is written.
         Err(_) => Ok(()),
     }
 }
 
-/// Takes a folder that is there, as its only owner. `doing` is what another process is told.
-pub(crate) fn open(data: &DataArgs, doing: &str) -> Result<Sqlite, Stopped> {
+/// Opens an existing folder as its only owner. `doing` is the owner that other processes see.
+pub(crate) fn open(data: &DataArgs, doing: &str) -> Result<Sqlite, CliError> {
     must_be_there(&data.data)?;
     let store = Sqlite::open(&data.data, owned_by(doing))?;
     if let Some(aside) = store.set_aside() {
         print::message(&format!(
-            "state.db was damaged and is made anew from the journal; the damaged one is kept as {}. Nothing is lost, but look after the disk: see docs/operating/recovery.md",
+            "state.db was damaged and has been rebuilt from the journal; the damaged file is now {}. Nothing is lost, but check the disk: see docs/operating/recovery.md",
             aside.display()
         ));
     }
     Ok(store)
 }
 
-/// Settings of a folder that is taken for this command.
+/// Store options for this command.
 pub(crate) fn owned_by(doing: &str) -> SqliteOptions {
     SqliteOptions { owner: Some(format!("trackside {doing}")), ..SqliteOptions::default() }
 }
 
-/// Somebody who only looks, beside whoever has the folder.
-pub(crate) fn look(data: &DataArgs) -> Result<Box<dyn Reader>, Stopped> {
+/// A reader, beside the owner of the folder.
+pub(crate) fn open_to_read(data: &DataArgs) -> Result<Box<dyn Reader>, CliError> {
     must_be_there(&data.data)?;
     Ok(Sqlite::open_to_read(&data.data, SqliteOptions::default())?)
 }
 
-/// The server that has the folder now, if one has: what needs the folder is asked of it then.
-pub(crate) fn server_of(data: &DataArgs) -> Result<Option<Server>, Stopped> {
+/// The server that owns the folder, if any. Commands that need the folder ask that server.
+pub(crate) fn server_of(data: &DataArgs) -> Result<Option<ServerConnection>, CliError> {
     match Sqlite::owner(&data.data)? {
         Some(owner) if SERVERS.iter().any(|it| owner.starts_with(it)) => {
-            Server::of(data.data.clone()).map(Some)
+            ServerConnection::of(data.data.clone()).map(Some)
         }
         _ => Ok(None),
     }
 }
 
-/// How servers call themselves where they take a folder.
+/// Owner names of servers.
 const SERVERS: &[&str] = &["trackside up", "trackside demo"];
 
-/// Why something cannot be asked of the server that has the folder.
-pub(crate) fn needs_the_folder(server: &Server, what: &str) -> Stopped {
+/// The error for a command that needs a folder owned by a server.
+pub(crate) fn needs_the_folder(server: &ServerConnection, what: &str) -> CliError {
     let why = match server.folder() {
         Some(folder) => {
             let folder = folder.display();
             format!(
-                "{what} needs {folder} for itself, and a server has it. Stop the server first, then start it again with: trackside up --data {folder}"
+                "{what} needs exclusive access to {folder}, but a server is using it. Stop the server, run the command again, then restart the server with: trackside up --data {folder}"
             )
         }
         None => format!(
-            "{what} needs the folder of the project for itself, and TRACKSIDE_URL names a server, {}. Stop that server, and ask on its machine with --data DIR and without TRACKSIDE_URL",
+            "{what} needs exclusive access to the project folder, but TRACKSIDE_URL names a server, {}. Stop that server and run the command on its machine, with --data DIR and without TRACKSIDE_URL",
             server.place()
         ),
     };
-    Stopped { why, code: exit::UNREACHABLE }
+    CliError { why, code: exit::UNREACHABLE }
 }
 
 /// Whether there is a project in it.
@@ -143,61 +145,65 @@ pub(crate) fn is_project(data: &DataArgs) -> bool {
     data.data.join("journal.db").is_file()
 }
 
-fn must_be_there(folder: &Path) -> Result<(), Stopped> {
+fn must_be_there(folder: &Path) -> Result<(), CliError> {
     if folder.join("journal.db").is_file() {
         return Ok(());
     }
-    // What cannot be seen is told by whoever opens it.
+    // Other errors are reported when the file is opened.
     if std::fs::metadata(folder.join("journal.db")).is_err_and(|it| it.kind() != ErrorKind::NotFound) {
         return Ok(());
     }
     let shown = folder.display();
     let why = match folder.is_dir() {
-        true => format!("{shown} holds no project (no journal.db): name the folder of one with --data"),
-        false => format!("{shown}: there is no such folder. Name the folder of a project with --data"),
+        true => format!(
+            "{shown} has no project yet (no journal.db). Start one with: trackside up --data {shown}\nOr name the folder of another project with --data"
+        ),
+        false => format!("{shown} does not exist. Name the folder of a project with --data"),
     };
-    Err(Stopped { why, code: exit::UNREACHABLE })
+    Err(CliError { why, code: exit::UNREACHABLE })
 }
 
-/// Notes by which clock a project lives, for those who come while no server runs.
-pub(crate) fn note_clock(folder: &Path, clock: &Clock) -> Result<(), Stopped> {
-    clock.note(folder).map_err(|it| Stopped { why: files::unwritten(folder, &it), code: exit::UNREACHABLE })
+/// Records the project's clock for commands that run without a server.
+pub(crate) fn note_clock(folder: &Path, clock: &ProjectClock) -> Result<(), CliError> {
+    clock.note(folder).map_err(|it| CliError { why: files::unwritten(folder, &it), code: exit::UNREACHABLE })
 }
 
-/// A copy of a folder lives by the same clock.
-pub(crate) fn same_clock(from: &Path, to: &Path) -> Result<(), Stopped> {
-    match Clock::is_manual_in(from) {
-        true => note_clock(to, &Clock::manual(Clock::noted_in(from).unwrap_or_default())),
+/// Copies the clock of a folder.
+pub(crate) fn same_clock(from: &Path, to: &Path) -> Result<(), CliError> {
+    match ProjectClock::is_manual_in(from) {
+        true => note_clock(to, &ProjectClock::manual(ProjectClock::noted_in(from).unwrap_or_default())),
         false => Ok(()),
     }
 }
 
-/// The clock of a project: one that is moved by hand stands where it was moved to.
-pub(crate) fn clock(data: &DataArgs, store: &Sqlite) -> Result<Clock, Stopped> {
-    match Clock::is_manual_in(&data.data) {
-        true => Ok(Clock::manual(stands_at(&data.data, store)?.unwrap_or_else(|| Clock::System.now()))),
-        false => Ok(Clock::System),
+/// The clock of a project. A manual clock keeps its time.
+pub(crate) fn clock(data: &DataArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
+    match ProjectClock::is_manual_in(&data.data) {
+        true => Ok(ProjectClock::manual(
+            stands_at(&data.data, store)?.unwrap_or_else(|| ProjectClock::System.now()),
+        )),
+        false => Ok(ProjectClock::System),
     }
 }
 
-/// How far the time of a project has come: where its journal ends or, if that is further, where its clock was moved to.
-pub(crate) fn stands_at(folder: &Path, store: &Sqlite) -> Result<Option<Timestamp>, Stopped> {
-    Ok(store.reader()?.head()?.at.max(Clock::noted_in(folder)))
+/// Project time: the time of the last entry or, if later, of the manual clock.
+pub(crate) fn stands_at(folder: &Path, store: &Sqlite) -> Result<Option<Timestamp>, CliError> {
+    Ok(store.reader()?.head()?.at.max(ProjectClock::noted_in(folder)))
 }
 
-/// Starts the project by its clock: what became due since it was stopped happens now, late.
-pub(crate) fn start(data: &DataArgs, store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
+/// Starts the project with its clock: timers that became due since it stopped fire now.
+pub(crate) fn start(data: &DataArgs, store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, CliError> {
     start_by(store, packs, clock(data, store)?)
 }
 
-/// Starts it with a clock that stands where the journal ends, so that nothing becomes due.
-pub(crate) fn start_standing(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, Stopped> {
+/// Starts the project with a clock fixed at the last entry, so that no timer fires.
+pub(crate) fn start_standing(store: &Arc<Sqlite>, packs: &[PackSource]) -> Result<Runtime, CliError> {
     let last = store.reader()?.head()?.at;
-    start_by(store, packs, Clock::manual(last.unwrap_or_else(|| Clock::System.now())))
+    start_by(store, packs, ProjectClock::manual(last.unwrap_or_else(|| ProjectClock::System.now())))
 }
 
-fn start_by(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runtime, Stopped> {
-    let bar = Progress::new("catching up");
+fn start_by(store: &Arc<Sqlite>, packs: &[PackSource], clock: ProjectClock) -> Result<Runtime, CliError> {
+    let bar = ProgressBar::new("catching up");
     let options = Options { clock, sweep_every: None, ..Options::default() };
     let started = Runtime::start_telling(store.clone(), packs, options, &mut |done, all| {
         bar.show(share(done, all), &format!("{done} of {all} entries"));
@@ -211,7 +217,7 @@ pub(crate) fn share(done: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { done as f64 / all as f64 }
 }
 
-/// Whoever types commands on this machine and may write the folder: a person with role admin.
+/// The actor for commands on a folder without a server: a person with the role admin.
 pub(crate) fn owner() -> Actor {
     let known = ["USER", "LOGNAME", "USERNAME"].iter().filter_map(|it| std::env::var(it).ok());
     let name = known.into_iter().find(|it| is_valid_id(it)).unwrap_or_else(|| "owner".to_owned());

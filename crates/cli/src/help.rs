@@ -1,4 +1,4 @@
-//! The command line as a whole: its help tells commands by what they are for.
+//! The command line as a whole. The main help groups commands by purpose.
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -6,28 +6,28 @@ use trackside_lifecycle::guard::nearest;
 
 use crate::args::Args;
 
-/// What commands are for, and which.
+/// The groups of the main help, each with its commands.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["up", "demo", "init", "sign-in"]),
-    ("Move things", &["new", "fire", "claim", "heartbeat", "correct", "mcp", "hook"]),
+    ("Change entities", &["new", "fire", "claim", "heartbeat", "correct", "mcp", "hook"]),
     (
-        "See where things are",
+        "Inspect entities",
         &["show", "list", "explain", "history", "messages", "watch", "query", "stats", "journal"],
     ),
-    ("What people should look at", &["approvals", "alerts", "notifications", "violations", "validate"]),
+    ("Requests, alerts and violations", &["approvals", "alerts", "notifications", "violations", "validate"]),
     ("Write lifecycles", &["check", "test", "diagram", "diff", "explore", "fmt", "schema"]),
     (
-        "Packs, people and time",
+        "Packs, access and time",
         &["lifecycles", "pack", "settings", "migrate", "token", "webhook", "whoami", "clock"],
     ),
     (
-        "Look after a project",
+        "Maintain a project",
         &["doctor", "audit", "backup", "restore", "archive", "export", "import", "redact", "bench"],
     ),
     ("The program", &["completions", "man", "version", "help"]),
 ];
 
-/// Everything that can be typed.
+/// The definition of the command line.
 pub(crate) fn command() -> clap::Command {
     let command = Args::command();
     let template = format!(
@@ -44,7 +44,12 @@ fn grouped(command: &clap::Command) -> String {
         text.push_str(&format!("{title}:\n"));
         for name in *names {
             let about = match command.find_subcommand(name) {
-                Some(it) => it.get_about().map(ToString::to_string).unwrap_or_default(),
+                Some(it) => {
+                    let about = it.get_about().map(ToString::to_string).unwrap_or_default();
+                    let aliases: String =
+                        it.get_visible_aliases().map(|alias| format!(" [alias: {alias}]")).collect();
+                    format!("{about}{aliases}")
+                }
                 None => "Print this message or the help of the given subcommand(s)".to_owned(),
             };
             text.push_str(&format!("  {name:<width$}  {about}\n"));
@@ -54,12 +59,49 @@ fn grouped(command: &clap::Command) -> String {
     text
 }
 
-/// Adds what may have been meant where a command is not known: `help NAME` does not do so by itself.
+/// Words people type for a command that has another name.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("add", "new"),
+    ("make", "new"),
+    ("get", "show"),
+    ("cat", "show"),
+    ("why", "explain"),
+    ("move", "fire"),
+    ("transition", "fire"),
+    ("next", "claim"),
+    ("renew", "heartbeat"),
+    ("start", "up"),
+    ("serve", "up"),
+    ("server", "up"),
+    ("run", "up"),
+    ("install", "pack add"),
+    ("lint", "check"),
+    ("format", "fmt"),
+    ("draw", "diagram"),
+    ("graph", "diagram"),
+    ("events", "journal"),
+    ("tail", "watch"),
+    ("override", "correct"),
+    ("verify", "audit verify"),
+    ("config", "settings"),
+    ("upgrade", "migrate"),
+    ("time", "clock"),
+];
+
+/// Adds a suggestion for an unknown command: by meaning, then by spelling. Clap does neither for `help NAME`.
 pub(crate) fn suggest(error: &mut clap::Error) {
-    if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
+    if error.kind() != ErrorKind::InvalidSubcommand {
         return;
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    if let Some((_, meant)) = SYNONYMS.iter().find(|(word, _)| word == typed) {
+        let meant = ContextValue::Strings(vec![(*meant).to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+        return;
+    }
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
     let command = Args::command();
     let below = command.get_subcommands().flat_map(clap::Command::get_subcommands);
     let known = command.get_subcommands().chain(below).filter(|it| !it.is_hide_set());
@@ -74,15 +116,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_told_once() {
+    fn every_command_is_in_one_group() {
         let command = Args::command();
         let mut there: Vec<&str> =
             command.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name).collect();
         there.push("help");
         there.sort_unstable();
-        let mut told: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        told.sort_unstable();
-        assert_eq!(told, there);
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        grouped.sort_unstable();
+        assert_eq!(grouped, there);
     }
 
     #[test]
@@ -90,8 +132,18 @@ mod tests {
         let page = include_str!("../../../docs/reference/cli.md");
         for (_, names) in GROUPS {
             for name in *names {
-                assert!(page.contains(&format!("`{name}")), "docs/reference/cli.md does not tell of {name}");
+                assert!(page.contains(&format!("`{name}")), "docs/reference/cli.md does not mention {name}");
             }
+        }
+    }
+
+    #[test]
+    fn synonyms_are_unknown_words_that_suggest_real_commands() {
+        let command = Args::command();
+        for (word, meant) in SYNONYMS {
+            assert!(command.find_subcommand(word).is_none(), "{word} is a command");
+            let found = meant.split(' ').try_fold(&command, |it, name| it.find_subcommand(name));
+            assert!(found.is_some(), "{word} suggests {meant}, which is no command");
         }
     }
 

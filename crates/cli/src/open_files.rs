@@ -6,7 +6,7 @@ pub(crate) fn raise() {
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-        // Where it cannot be raised, what comes beyond it is refused, and says so.
+        // If it cannot be raised, connections beyond it are refused with a message.
         setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).ok();
     }
 }

@@ -51,14 +51,14 @@ fn folders_of(path: &Path) -> Result<Vec<PathBuf>, NoPack> {
         return Ok(vec![path.to_owned()]);
     }
     if path.is_file() {
-        let why = "this is a file. Name the folder of the pack, the one with its pack.yaml";
+        let why = "this is a file. Name the pack folder, which contains pack.yaml";
         return Err(NoPack(format!("{}: {why}", path.display())));
     }
     if !path.is_dir() {
-        return Err(NoPack(format!("{}: there is no such file or folder", path.display())));
+        return Err(NoPack(format!("{}: no such file or folder", path.display())));
     }
     let inside: Vec<PathBuf> =
-        listed(path)?.into_iter().filter(|it| it.join("pack.yaml").is_file()).collect();
+        fetch_list(path)?.into_iter().filter(|it| it.join("pack.yaml").is_file()).collect();
     if inside.is_empty() {
         return Err(NoPack(format!("{}: neither a pack (pack.yaml) nor a folder of packs", path.display())));
     }
@@ -111,7 +111,7 @@ pub(crate) fn find_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Resu
     let there: Vec<PathBuf> = there.into_iter().cloned().collect();
     let mut packs = find(&there, sources).map_err(|NoPack(why)| {
         let names: Vec<&str> = builtin::names().collect();
-        let next = format!("Name a pack folder, or a pack that comes with Trackside: {}", names.join(", "));
+        let next = format!("Name a pack folder, or a built-in pack: {}", names.join(", "));
         NoPack(format!("{why}. {next}"))
     })?;
     packs.extend(named.into_iter().filter_map(files_of).map(|(name, files)| built_in(&name, files, sources)));
@@ -136,11 +136,11 @@ fn built_in(name: &str, files: &[(&str, &str)], sources: &mut Sources) -> PackOn
     PackOnDisk { name: name.to_owned(), files, scenarios: Vec::new(), stages }
 }
 
-/// The packs that these paths speak of, told to whoever typed them if there is none.
+/// The packs at these paths; prints an error if there is none.
 pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find(paths, sources).map_err(|NoPack(why)| {
         print::message(&format!(
-            "{why}. Name a pack folder, a folder of packs, or a file inside a pack; trackside init makes one to start from"
+            "{why}. Name a pack folder, a folder of packs, or a file inside a pack; trackside init creates one"
         ));
         exit::USAGE
     })
@@ -187,10 +187,10 @@ fn yaml_in(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
         return Ok(Vec::new());
     }
     let is_yaml = |it: &PathBuf| it.extension().is_some_and(|it| it == "yaml" || it == "yml");
-    Ok(listed(folder)?.into_iter().filter(is_yaml).collect())
+    Ok(fetch_list(folder)?.into_iter().filter(is_yaml).collect())
 }
 
-fn listed(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
+fn fetch_list(folder: &Path) -> Result<Vec<PathBuf>, NoPack> {
     let problem = |it: std::io::Error| NoPack(files::unread(folder, &it));
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(problem)? {

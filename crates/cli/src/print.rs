@@ -11,7 +11,7 @@ pub(crate) fn line(text: &str) {
 /// Data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Nobody reads data any more.
+/// Standard output is closed.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 fn note(written: std::io::Result<()>) {
@@ -23,7 +23,7 @@ fn note(written: std::io::Result<()>) {
     }
 }
 
-/// Whether there is still somebody who reads data, as far as is known.
+/// Whether standard output is still open, as far as is known.
 pub(crate) fn is_read() -> bool {
     note(std::io::stdout().lock().flush());
     !CLOSED.load(Ordering::Relaxed) && !LOST.load(Ordering::Relaxed)
@@ -66,8 +66,8 @@ pub(crate) fn painted_data(text: &str, colour: Colour) -> String {
 
 /// How wide data may be: as the terminal says, else as is usual.
 pub(crate) fn columns() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok());
-    told.filter(|it| *it > 0).or_else(terminal_columns).unwrap_or(USUAL)
+    let answer = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok());
+    answer.filter(|it| *it > 0).or_else(terminal_columns).unwrap_or(USUAL)
 }
 
 const USUAL: usize = 100;
@@ -109,12 +109,12 @@ impl Colour {
 }
 
 /// A bar on standard error, where that is a terminal; nothing anywhere else.
-pub(crate) struct Progress {
+pub(crate) struct ProgressBar {
     title: String,
     shown: bool,
 }
 
-impl Progress {
+impl ProgressBar {
     pub(crate) fn new(title: &str) -> Self {
         Self { title: title.to_owned(), shown: std::io::stderr().is_terminal() }
     }

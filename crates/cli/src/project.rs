@@ -1,40 +1,40 @@
-//! Which project a command about a whole one means: that of a server, or the folder while none runs.
+//! Which project a command works on: that of a server, or a folder without a server.
 
 use std::path::PathBuf;
 
 use crate::args::{DataArgs, ProjectArgs};
-use crate::folder::{self, Stopped};
+use crate::folder::{self, CliError};
 use crate::print;
-use crate::reach::{self, Server};
+use crate::server_lookup::{self, ServerConnection};
 
-/// A project, and where it is asked.
+/// A project, and how to reach it.
 #[derive(Debug)]
-pub(crate) enum Project {
-    /// By the server that has it.
-    Server(Server),
-    /// In its folder, which no server has.
+pub(crate) enum ProjectLocation {
+    /// Through its server.
+    Server(ServerConnection),
+    /// In its folder, without a server.
     Folder(DataArgs),
 }
 
-impl Project {
-    /// That of the server which the environment names, else that of the folder, else that of the nearest folder above.
-    /// Which one it is is told, where that is not plain from what was typed.
-    pub(crate) fn find(args: &ProjectArgs) -> Result<Self, Stopped> {
+impl ProjectLocation {
+    /// The project of the server in the environment, else of the given folder, else of the nearest folder above.
+    /// Prints which one it is, unless the arguments say so.
+    pub(crate) fn find(args: &ProjectArgs) -> Result<Self, CliError> {
         match named()? {
             Some(server) => Ok(Self::Server(server)),
             None => Self::of(found(args)?),
         }
     }
 
-    /// The same, where one can be made if there is none.
-    pub(crate) fn find_or_new(args: &ProjectArgs) -> Result<Self, Stopped> {
+    /// The same, for commands that can create a project.
+    pub(crate) fn find_or_new(args: &ProjectArgs) -> Result<Self, CliError> {
         match named()? {
             Some(server) => Ok(Self::Server(server)),
             None => Self::of(found_or_new(args)),
         }
     }
 
-    fn of(data: DataArgs) -> Result<Self, Stopped> {
+    fn of(data: DataArgs) -> Result<Self, CliError> {
         Ok(match folder::server_of(&data)? {
             Some(server) => Self::Server(server),
             None => Self::Folder(data),
@@ -42,38 +42,38 @@ impl Project {
     }
 }
 
-/// The server that the environment names.
-fn named() -> Result<Option<Server>, Stopped> {
-    let server = Server::named()?;
+/// The server named by `TRACKSIDE_URL`.
+fn named() -> Result<Option<ServerConnection>, CliError> {
+    let server = ServerConnection::named()?;
     if let Some(server) = &server {
         print::message(&format!(
-            "This is about the project of {}: TRACKSIDE_URL is set, and goes before a folder.",
+            "Using the project of {}: TRACKSIDE_URL is set and takes precedence over folders.",
             server.place()
         ));
     }
     Ok(server)
 }
 
-/// The folder that was named, else the nearest here or above.
-pub(crate) fn found(args: &ProjectArgs) -> Result<DataArgs, Stopped> {
+/// The given folder, else the nearest one here or above.
+pub(crate) fn found(args: &ProjectArgs) -> Result<DataArgs, CliError> {
     if let Some(data) = nearest(args) {
         return Ok(data);
     }
-    Err(reach::nowhere())
+    Err(server_lookup::nowhere())
 }
 
-/// The same, else where one would be made.
+/// The same, else the default folder for a new project.
 pub(crate) fn found_or_new(args: &ProjectArgs) -> DataArgs {
-    nearest(args).unwrap_or_else(|| DataArgs { data: PathBuf::from(reach::USUAL) })
+    nearest(args).unwrap_or_else(|| DataArgs { data: PathBuf::from(server_lookup::USUAL) })
 }
 
 fn nearest(args: &ProjectArgs) -> Option<DataArgs> {
     if let Some(data) = &args.data {
         return Some(DataArgs { data: data.clone() });
     }
-    let data = reach::nearest(&std::env::current_dir().unwrap_or_default())?;
+    let data = server_lookup::nearest(&std::env::current_dir().unwrap_or_default())?;
     if data.is_absolute() {
-        print::message(&format!("This is about the project in {}.", data.display()));
+        print::message(&format!("Using the project in {}.", data.display()));
     }
     Some(DataArgs { data })
 }

@@ -1,45 +1,45 @@
-//! What an exploration came to, for people.
+//! Prints the result of an exploration.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use trackside_explore::report::{Outcome, Report, Story};
-use trackside_explore::search::Stopped;
+use trackside_study::explore::report::{ExampleRun, ExplorationReport, PromiseOutcome};
+use trackside_study::explore::search::Stopped;
 
 use crate::print::{self, Colour, painted_data};
 use crate::stories;
 
-/// How wide a story is drawn in the terminal.
+/// Width of a sequence in the terminal.
 const WIDTH: usize = 110;
 
-/// How a report is shown.
-pub(crate) struct Shown<'a> {
+/// Options for printing a report.
+pub(crate) struct ReportPrinting<'a> {
     pub(crate) pack: &'a str,
     pub(crate) seconds: f64,
     /// Only promises whose sentence contains this.
     pub(crate) promise: Option<&'a str>,
-    /// Also what was seen and what was not.
+    /// Also print which states and transitions were reached.
     pub(crate) coverage: bool,
-    /// Stories are drawn, too.
+    /// Also draw counterexamples as sequences.
     pub(crate) sequence: bool,
-    /// What ended it, if the bound did not.
+    /// The limit that ended it, if the bound did not.
     pub(crate) spent: &'a str,
-    /// Where stories are written as drawings.
+    /// Folder for sequence diagrams of counterexamples.
     pub(crate) draw: Option<&'a Path>,
 }
 
-/// Whether something is broken.
-pub(crate) fn fails(report: &Report) -> bool {
+/// Whether a promise is broken or a surprise was found.
+pub(crate) fn fails(report: &ExplorationReport) -> bool {
     !report.surprises.is_empty()
         || report
             .verdicts
             .iter()
-            .any(|it| matches!(it.outcome, Outcome::Broken { .. } | Outcome::NoAnswer { .. }))
+            .any(|it| matches!(it.outcome, PromiseOutcome::Broken { .. } | PromiseOutcome::NoAnswer { .. }))
 }
 
 /// A report for machines.
-pub(crate) fn to_json(pack: &str, report: &Report, seconds: f64) -> Json {
+pub(crate) fn to_json(pack: &str, report: &ExplorationReport, seconds: f64) -> Json {
     let mut json = serde_json::to_value(report).unwrap_or_default();
     if let Json::Object(map) = &mut json {
         map.insert("pack".to_owned(), json!(pack));
@@ -48,45 +48,51 @@ pub(crate) fn to_json(pack: &str, report: &Report, seconds: f64) -> Json {
     json
 }
 
-/// Why it stopped, in words.
-pub(crate) fn bound(report: &Report, spent: &str) -> String {
+/// How far the search went, in a sentence.
+pub(crate) fn bound(report: &ExplorationReport, spent: &str) -> String {
     let progress = report.progress;
     match report.stopped {
-        Stopped::Exhausted => "all that can happen here".to_owned(),
+        Stopped::Exhausted => "Explored everything that can happen here.".to_owned(),
         Stopped::Worlds => {
-            format!("stopped at {} worlds; all within {} moves are among them", report.worlds, progress.depth)
+            format!(
+                "Explored every sequence of up to {1} moves ({0} worlds); longer ones only in part.",
+                report.worlds, progress.depth
+            )
         }
         Stopped::Depth => {
-            format!("stopped at {} moves from the start; all within them were followed", report.depth)
+            format!("Explored every sequence of up to {} moves.", report.depth)
         }
         Stopped::Asked => {
-            format!("stopped when the {spent} was spent; all within {} moves are among them", progress.depth)
+            format!(
+                "Stopped at the {spent} limit. Explored every sequence of up to {} moves; longer ones only in part.",
+                progress.depth
+            )
         }
     }
 }
 
-/// Whether all that can happen was followed: also with what nobody knew how to ask for, and with every value.
-fn is_whole(report: &Report) -> bool {
+/// Whether the search was exhaustive, with every transition and every value.
+fn is_whole(report: &ExplorationReport) -> bool {
     report.stopped == Stopped::Exhausted && report.unasked.is_empty() && report.cut.is_empty()
 }
 
-/// How promises fared over several stages.
-pub(crate) struct Tally {
+/// The outcome of promises over several stages.
+pub(crate) struct PromiseTally {
     pub(crate) all: usize,
     pub(crate) hold: usize,
     pub(crate) broken: usize,
-    /// What should be reachable was not seen, or there was nobody to look at.
+    /// Not reached within the bound, or no entity that it applies to.
     pub(crate) unseen: usize,
 }
 
-pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a Report>) -> Tally {
-    let mut tally = Tally { all: 0, hold: 0, broken: 0, unseen: 0 };
+pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a ExplorationReport>) -> PromiseTally {
+    let mut tally = PromiseTally { all: 0, hold: 0, broken: 0, unseen: 0 };
     for outcomes in by_promise(reports).into_values() {
         tally.all += 1;
-        let any = |wanted: fn(&Outcome) -> bool| outcomes.iter().any(|(_, it)| wanted(it));
-        if any(|it| matches!(it, Outcome::Broken { .. } | Outcome::NoAnswer { .. })) {
+        let any = |wanted: fn(&PromiseOutcome) -> bool| outcomes.iter().any(|(_, it)| wanted(it));
+        if any(|it| matches!(it, PromiseOutcome::Broken { .. } | PromiseOutcome::NoAnswer { .. })) {
             tally.broken += 1;
-        } else if any(|it| matches!(it, Outcome::Held | Outcome::Reached { .. })) {
+        } else if any(|it| matches!(it, PromiseOutcome::Held | PromiseOutcome::Reached { .. })) {
             tally.hold += 1;
         } else {
             tally.unseen += 1;
@@ -95,21 +101,19 @@ pub(crate) fn tally<'a>(reports: impl Iterator<Item = &'a Report>) -> Tally {
     tally
 }
 
-/// Promises that nothing speaks for: what should be reachable and is not, though a stage was followed to its end; and
-/// those that no stage has anybody to look at for.
-pub(crate) fn unreached<'a>(reports: impl Iterator<Item = &'a Report>) -> Vec<String> {
+/// Promises without support: unreachable although a stage was explored exhaustively, or no stage has an entity they
+/// apply to.
+pub(crate) fn unreached<'a>(reports: impl Iterator<Item = &'a ExplorationReport>) -> Vec<String> {
     let mut found = Vec::new();
     for ((lifecycle, _, says), outcomes) in by_promise(reports) {
-        let any = |wanted: fn(&(bool, &Outcome)) -> bool| outcomes.iter().any(wanted);
-        let reached = any(|(_, it)| matches!(it, Outcome::Reached { .. }));
-        let sure = any(|(whole, it)| *whole && matches!(it, Outcome::NotReached));
-        let partly = any(|(whole, it)| !*whole && matches!(it, Outcome::NotReached));
-        if outcomes.iter().all(|(_, it)| matches!(it, Outcome::NotPlayed)) {
-            found.push(format!(
-                "{lifecycle} {says}: no stage ever has a {lifecycle}; give or create one in a stage"
-            ));
+        let any = |wanted: fn(&(bool, &PromiseOutcome)) -> bool| outcomes.iter().any(wanted);
+        let reached = any(|(_, it)| matches!(it, PromiseOutcome::Reached { .. }));
+        let sure = any(|(whole, it)| *whole && matches!(it, PromiseOutcome::NotReached));
+        let partly = any(|(whole, it)| !*whole && matches!(it, PromiseOutcome::NotReached));
+        if outcomes.iter().all(|(_, it)| matches!(it, PromiseOutcome::NotPlayed)) {
+            found.push(format!("{lifecycle} {says}: no stage has a {lifecycle}; add one to a stage"));
         } else if sure && !reached && !partly {
-            found.push(format!("{lifecycle} {says}: all that can happen was followed, and it does not"));
+            found.push(format!("{lifecycle} {says}: never happens in the explored stages"));
         }
     }
     found
@@ -119,8 +123,10 @@ pub(crate) fn unreached<'a>(reports: impl Iterator<Item = &'a Report>) -> Vec<St
 type Key<'a> = (&'a str, usize, &'a str);
 
 /// The outcomes of every promise, and whether the stage was followed to the end.
-fn by_promise<'a>(reports: impl Iterator<Item = &'a Report>) -> BTreeMap<Key<'a>, Vec<(bool, &'a Outcome)>> {
-    let mut all: BTreeMap<Key<'a>, Vec<(bool, &'a Outcome)>> = BTreeMap::new();
+fn by_promise<'a>(
+    reports: impl Iterator<Item = &'a ExplorationReport>,
+) -> BTreeMap<Key<'a>, Vec<(bool, &'a PromiseOutcome)>> {
+    let mut all: BTreeMap<Key<'a>, Vec<(bool, &'a PromiseOutcome)>> = BTreeMap::new();
     for report in reports {
         let whole = is_whole(report);
         for verdict in &report.verdicts {
@@ -131,7 +137,7 @@ fn by_promise<'a>(reports: impl Iterator<Item = &'a Report>) -> BTreeMap<Key<'a>
     all
 }
 
-pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
+pub(crate) fn show(report: &ExplorationReport, shown: &ReportPrinting<'_>) {
     let progress = report.progress;
     let rate = progress.worlds as f64 / shown.seconds.max(0.001);
     print::line(&format!(
@@ -143,7 +149,7 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
         print::line(&format!("  {}", report.about));
     }
     print::line(&format!(
-        "  {} worlds, {} moves followed in {:.2} s ({rate:.0} worlds a second): {}",
+        "  {} worlds, {} moves in {:.2} s ({rate:.0} worlds/s). {}",
         progress.worlds,
         progress.moves,
         shown.seconds,
@@ -151,7 +157,7 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
     ));
     if !report.mirrors.is_empty() {
         let groups: Vec<String> = report.mirrors.iter().map(|it| it.join(" = ")).collect();
-        print::line(&format!("  mirror images count once: {}", groups.join(", ")));
+        print::line(&format!("  symmetric, counted once: {}", groups.join(", ")));
     }
     let whole = is_whole(report);
     for verdict in &report.verdicts {
@@ -160,22 +166,22 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
         }
         let head = |mark: String| format!("  {mark} {} {}", verdict.lifecycle, verdict.says);
         match &verdict.outcome {
-            Outcome::Held => {
+            PromiseOutcome::Held => {
                 let word = if whole { "proved  " } else { "held    " };
                 print::line(&head(painted_data(word, Colour::Green)));
             }
-            Outcome::Reached { steps } => {
+            PromiseOutcome::Reached { steps } => {
                 print::line(&format!("{} ({steps} steps)", head(painted_data("reached ", Colour::Green))));
             }
-            Outcome::NotReached if whole => print::line(&head(painted_data("NEVER   ", Colour::Red))),
-            Outcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
-            Outcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
-            Outcome::NotLooked => print::line(&head(painted_data("not seen", Colour::Bold))),
-            Outcome::Broken { story: it } => {
+            PromiseOutcome::NotReached if whole => print::line(&head(painted_data("NEVER   ", Colour::Red))),
+            PromiseOutcome::NotReached => print::line(&head(painted_data("not seen", Colour::Bold))),
+            PromiseOutcome::NotPlayed => print::line(&head(painted_data("not here", Colour::Dim))),
+            PromiseOutcome::NotLooked => print::line(&head(painted_data("not seen", Colour::Bold))),
+            PromiseOutcome::Broken { story: it } => {
                 print::line(&head(painted_data("BROKEN  ", Colour::Red)));
                 story(it, &verdict.says, shown.sequence);
             }
-            Outcome::NoAnswer { story: it } => {
+            PromiseOutcome::NoAnswer { story: it } => {
                 print::line(&head(painted_data("NO ANSWER", Colour::Red)));
                 story(it, &verdict.says, shown.sequence);
             }
@@ -196,15 +202,15 @@ pub(crate) fn show(report: &Report, shown: &Shown<'_>) {
     }
 }
 
-fn coverage(report: &Report) {
+fn coverage(report: &ExplorationReport) {
     for it in report.covered.iter().filter(|it| it.states > 0) {
         let missed = it.states_missed.iter().chain(&it.transitions_missed);
         let missed: Vec<&str> = missed.map(|it| it.as_str()).collect();
         let missed =
-            if missed.is_empty() { String::new() } else { format!("; not seen: {}", missed.join(", ")) };
+            if missed.is_empty() { String::new() } else { format!("; not reached: {}", missed.join(", ")) };
         print::line(&painted_data(
             &format!(
-                "  seen     {} {} of {} states, {} of {} transitions{missed}",
+                "  reached  {} {} of {} states, {} of {} transitions{missed}",
                 it.lifecycle, it.states, it.of_states, it.transitions, it.of_transitions
             ),
             Colour::Dim,
@@ -216,24 +222,25 @@ fn coverage(report: &Report) {
         print::line(&painted_data(&format!("  not here {}", absent.join(", ")), Colour::Dim));
     }
     if !report.cut.is_empty() {
-        let line = format!("  sent with only some of the values there could be: {}", report.cut.join(", "));
+        let line = format!("  explored with only some of the possible values: {}", report.cut.join(", "));
         print::line(&painted_data(&line, Colour::Dim));
     }
-    let line = format!("  {} steps were stored, read again and sent a second time", report.restarts);
+    let line = format!("  {} steps stored, replayed and sent a second time", report.restarts);
     print::line(&painted_data(&line, Colour::Dim));
     if !report.left_out.is_empty() {
-        let line = format!("  left out by this stage: {}", report.left_out.join(", "));
+        let line = format!("  excluded by this stage: {}", report.left_out.join(", "));
         print::line(&painted_data(&line, Colour::Dim));
     }
     if !report.unasked.is_empty() {
         let list = report.unasked.join(", ");
-        let line = format!("  never asked for, since nobody knows what to send (say it in `asks`): {list}");
+        let line =
+            format!("  never fired, because no sample values are known (add them under `asks`): {list}");
         print::line(&painted_data(&line, Colour::Dim));
     }
 }
 
 /// A run, step by step.
-fn story(story: &Story, title: &str, drawn: bool) {
+fn story(story: &ExampleRun, title: &str, drawn: bool) {
     if !story.given.is_empty() {
         print::line(&painted_data(&format!("    given  {}", story.given.join(", ")), Colour::Dim));
     }

@@ -1,21 +1,24 @@
-//! Refusals as people read them: every unmet condition, what is allowed instead, who may, and what to do next.
+//! Prints refusals: every unmet condition, allowed alternatives, permitted actors and the next step.
 
-use trackside_protocol::{Problem, Unmet};
+use trackside_engine::refusal::{Code, ConditionCode};
+use trackside_protocol::{Problem, ProblemCode, Unmet};
 
 use crate::print::{self, Colour, painted};
-use crate::reach::Unanswered;
-use crate::{exit, moment};
+use crate::server_lookup::RequestError;
+use crate::{exit, time_format, values};
 
-/// What a command was about, so that the next step can name it.
+/// The lifecycle or entity of a command, so that the next step can name it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct About<'a> {
+pub(crate) struct CommandSubject<'a> {
     pub(crate) lifecycle: Option<&'a str>,
     pub(crate) id: Option<&'a str>,
     /// Fields that the command takes as options of the same name.
     pub(crate) options: &'static [&'static str],
+    /// Fields as they were typed.
+    pub(crate) typed: &'a [String],
 }
 
-impl<'a> About<'a> {
+impl<'a> CommandSubject<'a> {
     pub(crate) fn lifecycle(lifecycle: &'a str) -> Self {
         Self { lifecycle: Some(lifecycle), ..Self::default() }
     }
@@ -24,27 +27,31 @@ impl<'a> About<'a> {
         Self { lifecycle: Some(lifecycle), id: Some(id), ..Self::default() }
     }
 
+    pub(crate) fn with_typed(self, typed: &'a [String]) -> Self {
+        Self { typed, ..self }
+    }
+
     pub(crate) fn with_options(self, options: &'static [&'static str]) -> Self {
         Self { options, ..self }
     }
 }
 
-/// The exit code of a command, and what is told where it was not answered.
-pub(crate) fn ended(outcome: Result<u8, Unanswered>, about: About<'_>, json: bool) -> u8 {
+/// Returns the exit code of a command, and prints the error if it failed.
+pub(crate) fn finish(outcome: Result<u8, RequestError>, about: CommandSubject<'_>, json: bool) -> u8 {
     match outcome {
         Ok(code) => code,
-        Err(Unanswered::Stopped(stopped)) => stopped.told(),
-        Err(Unanswered::Refused(problem)) => {
+        Err(RequestError::Cli(stopped)) => stopped.report(),
+        Err(RequestError::Refused(problem)) => {
             if json {
                 print::line(&format!("{:#}", serde_json::to_value(&*problem).unwrap_or_default()));
             }
-            print::message(&shown(&problem, about));
+            print::message(&render(&problem, about));
             code(&problem)
         }
     }
 }
 
-/// What the exit code says of a refusal.
+/// The exit code of a refusal.
 fn code(problem: &Problem) -> u8 {
     match problem.status {
         400 => exit::USAGE,
@@ -54,13 +61,13 @@ fn code(problem: &Problem) -> u8 {
     }
 }
 
-/// The same content as over HTTP.
-pub(crate) fn shown(problem: &Problem, about: About<'_>) -> String {
-    told(problem, about, &painted("refused", Colour::Red))
+/// Renders a refusal with the same content as over HTTP.
+pub(crate) fn render(problem: &Problem, about: CommandSubject<'_>) -> String {
+    render_as(problem, about, &painted("refused", Colour::Red))
 }
 
-/// The same behind a word of one's own.
-pub(crate) fn told(problem: &Problem, about: About<'_>, word: &str) -> String {
+/// The same, with another first word.
+pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str) -> String {
     let mut lines = vec![format!("{word}: {}", problem.code)];
     let alone = match problem.errors.as_slice() {
         [] => true,
@@ -79,7 +86,7 @@ pub(crate) fn told(problem: &Problem, about: About<'_>, word: &str) -> String {
         lines.push(format!("who may: {who}"));
     }
     if problem.kept {
-        lines.push("what was sent is kept in the journal all the same".to_owned());
+        lines.push("what you sent is kept in the journal".to_owned());
     }
     if let Some(next) = next(problem, about) {
         lines.push(format!("next: {next}"));
@@ -92,83 +99,67 @@ fn unmet(it: &Unmet) -> String {
     let mut line = format!("  - {field}{} ({})", it.message, it.code);
     if !it.saw.is_empty() {
         let saw: Vec<String> =
-            it.saw.iter().map(|(name, value)| format!("{name} = {}", moment::value(value))).collect();
+            it.saw.iter().map(|(name, value)| format!("{name} = {}", time_format::value(value))).collect();
         line.push_str(&format!("\n      it saw {}", saw.join(", ")));
     }
     line
 }
 
-/// How a field that is missing is given.
-fn typed(it: &Unmet, about: About<'_>) -> Option<String> {
+/// How to type a missing field.
+fn typed(it: &Unmet, about: CommandSubject<'_>) -> Option<String> {
     let name = it.field.as_deref()?;
-    match (name, it.code.as_str()) {
-        (name, "missing") if name == "reason" || about.options.contains(&name) => Some(format!("--{name} …")),
-        (name, "missing") => Some(format!("{name}=…")),
-        (name, "too-few") => Some(format!("{name}:='[…]'")),
-        _ => None,
+    match () {
+        () if it.has_code(ConditionCode::TooFew) => Some(format!("{name}:='[…]'")),
+        () if !it.has_code(ConditionCode::Missing) => None,
+        () if name == "reason" || about.options.contains(&name) => Some(format!("--{name} …")),
+        () => Some(format!("{name}=…")),
     }
 }
 
-/// What to do next, where the refusal does not say it itself.
-fn next(problem: &Problem, about: About<'_>) -> Option<String> {
-    let entity = match (about.lifecycle, about.id) {
-        (Some(lifecycle), Some(id)) => Some(format!("{lifecycle}/{id}")),
-        _ => None,
+/// The next step for a code: the first template whose names are known.
+fn next_by_code(code: ProblemCode, about: CommandSubject<'_>) -> Option<String> {
+    let entity = about.lifecycle.zip(about.id).map(|(lifecycle, id)| format!("{lifecycle}/{id}"));
+    let names = [("{entity}", entity.as_deref()), ("{lifecycle}", about.lifecycle)];
+    code.next_steps().iter().find_map(|template| {
+        names.iter().try_fold((*template).to_owned(), |text, (name, value)| {
+            if text.contains(name) { value.map(|it| text.replace(name, it)) } else { Some(text) }
+        })
+    })
+}
+
+/// What to do next, unless the refusal says it itself.
+fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
+    let code = ProblemCode::parse(&problem.code);
+    if let Some(code) = code.filter(|it| !it.next_steps().is_empty()) {
+        return next_by_code(code, about);
+    }
+    let sent_as_text = |it: &Unmet| {
+        it.has_code(ConditionCode::WrongType)
+            && it.field.as_deref().is_some_and(|it| values::is_text(about.typed, it))
     };
-    let of = |command: &str| entity.as_ref().map(|it| format!("trackside {command} {it}"));
+    if problem.errors.iter().any(sent_as_text) {
+        return Some(
+            "type numbers, lists, true and false as JSON, with := as in count:=3 or names:='[\"ada\"]'"
+                .to_owned(),
+        );
+    }
     let mut missing: Vec<String> = problem.errors.iter().filter_map(|it| typed(it, about)).collect();
     missing.dedup();
-    let extra = problem.errors.iter().filter(|it| it.code == "unexpected-field");
+    let extra = problem.errors.iter().filter(|it| it.has_code(Code::UnexpectedField));
     let extra: Vec<&str> = extra.filter_map(|it| it.field.as_deref()).collect();
-    let sent_as_text =
-        problem.errors.iter().any(|it| it.code == "wrong-type" && it.message.ends_with("this is text"));
-    Some(match problem.code.as_str() {
-        "unauthorized" => {
-            "set TRACKSIDE_TOKEN to a token that is good here, or name the folder of the server with --data"
-                .to_owned()
+    let with = missing.join(" ");
+    let how = if with.contains('=') { " (name=text, name:=json or name=@file)" } else { "" };
+    match (missing.is_empty(), extra.is_empty()) {
+        (true, false) => Some(format!("ask again without {}", extra.join(", "))),
+        (false, true) => Some(format!("ask again with {with}{how}")),
+        (false, false) => Some(format!("ask again without {} and with {with}{how}", extra.join(", "))),
+        // The message already says what is wrong with the arguments.
+        (true, true) if problem.status == 400 => None,
+        (true, true) => {
+            let (lifecycle, id) = about.lifecycle.zip(about.id)?;
+            Some(format!("trackside explain {lifecycle}/{id} shows every condition"))
         }
-        "not-permitted" | "gate-closed" => match of("explain") {
-            Some(explain) => {
-                format!("{explain} tells what you may do; trackside whoami, as whom you ask")
-            }
-            None => "trackside whoami tells as whom you ask".to_owned(),
-        },
-        "unknown-lifecycle" | "unknown-pack" => "trackside lifecycles lists what there is".to_owned(),
-        "unknown-entity" => format!("trackside list {} shows those there are", about.lifecycle?),
-        "unknown-event" | "no-such-edge" | "unknown-state" | "final-state" => {
-            format!("{} tells what can be done now", of("explain")?)
-        }
-        "already-exists" => format!("{} shows the one that is there; choose another --id", of("show")?),
-        "version-mismatch" => format!("look again with {}, then send its version", of("show")?),
-        "stale-fence" | "lease-held" => format!("{} shows who holds it and by which fence", of("show")?),
-        "cannot-redact" => {
-            "say what a field becomes with --set, or name fewer entries with --entry".to_owned()
-        }
-        "idempotency-conflict" => "choose another --key: this one stands for another command".to_owned(),
-        "journal-damaged" => {
-            "keep the folder as it is and compare it with a backup: docs/operating/recovery.md".to_owned()
-        }
-        "overloaded" | "unavailable" | "stopping" => "try again in a moment".to_owned(),
-        _ if sent_as_text => {
-            "write numbers, lists and yes or no as json, with := as in count:=3 or names:='[\"ada\"]'"
-                .to_owned()
-        }
-        _ if !missing.is_empty() || !extra.is_empty() => {
-            let with = missing.join(" ");
-            let how = match missing.iter().any(|it| it.contains('=')) {
-                true => " (name=text, name:=json or name=@file)",
-                false => "",
-            };
-            match (missing.is_empty(), extra.is_empty()) {
-                (true, _) => format!("ask again without {}", extra.join(", ")),
-                (false, true) => format!("ask again with {with}{how}"),
-                (false, false) => format!("ask again without {} and with {with}{how}", extra.join(", ")),
-            }
-        }
-        // What is wrong with what was typed is said already.
-        _ if problem.status == 400 => return None,
-        _ => format!("{} tells every condition", of("explain")?),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -181,14 +172,14 @@ mod tests {
             serde_json::from_value(serde_json::json!({ "field": field, "code": code, "message": "" }))
                 .unwrap()
         };
-        let mut problem = Problem::new(422, "unexpected-field", "y");
+        let mut problem = Problem::new(Code::UnexpectedField, "y");
         problem.errors = vec![unmet("limit", "unexpected-field")];
-        assert_eq!(next(&problem, About::default()).unwrap(), "ask again without limit");
+        assert_eq!(next(&problem, CommandSubject::default()).unwrap(), "ask again without limit");
         problem.errors.push(unmet("title", "missing"));
         let both = "ask again without limit and with title=… (name=text, name:=json or name=@file)";
-        assert_eq!(next(&problem, About::default()).unwrap(), both);
+        assert_eq!(next(&problem, CommandSubject::default()).unwrap(), both);
         problem.errors = vec![unmet("fence", "missing"), unmet("reason", "missing")];
-        let beat = About::default().with_options(&["slot", "fence"]);
+        let beat = CommandSubject::default().with_options(&["slot", "fence"]);
         assert_eq!(next(&problem, beat).unwrap(), "ask again with --fence … --reason …");
     }
 
@@ -203,13 +194,14 @@ mod tests {
             (422, exit::REFUSED),
             (429, exit::UNREACHABLE),
         ] {
-            assert_eq!(code(&Problem::new(status, "x", "y")), expected, "{status}");
+            let problem = Problem { status, ..Problem::new(ProblemCode::Internal, "y") };
+            assert_eq!(code(&problem), expected, "{status}");
         }
     }
 
     #[test]
     fn every_unmet_condition_is_told_with_what_it_saw() {
-        let mut problem = Problem::new(422, "requirement-missing", "Two things are missing");
+        let mut problem = Problem::new(Code::RequirementMissing, "Two things are missing");
         let unmet = |field: &str, message: &str| Unmet {
             field: Some(field.to_owned()),
             message: message.to_owned(),
@@ -220,7 +212,7 @@ mod tests {
         problem.errors = vec![unmet("plan", "A plan is required"), unmet("owner", "Say whose it is")];
         problem.allowed_transitions = vec!["A".to_owned(), "B".to_owned()];
         problem.who = Some("human".to_owned());
-        let text = shown(&problem, About::entity("x.y", "1"));
+        let text = render(&problem, CommandSubject::entity("x.y", "1"));
         let expected = "\
 refused: requirement-missing
   - plan: A plan is required (missing)

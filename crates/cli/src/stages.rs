@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use trackside_engine::Law;
-use trackside_explore::stage::{Stage, made_up, read_stage};
 use trackside_lifecycle::source::{Problems, Sources};
+use trackside_study::explore::stage::{ExploreStage, default_stage, read_stage};
 
 use crate::packs::PackOnDisk;
 
-/// Every stage of a pack. What is wrong with a stage file goes to `problems`.
+/// Every stage of a pack. Problems in stage files go to `problems`.
 pub(crate) fn of(
     pack: &PackOnDisk,
     law: &Arc<Law>,
     sources: &Sources,
     problems: &mut Problems,
-) -> Vec<Stage> {
+) -> Vec<ExploreStage> {
     if pack.stages.is_empty() {
-        return law.packs().map(|it| made_up(law, it)).collect();
+        return law.packs().map(|it| default_stage(law, it)).collect();
     }
     pack.stages.iter().filter_map(|file| read_stage(law, sources, *file, problems)).collect()
 }

@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use trackside_draw::sequence::{Sequence, SequenceKind, SequenceStep};
-use trackside_draw::svg::Theme;
-use trackside_explore::report::{Kind, Outcome, Report, Story};
+use trackside_study::draw::sequence::{Sequence, SequenceKind, SequenceStep};
+use trackside_study::draw::svg::Theme;
+use trackside_study::explore::report::{ExampleRun, ExplorationReport, PromiseOutcome, RunStepKind};
 
 use crate::files::unwritten;
 
 /// The drawn form of a story.
-pub(crate) fn sequence(title: &str, story: &Story) -> Sequence {
+pub(crate) fn sequence(title: &str, story: &ExampleRun) -> Sequence {
     let mut steps = Vec::new();
     for step in &story.steps {
         let of = step.of.clone().unwrap_or_else(|| "everything".to_owned());
         let kind = match step.kind {
-            Kind::Ask => SequenceKind::Ask,
-            Kind::Time => SequenceKind::Timer,
-            Kind::Sweep => SequenceKind::Engine,
-            Kind::Surprise => SequenceKind::Refused,
+            RunStepKind::Ask => SequenceKind::Ask,
+            RunStepKind::Time => SequenceKind::Timer,
+            RunStepKind::Sweep => SequenceKind::Engine,
+            RunStepKind::Surprise => SequenceKind::Refused,
         };
         let own: Vec<&str> =
             step.then.iter().filter(|it| it.entity == of).map(|it| it.what.as_str()).collect();
@@ -41,10 +41,10 @@ pub(crate) fn sequence(title: &str, story: &Story) -> Sequence {
     Sequence { title: title.to_owned(), participants: Vec::new(), steps }
 }
 
-/// What is told of a report: a sentence and the story that shows it.
-pub(crate) fn told(report: &Report) -> Vec<(String, &Story)> {
+/// The counterexamples of a report: the promise and the run that breaks it.
+pub(crate) fn counterexamples(report: &ExplorationReport) -> Vec<(String, &ExampleRun)> {
     let broken = report.verdicts.iter().filter_map(|it| match &it.outcome {
-        Outcome::Broken { story } | Outcome::NoAnswer { story } => {
+        PromiseOutcome::Broken { story } | PromiseOutcome::NoAnswer { story } => {
             Some((format!("{}: {}", it.lifecycle, it.says), story))
         }
         _ => None,
@@ -54,9 +54,9 @@ pub(crate) fn told(report: &Report) -> Vec<(String, &Story)> {
 }
 
 /// Writes every story of a report into a folder, as SVG and as Mermaid. Gives the files, or why there are none.
-pub(crate) fn write(folder: &Path, pack: &str, report: &Report) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn write(folder: &Path, pack: &str, report: &ExplorationReport) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
-    let stories = told(report);
+    let stories = counterexamples(report);
     if stories.is_empty() {
         return Ok(files);
     }

@@ -6,12 +6,12 @@ use crate::print::{self, Colour, painted_data};
 
 /// Rows under headings; the last column takes what room is left.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     headings: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub(crate) fn new(headings: &[&'static str]) -> Self {
         Self { headings: headings.to_vec(), rows: Vec::new() }
     }
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_long_lines_are_cut_on_a_terminal() {
-        let mut table = Table::new(&["id", "state", "says"]);
+        let mut table = TextTable::new(&["id", "state", "says"]);
         table.row(["T-1", "OPEN", "a long story"].map(str::to_owned));
         table.row(["T-100", "ÜBER", ""].map(str::to_owned));
         assert_eq!(table.lines(None), ["id     state  says", "T-1    OPEN   a long story", "T-100  ÜBER"]);

@@ -38,7 +38,7 @@ pub(crate) fn from(read: impl Fn(&str) -> Option<String>) -> Result<Option<Trace
 
 /// `name=value` with commas between them, with `%20` and the like in values.
 fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
-    // What is wrong is not repeated: it may be secret.
+    // Do not repeat the value in the error: it may be secret.
     let wrong = || "OTEL_EXPORTER_OTLP_HEADERS is name=value with commas between them".to_owned();
     let parts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
     let pair = |it: &str| {

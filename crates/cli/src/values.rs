@@ -6,25 +6,30 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use crate::files;
-use crate::folder::Stopped;
+use crate::folder::CliError;
 
-/// All of them. A name that comes twice is told: nobody can mean both.
-pub(crate) fn fields(typed: &[String]) -> Result<Fields, Stopped> {
+/// All of them. A name that is given twice is an error.
+pub(crate) fn fields(typed: &[String]) -> Result<Fields, CliError> {
     let read = |(name, value): (String, Json)| (Name::new(&name), Value::from_json(&value));
     Ok(to_send(typed)?.into_iter().map(read).collect())
 }
 
 /// The same, to be sent.
-pub(crate) fn to_send(typed: &[String]) -> Result<Map<String, Json>, Stopped> {
+pub(crate) fn to_send(typed: &[String]) -> Result<Map<String, Json>, CliError> {
     let mut all = Map::new();
     for it in typed {
         let (name, value) = field(it)?;
         if all.contains_key(&name) {
-            return Err(Stopped::usage(format!("{name} is given twice: leave one of them out")));
+            return Err(CliError::usage(format!("{name} is given twice. Remove one of them")));
         }
         all.insert(name, value);
     }
     Ok(all)
+}
+
+/// Whether this field was typed as text.
+pub(crate) fn is_text(typed: &[String], name: &str) -> bool {
+    typed.iter().any(|it| it.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
 }
 
 /// Whether this is meant as a value, and not as a word.
@@ -32,14 +37,15 @@ pub(crate) fn is_value(typed: &str) -> bool {
     typed.contains('=')
 }
 
-fn field(typed: &str) -> Result<(String, Json), Stopped> {
-    let wrong = |why: &str| Stopped::usage(format!("{typed}: {why}"));
+fn field(typed: &str) -> Result<(String, Json), CliError> {
+    let wrong = |why: &str| CliError::usage(format!("{typed}: {why}"));
     let Some((name, text)) = typed.split_once('=').filter(|(name, _)| !name.trim_end_matches(':').is_empty())
     else {
         return Err(wrong("write name=text, name:=json or name=@file"));
     };
     if let Some(name) = name.strip_suffix(':') {
-        let json = serde_json::from_str(text).map_err(|it| wrong(&format!("this is no JSON ({it})")))?;
+        let json =
+            serde_json::from_str(text).map_err(|it| wrong(&format!("this is not valid JSON ({it})")))?;
         return Ok((name.to_owned(), json));
     }
     if let Some(path) = text.strip_prefix('@') {
@@ -79,8 +85,8 @@ mod tests {
             ("a", "write name=text"),
             ("=1", "write name=text"),
             (":=1", "write name=text"),
-            ("a:={", "this is no JSON"),
-            ("a=@/no/such/file", "there is no such file"),
+            ("a:={", "this is not valid JSON"),
+            ("a=@/no/such/file", "no such file"),
         ] {
             let stopped = field(typed).unwrap_err();
             assert!(stopped.why.contains(words), "{}", stopped.why);

@@ -75,12 +75,12 @@ fn a_broken_promise_fails_and_is_told_as_a_story_and_drawn() {
     assert_eq!(code(&output), 1);
     let said = data(&output);
     assert!(said.contains("BROKEN   office.paper Nobody signs alone"), "{said}");
-    assert!(said.contains("3. writer-1 asks sign of office.paper/paper-1"), "{said}");
-    assert!(said.contains("writer-1 alone has brought office.paper/paper-1"), "{said}");
+    assert!(said.contains("3. writer-1 fires sign of office.paper/paper-1"), "{said}");
+    assert!(said.contains("writer-1 alone brought office.paper/paper-1"), "{said}");
     assert!(said.contains("├─") && said.contains("▶│"), "{said}");
-    let svg = std::fs::read_to_string(drawn.join("check-broken-made-up-1.svg")).unwrap();
+    let svg = std::fs::read_to_string(drawn.join("check-broken-default-1.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("writer-1"), "{svg}");
-    let mermaid = std::fs::read_to_string(drawn.join("check-broken-made-up-1.mmd")).unwrap();
+    let mermaid = std::fs::read_to_string(drawn.join("check-broken-default-1.mmd")).unwrap();
     assert!(mermaid.starts_with("sequenceDiagram"), "{mermaid}");
 }
 
@@ -128,9 +128,11 @@ fn exploring_says_how_far_it_went_and_what_it_did_not_see() {
     let output = trackside(&["explore", "--depth", "1"], &folder);
     assert_eq!(code(&output), 0, "{}", told(&output));
     let said = data(&output);
-    assert!(said.contains("stopped at 1 moves from the start"), "{said}");
+    assert!(said.contains("Explored every sequence of up to 1 moves"), "{said}");
     assert!(
-        said.contains("1 of 3 states, 0 of 3 transitions; not seen: REVIEW, SIGNED, submit, sign, send_back"),
+        said.contains(
+            "1 of 3 states, 0 of 3 transitions; not reached: REVIEW, SIGNED, submit, sign, send_back"
+        ),
         "{said}"
     );
     let output = trackside(&["explore", "--stage", "nowhere"], &folder);
@@ -146,7 +148,7 @@ fn packs_that_come_with_the_program_are_checked_by_their_name_anywhere() {
     assert!(data(&output).starts_with("mission    ok  0 errors"), "{}", data(&output));
     // With the stages that belong to it.
     let output =
-        trackside(&["explore", "--stage", "switch", "--worlds", "10", "--json"], Path::new("mission"));
+        trackside(&["explore", "--stage", "operator", "--worlds", "10", "--json"], Path::new("mission"));
     let json: Json = serde_json::from_str(&data(&output)).unwrap();
     assert_eq!(
         (&json["stages"][0]["pack"], json["stages"].as_array().unwrap().len()),
@@ -154,7 +156,7 @@ fn packs_that_come_with_the_program_are_checked_by_their_name_anywhere() {
     );
     let output = trackside(&["check"], Path::new("mision"));
     assert_eq!(code(&output), 2);
-    let next = "comes with Trackside: build, coding, mission, research, turns";
+    let next = "built-in pack: build, coding, mission, research, turns";
     assert!(told(&output).contains(next), "{}", told(&output));
     let output = trackside(&["test"], Path::new("nowhere"));
     assert!(code(&output) == 2 && told(&output).contains("Name a pack folder"), "{}", told(&output));

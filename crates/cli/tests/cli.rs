@@ -137,7 +137,7 @@ fn a_broken_definition_is_shown_where_it_is_broken() {
 fn wrong_paths_are_answered_with_what_is_missing() {
     let output = trackside(&["test", "no-such-folder"]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("there is no such file or folder"));
+    assert!(told(&output).contains("no such file or folder"));
     let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("empty");
     std::fs::create_dir_all(&empty).unwrap();
     let output = trackside(&["test", empty.to_str().unwrap()]);
@@ -201,7 +201,7 @@ fn a_journal_is_written_and_asked_again() {
     let text = data(&output);
     for words in [
         "Stranded: 0 of 1 entities",
-        "What if: 3 commands asked again, 1 differences and 1 that follow from them",
+        "What if: 3 commands replayed, 1 differences and 1 that follow from them",
         "2026-01-01 00:00 hank switch_on small.light/L: would be refused: hank may not switch_on. Who may: system (not-permitted)",
     ] {
         assert!(text.contains(words), "expected {words:?} in\n{text}");

@@ -78,10 +78,10 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     let output = trackside(&["diagram", "mission.tusk"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).contains("did you mean mission.task?"), "{}", told(&output));
-    assert!(told(&output).contains("known are build.task, coding.agent"), "{}", told(&output));
+    assert!(told(&output).contains("known lifecycles: build.task, coding.agent"), "{}", told(&output));
     let output = trackside(&["diagram", "mission.task", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("nowhere: there is no such file or folder"), "{}", told(&output));
+    assert!(told(&output).contains("nowhere: no such file or folder"), "{}", told(&output));
 }
 
 #[test]
@@ -136,5 +136,5 @@ fn what_comes_with_the_program_is_drawn_anywhere() {
         "{why}"
     );
     let (code, _, why) = drawn(&["diagram", "mission.task", "nowhere"]);
-    assert!(code == Some(2) && why.contains("comes with Trackside: build, coding"), "{why}");
+    assert!(code == Some(2) && why.contains("built-in pack: build, coding"), "{why}");
 }

@@ -158,7 +158,7 @@ fn programs_get_json() {
 fn wrong_usage_is_said() {
     let output = fmt(&[], &[Path::new("no-such-folder")]);
     assert_eq!(code(&output), 2);
-    assert!(told(&output).contains("there is no such file or folder"), "{}", told(&output));
+    assert!(told(&output).contains("no such file or folder"), "{}", told(&output));
     assert_eq!(code(&fmt(&[], &[])), 2);
     assert_eq!(code(&fmt(&["--stdin"], &[Path::new("x.yaml")])), 2);
 }

@@ -28,10 +28,10 @@ scenarios:
       - { as: hank, fire: switch_on, of: small.light/L, then: { state: ON } }
 ";
 
-/// The first block of shell in the guide that is a whole script, without commands still to come.
+/// The hook that the guide writes.
 fn hook() -> String {
-    let mut blocks = GUIDE.split("```sh\n").skip(1).map(|it| it.split("```").next().unwrap());
-    let script = blocks.find(|it| it.starts_with("#!/bin/sh")).unwrap();
+    let script = GUIDE.split("cat > .githooks/pre-commit <<'END'\n").nth(1).unwrap();
+    let script = script.split("END\n").next().unwrap();
     let is_known = |it: &&str| {
         let Some(command) = it.strip_prefix("trackside ").and_then(|it| it.split(' ').next()) else {
             return true;

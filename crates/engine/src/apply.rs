@@ -7,7 +7,7 @@ use crate::entity::{Entity, KeptOf, Lease, OpenAlert, OpenEffect, Stay, Tallies,
 use crate::event::{Changes, Entry, Event, TallyChange};
 use crate::view::{Ledger, View};
 
-/// Makes a view what it is after an entry.
+/// Applies an entry to a view.
 pub fn apply(view: &mut View, entry: &Entry) {
     apply_to(view, entry);
     if let Event::ProjectChanged { change } = &entry.event {
@@ -29,7 +29,7 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
         }
         if let Some(same) = &changes.same {
             let before = ledger.entity_mut(&entry.entity).and_then(|it| it.same.take());
-            ledger.set_same(&entry.entity, before.as_ref(), same.value());
+            ledger.set_unique(&entry.entity, before.as_ref(), same.value());
         }
     }
     match ledger.entity_mut(&entry.entity) {
@@ -85,7 +85,7 @@ fn born(entry: &Entry) -> Option<Entity> {
     Some(Entity::new(entry.entity.clone(), definition, state.clone(), entry.at))
 }
 
-/// What one event makes of its entity, apart from what only its entry tells.
+/// Applies one event to its entity, apart from the data that only its entry has.
 pub(crate) fn evolve(entity: &mut Entity, event: &Event, at: Timestamp, version: u64) {
     match event {
         Event::Created { definition, state, changes } => {
@@ -197,7 +197,7 @@ fn enter(entity: &mut Entity, state: &Name, at: Timestamp) {
     }
 }
 
-/// Its state has another name: the present visit and its time go on under it.
+/// Its state was renamed: the present visit and its time continue under the new name.
 fn rename(entity: &mut Entity, state: &Name) {
     if entity.state == *state {
         return;

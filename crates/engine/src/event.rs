@@ -1,7 +1,8 @@
 //! What happened: facts, past tense, stored.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value as Json, json};
+use std::fmt;
 use std::sync::Arc;
 use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
@@ -279,75 +280,96 @@ pub struct Shift {
     pub to: Option<Name>,
 }
 
-/// Every kind of event, as the journal calls it.
-pub const EVENTS: &[&str] = &[
-    "CREATED",
-    "STATE_TRANSITION",
-    "FIELDS_CHANGED",
-    "FAILURE_COUNTED",
-    "TIMEOUT_WARNING",
-    "TIMER_FIRED",
-    "LIMIT_WARNING",
-    "ASSIGNED",
-    "LEASE_GRANTED",
-    "LEASE_RENEWED",
-    "LEASE_RELEASED",
-    "LEASE_LOST",
-    "MESSAGE_POSTED",
-    "EVIDENCE",
-    "ERASED",
-    "NOTIFIED",
-    "ALERT_RAISED",
-    "ALERT_ACKNOWLEDGED",
-    "ALERT_RESOLVED",
-    "EFFECT_REQUESTED",
-    "EFFECT_SETTLED",
-    "VIOLATION",
-    "VIOLATION_CLEARED",
-    "STATE_CORRECTED",
-    "MIGRATED",
-    "REDACTED",
-    "PROJECT_CHANGED",
-    "PACK_INSTALLED",
-];
+/// `Variant of Event = "name in the journal", indexed or plain;`
+///
+/// Projections index the entries of indexed kinds, so that reads find them without the journal.
+macro_rules! event_kinds {
+    ($($variant:ident = $text:literal, $indexed:ident;)+) => {
+        /// What kind of event an entry is. The list is closed, and a kind never changes its meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EventKind { $($variant),+ }
 
-impl Event {
-    /// Its name in the journal: a closed list.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Created { .. } => "CREATED",
-            Self::Transitioned { .. } => "STATE_TRANSITION",
-            Self::FieldsChanged { .. } => "FIELDS_CHANGED",
-            Self::FailureCounted { .. } => "FAILURE_COUNTED",
-            Self::TimeoutWarned { .. } => "TIMEOUT_WARNING",
-            Self::TimerFired { .. } => "TIMER_FIRED",
-            Self::LimitWarned { .. } => "LIMIT_WARNING",
-            Self::Assigned { .. } => "ASSIGNED",
-            Self::LeaseGranted { .. } => "LEASE_GRANTED",
-            Self::LeaseRenewed { .. } => "LEASE_RENEWED",
-            Self::LeaseReleased { .. } => "LEASE_RELEASED",
-            Self::LeaseLost { .. } => "LEASE_LOST",
-            Self::MessagePosted { .. } => "MESSAGE_POSTED",
-            Self::EvidenceKept { .. } => "EVIDENCE",
-            Self::Erased { .. } => "ERASED",
-            Self::Notified { .. } => "NOTIFIED",
-            Self::AlertRaised { .. } => "ALERT_RAISED",
-            Self::AlertAcknowledged { .. } => "ALERT_ACKNOWLEDGED",
-            Self::AlertResolved { .. } => "ALERT_RESOLVED",
-            Self::EffectRequested { .. } => "EFFECT_REQUESTED",
-            Self::EffectSettled { .. } => "EFFECT_SETTLED",
-            Self::ViolationFound { .. } => "VIOLATION",
-            Self::ViolationCleared { .. } => "VIOLATION_CLEARED",
-            Self::Corrected { .. } => "STATE_CORRECTED",
-            Self::Migrated { .. } => "MIGRATED",
-            Self::Redacted { .. } => "REDACTED",
-            Self::ProjectChanged { .. } => "PROJECT_CHANGED",
-            Self::PackInstalled { .. } => "PACK_INSTALLED",
+        impl EventKind {
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name in answers, scenarios and the SQL view `entries`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// The key of the event in stored entries.
+            pub const fn stored_key(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant)),+ }
+            }
+
+            pub const fn is_indexed(self) -> bool {
+                match self { $(Self::$variant => event_kinds!(@ $indexed)),+ }
+            }
         }
-    }
 
-    pub fn changes(&self) -> Option<&Changes> {
-        match self {
+        impl Event {
+            pub const fn kind(&self) -> EventKind {
+                match self { $(Self::$variant { .. } => EventKind::$variant),+ }
+            }
+        }
+    };
+    (@ indexed) => { true };
+    (@ plain) => { false };
+}
+
+event_kinds! {
+    Created = "CREATED", plain;
+    Transitioned = "STATE_TRANSITION", plain;
+    FieldsChanged = "FIELDS_CHANGED", plain;
+    FailureCounted = "FAILURE_COUNTED", plain;
+    TimeoutWarned = "TIMEOUT_WARNING", plain;
+    TimerFired = "TIMER_FIRED", plain;
+    LimitWarned = "LIMIT_WARNING", plain;
+    Assigned = "ASSIGNED", plain;
+    LeaseGranted = "LEASE_GRANTED", plain;
+    LeaseRenewed = "LEASE_RENEWED", plain;
+    LeaseReleased = "LEASE_RELEASED", plain;
+    LeaseLost = "LEASE_LOST", plain;
+    MessagePosted = "MESSAGE_POSTED", indexed;
+    EvidenceKept = "EVIDENCE", indexed;
+    Erased = "ERASED", indexed;
+    Notified = "NOTIFIED", indexed;
+    AlertRaised = "ALERT_RAISED", indexed;
+    AlertAcknowledged = "ALERT_ACKNOWLEDGED", indexed;
+    AlertResolved = "ALERT_RESOLVED", indexed;
+    EffectRequested = "EFFECT_REQUESTED", plain;
+    EffectSettled = "EFFECT_SETTLED", plain;
+    ViolationFound = "VIOLATION", indexed;
+    ViolationCleared = "VIOLATION_CLEARED", indexed;
+    Corrected = "STATE_CORRECTED", indexed;
+    Migrated = "MIGRATED", plain;
+    Redacted = "REDACTED", indexed;
+    ProjectChanged = "PROJECT_CHANGED", plain;
+    PackInstalled = "PACK_INSTALLED", plain;
+}
+
+impl EventKind {
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.as_str() == text)
+    }
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for EventKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The changes of an event, by a shared or a mutable reference.
+macro_rules! changes_of {
+    ($event:expr) => {
+        match $event {
             Self::Created { changes, .. }
             | Self::Transitioned { changes, .. }
             | Self::FieldsChanged { changes }
@@ -361,23 +383,16 @@ impl Event {
             | Self::Redacted { changes, .. } => Some(changes),
             _ => None,
         }
+    };
+}
+
+impl Event {
+    pub fn changes(&self) -> Option<&Changes> {
+        changes_of!(self)
     }
 
     pub(crate) fn changes_mut(&mut self) -> Option<&mut Changes> {
-        match self {
-            Self::Created { changes, .. }
-            | Self::Transitioned { changes, .. }
-            | Self::FieldsChanged { changes }
-            | Self::TimeoutWarned { changes, .. }
-            | Self::TimerFired { changes, .. }
-            | Self::LimitWarned { changes, .. }
-            | Self::LeaseRenewed { changes, .. }
-            | Self::LeaseLost { changes, .. }
-            | Self::Corrected { changes, .. }
-            | Self::Migrated { changes, .. }
-            | Self::Redacted { changes, .. } => Some(changes),
-            _ => None,
-        }
+        changes_of!(self)
     }
 
     pub(crate) fn metadata(&self) -> Json {

@@ -34,7 +34,7 @@ impl<K: Hash + Eq, V> Index<K, V> {
         self.0.entry(key).or_default()
     }
 
-    /// Keeps what is wanted. What is looked at first is not said, so `wanted` may not decide by order what matters.
+    /// Keeps the wanted items. The order is unspecified, so `wanted` must not depend on it.
     pub fn retain(&mut self, wanted: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain(wanted);
     }

@@ -5,6 +5,7 @@
 
 pub mod actor;
 pub mod apply;
+pub mod code;
 pub mod command;
 pub mod content;
 pub mod coverage;

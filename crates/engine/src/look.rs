@@ -29,6 +29,6 @@ impl Looking<'_> {
         let Some(life) = self.law.definition(&self.entity.key.lifecycle, self.entity.definition) else {
             return Err(Fault::Failed(format!("{} has no definition", self.entity.key)));
         };
-        sample_scope_after(self, life, |scope| guard.test(scope))
+        sample_scope_after(self, life, |scope| guard.test(scope)).unwrap_or(Err(Fault::NotLoaded))
     }
 }

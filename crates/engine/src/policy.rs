@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use trackside_lifecycle::guard::{Fault, Scope, Slot};
+use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
 use trackside_lifecycle::model::{Policy, Read, Tool};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -15,19 +15,19 @@ use crate::view::Project;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub level: Name,
-    pub outcome: Outcome,
+    pub outcome: PolicyOutcome,
     pub why: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PolicyOutcome {
     Allow,
     /// Somebody must approve it first.
     Approve,
     Deny,
 }
 
-impl Outcome {
+impl PolicyOutcome {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -76,7 +76,7 @@ pub fn judge(
         }
         if let Some(deny) = &rule.deny {
             let top = policy.levels.last().unwrap_or(&policy.unknown).clone();
-            return Ok(Judgement { level: top, outcome: Outcome::Deny, why: deny.clone() });
+            return Ok(Judgement { level: top, outcome: PolicyOutcome::Deny, why: deny.clone() });
         }
         why.push(if rule.why.is_empty() { format!("{action} is named by a rule") } else { rule.why.clone() });
         level = rule.level.clone();
@@ -94,9 +94,12 @@ pub fn judge(
         }
     }
     let highest = role.and_then(|it| policy.roles.get(it)).or(policy.levels.first());
-    let outcome =
-        if highest.is_some_and(|it| rank(&level) <= rank(it)) { Outcome::Allow } else { Outcome::Approve };
-    if outcome == Outcome::Approve {
+    let outcome = if highest.is_some_and(|it| rank(&level) <= rank(it)) {
+        PolicyOutcome::Allow
+    } else {
+        PolicyOutcome::Approve
+    };
+    if outcome == PolicyOutcome::Approve {
         why.push(format!("{} may not do {level} without asking", role.unwrap_or("an actor without a role")));
     }
     Ok(Judgement { level, outcome, why: why.join("; ") })
@@ -124,7 +127,7 @@ impl PolicyScope<'_> {
 }
 
 impl Scope for PolicyScope<'_> {
-    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         Ok(match self.policy.reads.get(slot.0 as usize) {
             Some(Read::Given(name)) if *name == *"action" => Value::text(self.action),
             Some(Read::Given(_)) => self.arguments.clone(),

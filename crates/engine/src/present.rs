@@ -11,12 +11,18 @@ use crate::actor::Actor;
 use crate::decide::{allowed, computed};
 use crate::entity::Entity;
 use crate::law::Law;
-use crate::view::View;
+use crate::view::{Needs, View};
 
 /// The envelope of the contract around the pack's own fields.
-pub fn entity(law: &Law, view: &View, entity: &Entity, reader: &Actor, now: Timestamp) -> Json {
-    let seen = Seen::by(law, view, entity, reader, now);
-    serde_json::to_value(Shown { entity, seen: &seen, now }).unwrap_or_default()
+pub fn entity(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    reader: &Actor,
+    now: Timestamp,
+) -> Result<Json, Needs> {
+    let seen = Seen::by(law, view, entity, reader, now)?;
+    Ok(serde_json::to_value(Shown { entity, seen: &seen, now }).unwrap_or_default())
 }
 
 /// What only the rules can tell of an entity: computed fields, and where a reader may move it.
@@ -28,11 +34,17 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn by(law: &Law, view: &View, entity: &Entity, reader: &Actor, now: Timestamp) -> Self {
+    pub fn by(
+        law: &Law,
+        view: &View,
+        entity: &Entity,
+        reader: &Actor,
+        now: Timestamp,
+    ) -> Result<Self, Needs> {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         let last = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
-        let computed = computed(law, view, entity, reader, now);
-        Self { computed, last, allowed: allowed(law, view, entity, reader, now) }
+        let computed = computed(law, view, entity, reader, now)?;
+        Ok(Self { computed, last, allowed: allowed(law, view, entity, reader, now)? })
     }
 }
 

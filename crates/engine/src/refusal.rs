@@ -6,13 +6,14 @@ use std::fmt;
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
 
+pub use crate::code::{Code, ConditionCode};
 use crate::event::Entry;
 
 /// Why not, what would be allowed instead, and who may.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub stage: Stage,
-    pub code: &'static str,
+    pub code: Code,
     pub detail: String,
     /// Every unmet condition, of this stage and of those after it that could already be seen.
     pub errors: Vec<Unmet>,
@@ -23,47 +24,6 @@ pub struct Refusal {
     /// What was asked is kept in the journal all the same, by this entry.
     pub kept: Option<Box<Entry>>,
 }
-
-/// Every code of a refusal, with what it says.
-pub const CODES: &[(&str, &str)] = &[
-    ("already-exists", "an entity with this id exists, and creating it again is not allowed now"),
-    ("always-refused", "a state that must move on by itself cannot"),
-    ("archived", "what it takes was archived, and its file is not in its place"),
-    ("cannot-import", "something that was to come from elsewhere does not fit, so nothing of it was taken"),
-    (
-        "cannot-migrate",
-        "the entity does not fit the other version of its definition, or the way back is closed",
-    ),
-    ("cannot-redact", "what would be cleared is needed, or the entries are not named rightly"),
-    ("effect-settled", "this effect was answered before, or never asked for"),
-    ("evaluation-failed", "an expression of the definition could not be answered"),
-    ("final-state", "the entity is in a state with no way out"),
-    ("frozen", "a field cannot change here"),
-    ("gate-closed", "a condition on every request is not met: the caller's own record, the operator's mode"),
-    ("guard-failed", "a condition of the transition is not met"),
-    ("idempotency-conflict", "the key was used for another request"),
-    ("invalid-field", "a value does not fit its type"),
-    ("invalid-id", "the id has characters that ids cannot have"),
-    ("invalid-setting", "a setting, the zone or the people cannot become what was asked"),
-    ("invariant-violated", "it would break what must always hold"),
-    ("lease-held", "somebody holds the lease"),
-    ("no-such-edge", "no transition of this name, or to this target, leaves the present state"),
-    ("not-due", "the timer is not due"),
-    ("not-permitted", "this actor may not"),
-    ("nothing-claimable", "no entity of this lifecycle can be claimed by this caller now"),
-    ("requirement-missing", "something that must be brought is missing"),
-    ("stale-fence", "the caller does not hold the lease, or holds an earlier grant of it"),
-    ("too-many-moves", "the rules would go on and on"),
-    ("unexpected-field", "a field was sent that the transition does not take"),
-    ("unknown-entity", "there is no such entity, or the caller may not see it"),
-    ("unknown-event", "the lifecycle knows no event of this name"),
-    ("unknown-lifecycle", "there is no such lifecycle"),
-    ("unknown-pack", "there is no such pack, or not in this version"),
-    ("unknown-slot", "the lifecycle has no such slot"),
-    ("unknown-state", "the lifecycle has no such state"),
-    ("unknown-version", "the lifecycle has no such version"),
-    ("version-mismatch", "the entity has changed since it was read"),
-];
 
 /// The steps of a decision, in order. The first that fails names the refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,11 +37,25 @@ pub enum Stage {
     Invariants,
 }
 
+impl Stage {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::Edge => "edge",
+            Self::Who => "who",
+            Self::Version => "version",
+            Self::Requirements => "requirements",
+            Self::Follow => "follow",
+            Self::Invariants => "invariants",
+        }
+    }
+}
+
 /// One unmet condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmet {
     pub field: Option<Name>,
-    pub code: &'static str,
+    pub code: ConditionCode,
     pub message: String,
     /// The expression that was not true, and the values it saw.
     pub rule: Option<Name>,
@@ -89,8 +63,8 @@ pub struct Unmet {
 }
 
 impl Unmet {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { field: None, code, message: message.into(), rule: None, saw: BTreeMap::new() }
+    pub fn new(code: impl Into<ConditionCode>, message: impl Into<String>) -> Self {
+        Self { field: None, code: code.into(), message: message.into(), rule: None, saw: BTreeMap::new() }
     }
 
     pub fn of(mut self, field: &str) -> Self {
@@ -145,23 +119,36 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    pub fn new(stage: Stage, code: &'static str, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        let (stage, detail) = (code.stage(), detail.into());
         Self { stage, code, detail, errors: Vec::new(), allowed: Vec::new(), who: None, kept: None }
     }
 
-    /// A refusal that is its one unmet condition.
-    pub fn one(stage: Stage, code: &'static str, message: impl Into<String>) -> Self {
+    /// A refusal with one unmet condition, which has the refusal's own code.
+    pub fn one(code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
-        let mut refusal = Self::new(stage, code, message.clone());
+        let mut refusal = Self::new(code, message.clone());
         refusal.errors.push(Unmet::new(code, message));
         refusal
+    }
+
+    /// A refusal for these conditions. The first one gives the detail.
+    pub fn with(code: Code, errors: Vec<Unmet>) -> Self {
+        let detail = errors.first().map(|it| it.message.clone()).unwrap_or_default();
+        Self { errors, ..Self::new(code, detail) }
+    }
+
+    /// The same, from a stage that is not the usual one of its code.
+    pub fn at(mut self, stage: Stage) -> Self {
+        debug_assert!(self.code.stages().contains(&stage), "{} at {stage:?}", self.code);
+        self.stage = stage;
+        self
     }
 
     /// A key is for one request.
     pub fn key_used(key: &Name) -> Self {
         let message = format!("The key {key} was used for another request. Use a new key for a new request.");
-        Self::one(Stage::Replay, "idempotency-conflict", message)
+        Self::one(Code::IdempotencyConflict, message)
     }
 
     pub fn to_json(&self) -> Json {

@@ -39,7 +39,7 @@ impl Serialize for Told<'_> {
         if let Some(condition) = &self.entry.condition {
             map.serialize_entry("condition", condition)?;
         }
-        map.serialize_entry("event", self.entry.event.kind())?;
+        map.serialize_entry("event", &self.entry.event.kind())?;
         if let Some(from) = from {
             map.serialize_entry("from", from)?;
         }

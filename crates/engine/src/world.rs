@@ -13,7 +13,7 @@ use crate::decide::{Decision, decide_traced};
 use crate::event::{Entry, Event};
 use crate::key::EntityKey;
 use crate::law::Law;
-use crate::refusal::Refusal;
+use crate::refusal::{Code, Refusal};
 use crate::trace::Trace;
 use crate::view::{Project, View};
 
@@ -52,7 +52,7 @@ impl World {
         let mut view = View::default();
         view.project = project;
         let mut world = Self { law, view, journal: Vec::new(), now, due: BTreeSet::new(), trace: None };
-        world.found();
+        world.create_singletons();
         world
     }
 
@@ -63,7 +63,7 @@ impl World {
     }
 
     /// Creates the single entity of every lifecycle that has one.
-    fn found(&mut self) {
+    fn create_singletons(&mut self) {
         for name in self.law.lifecycle_names().to_vec() {
             let Some(life) = self.law.newest(&name).filter(|it| it.one) else { continue };
             let entity = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
@@ -74,7 +74,7 @@ impl World {
     }
 
     pub fn submit(&mut self, command: &Command) -> Outcome {
-        match decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref()) {
+        match self.decide(command) {
             Decision::Accepted(accepted) => {
                 let first = self.journal.len();
                 for entry in accepted.entries {
@@ -94,17 +94,22 @@ impl World {
                 let entries = first..first + entries as usize;
                 Outcome::Replayed { root: first + root as usize, entries }
             }
-            Decision::Needs(needs) => {
-                let names: Vec<String> = needs.iter().map(ToString::to_string).collect();
-                let message = format!("not loaded: {}", names.join(", "));
-                Outcome::Refused(Box::new(Refusal::one(crate::refusal::Stage::Edge, "not-loaded", message)))
-            }
         }
+    }
+
+    /// A world's view is never partial, so nothing is missing.
+    fn decide(&self, command: &Command) -> Decision {
+        decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref()).unwrap_or_else(
+            |needs| {
+                let refusal = Refusal::one(Code::EvaluationFailed, needs.to_string());
+                Decision::Refused(Box::new(refusal))
+            },
+        )
     }
 
     /// Decides without changing anything.
     pub fn dry_run(&self, command: &Command) -> Decision {
-        let mut decision = decide_traced(&self.law, &self.view, command, self.now, self.trace.as_deref());
+        let mut decision = self.decide(command);
         if let Decision::Refused(refusal) = &mut decision {
             refusal.kept = None;
         }
@@ -152,7 +157,7 @@ impl World {
         }
     }
 
-    /// Moves time; what is due on the way fires at its moment, in order.
+    /// Moves time; timers that become due fire at their moment, in order.
     pub fn advance(&mut self, span: Span) {
         let target = self.now.plus(span);
         let mut fired = 0_u32;
@@ -171,14 +176,14 @@ impl World {
         self.now = target;
     }
 
-    /// The server is away for a while: time passes and nothing fires; then what is due fires late, in due order.
+    /// The server is away for a while: time passes and nothing fires; then due timers fire late, in order.
     pub fn restart(&mut self, away: Span) {
         self.now = self.now.plus(away);
         self.view.resumed_at = Some(self.now);
         self.advance(Span(0));
     }
 
-    /// Looks at every entity for what is broken.
+    /// Inspects every entity for violations.
     pub fn sweep(&mut self) {
         let keys: Vec<EntityKey> = self.view.entities().into_iter().map(|it| it.key.clone()).collect();
         for entity in keys {

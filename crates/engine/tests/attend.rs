@@ -109,7 +109,10 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
     let seen = world.now;
     done(world.submit(&attend(person("ann"), first, Acknowledge).because("I am on it")));
     let entry = world.journal.last().unwrap().clone();
-    assert_eq!((entry.event.kind(), entry.reason.as_deref()), ("ALERT_ACKNOWLEDGED", Some("I am on it")));
+    assert_eq!(
+        (entry.event.kind().as_str(), entry.reason.as_deref()),
+        ("ALERT_ACKNOWLEDGED", Some("I am on it"))
+    );
     assert_eq!((entry.actor.as_str(), entry.trigger.as_str()), ("ann", "acknowledge"));
     assert_eq!(entry.to_json()["metadata"]["alert"], first);
     // Somebody else says the same, later: nothing is written, the first one stays.
@@ -124,7 +127,7 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
     assert_eq!(world.journal.last().unwrap().event, Event::AlertResolved { alert: first });
     assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [second]);
     for how in [Acknowledge, Resolve] {
-        assert_eq!(refused(world.submit(&attend(person("ann"), first, how))).code, "alert-resolved");
+        assert_eq!(refused(world.submit(&attend(person("ann"), first, how))).code.as_str(), "alert-resolved");
     }
     assert_eq!(world.view.get(&key()).unwrap().version, version, "no new version of what it is about");
     // The same again is a new one.
@@ -140,16 +143,19 @@ fn only_people_who_may_see_it_attend_to_an_alert() {
     let alert = leak(&mut world);
     for how in [Acknowledge, Resolve] {
         let keeper = refused(world.submit(&attend(Actor::new("kim", ActorKind::Agent), alert, how)));
-        assert_eq!((keeper.code, keeper.who.as_deref()), ("not-permitted", Some("human")));
+        assert_eq!((keeper.code.as_str(), keeper.who.as_deref()), ("not-permitted", Some("human")));
         for kind in [ActorKind::Agent, ActorKind::System] {
             let stranger = refused(world.submit(&attend(Actor::new("sam", kind), alert, how)));
-            assert_eq!(stranger.code, "unknown-entity");
+            assert_eq!(stranger.code.as_str(), "unknown-entity");
         }
         let other = refused(world.submit(&attend(person("ann"), alert + 1, how)));
-        assert_eq!(other.code, "alert-resolved");
+        assert_eq!(other.code.as_str(), "alert-resolved");
     }
     let elsewhere = Ask::Attend { entity: EntityKey::new("t.pump", "Q"), alert, how: Resolve };
-    assert_eq!(refused(world.submit(&Command::new(person("ann"), elsewhere))).code, "unknown-entity");
+    assert_eq!(
+        refused(world.submit(&Command::new(person("ann"), elsewhere))).code.as_str(),
+        "unknown-entity"
+    );
     assert_eq!(open(&world).len(), 1);
     replays(&world);
 }
@@ -165,7 +171,7 @@ fn a_key_counts_once_and_stands_for_one_saying() {
     };
     done(world.submit(&keyed(Acknowledge)));
     assert!(matches!(world.submit(&keyed(Acknowledge)), Outcome::Replayed { .. }));
-    assert_eq!(refused(world.submit(&keyed(Resolve))).code, "idempotency-conflict");
+    assert_eq!(refused(world.submit(&keyed(Resolve))).code.as_str(), "idempotency-conflict");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use trackside_engine::actor::Actor;
 use trackside_engine::command::Command;
-use trackside_engine::decide::{Way, ways};
+use trackside_engine::decide::{TransitionOption, ways};
 use trackside_engine::fields::Fields;
 use trackside_engine::scenario::{self, Played};
 use trackside_engine::trace::Trace;
@@ -58,9 +58,10 @@ fn compare(played: &Played<'_>, seen: &mut Seen) {
         for (kind, roles) in kinds {
             let actor = Actor::new(id.clone(), *kind).with_roles(roles.iter().cloned());
             for entity in world.view.entities() {
-                let ways = ways(&world.law, &world.view, entity, &actor, world.now);
+                let ways = ways(&world.law, &world.view, entity, &actor, world.now).unwrap();
                 for way in &ways {
-                    let of_event: Vec<&Way> = ways.iter().filter(|it| it.event == way.event).collect();
+                    let of_event: Vec<&TransitionOption> =
+                        ways.iter().filter(|it| it.event == way.event).collect();
                     let fire =
                         Command::fire(actor.clone(), entity.key.clone(), &way.event, Fields::default());
                     let decision = world.dry_run(&fire);
@@ -72,7 +73,7 @@ fn compare(played: &Played<'_>, seen: &mut Seen) {
                             seen.open += 1;
                         }
                         // Whoever may not see it is not told of its ways either.
-                        Decision::Refused(refusal) if refusal.code == "unknown-entity" => {}
+                        Decision::Refused(refusal) if refusal.code.as_str() == "unknown-entity" => {}
                         Decision::Refused(refusal) => {
                             let closed = !way.is_open() || way.needs_anything();
                             assert!(closed, "it is open but cannot be done: {refusal}. {place}");

@@ -107,8 +107,10 @@ fn what_is_spared_says_so_and_shows_it() {
     let lasts = world.view.get(&key).unwrap().lease(&slot).unwrap().expires_at;
     let first = world.journal.len();
     world.restart(Span(lasts.0 * 2));
-    let entry =
-        world.journal[first..].iter().find(|it| it.event.kind() == "LEASE_RENEWED").expect("a renewal");
+    let entry = world.journal[first..]
+        .iter()
+        .find(|it| it.event.kind().as_str() == "LEASE_RENEWED")
+        .expect("a renewal");
     assert_eq!(entry.condition.as_deref(), Some("resumed"));
     assert_eq!(entry.actor_kind, ActorKind::Timeout);
     assert!(entry.reason.as_ref().unwrap().contains("ada has one full period"), "{:?}", entry.reason);

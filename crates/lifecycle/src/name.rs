@@ -11,8 +11,8 @@ use smol_str::SmolStr;
 
 /// A piece of text that is copied often and changed never.
 ///
-/// A short one, and nearly all are, is kept in place: to copy or compare it nobody follows a pointer or counts along
-/// who else has it. Several threads that counted the same name along would wait for each other all the time.
+/// Short names, which are nearly all, are stored inline: copying and comparing them needs no pointer and no
+/// reference count. Several threads that counted the same name along would wait for each other all the time.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(SmolStr);
 

@@ -12,9 +12,8 @@ use crate::time::{Span, Timestamp};
 
 /// A value. Cloning one copies no more of its contents than a short text.
 ///
-/// Stored form (serde) keeps moments and spans apart from text, as `{"$time": ms}` and
-/// `{"$span": ms}`, so that what is read back equals what was written. [`Value::to_json`]
-/// gives the outward form, where both are text.
+/// Stored form (serde) keeps moments and spans apart from text, as `{"$time": ms}` and `{"$span": ms}`, so
+/// that reading restores the written value. [`Value::to_json`] gives the outward form, where both are text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     #[default]

@@ -1,4 +1,4 @@
-//! What a definition's author is told.
+//! Messages to the author of a definition.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use trackside_lifecycle::compile::{PackFiles, compile};
@@ -90,21 +90,18 @@ fn several_mistakes_are_told_at_once() {
 
 #[test]
 fn each_construct_says_what_is_wrong_with_it() {
-    refused(("by: human }\n", "about: x }\n"), &["does not say who may do it", "by: engine"]);
+    refused(("by: human }\n", "about: x }\n"), &["has no `by` that says who may fire it", "by: engine"]);
     refused(("to: DOING", "to: { next: true }"), &["needs a `path`"]);
     refused(("to: DOING", "to: [ { when: tries > 1, state: DOING } ]"), &["the last choice has a condition"]);
     refused(("to: DOING", "to: { field: owner }"), &["is not of type state"]);
     refused(("from: DOING", "from: CLOSED"), &["leaves CLOSED, which is final"]);
-    refused(("OPEN:   { initial: true }", "OPEN: {}"), &["no state is the initial one"]);
+    refused(("OPEN:   { initial: true }", "OPEN: {}"), &["no state has `initial: true`"]);
     refused(
         ("{ after: settings.wait", "{ after: settings.wiat"),
         &["unknown name `settings.wiat`", "settings.wait"],
     );
     refused(("{ after: settings.wait", "{ after: settings.limit"), &["a length of time"]);
-    refused(
-        ("title: { type: string, minLength: 1 }", "state: { type: string }"),
-        &["has a meaning of its own"],
-    );
+    refused(("title: { type: string, minLength: 1 }", "state: { type: string }"), &["is a reserved word"]);
     refused(
         ("title: { type: string, minLength: 1 }", "lead: { type: string }"),
         &["already the name of a role"],
@@ -138,10 +135,10 @@ fn a_promise_is_of_one_kind_and_says_what() {
     let promise = |it: &str| format!("prove: [ {it} ]\ncreate: {{");
     let wrong = |it: &str, said: &[&str]| refused(("create: {", &promise(it)), said);
     wrong("{ never: tries > 3 }", &["`says` is missing"]);
-    wrong("{ says: x }", &["says one of `never`", "add the one that is meant"]);
+    wrong("{ says: x }", &["needs one of `never`", "add one of these keys"]);
     wrong(
         "{ says: x, never: tries > 3, always: tries < 3 }",
-        &["exactly one of `never`", "make two promises of it"],
+        &["only one of `never`", "split it into two promises"],
     );
     wrong("{ says: x, never: tries > 3, from: tries > 1 }", &["`from` belongs to `alone`"]);
     wrong("{ says: x, never: tries > 3, when: tries > 1 }", &["`when` belongs to `eventually`"]);
@@ -263,7 +260,7 @@ fn a_computed_field_hides_the_value_it_is_named_after() {
 fn a_reaction_notices_what_it_counts() {
     let many = GOOD.replace("tries: {", "needs: { items: { type: string } }\n  tries: {")
         + "refs: { needed: { to: demo.task, by: needs, many: true } }\n";
-    let told = &["would not notice when they move", "give the ref an `inverse`"];
+    let told = &["does not run when they move", "give the ref an `inverse`"];
     told_of(PACK, &format!("{many}reactions: {{ r: {{ when: needed.open == 0, fire: close }} }}\n"), told);
     let through = many.replace("tries: {", "left: { is: needed.open }\n  tries: {");
     told_of(PACK, &format!("{through}reactions: {{ r: {{ when: left == 0, fire: close }} }}\n"), told);
@@ -329,17 +326,17 @@ fn settings_are_of_one_type_whoever_says_them() {
 #[test]
 fn timers_have_names_and_lengths_of_their_own() {
     refused_with("timers: { OPEN: { after: 5m } }", &["already the name of a state", "its deadline"]);
-    refused_with("timers: { a.b: { after: 5m } }", &["the name of a timer has no dot", "`a_b`"]);
-    refused(("OPEN:   {", "A.B: {}\n  OPEN:   {"), &["the name of a state has no dot"]);
-    refused_with("timers: { t: { after: 0s } }", &["`0s` is no time at all"]);
-    refused_with("timers: { t: { after: 'duration(\"-5s\")' } }", &["is no time at all"]);
-    refused(("after: settings.wait", "after: 0m"), &["`0m` is no time at all"]);
+    refused_with("timers: { a.b: { after: 5m } }", &["the name of a timer cannot contain a dot", "`a_b`"]);
+    refused(("OPEN:   {", "A.B: {}\n  OPEN:   {"), &["the name of a state cannot contain a dot"]);
+    refused_with("timers: { t: { after: 0s } }", &["`0s` is zero, but the time must be longer"]);
+    refused_with("timers: { t: { after: 'duration(\"-5s\")' } }", &["is zero, but the time must be longer"]);
+    refused(("after: settings.wait", "after: 0m"), &["`0m` is zero, but the time must be longer"]);
     refused(
         ("OPEN:   { initial: true", "OPEN: { initial: true, retain: { for: 0s, then: start }"),
-        &["no time at all"],
+        &["is zero"],
     );
-    refused_with("slots: { work: { for: 0s } }", &["no time at all"]);
-    refused_with("counters: { a: { within: 0s } }", &["no time at all"]);
+    refused_with("slots: { work: { for: 0s } }", &["is zero"]);
+    refused_with("counters: { a: { within: 0s } }", &["is zero"]);
     refused_with("timers: { t: { every: 500ms } }", &["at least one second"]);
     refused_with("counters: { a: { reset: 500ms } }", &["at least one second"]);
     let at = GOOD.replace("tries: {", "due: { type: time }\n  tries: {");
@@ -355,9 +352,9 @@ fn timers_have_names_and_lengths_of_their_own() {
 fn a_final_state_asks_for_no_way_out() {
     let ends = |key: &str| ("outcome: success", format!("outcome: success, {key}"));
     for (key, told) in [
-        ("always: [ { state: OPEN } ]", "CLOSED is final, so its `always` can do nothing"),
-        ("deadline: { after: 5m }", "so its `deadline` can do nothing"),
-        ("retain: { for: 5m, then: close }", "so its `retain` can do nothing"),
+        ("always: [ { state: OPEN } ]", "CLOSED is final, so its `always` has no effect"),
+        ("deadline: { after: 5m }", "so its `deadline` has no effect"),
+        ("retain: { for: 5m, then: close }", "so its `retain` has no effect"),
     ] {
         let (from, to) = ends(key);
         refused((from, &to), &[told]);
@@ -366,22 +363,19 @@ fn a_final_state_asks_for_no_way_out() {
 
 #[test]
 fn a_target_is_one_and_always_there() {
-    refused(
-        ("to: DOING", "to: { DOING: CLOSED }"),
-        &["does not say where it goes from OPEN", "add `OPEN: STATE`"],
-    );
+    refused(("to: DOING", "to: { DOING: CLOSED }"), &["has no target for OPEN", "add `OPEN: STATE`"]);
     refused(
         ("to: DOING", "to: [ { when: tries > 1, table: { DOING: CLOSED } }, { state: DOING } ]"),
-        &["does not say where it goes from OPEN"],
+        &["has no target for OPEN"],
     );
     refused(("to: DOING", "to: []"), &["the list of choices is empty"]);
     refused(("OPEN:   {", "OPEN:   { always: [],"), &["the list of choices is empty"]);
-    refused(("to: DOING", "to: [ { set: { tries: 1 } } ]"), &["does not say where it goes", "`stay: true`"]);
+    refused(("to: DOING", "to: [ { set: { tries: 1 } } ]"), &["has no target", "`stay: true`"]);
     refused(
         ("to: DOING", "to: [ { state: DOING, stay: true } ]"),
-        &["several ways at once: `state`, `stay`"],
+        &["more than one target: `state`, `stay`"],
     );
-    refused(("to: DOING", "to: [ { stay: false } ]"), &["this can only be `true`"]);
+    refused(("to: DOING", "to: [ { stay: false } ]"), &["the only allowed value is `true`"]);
     refused(("to: DOING", "to: [ { ask: [DOING] }, { state: DOING } ]"), &["can never be taken"]);
     refused(("to: DOING", "to: [ { table: { OPEN: DOING } }, { state: DOING } ]"), &["can never be taken"]);
 }
@@ -390,27 +384,27 @@ fn a_target_is_one_and_always_there() {
 fn what_the_engine_fires_can_leave() {
     refused(
         ("warn: [80%]", "then: start"),
-        &["`start` does not leave DOING: the deadline would do nothing", "one that leaves it: `close`"],
+        &["`start` does not leave DOING, so the deadline has no effect", "one that leaves it: `close`"],
     );
     refused(("OPEN:   {", "OPEN:   { retain: { for: 5m, then: close },"), &["`close` does not leave OPEN"]);
     refused_with(
         "timers: { t: { after: 5m, runs: [OPEN], then: { fire: close } } }",
-        &["`close` does not leave OPEN: the timer would do nothing"],
+        &["`close` does not leave OPEN, so the timer has no effect"],
     );
     compiled(PACK, &format!("{GOOD}timers: {{ t: {{ after: 5m, then: close }} }}\n")).unwrap();
     refused_with(
         "reactions: { r: { when: tries > 3, fire: start, in: [DOING, CLOSED] } }",
-        &["`start` leaves none of DOING, CLOSED: the reaction would do nothing"],
+        &["`start` leaves none of DOING, CLOSED, so the reaction has no effect"],
     );
     refused_with(
         "invariants: { i: { holds: tries < 3, says: Too many, in: DOING, repair: start } }",
-        &["the repair would do nothing"],
+        &["the repair has no effect"],
     );
 }
 
 #[test]
 fn names_that_mean_something_already_are_not_free() {
-    let told = &["has a meaning of its own"];
+    let told = &["is a reserved word"];
     refused_with("sets: { any: [OPEN] }", told);
     refused_with("sets: { stay: [OPEN] }", told);
     refused_with("sets: { OPEN: [DOING] }", &["already the name of a state"]);
@@ -427,7 +421,7 @@ fn names_that_mean_something_already_are_not_free() {
     };
     told_of(PACK, &inverse("state"), &["for this inverse"]);
     for name in ["mine", "work", "lead", "title", "other"] {
-        told_of(PACK, &inverse(name), &["already means something in demo.task"]);
+        told_of(PACK, &inverse(name), &["already has a meaning in demo.task"]);
     }
     compiled(PACK, &inverse("others")).unwrap();
 }
@@ -457,23 +451,23 @@ fn a_key_of_a_type_says_something_about_it() {
     let hint = "leave it out, or write `type: string`";
     refused(
         field("type: integer, minLength: 1"),
-        &["`minLength` says nothing about a value of type integer", hint],
+        &["`minLength` does not apply to a value of type integer", hint],
     );
-    refused(field("type: integer, maxLength: 1"), &["`maxLength` says nothing"]);
-    refused(field("type: boolean, pattern: x"), &["`pattern` says nothing"]);
-    refused(field("type: integer, enum: [A]"), &["`enum` says nothing"]);
+    refused(field("type: integer, maxLength: 1"), &["`maxLength` does not apply"]);
+    refused(field("type: boolean, pattern: x"), &["`pattern` does not apply"]);
+    refused(field("type: integer, enum: [A]"), &["`enum` does not apply"]);
     refused(
         field("type: string, minimum: 1"),
-        &["`minimum` says nothing", "`type: integer` or `type: number`"],
+        &["`minimum` does not apply", "`type: integer` or `type: number`"],
     );
-    refused(field("type: span, maximum: 1"), &["`maximum` says nothing"]);
-    refused(field("type: string, items: { type: string }"), &["`items` says nothing"]);
+    refused(field("type: span, maximum: 1"), &["`maximum` does not apply"]);
+    refused(field("type: string, items: { type: string }"), &["`items` does not apply"]);
     refused(field("type: string, minLength: 5, maxLength: 2"), &["no value fits", "`minLength` is 5"]);
     refused(field("type: integer, minimum: 5, maximum: 2"), &["no value fits"]);
     refused(field("type: array, minItems: 5, maxItems: 2"), &["no value fits"]);
     let pack = format!("{PACK}types: {{ Short: {{ type: string, maxLength: 9 }} }}\n");
     let named = GOOD.replace("type: string, minLength: 1", "type: Short, minLength: 1");
-    told_of(&pack, &named, &["value of type Short", "say it where `Short` is declared"]);
+    told_of(&pack, &named, &["value of type Short", "put it where `Short` is declared"]);
     compiled(PACK, &GOOD.replace("tries: {", "twice: { type: number, is: tries * 2 }\n  tries: {")).unwrap();
 }
 
@@ -490,7 +484,7 @@ fn a_state_that_nothing_leads_to_is_a_warning() {
     };
     assert_eq!(warned(GOOD), "");
     let lost = GOOD.replace("OPEN:   {", "LOST: {}\n  OPEN:   {");
-    assert!(warned(&lost).contains("no way leads to LOST"), "{}", warned(&lost));
+    assert!(warned(&lost).contains("no transition leads to LOST"), "{}", warned(&lost));
     assert_eq!(warned(&lost.replace("to: CLOSED", "to: { ask: [CLOSED, LOST] }")), "");
     assert_eq!(
         warned(
@@ -561,9 +555,9 @@ fn a_ranking_sees_what_moves_it() {
     ] {
         compiled(PACK, &ranked(reads)).unwrap_or_else(|said| panic!("{reads}: {said}"));
     }
-    let now = &["error[now]", "a ranking cannot depend on the time", "let a timer move it"];
-    let asked = &["error[ranking-reads-request]", "the same for everybody", "use `for`"];
-    let deaf = &["error[deaf-ranking]", "would not notice when that one moves", "give the ref an `inverse`"];
+    let now = &["error[now]", "a ranking cannot depend on the time", "let a timer fire a transition"];
+    let asked = &["error[ranking-reads-request]", "the same for every caller", "use `for`"];
+    let deaf = &["error[deaf-ranking]", "is not updated when that entity moves", "give the ref an `inverse`"];
     let fades = &["error[fading-counter]", "changes without an event"];
     let told: [(&str, &[&str]); 20] = [
         ("when: createdAt < now", now),
@@ -605,7 +599,7 @@ fn an_order_is_kept_within_one_and_opened_by_it() {
         &ranked("open: settings.limit > 2"),
         &["error[open-without-within]", "without `within`, use `when`"],
     );
-    let own = &["error[open-reads-entity]", "only the refs in `within`", "belongs into `when`"];
+    let own = &["error[open-reads-entity]", "only the refs in `within`", "in `when`"];
     for open in [
         "tries > 2",
         "state == 'OPEN'",
@@ -635,7 +629,10 @@ fn a_ranking_says_what_it_is_made_of() {
         ("for: tries", &["expected text, this gives a whole number"]),
         ("within: parent, open: parent.state", &["expected true or false"]),
         ("claims: grab", &["error[unknown-transition]", "`grab`"]),
-        ("in: DOING, claims: start", &["error[nothing-to-leave]", "`start` does not leave DOING: claiming"]),
+        (
+            "in: DOING, claims: start",
+            &["error[nothing-to-leave]", "`start` does not leave DOING, so claiming"],
+        ),
         ("in: [OPEN, DOING], order: tries", &["error[unknown-key]", "`order` is not a key here"]),
     ] {
         told_of(PACK, &ranked(keys), told);
@@ -650,7 +647,7 @@ fn a_ranking_says_what_it_is_made_of() {
         told_of(PACK, &named(name), &["error[name-taken]", "already the name of a"]);
     }
     told_of(PACK, &named("count"), &["error[reserved-name]", "for this ranking"]);
-    told_of(PACK, &named("kids"), &["error[name-taken]", "already means something in demo.task"]);
+    told_of(PACK, &named("kids"), &["error[name-taken]", "already has a meaning in demo.task"]);
     let read = |what: &str| ranked("by: tries").replace("set: { owner: actor.id }", &format!("when: {what}"));
     compiled(PACK, &read("r.rank == null || r.rank <= r.size")).unwrap();
     told_of(PACK, &read("r.place == 1"), &["unknown name `r.place`"]);
@@ -673,7 +670,7 @@ fn a_share_is_of_an_order_within_the_one_that_moves_it() {
     }
     let other = &["error[other-ranking]", "the inverse of the only ref in its `within`"][..];
     let which = &["error[which-part]", "one of `first`, `last` and `below`"][..];
-    let order = &["error[no-ranking]", "need an order", "say which with `ranked`"][..];
+    let order = &["error[no-ranking]", "need a ranking", "name it with `ranked`"][..];
     let below = &["error[below-what]", "needs a ranking whose first `by` has no `-`"][..];
     for (keys, told) in [
         ("each: kids, first: 1", order),
@@ -691,7 +688,10 @@ fn a_share_is_of_an_order_within_the_one_that_moves_it() {
         ("each: kids, ranked: r, first: 1, below: 1", which),
         ("each: kids, ranked: r, first: title", &["expected a number, this gives text"]),
         ("each: kids, ranked: r, last: tires", &["unknown name `tires`"]),
-        ("each: kids, ranked: r, first: 0%", &["error[bad-percentage]", "a share is 1% to 100%"]),
+        (
+            "each: kids, ranked: r, first: 0%",
+            &["error[bad-percentage]", "a share must be between 1% and 100%"],
+        ),
         ("each: kids, ranked: r, last: 101%", &["error[bad-percentage]"]),
         ("each: kids, ranked: down, below: 3", below),
         ("each: kids, ranked: bare, below: 3", below),
@@ -711,7 +711,7 @@ fn leaving_grants_nothing_and_ends_nowhere() {
     told_of(PACK, &exit("lease: { slot: work, to: owner }"), told);
     refused(
         ("outcome: success", "outcome: success, exit: { clear: [owner] }"),
-        &["error[final-state]", "CLOSED is final, so its `exit` can do nothing"],
+        &["error[final-state]", "CLOSED is final, so its `exit` has no effect"],
     );
     let erase =
         |fields: &str| ordered().replace("outcome: success", &format!("outcome: success, erase: [{fields}]"));
@@ -720,11 +720,11 @@ fn leaving_grants_nothing_and_ends_nowhere() {
     compiled(PACK, &GOOD.replace("initial: true", "initial: true, known_as: [\"[ ]\", to do]")).unwrap();
     for (twice, meant) in [("DOING:  { known_as: todo,", "OPEN"), ("DOING:  { known_as: CLOSED,", "CLOSED")] {
         let one = GOOD.replace("OPEN:   {", "OPEN: { known_as: todo,").replace("DOING:  {", twice);
-        told_of(PACK, &one, &["error[name-taken]", &format!("already means {meant}")]);
+        told_of(PACK, &one, &["error[name-taken]", &format!("already stands for {meant}")]);
     }
     refused(
         ("OPEN:   { initial: true", "OPEN: { initial: true, known_as: \" x\""),
-        &["error[known-as]", "without blanks around them"],
+        &["error[known-as]", "without leading, trailing"],
     );
     refused(
         ("OPEN:   { initial: true", "OPEN: { initial: true, erase: []"),
@@ -733,7 +733,7 @@ fn leaving_grants_nothing_and_ends_nowhere() {
     told_of(
         PACK,
         &format!("{}rankings: {{ r: {{ in: [OPEN, CLOSED] }} }}\n", erase("title")),
-        &["error[ranks-erased]", "CLOSED erases what it would be ranked by"],
+        &["error[ranks-erased]", "CLOSED erases the fields that the ranking reads"],
     );
     compiled(PACK, &format!("{}rankings: {{ r: {{ by: tries }} }}\n", erase("title"))).unwrap();
     told_of(PACK, &erase("titel"), &["error[unknown-field]", "did you mean `title`?"]);
@@ -783,7 +783,7 @@ fn those_that_name_it_are_listed_where_it_is_kept_and_counted_elsewhere() {
     told_of(
         PACK,
         &format!("{}reactions: {{ q: {{ when: r.rank > 3, fire: close }} }}\n", ranked("by: tries")),
-        &["error[deaf-reaction]", "would not notice when others pass", "`also` with `ranked`"],
+        &["error[deaf-reaction]", "does not run when others move past", "`also` with `ranked`"],
     );
     compiled(PACK, &format!("{}reactions: {{ q: {{ when: parent.tries > 3, fire: close }} }}\n", ordered()))
         .unwrap();
@@ -806,7 +806,7 @@ fn a_field_may_be_called_agent_and_then_it_is_the_field() {
         &["error[name-taken]", "`agent` is already the name of a field"],
     );
     for name in ["human", "system", "it", "count"] {
-        refused(("owner: {", &format!("{name}: {{")), &["error[reserved-name]", "has a meaning of its own"]);
+        refused(("owner: {", &format!("{name}: {{")), &["error[reserved-name]", "is a reserved word"]);
     }
 }
 
@@ -829,19 +829,22 @@ fn a_query_gives_rows_or_values() {
         with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
     }
     for (query, told) in [
-        ("q: { where: tries > 1 }", &["error[missing-key]", "does not say what it asks about"][..]),
+        ("q: { where: tries > 1 }", &["error[missing-key]", "has no `of`"][..]),
         ("q: { of: demo.tsk }", &["error[unknown-lifecycle]", "`demo.tsk`"]),
         ("q: { of: demo.task, ranked: s }", &["error[unknown-ranking]", "no ranking `s`"]),
-        ("q: { of: demo.task, for: \"'x'\" }", &["error[no-ranking]", "`for` needs an order"]),
+        ("q: { of: demo.task, for: \"'x'\" }", &["error[no-ranking]", "`for` needs a ranking"]),
         (
             "q: { of: demo.task, ranked: r, for: owner }",
-            &["error[for-whom]", "asked once", "`for: ask.agent`"],
+            &["error[for-whom]", "evaluated once", "`for: ask.agent`"],
         ),
         ("q: { of: demo.task, ranked: r, for: string(settings.limit) }", &["error[for-whom]"]),
         ("q: { of: demo.task, ranked: r, for: 3 }", &["expected text"]),
         ("q: { of: demo.task, ranked: r, order: [title] }", &["error[two-orders]", "leave out `order`"]),
         ("q: { of: demo.task, ranked: r, history: \"'x'\" }", &["error[two-orders]", "leave out `ranked`"]),
-        ("q: { of: demo.task, counts: rows }", &["error[counts-alone]", "`counts` is for `answers`"]),
+        (
+            "q: { of: demo.task, counts: rows }",
+            &["error[counts-alone]", "`counts` only works with `answers`"],
+        ),
         ("q: { counts: rws, answers: { n: 1 } }", &["error[unknown-query]", "did you mean `rows`?"]),
         ("q: { counts: values, answers: { n: 1 } }", &["error[counts-rows]", "`values` has no rows"]),
         (
@@ -850,11 +853,11 @@ fn a_query_gives_rows_or_values() {
         ),
         (
             "q: { counts: mine, answers: { n: 1 } }",
-            &["error[counts-rows]", "`mine` needs `who`, which nobody here gives it"],
+            &["error[counts-rows]", "`mine` takes the parameter `who`, which is not given here"],
         ),
         (
             "q: { counts: mine, takes: { who: { type: integer } }, answers: { n: 1 } }",
-            &["error[counts-rows]", "`mine` needs `who`"],
+            &["error[counts-rows]", "`mine` takes the parameter `who`"],
         ),
         ("q: { answers: { n: count.rows } }", &["unknown name `count.rows`"]),
         ("q: { answers: { n: ask.who } }", &["unknown name `ask.who`"]),
@@ -895,22 +898,19 @@ fn supervision_says_what_becomes_of_every_end() {
     ] {
         with(fine).unwrap_or_else(|said| panic!("{fine}: {said}"));
     }
-    let other = &["error[missing-key]", "what becomes of any other code", "`other: stop`"][..];
+    let other = &["error[missing-key]", "has no `other`", "`other: stop`"][..];
     for (rules, told) in [
         ("boss: { exits: { other: stop } }", &["error[unknown-role]", "no role `boss`"][..]),
         ("lead: {}", other),
         ("lead: { exits: { 0: stop } }", other),
-        (
-            "lead: { exits: { other: halt } }",
-            &["error[bad-exit]", "nothing that can be done", "`{ restart: 2s }`"],
-        ),
+        ("lead: { exits: { other: halt } }", &["error[bad-exit]", "not an action", "`{ restart: 2s }`"]),
         (
             "lead: { exits: { 256: stop, other: stop } }",
-            &["error[bad-exit]", "`256` is no exit code", "0 to 255"],
+            &["error[bad-exit]", "`256` is not an exit code", "0 to 255"],
         ),
-        ("lead: { exits: { -1: stop, other: stop } }", &["error[bad-exit]", "`-1` is no exit code"]),
+        ("lead: { exits: { -1: stop, other: stop } }", &["error[bad-exit]", "`-1` is not an exit code"]),
         ("lead: { exits: { 7: stop, 07: stop, other: stop } }", &["error[bad-exit]", "`07` is named twice"]),
-        ("lead: { exits: { other: { restart: 5s, limit: 0 } } }", &["error[bad-exit]", "at least one"]),
+        ("lead: { exits: { other: { restart: 5s, limit: 0 } } }", &["error[bad-exit]", "at least 1"]),
         (
             "lead: { exits: { other: { restart: 5 } } }",
             &["expected a length of time, this gives a whole number"],
@@ -928,18 +928,21 @@ fn supervision_says_what_becomes_of_every_end() {
         ("lead: { exits: { other: stop }, waits: [ { while: rws, for: 5s } ] }", &["error[unknown-query]"]),
         ("lead: { exits: { other: stop }, ends: values }", &["error[counts-rows]", "`values` has no rows"]),
         ("lead: { exits: { other: stop }, holds: story }", &["error[counts-rows]", "`story` has no rows"]),
-        ("lead: { exits: { other: stop }, work: far }", &["error[counts-rows]", "needs `zone`"]),
+        (
+            "lead: { exits: { other: stop }, work: far }",
+            &["error[counts-rows]", "takes the parameter `zone`"],
+        ),
         (
             "lead: { exits: { other: stop }, waits: [ { while: odd, for: 5s } ] }",
-            &["error[counts-rows]", "needs `agent`"],
+            &["error[counts-rows]", "takes the parameter `agent`"],
         ),
         (
             "lead: { exits: { other: { restart: 5s } }, waits: [ { while: rows, for: 5s } ] }",
-            &["error[no-stop]", "never waits"],
+            &["error[no-stop]", "`waits` has no effect"],
         ),
         (
             "lead: { exits: { other: { restart: 5s } }, gives_up: { on: demo.task, fire: close } }",
-            &["error[no-limit]", "nothing makes it give up"],
+            &["error[no-limit]", "`gives_up` can never happen"],
         ),
         (
             "lead: { exits: { other: stop }, reruns: 3, gives_up: { on: demo.tsk, fire: close } }",
@@ -998,7 +1001,7 @@ transitions:
     assert!(told("face: aproval").contains("did you mean `approval`?"));
     assert!(told("face: { is: approval, approve: giv }").contains("no transition of demo.task called `giv`"));
     assert!(told("face: { is: approval, urgent: son }").contains("did you mean `soon`?"));
-    assert!(told("face: { is: work, approve: give }").contains("is for `is: approval`"));
+    assert!(told("face: { is: work, approve: give }").contains("only allowed with `is: approval`"));
 
     let usual = request.replace("  give:", "  approve:").replace("FACE", "face: approval");
     let more = usual.replace("  expire:", "  give: { from: ASKED, to: GIVEN, by: human }\n  expire:");

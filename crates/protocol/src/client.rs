@@ -71,7 +71,7 @@ impl Client {
             }
         }
         if trusted.is_empty() {
-            return Err("there is no certificate in it (PEM)".to_owned());
+            return Err("it contains no certificate in PEM form".to_owned());
         }
         let tls = TlsConfig::builder().root_certs(RootCerts::new_with_certs(&trusted)).build();
         Ok(Self::with(url, token, tls))

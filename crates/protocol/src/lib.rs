@@ -8,6 +8,7 @@ mod identity;
 mod notice;
 mod number;
 mod problem;
+mod problem_code;
 mod tell;
 mod upkeep;
 mod webhook;
@@ -22,6 +23,7 @@ pub use exchange::{Import, ImportCount, ImportEntity, ImportLease, Imported};
 pub use identity::{NewLink, NewToken, SignInLink, Token, TokenMade, Who};
 pub use notice::{AlertTold, Attend, Attended};
 pub use problem::{Problem, Unmet};
+pub use problem_code::ProblemCode;
 pub use tell::{
     ArtifactKept, Clock, EffectTaken, EffectTold, Entity, HeartbeatTold, JournalEntry, Judged, LeaseTold,
     Message, Moved, Page, Stop, TimerTold,

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use trackside_engine::refusal::ConditionCode;
 use utoipa::ToSchema;
+
+use crate::ProblemCode;
 
 /// A request that was turned down, in a way that teaches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -45,21 +48,28 @@ pub struct Unmet {
     pub saw: BTreeMap<String, Json>,
 }
 
+impl Unmet {
+    pub fn has_code(&self, code: impl Into<ConditionCode>) -> bool {
+        self.code == code.into().as_str()
+    }
+}
+
 impl Problem {
-    pub fn new(status: u16, code: &str, detail: impl Into<String>) -> Self {
-        let (detail, title) = (detail.into(), title(code));
+    /// A problem with one unmet condition, which has the problem's own code.
+    pub fn new(code: impl Into<ProblemCode>, detail: impl Into<String>) -> Self {
+        let (code, detail) = (code.into(), detail.into());
         let message = detail.clone();
         Self {
             kind: format!("https://trackside.dev/problems/{code}"),
-            title,
-            status,
+            title: title(code.as_str()),
+            status: code.http_status(),
             detail,
-            code: code.to_owned(),
+            code: code.to_string(),
             success: false,
             errors: vec![Unmet {
                 field: None,
                 message,
-                code: code.to_owned(),
+                code: code.to_string(),
                 rule: None,
                 saw: BTreeMap::new(),
             }],
@@ -67,6 +77,10 @@ impl Problem {
             who: None,
             kept: false,
         }
+    }
+
+    pub fn has_code(&self, code: impl Into<ProblemCode>) -> bool {
+        self.code == code.into().as_str()
     }
 }
 

@@ -8,7 +8,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{Answer, Options, PackSource, Runtime};
+use trackside_runtime::{CommandAnswer, Options, PackSource, Runtime};
 use trackside_store::sqlite::{Sqlite, SqliteOptions};
 
 /// Creates a task in the project that is kept in `folder`; its state.
@@ -20,7 +20,7 @@ pub fn create_a_task(folder: &Path, pack: &Path) -> Result<String, Box<dyn Error
     let hank = Actor::new("hank", ActorKind::Human);
     let create = Command::new(hank, Ask::Create { entity: task.clone(), fields });
     match runtime.gateway()?.ask(create)? {
-        Answer::Refused(refusal) => Ok(refusal.to_string()),
+        CommandAnswer::Refused(refusal) => Ok(refusal.to_string()),
         _ => Ok(runtime.entity(&task)?.map(|it| it.state.to_string()).unwrap_or_default()),
     }
 }

@@ -1,4 +1,4 @@
-//! What a caller is told, after the commit.
+//! Answers to commands; callers get them after the commit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,10 +11,10 @@ use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::record::Hash;
 
-/// What became of a command. Whoever reads this can rely on it: it is on disk.
+/// What became of a command. Its entries are on disk.
 #[derive(Clone, Debug)]
-pub enum Answer {
-    Accepted(Accepted),
+pub enum CommandAnswer {
+    Accepted(AcceptedCommand),
     Refused(Box<Refusal>),
     /// The same command came before: its first entry, how many there are, and which one answers it.
     Replayed {
@@ -26,17 +26,17 @@ pub enum Answer {
 
 /// A command that was carried out.
 #[derive(Clone, Debug)]
-pub struct Accepted {
+pub struct AcceptedCommand {
     pub entries: Arc<Vec<Entry>>,
     /// Which of the entries answers it.
     pub root: usize,
-    /// Fields the engine owns that were sent all the same.
+    /// Fields that the engine owns; the values that were sent are ignored.
     pub ignored: Vec<Name>,
     /// The entity of that entry, as it was right after.
     pub entity: Option<Arc<Entity>>,
-    /// How whoever asked sees that entity; only where it was asked for, and nothing had to be read for it.
+    /// The entity as the caller sees it; only if asked for, and if everything it takes was in memory.
     pub seen: Option<Seen>,
-    /// The hashes under which the commit sealed it and what it was committed with.
+    /// The hashes of the commit's entries.
     pub seals: Arc<Seals>,
 }
 
@@ -57,7 +57,7 @@ impl Seals {
     }
 }
 
-impl Accepted {
+impl AcceptedCommand {
     /// The entry that answers the command.
     pub fn entry(&self) -> Option<&Entry> {
         self.entries.get(self.root)
@@ -66,24 +66,24 @@ impl Accepted {
 
 /// What became of commands that are done together or not at all: something for each, in the order in which they came.
 #[derive(Clone, Debug)]
-pub enum Batch {
+pub enum BatchAnswer {
     /// None was refused: each was carried out now, or had been under its key.
-    Done(Vec<Answer>),
+    Done(Vec<CommandAnswer>),
     /// Nothing was changed, and no evidence of it is kept.
-    Refused(Vec<Verdict>),
+    Refused(Vec<BatchVerdict>),
 }
 
 /// A command of a batch that was not carried out.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum BatchVerdict {
     Refused(Box<Refusal>),
     /// It would have been accepted after those before it that would have been; nothing was changed.
     Passed,
 }
 
-impl Batch {
+impl BatchAnswer {
     /// The answers, if it was carried out.
-    pub fn done(self) -> Option<Vec<Answer>> {
+    pub fn done(self) -> Option<Vec<CommandAnswer>> {
         match self {
             Self::Done(answers) => Some(answers),
             Self::Refused(_) => None,
@@ -117,11 +117,11 @@ impl From<StoreError> for Failure {
     }
 }
 
-pub(crate) type Outcome = Result<Answer, Failure>;
+pub(crate) type SubmitResult = Result<CommandAnswer, Failure>;
 
 /// An answer that is on its way. Wait for it here, or `await` it.
 #[derive(Debug)]
-pub struct Pending<T = Answer>(pub(crate) oneshot::Receiver<Result<T, Failure>>);
+pub struct Pending<T = CommandAnswer>(pub(crate) oneshot::Receiver<Result<T, Failure>>);
 
 impl<T> Pending<T> {
     /// Waits on this thread. Not for async code, which awaits.

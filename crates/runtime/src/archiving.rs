@@ -1,25 +1,25 @@
-//! Moves old journal into files while everything goes on.
+//! Moves old journal entries into files while the server runs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::archive::{About, staying, write_out};
+use trackside_store::archive::{ArchiveHeader, still_needed, write_out};
 use trackside_store::{Chain, Reader, StoreError};
 
 use crate::answer::Failure;
 use crate::runtime::Runtime;
 
-/// Most entries of one file, so that whoever must drop something from them does not wait long.
+/// Most entries of one file, so that dropping payloads from a file is quick.
 const FILE: u64 = 100_000;
 /// Entries that are cut off the journal at once: callers wait meanwhile.
 const CUT: u64 = 1_000;
 
 impl Runtime {
-    /// Moves entries that are older than `before` into verified files. They are written beside those who ask for
-    /// something; the journal then lets go of them bit by bit. Broken off anywhere, it is taken up the next time.
-    pub fn archive(&self, before: Timestamp) -> Result<Vec<About>, Failure> {
-        // What is not in the projections yet cannot go.
+    /// Moves entries that are older than `before` into verified files. Files are written while commands run; the
+    /// journal then drops the entries in small steps. Broken off anywhere, it is taken up the next time.
+    pub fn archive(&self, before: Timestamp) -> Result<Vec<ArchiveHeader>, Failure> {
+        // Entries that are not flushed yet stay.
         self.wait_until_written()?;
         let folder = match self.store().archive()?.folder() {
             Some(folder) => folder.to_owned(),
@@ -27,15 +27,15 @@ impl Runtime {
         };
         let mut reader = self.store().reader()?;
         let mut moved = Vec::new();
-        let staying = Arc::new(staying(reader.as_mut())?);
-        // What was answered since the last time need not stay.
-        self.cut(reader.base()?, &staying)?;
+        let still_needed = Arc::new(still_needed(reader.as_mut())?);
+        // Effects answered since the last time need not stay.
+        self.cut(reader.base()?, &still_needed)?;
         loop {
             let Ok(_alone) = self.shared().archiving.try_lock() else {
                 return Err(Failure::Overloaded("archive files are being written already"));
             };
             let Some(about) = write_out(reader.as_mut(), &folder, before, FILE)? else { return Ok(moved) };
-            self.let_go(reader.as_mut(), about.after, &staying)?;
+            self.let_go(reader.as_mut(), about.after, &still_needed)?;
             moved.push(about);
         }
     }
@@ -45,7 +45,7 @@ impl Runtime {
         &self,
         reader: &mut dyn Reader,
         upto: Chain,
-        staying: &Arc<BTreeSet<u64>>,
+        still_needed: &Arc<BTreeSet<u64>>,
     ) -> Result<(), Failure> {
         loop {
             let next = reader.base()?.seq.saturating_add(CUT);
@@ -58,7 +58,7 @@ impl Runtime {
                     Chain { seq: next, hash: record.hash }
                 }
             };
-            self.cut(part, staying)?;
+            self.cut(part, still_needed)?;
             if part == upto {
                 return Ok(());
             }

@@ -12,22 +12,22 @@ use trackside_lifecycle::time::Timestamp;
 const NOTE: &str = "clock";
 const MANUAL: &str = "manual";
 
-/// Notes are written one after the other, so that the last one tells the latest time.
+/// Notes are written one after the other, so that the last one has the latest time.
 static NOTING: Mutex<()> = Mutex::new(());
 
-/// Tells the time.
+/// The time: the machine's, or one that is moved by hand.
 #[derive(Clone, Debug)]
-pub enum Clock {
+pub enum ProjectClock {
     /// The machine's.
     System,
-    /// Stands still until somebody moves it.
+    /// Stands still until it is moved.
     Manual(Arc<AtomicI64>),
-    /// As the machine's, which somebody sets as they like.
+    /// The machine's clock, which can be set back.
     #[cfg(feature = "simulation")]
     Simulated(Arc<AtomicI64>),
 }
 
-impl Clock {
+impl ProjectClock {
     pub fn manual(now: Timestamp) -> Self {
         Self::Manual(Arc::new(AtomicI64::new(now.0)))
     }
@@ -106,17 +106,20 @@ mod tests {
     fn a_note_says_where_a_clock_stands_that_is_moved_by_hand() {
         let folder = std::env::temp_dir().join(format!("trackside-clock-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        assert!(!Clock::is_manual_in(&folder) && Clock::noted_in(&folder).is_none());
-        let clock = Clock::manual(Timestamp(0));
+        assert!(!ProjectClock::is_manual_in(&folder) && ProjectClock::noted_in(&folder).is_none());
+        let clock = ProjectClock::manual(Timestamp(0));
         clock.set(Timestamp(1_500));
         clock.note(&folder).unwrap();
-        assert!(Clock::is_manual_in(&folder));
-        assert_eq!(Clock::noted_in(&folder), Some(Timestamp(1_500)));
+        assert!(ProjectClock::is_manual_in(&folder));
+        assert_eq!(ProjectClock::noted_in(&folder), Some(Timestamp(1_500)));
         fs::write(folder.join(NOTE), "manual\n").unwrap();
-        assert!(Clock::is_manual_in(&folder) && Clock::noted_in(&folder).is_none(), "as it was before");
-        Clock::System.note(&folder).unwrap();
-        Clock::System.note(&folder).unwrap();
-        assert!(!Clock::is_manual_in(&folder));
+        assert!(
+            ProjectClock::is_manual_in(&folder) && ProjectClock::noted_in(&folder).is_none(),
+            "as it was before"
+        );
+        ProjectClock::System.note(&folder).unwrap();
+        ProjectClock::System.note(&folder).unwrap();
+        assert!(!ProjectClock::is_manual_in(&folder));
         fs::remove_dir_all(&folder).unwrap();
     }
 }

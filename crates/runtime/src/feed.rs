@@ -1,4 +1,4 @@
-//! What was committed, for those who follow along. A follower that is too slow reads from the journal instead.
+//! The live feed of committed entries. A follower that is too slow reads from the journal instead.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,18 +7,18 @@ use tokio::sync::broadcast;
 use trackside_engine::event::Entry;
 
 use crate::answer::{Failure, Seals};
+use crate::failpoints::{Failpoint, is_enabled};
 use crate::figures::Figures;
-use crate::planted::{Bug, is_planted};
 use crate::read::sealed_json;
 use crate::shared::Shared;
 
 /// Commands that a follower may be behind before it must read the journal.
 const KEPT: usize = 1_024;
 
-/// Hands entries to whoever follows, in order, once they are on disk.
+/// Sends entries to followers, in order, once they are on disk.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    live: Mutex<Option<broadcast::Sender<Arc<News>>>>,
+    live: Mutex<Option<broadcast::Sender<Arc<Published>>>>,
 }
 
 impl Feed {
@@ -29,11 +29,12 @@ impl Feed {
     pub fn send(&self, entries: &[Arc<Vec<Entry>>], seals: &Arc<Seals>) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.as_ref().filter(|it| it.receiver_count() > 0) {
-            let told = entries.len() - usize::from(is_planted(Bug::FeedGap) && !entries.is_empty());
+            let told = entries.len() - usize::from(is_enabled(Failpoint::FeedGap) && !entries.is_empty());
             for entries in entries.iter().take(told) {
                 let backwards = || Arc::new(entries.iter().rev().cloned().collect());
-                let entries = if is_planted(Bug::FeedUnordered) { backwards() } else { entries.clone() };
-                live.send(Arc::new(News::of(entries, seals.clone()))).ok();
+                let entries =
+                    if is_enabled(Failpoint::FeedUnordered) { backwards() } else { entries.clone() };
+                live.send(Arc::new(Published::of(entries, seals.clone()))).ok();
             }
         }
     }
@@ -43,26 +44,26 @@ impl Feed {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn follow(&self) -> Option<broadcast::Receiver<Arc<News>>> {
+    fn follow(&self) -> Option<broadcast::Receiver<Arc<Published>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(broadcast::Sender::subscribe)
     }
 }
 
 /// Entries as all followers get them; their outward form is made once for all.
 #[derive(Debug)]
-struct News {
+struct Published {
     entries: Arc<Vec<Entry>>,
     /// Their hashes.
     seals: Arc<Seals>,
     texts: OnceLock<Vec<String>>,
 }
 
-impl News {
+impl Published {
     fn of(entries: Arc<Vec<Entry>>, seals: Arc<Seals>) -> Self {
         Self { entries, seals, texts: OnceLock::new() }
     }
 
-    /// Whether the hashes are known. Those of entries that are told of after a failure are only in the journal.
+    /// Whether the hashes are known. Entries published after a failure have theirs only in the journal.
     fn is_sealed(&self) -> bool {
         self.entries.last().is_none_or(|it| self.seals.of(it.seq).is_some())
     }
@@ -75,21 +76,21 @@ impl News {
 
 /// Entries that a follower was given.
 #[derive(Clone, Debug)]
-pub struct Heard {
-    news: Arc<News>,
+pub struct FeedBatch {
+    news: Arc<Published>,
     /// Those before it were known already.
     first: usize,
 }
 
-impl Heard {
+impl FeedBatch {
     /// Each entry with its outward form in JSON.
-    pub fn told(&self) -> impl Iterator<Item = (&Entry, &str)> {
+    pub fn entries_with_json(&self) -> impl Iterator<Item = (&Entry, &str)> {
         let texts = self.news.texts().iter().map(String::as_str);
         self.news.entries.iter().zip(texts).skip(self.first)
     }
 }
 
-impl Deref for Heard {
+impl Deref for FeedBatch {
     type Target = [Entry];
 
     fn deref(&self) -> &[Entry] {
@@ -97,15 +98,15 @@ impl Deref for Heard {
     }
 }
 
-/// Somebody who follows the journal from an entry on: every entry once, in order, without a gap. What was archived is
-/// read from there; where its file is not here, it stops and says so.
+/// Follows the journal from an entry on: every entry once, in order, without a gap. Archived entries are read from
+/// their files; if a file is missing, the follower stops with an error.
 #[derive(Debug)]
 pub struct Follower {
     shared: Arc<Shared>,
-    live: Option<broadcast::Receiver<Arc<News>>>,
+    live: Option<broadcast::Receiver<Arc<Published>>>,
     /// The last entry that it was given.
     after: u64,
-    /// Up to this one entries must be read from the journal: what is later will be told.
+    /// Entries up to this one are read from the journal; later ones arrive live.
     missed: u64,
 }
 
@@ -121,7 +122,7 @@ impl Follower {
     }
 
     /// The next entries: those that are there already, or the first to come.
-    pub async fn next(&mut self) -> Result<Heard, Failure> {
+    pub async fn next(&mut self) -> Result<FeedBatch, Failure> {
         loop {
             if self.missed > self.after {
                 let found = self.read_on()?;
@@ -136,14 +137,14 @@ impl Follower {
                     if news.entries.last().is_none_or(|it| it.seq <= self.after) {
                         continue;
                     }
-                    let unnoticed = is_planted(Bug::FeedGap) || is_planted(Bug::FeedUnordered);
+                    let unnoticed = is_enabled(Failpoint::FeedGap) || is_enabled(Failpoint::FeedUnordered);
                     if (first > self.after + 1 || !news.is_sealed()) && !unnoticed {
                         self.missed = self.shared.committed();
                         continue;
                     }
                     let known = news.entries.iter().take_while(|it| it.seq <= self.after).count();
                     self.after = news.entries.last().map_or(self.after, |it| it.seq);
-                    return Ok(Heard { news, first: known });
+                    return Ok(FeedBatch { news, first: known });
                 }
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     Figures::add(&self.shared.figures.fell_behind, 1);
@@ -157,7 +158,7 @@ impl Follower {
         }
     }
 
-    fn read_on(&mut self) -> Result<Heard, Failure> {
+    fn read_on(&mut self) -> Result<FeedBatch, Failure> {
         let upto = self.shared.committed();
         let records = self.shared.look_back(|it| it.records(self.after, CHUNK))?;
         let known = || records.iter().filter(|it| it.seq <= upto);
@@ -165,6 +166,6 @@ impl Follower {
         let seals = Arc::<Seals>::default();
         seals.set(records.first().map_or(0, |it| it.seq), known().map(|it| it.hash).collect());
         self.after = entries.last().map_or(self.after, |it| it.seq);
-        Ok(Heard { news: Arc::new(News::of(Arc::new(entries), seals)), first: 0 })
+        Ok(FeedBatch { news: Arc::new(Published::of(Arc::new(entries), seals)), first: 0 })
     }
 }

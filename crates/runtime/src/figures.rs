@@ -1,16 +1,16 @@
-//! What has been done so far, counted as it is done: additions to numbers that nobody waits for.
+//! Counters of the work done so far.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trackside_lifecycle::time::Span;
 
 use crate::histogram::Histogram;
-use crate::pipeline::{Outcomes, Written};
+use crate::pipeline::{CommitSize, Outcomes};
 
-/// What has been done so far.
+/// Counters since the start.
 #[derive(Debug)]
 pub struct Figures {
-    /// What was decided and is on disk, timers and sweeps included.
+    /// Committed entries, those of timers and sweeps included.
     pub commands: AtomicU64,
     pub accepted: AtomicU64,
     pub refused: AtomicU64,
@@ -37,14 +37,14 @@ pub struct Figures {
     pub cached_timers: AtomicU64,
     /// Places in the orders that are in memory.
     pub cached_places: AtomicU64,
-    /// 1 once the sweep has met entries of the journal that are not what was written.
+    /// 1 once the sweep has found a journal entry that was altered.
     pub forged: AtomicU64,
     pub overloaded: AtomicU64,
     pub failed_commits: AtomicU64,
     /// Work that was let in, and work that was taken up: between them it waits.
     pub handed_in: AtomicU64,
     pub taken: AtomicU64,
-    /// Followers that were too slow for what is live and went back to the journal.
+    /// Followers that fell behind the live feed and read the journal instead.
     pub fell_behind: AtomicU64,
     /// How long a durable commit takes.
     pub commit_span: Histogram,
@@ -90,7 +90,7 @@ impl Default for Figures {
 }
 
 impl Figures {
-    pub(crate) fn wrote(&self, written: &Written) {
+    pub(crate) fn wrote(&self, written: &CommitSize) {
         Self::add(&self.entries, written.entries);
         Self::add(&self.header_bytes, written.header_bytes);
         Self::add(&self.payload_bytes, written.payload_bytes);

@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts of what was observed, by upper bounds that never change.
+/// Counts observations by fixed upper bounds.
 ///
-/// Whole numbers throughout: microseconds for what takes time, plain numbers for what is counted. Whoever shows them
-/// says in which unit.
+/// Whole numbers: microseconds for durations, plain numbers for counts. The metrics page names the unit.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
-    /// One more than there are bounds: the last is for what is beyond all of them.
+    /// One more than there are bounds: the last counts everything beyond them.
     counts: Vec<AtomicU64>,
     sum: AtomicU64,
 }
@@ -49,7 +48,7 @@ impl Histogram {
         Self::new(SPANS)
     }
 
-    /// For what nobody waits for with bated breath.
+    /// For work that no caller waits for.
     pub fn of_long_spans() -> Self {
         Self::new(LONG_SPANS)
     }

@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::archive::Archive;
 
-use crate::answer::{Answer, Failure};
+use crate::answer::{CommandAnswer, Failure};
 use crate::runtime::Runtime;
 
 /// What became, or would become, of an import.
@@ -26,8 +26,8 @@ pub enum Imported {
 }
 
 impl Runtime {
-    /// Brings all of them in, or none, and tells what is wrong with each; with `dry_run` changes nothing. `request` is
-    /// the name by which the request is found again.
+    /// Imports all entities, or none if one is invalid, and reports every problem; with `dry_run` changes nothing.
+    /// `request` is the name by which the request is found again.
     pub fn import(
         &self,
         actor: &Actor,
@@ -67,11 +67,11 @@ impl Runtime {
         let refusal = match dry_run {
             true => match self.gateway()?.dry_run(command)?.wait()? {
                 Decision::Refused(refusal) => Some(refusal),
-                Decision::Accepted(_) | Decision::Replayed { .. } | Decision::Needs(_) => None,
+                Decision::Accepted(_) | Decision::Replayed { .. } => None,
             },
             false => match self.gateway()?.ask(command)? {
-                Answer::Refused(refusal) => Some(refusal),
-                Answer::Accepted(_) | Answer::Replayed { .. } => None,
+                CommandAnswer::Refused(refusal) => Some(refusal),
+                CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => None,
             },
         };
         Ok(match refusal {

@@ -8,15 +8,15 @@ use trackside_engine::command::{Ask, Command, Migrate};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::refusal::{Refusal, Stage};
+use trackside_engine::refusal::{Code, Refusal};
 use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
 use trackside_store::store::Listing;
 
-use crate::answer::{Answer, Failure, Pending};
-use crate::by::By;
+use crate::answer::{CommandAnswer, Failure, Pending};
+use crate::entity_records;
+use crate::requester::Requester;
 use crate::runtime::Runtime;
-use crate::trail;
 
 /// Entities that are under way at a time.
 const BATCH: usize = 256;
@@ -36,9 +36,9 @@ pub struct Migration {
     pub fields: Fields,
 }
 
-/// What would become, or has become, of one entity.
+/// The planned or completed migration of one entity.
 #[derive(Clone, Debug)]
-pub struct Moved {
+pub struct MigratedEntity {
     pub entity: EntityKey,
     pub from: u32,
     /// The state it has there, or why it cannot move.
@@ -47,7 +47,7 @@ pub struct Moved {
 
 /// Which part of the entities of a lifecycle, in the order of their ids. By default all.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct MigrationRange {
     /// Only those after this one.
     pub after: Option<Name>,
     /// No more than so many are looked at.
@@ -56,22 +56,22 @@ pub struct Part {
 
 /// How far a migration has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Went {
+pub struct MigrationProgress {
     /// Entities that were looked at, whether they had to move or not.
     pub looked_at: u64,
-    /// After whom to go on; none if there is nobody left.
+    /// The entity to continue after; none if all were covered.
     pub next: Option<Name>,
 }
 
 impl Runtime {
-    /// Tells of each entity whether it could move and why not, and changes nothing.
+    /// Reports for each entity whether it could move, and why not. Changes nothing.
     pub fn plan_migration(
         &self,
-        by: impl Into<By>,
+        by: impl Into<Requester>,
         migration: &Migration,
-        part: &Part,
-        told: &mut dyn FnMut(&Moved),
-    ) -> Result<Went, Failure> {
+        part: &MigrationRange,
+        told: &mut dyn FnMut(&MigratedEntity),
+    ) -> Result<MigrationProgress, Failure> {
         let by = by.into();
         self.each_to_move(migration, part, &mut |keys| {
             let ask = |it| self.gateway()?.dry_run(it);
@@ -79,7 +79,7 @@ impl Runtime {
             self.each_asked(keys, &command, &ask, &mut |key, decision| match decision {
                 Decision::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
                 Decision::Refused(refusal) => tell(key, Err(refusal), told),
-                Decision::Replayed { .. } | Decision::Needs(_) => {}
+                Decision::Replayed { .. } => {}
             })
         })
     }
@@ -87,11 +87,11 @@ impl Runtime {
     /// Moves every entity that can be moved, a batch at a time; each move is an entry of the journal.
     pub fn apply_migration(
         &self,
-        by: impl Into<By>,
+        by: impl Into<Requester>,
         migration: &Migration,
-        part: &Part,
-        told: &mut dyn FnMut(&Moved),
-    ) -> Result<Went, Failure> {
+        part: &MigrationRange,
+        told: &mut dyn FnMut(&MigratedEntity),
+    ) -> Result<MigrationProgress, Failure> {
         let by = by.into();
         self.each_to_move(migration, part, &mut |keys| {
             let ask = |it| self.gateway()?.submit(it);
@@ -103,12 +103,12 @@ impl Runtime {
     /// Takes migrations to a version back, of those to which nothing has happened since.
     pub fn undo_migration(
         &self,
-        by: impl Into<By>,
+        by: impl Into<Requester>,
         lifecycle: &Name,
         version: u32,
-        part: &Part,
-        told: &mut dyn FnMut(&Moved),
-    ) -> Result<Went, Failure> {
+        part: &MigrationRange,
+        told: &mut dyn FnMut(&MigratedEntity),
+    ) -> Result<MigrationProgress, Failure> {
         let by = by.into();
         self.each(lifecycle, part, &|definition| definition == version, &mut |keys| {
             for (entity, _) in keys {
@@ -177,7 +177,7 @@ impl Runtime {
         let last = self.entity(entity)?.map_or(0, |it| it.seq);
         let mut migration = None;
         self.shared().look_back(|whole| {
-            trail::back(whole, last, 0, &mut |record| {
+            entity_records::walk_back(whole, last, 0, &mut |record| {
                 if record.header.contains("Migrated") {
                     let entry = record.entry()?;
                     let is_it =
@@ -193,9 +193,9 @@ impl Runtime {
     fn each_to_move(
         &self,
         migration: &Migration,
-        part: &Part,
+        part: &MigrationRange,
         work: &mut dyn FnMut(Vec<(EntityKey, u32)>) -> Result<(), Failure>,
-    ) -> Result<Went, Failure> {
+    ) -> Result<MigrationProgress, Failure> {
         self.each(&migration.lifecycle, part, &|definition| definition != migration.to, work)
     }
 
@@ -203,13 +203,13 @@ impl Runtime {
     fn each(
         &self,
         lifecycle: &Name,
-        part: &Part,
+        part: &MigrationRange,
         wanted: &dyn Fn(u32) -> bool,
         work: &mut dyn FnMut(Vec<(EntityKey, u32)>) -> Result<(), Failure>,
-    ) -> Result<Went, Failure> {
-        // What is not written yet would not be listed.
+    ) -> Result<MigrationProgress, Failure> {
+        // Entities that are not flushed yet are missing from the list.
         self.wait_until_written()?;
-        let mut went = Went { looked_at: 0, next: part.after.clone() };
+        let mut went = MigrationProgress { looked_at: 0, next: part.after.clone() };
         let mut left = part.most.unwrap_or(usize::MAX);
         while left > 0 {
             let most = left.min(BATCH);
@@ -231,38 +231,39 @@ impl Runtime {
 }
 
 impl Migration {
-    fn command(&self, by: &By, entity: EntityKey) -> Command {
+    fn command(&self, by: &Requester, entity: EntityKey) -> Command {
         let Self { to, states, fields, .. } = self.clone();
         by.command(Ask::Migrate(Migrate { entity, to, states, fields }))
     }
 }
 
-/// Tells what was answered of an entity.
-fn answered(key: (EntityKey, u32), answer: Answer, told: &mut dyn FnMut(&Moved)) {
+/// Reports the answer for one entity.
+fn answered(key: (EntityKey, u32), answer: CommandAnswer, told: &mut dyn FnMut(&MigratedEntity)) {
     match answer {
-        Answer::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
-        Answer::Refused(refusal) => tell(key, Err(refusal), told),
-        Answer::Replayed { .. } => {}
+        CommandAnswer::Accepted(accepted) => tell(key, Ok(&accepted.entries), told),
+        CommandAnswer::Refused(refusal) => tell(key, Err(refusal), told),
+        CommandAnswer::Replayed { .. } => {}
     }
 }
 
-/// Tells of an entity, with the version it had, what its migration leads to. One that stays as it is is not told of.
+/// Reports what the migration of an entity leads to, with its earlier version. An entity that stays as it is is not
+/// reported.
 fn tell(
     (entity, from): (EntityKey, u32),
     outcome: Result<&Vec<Entry>, Box<Refusal>>,
-    told: &mut dyn FnMut(&Moved),
+    told: &mut dyn FnMut(&MigratedEntity),
 ) {
     let outcome = match outcome.map(|entries| state_of(entries)) {
         Ok(None) => return,
         Ok(Some(state)) => Ok(state),
         Err(refusal) => Err(refusal),
     };
-    told(&Moved { entity, from, outcome });
+    told(&MigratedEntity { entity, from, outcome });
 }
 
-/// Whether it was moved at all cannot be told: that is in the archive, and not in reach.
+/// Unknown whether it was moved at all: the entry is in an archive file that is missing.
 fn archived(error: &StoreError) -> Refusal {
-    Refusal::one(Stage::Follow, "archived", format!("Archived: {error}"))
+    Refusal::one(Code::Archived, format!("Archived: {error}"))
 }
 
 /// The state that a migration leads to.

@@ -1,4 +1,4 @@
-//! Work for the outside: effects that were asked for, handed to whoever carries them out, until they are answered.
+//! Effects: work for programs outside, handed out until it is answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::store::OpenEffectRow;
 
-use crate::answer::{Answer, Failure};
-use crate::planted::{Bug, is_planted};
+use crate::answer::{CommandAnswer, Failure};
+use crate::failpoints::{Failpoint, is_enabled};
 use crate::read::{ReadError, Reads};
 
 /// Effects read at a time.
@@ -22,8 +22,8 @@ const CHUNK: usize = 500;
 
 /// Hands out effects, each to one taker at a time, and brings their results home.
 ///
-/// Who has taken what is not kept: after a restart everything that is not answered is handed out again, and a taker
-/// takes it again before it answers. So a taker must be able to do a thing twice. What was answered is never handed out again.
+/// Takers are not stored: after a restart every open effect is handed out again, and a taker takes it again before it
+/// answers. So a taker must be able to do a thing twice. An answered effect is never handed out again.
 #[derive(Clone, Debug)]
 pub struct OutboxCourier {
     reads: Reads,
@@ -45,7 +45,8 @@ impl Taken {
         self.by_effect.get(&id).filter(|it| it.until > now)
     }
 
-    /// Why a result under this fence does not count, if it does not. Whoever was late is heard while nobody else took it.
+    /// Why a result under this fence does not count, if it does not. A late answer counts if no other taker has taken
+    /// the effect meanwhile.
     fn stale(&self, id: u64, fence: u64, actor: &Name, now: Timestamp) -> Option<OutboxError> {
         match self.by_effect.get(&id) {
             Some(hold) if hold.fence == fence && hold.taker == *actor => None,
@@ -64,32 +65,32 @@ struct Hold {
     fence: u64,
 }
 
-/// An effect that nobody has answered.
+/// An open effect.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OpenEffect {
+pub struct OutboxEffect {
     pub id: u64,
     pub effect: Name,
     pub entity: EntityKey,
-    /// What it is to be carried out with.
+    /// Its arguments.
     pub with: Fields,
     /// Who is at it now.
     pub taken_by: Option<Name>,
-    /// The number under which that one has it: for nobody else.
+    /// The fence of the current taker.
     pub fence: Option<u64>,
 }
 
-/// An effect that somebody is to carry out.
+/// An effect that was handed out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenEffect {
     pub id: u64,
     pub effect: Name,
     pub entity: EntityKey,
-    /// What it is to be carried out with.
+    /// Its arguments.
     pub with: Fields,
     /// Comes back with the result. It grows with everything that is handed out, over restarts too, so that a result that
     /// comes late is recognised.
     pub fence: u64,
-    /// When it is handed to somebody else, if there is no result by then.
+    /// When it is handed out again if there is no result.
     pub until: Timestamp,
 }
 
@@ -120,7 +121,7 @@ impl OutboxCourier {
     }
 
     /// Effects that are not answered, the oldest first, of one kind or of all.
-    pub fn open(&self, kind: Option<&Name>, after: u64, most: usize) -> Result<Vec<OpenEffect>, ReadError> {
+    pub fn open(&self, kind: Option<&Name>, after: u64, most: usize) -> Result<Vec<OutboxEffect>, ReadError> {
         let found = self.find(kind, after, most, |_| true)?;
         let mut shown = Vec::new();
         for OpenEffectRow { id, effect, entity } in found {
@@ -129,7 +130,7 @@ impl OutboxCourier {
                 Some(hold) => (Some(hold.taker.clone()), Some(hold.fence)),
                 None => (None, None),
             };
-            shown.push(OpenEffect { id, effect, entity, with, taken_by, fence });
+            shown.push(OutboxEffect { id, effect, entity, with, taken_by, fence });
         }
         Ok(shown)
     }
@@ -142,7 +143,7 @@ impl OutboxCourier {
         })
     }
 
-    /// Hands out effects that nobody is at, the oldest first. A taker that does not answer in time loses them.
+    /// Hands out effects without a taker, the oldest first. A taker that does not answer in time loses them.
     pub fn take(
         &self,
         kind: Option<&Name>,
@@ -177,7 +178,7 @@ impl OutboxCourier {
         Ok(handed)
     }
 
-    /// Brings a result home. Only whoever took it last may, in time or not: a fence that was never given is no fence.
+    /// Brings a result home. Only the last taker may answer, in time or not; an unknown fence is rejected.
     pub fn settle(
         &self,
         actor: Actor,
@@ -185,7 +186,7 @@ impl OutboxCourier {
         fence: u64,
         ok: bool,
         fields: Fields,
-    ) -> Result<Answer, OutboxError> {
+    ) -> Result<CommandAnswer, OutboxError> {
         let Some(Entry { entity, event: Event::EffectRequested { .. }, .. }) = self.reads.entry(id)? else {
             return Err(OutboxError::Unknown(id));
         };
@@ -194,7 +195,7 @@ impl OutboxCourier {
         command.request_id.clone_from(&self.request);
         command.idempotency_key.clone_from(&self.key);
         if let Some(stale) = stale {
-            // What is answered already is told as that.
+            // An effect that is answered already is reported as answered.
             return match self
                 .reads
                 .gateway()
@@ -202,9 +203,11 @@ impl OutboxCourier {
                 .and_then(|it| it.wait())
                 .map_err(ReadError::from)?
             {
-                Decision::Replayed { first, entries, root } => Ok(Answer::Replayed { first, entries, root }),
-                Decision::Refused(refusal) => Ok(Answer::Refused(refusal)),
-                Decision::Accepted(_) | Decision::Needs(_) => Err(stale),
+                Decision::Replayed { first, entries, root } => {
+                    Ok(CommandAnswer::Replayed { first, entries, root })
+                }
+                Decision::Refused(refusal) => Ok(CommandAnswer::Refused(refusal)),
+                Decision::Accepted(_) => Err(stale),
             };
         }
         let answer = self.reads.gateway().ask(command).map_err(ReadError::from)?;
@@ -216,7 +219,7 @@ impl OutboxCourier {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Open effects in order: what is stored, with what is newer laid over it.
+    /// Open effects in order: stored ones, overlaid with unflushed entries.
     fn find(
         &self,
         kind: Option<&Name>,
@@ -241,7 +244,7 @@ impl OutboxCourier {
                 break;
             }
         }
-        // What was written meanwhile is in both.
+        // Entries flushed meanwhile are in both.
         let known: BTreeSet<u64> = found.iter().map(|it| it.id).collect();
         opened.retain(|it| !known.contains(&it.id));
         found.extend(opened);
@@ -288,7 +291,7 @@ impl Late {
     }
 
     fn is_closed(&self, it: &OpenEffectRow) -> bool {
-        if is_planted(Bug::EffectAgain) {
+        if is_enabled(Failpoint::EffectAgain) {
             return false;
         }
         self.settled.contains(&it.id) || self.erased.get(&it.entity).is_some_and(|seq| *seq > it.id)

@@ -7,12 +7,12 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_store::Record;
 
-use crate::answer::{Answer, Failure};
-use crate::by::By;
+use crate::answer::{CommandAnswer, Failure};
+use crate::entity_records;
+use crate::requester::Requester;
 use crate::runtime::Runtime;
-use crate::trail;
 
-/// What is to be taken out.
+/// The entries and fields to redact.
 #[derive(Clone, Debug)]
 pub struct Redaction {
     pub entity: EntityKey,
@@ -27,19 +27,19 @@ pub struct Redaction {
 
 impl Runtime {
     /// Drops the payloads of entries of an entity, and what it still has from them. For people with role admin.
-    pub fn redact(&self, by: impl Into<By>, redaction: Redaction) -> Result<Answer, Failure> {
+    pub fn redact(&self, by: impl Into<Requester>, redaction: Redaction) -> Result<CommandAnswer, Failure> {
         let last = self.entity(&redaction.entity)?.map_or(0, |it| it.seq);
-        let records = self.shared().look_back(|it| trail::upto(it, last))?;
+        let records = self.shared().look_back(|it| entity_records::all(it, last))?;
         self.redact_knowing(by, redaction, &records)
     }
 
-    /// The same for whoever knows all records of the entity, the oldest first: part of them may be archived.
+    /// The same with all records of the entity, the oldest first: some may be archived.
     pub fn redact_knowing(
         &self,
-        by: impl Into<By>,
+        by: impl Into<Requester>,
         redaction: Redaction,
         records: &[Record],
-    ) -> Result<Answer, Failure> {
+    ) -> Result<CommandAnswer, Failure> {
         let Redaction { entity, entries, becomes, reason, once } = redaction;
         let history: Result<Vec<Entry>, _> = records.iter().map(Record::entry).collect();
         let history = history?;

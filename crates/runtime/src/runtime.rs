@@ -13,23 +13,25 @@ use trackside_lifecycle::time::Span;
 use trackside_store::{Chain, Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
-use crate::by::By;
 use crate::catalog::{Catalog, CatalogError, PackSource};
-use crate::clock::Clock;
+use crate::clock::ProjectClock;
 use crate::feed::{Feed, Follower};
 use crate::figures::Figures;
 use crate::gateway::Gateway;
+use crate::memory::Limits;
+use crate::observers::CommitObserver;
 use crate::outbox::OutboxCourier;
-use crate::pipeline::{Limits, Threads, Wiring, Workers};
+use crate::pipeline::{Threads, Wiring, Workers};
 use crate::read::Reads;
-use crate::shared::{Part, Shared};
+use crate::requester::Requester;
+use crate::shared::{Shared, TroubleSource};
 use crate::tally::SinceStart;
 use crate::work::Work;
 
 /// How it runs. The defaults suit one machine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub clock: Clock,
+    pub clock: ProjectClock,
     /// Most commands that wait; beyond it callers are sent away.
     pub queue: usize,
     /// Most commands in one commit.
@@ -59,7 +61,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            clock: Clock::System,
+            clock: ProjectClock::System,
             queue: 8_192,
             batch: 1_024,
             cached_entities: 200_000,
@@ -87,7 +89,7 @@ pub enum StartError {
     Failure(#[from] Failure),
 }
 
-/// A project that is running. Stops when it is dropped, after what was asked for is done.
+/// A project that is running. Stops when dropped, after the commands handed in before are done.
 #[derive(Debug)]
 pub struct Runtime {
     gateway: Option<Gateway>,
@@ -104,7 +106,7 @@ impl Runtime {
         Self::start_telling(store, packs, options, &mut |_, _| {})
     }
 
-    /// The same, telling how far it has come with what must be caught up: entries done, entries in all.
+    /// The same, with a progress callback: entries caught up, entries in all.
     pub fn start_telling(
         store: Arc<dyn Store>,
         packs: &[PackSource],
@@ -142,7 +144,7 @@ impl Runtime {
         Ok(Reads::new(self.shared.clone(), self.gateway()?.clone(), self.options.clock.clone()))
     }
 
-    /// Hands out what is to be done outside. There is one per project, or things are done twice.
+    /// Hands out effects. There is one per project, or things are done twice.
     pub fn outbox(&self) -> Result<OutboxCourier, Failure> {
         let mut courier = self.courier.lock().unwrap_or_else(PoisonError::into_inner);
         match &*courier {
@@ -164,7 +166,7 @@ impl Runtime {
         &self.shared.figures
     }
 
-    /// What has happened since it was started, by kind.
+    /// Counters since the start, by kind.
     pub fn since_start(&self) -> SinceStart {
         self.shared.tally.counted()
     }
@@ -179,18 +181,18 @@ impl Runtime {
         self.shared.lag()
     }
 
-    /// What goes wrong with the store, while something does: why it cannot be used, or what waits for it.
+    /// The present trouble with the store: why it cannot be used, or what waits for it.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble()
     }
 
     /// Takes packs into force, beside the versions that running entities live by.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
-        self.install_by(packs, By::own())
+        self.install_by(packs, Requester::own())
     }
 
-    /// The same for somebody who is let do so: people with role admin.
-    pub fn install_by(&self, packs: &[PackSource], by: By) -> Result<Vec<Definition>, StartError> {
+    /// The same, requested by a person with role admin.
+    pub fn install_by(&self, packs: &[PackSource], by: Requester) -> Result<Vec<Definition>, StartError> {
         let mut catalog = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
         let mut with = catalog.clone();
         let new = with.take(packs)?;
@@ -206,7 +208,7 @@ impl Runtime {
         self.shared.entity(key)
     }
 
-    /// Where it is kept: for long looks at all of it, and for copies. It shows what nobody was told of yet.
+    /// Where it is kept: for long looks at all of it, and for copies. It sees uncommitted data.
     pub fn store(&self) -> &Arc<dyn Store> {
         self.shared.store()
     }
@@ -215,7 +217,7 @@ impl Runtime {
         &self.shared
     }
 
-    /// Lets the journal go of what is in an archive, but for what is to stay.
+    /// Drops archived entries from the journal, except those that must stay.
     pub(crate) fn cut(&self, upto: Chain, staying: &Arc<BTreeSet<u64>>) -> Result<(), Failure> {
         let threads = self.threads.as_ref().ok_or(Failure::Stopped)?;
         threads.cut(upto, staying.clone())?;
@@ -226,7 +228,9 @@ impl Runtime {
     pub fn wait_until_written(&self) -> Result<(), Failure> {
         let upto = self.seq();
         while self.shared.written() < upto {
-            if let Some(trouble) = self.shared.trouble_of(&[Part::Journal, Part::Projections]) {
+            if let Some(trouble) =
+                self.shared.trouble_of(&[TroubleSource::Journal, TroubleSource::Projections])
+            {
                 return Err(Failure::Unavailable(trouble));
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -234,12 +238,17 @@ impl Runtime {
         Ok(())
     }
 
+    /// Registers an observer of all later commits, behind those registered before.
+    pub fn observe(&self, observer: Arc<dyn CommitObserver>) {
+        self.shared.observers.add(observer);
+    }
+
     /// Follows the journal after an entry.
     pub fn follow(&self, after: u64) -> Follower {
         Follower::new(self.shared.clone(), after)
     }
 
-    /// Does what was asked for, writes everything and ends.
+    /// Finishes the commands handed in, flushes everything and stops.
     pub fn stop(mut self) {
         self.end();
     }
@@ -269,7 +278,7 @@ impl Options {
                 entities: self.cached_entities,
                 groups: self.cached_groups,
                 timers: self.cached_timers,
-                sames: self.cached_values,
+                unique_values: self.cached_values,
                 keys: self.cached_keys,
                 behind: self.most_behind,
             },

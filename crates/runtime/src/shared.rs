@@ -11,18 +11,19 @@ use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::archive::Whole;
+use trackside_store::archive::FullJournal;
 use trackside_store::{Reader, Store, StoreError};
 
 use crate::feed::Feed;
 use crate::figures::Figures;
+use crate::observers::Observers;
 use crate::pipeline::Committed;
-use crate::tally::Tally;
+use crate::tally::RunTotals;
 
 type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
 
-/// What is fresh is on so many shelves, so that nobody waits long while one is cleared.
-const SHELVES: usize = 64;
+/// The number of shards, so that clearing one blocks readers only briefly.
+const SHARDS: usize = 64;
 
 /// Known to everybody; changed by one worker each.
 pub(crate) struct Shared {
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     /// When the last entry was written.
     at: AtomicI64,
     readers: Mutex<Vec<Box<dyn Reader>>>,
+    pub observers: Observers,
     pub feed: Feed,
     pub fences: Fences,
     /// The last entry that is on disk.
@@ -45,19 +47,19 @@ pub(crate) struct Shared {
     written: AtomicU64,
     /// The committer has nothing to do.
     idle: AtomicBool,
-    /// A commit failed: what was decided since is dropped.
+    /// A commit failed: later decisions are dropped.
     broken: AtomicBool,
     pub figures: Figures,
-    pub tally: Tally,
-    /// Had by whoever writes archive files, or drops something from them.
+    pub tally: RunTotals,
+    /// Held while archive files are written, or payloads are dropped from them.
     pub archiving: Mutex<()>,
-    /// What goes wrong now, by whose work it is.
-    trouble: Mutex<BTreeMap<Part, String>>,
+    /// Present trouble, by its source.
+    trouble: Mutex<BTreeMap<TroubleSource, String>>,
 }
 
-/// What can go wrong. Each is told, and told to be over, by the one worker whose work it is.
+/// What a trouble is about. One worker reports each, and reports when it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum TroubleSource {
     Journal,
     Projections,
     Timers,
@@ -75,11 +77,12 @@ impl Shared {
         Self {
             store,
             law: RwLock::new(law),
-            fresh: (0..SHELVES).map(|_| RwLock::default()).collect(),
+            fresh: (0..SHARDS).map(|_| RwLock::default()).collect(),
             unwritten: RwLock::default(),
             project: RwLock::default(),
             at: AtomicI64::new(i64::MIN),
             readers: Mutex::default(),
+            observers: Observers::default(),
             feed,
             fences: Fences::default(),
             committed: AtomicU64::new(0),
@@ -87,7 +90,7 @@ impl Shared {
             idle: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             figures: Figures::default(),
-            tally: Tally::default(),
+            tally: RunTotals::default(),
             archiving: Mutex::default(),
             trouble: Mutex::default(),
         }
@@ -119,7 +122,7 @@ impl Shared {
         Timestamp(self.at.load(Ordering::Acquire))
     }
 
-    /// Keeps what is on disk and not in the projections, for those who read.
+    /// Keeps a commit that is not flushed yet, for readers.
     pub fn keep(&self, committed: &Arc<Committed>) {
         // The last command of a commit may have written nothing.
         let last = committed.entries.iter().rev().find_map(|it| it.last());
@@ -178,19 +181,19 @@ impl Shared {
         self.broken.store(broken, Ordering::Release);
     }
 
-    /// What goes wrong now, the worst of it.
+    /// The worst present trouble.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
     }
 
     /// The same of these parts.
-    pub fn trouble_of(&self, parts: &[Part]) -> Option<String> {
+    pub fn trouble_of(&self, parts: &[TroubleSource]) -> Option<String> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         parts.iter().find_map(|it| trouble.get(it)).cloned()
     }
 
-    /// Says what goes wrong with a part, or that nothing does.
-    pub fn set_trouble(&self, part: Part, why: Option<String>) {
+    /// Reports trouble of a source, or that it is over.
+    pub fn set_trouble(&self, part: TroubleSource, why: Option<String>) {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         match why {
             Some(why) => trouble.insert(part, why),
@@ -198,12 +201,12 @@ impl Shared {
         };
     }
 
-    /// Shows what is on disk now, before anybody is told of it.
+    /// Shows committed entities to readers, before callers are answered.
     pub fn show<'a>(&self, touched: impl Iterator<Item = &'a Arc<Entity>>, upto: u64) {
         for entity in touched {
-            if let Some(shelf) = self.shelf(&entity.key) {
-                let mut shelf = shelf.write().unwrap_or_else(PoisonError::into_inner);
-                shelf.insert(entity.key.clone(), entity.clone());
+            if let Some(shard) = self.shard(&entity.key) {
+                let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+                shard.insert(entity.key.clone(), entity.clone());
             }
         }
         self.committed.fetch_max(upto, Ordering::AcqRel);
@@ -211,11 +214,11 @@ impl Shared {
 
     /// The projections have caught up: what they show need not be shown here.
     pub fn caught_up(&self, upto: u64) {
-        for shelf in &self.fresh {
-            let mut shelf = shelf.write().unwrap_or_else(PoisonError::into_inner);
-            let gone: Vec<_> = shelf.extract_if(|_, it| it.seq <= upto).collect();
-            // Freeing them takes long: nobody should wait for that.
-            drop(shelf);
+        for shard in &self.fresh {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            let gone: Vec<_> = shard.extract_if(|_, it| it.seq <= upto).collect();
+            // Freeing them takes long, so not under the lock.
+            drop(shard);
             drop(gone);
         }
         let mut unwritten = self.unwritten.write().unwrap_or_else(PoisonError::into_inner);
@@ -230,40 +233,40 @@ impl Shared {
     pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
         match self.fresh(key) {
             Some(entity) => Ok(Some(entity)),
-            // What is not fresh is in the projections, or was never there.
+            // Everything else is in the projections.
             None => self.read(|it| it.entity(key)),
         }
     }
 
     /// An entity that is committed and not yet in the projections.
     pub fn fresh(&self, key: &EntityKey) -> Option<Arc<Entity>> {
-        self.shelf(key)?.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.shard(key)?.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    fn shelf(&self, key: &EntityKey) -> Option<&RwLock<Fresh>> {
-        let number = FixedState::default().hash_one(key) as usize % SHELVES;
+    fn shard(&self, key: &EntityKey) -> Option<&RwLock<Fresh>> {
+        let number = FixedState::default().hash_one(key) as usize % SHARDS;
         self.fresh.get(number)
     }
 
     /// All of those that are wanted.
     pub fn all_fresh(&self, wanted: impl Fn(&Entity) -> bool) -> Vec<Arc<Entity>> {
         let mut all = Vec::new();
-        for shelf in &self.fresh {
-            let shelf = shelf.read().unwrap_or_else(PoisonError::into_inner);
-            all.extend(shelf.values().filter(|it| wanted(it)).cloned());
+        for shard in &self.fresh {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            all.extend(shard.values().filter(|it| wanted(it)).cloned());
         }
         all
     }
 
-    /// Lends somebody a reader of the whole journal, of what was archived too.
+    /// Lends a reader of the whole journal, archive included.
     pub fn look_back<T>(
         &self,
-        work: impl FnOnce(&mut Whole<'_>) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut FullJournal<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.read(|reader| work(&mut Whole::new(self.store.as_ref(), reader)))
+        self.read(|reader| work(&mut FullJournal::new(self.store.as_ref(), reader)))
     }
 
-    /// Lends somebody a reader.
+    /// Lends a reader.
     pub fn read<T>(
         &self,
         work: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>,
@@ -289,7 +292,7 @@ impl Fences {
     /// Numbers of one start: more than are ever handed out, and few enough that programs can count in floating point.
     const EACH: u64 = 1 << 32;
 
-    /// Goes on beyond those of earlier starts.
+    /// Starts above the numbers of earlier starts.
     pub fn begin(&self, start: u64) {
         self.0.store(start.saturating_mul(Self::EACH), Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! When a command got how far, for whoever wants to know.
+//! When a command was taken, decided and answered.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The workers without their threads: whoever holds this says who takes the next step. For simulations.
+//! The workers without threads: the caller decides which takes the next step. For simulations.
 //!
 //! Every step is the one that the threads take. In between, everything may happen: the store fails, the clock
 //! jumps, the process dies.
@@ -15,16 +15,17 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Definition, Store, StoreError};
 
 use crate::answer::{Failure, Pending};
-use crate::by::By;
 use crate::catalog::{Catalog, CatalogError, PackSource};
+use crate::failpoints::{Failpoint, is_enabled};
 use crate::feed::{Feed, Follower};
 use crate::gateway::Gateway;
+use crate::memory::CacheSizes;
 use crate::outbox::OutboxCourier;
-use crate::pipeline::{Committed, Committing, Decider, Flusher, Turn, Wiring, Workers, steps};
-use crate::planted::{Bug, is_planted};
+use crate::pipeline::{Committed, Committing, DecidedBatch, Decider, Flusher, Wiring, Workers, steps};
 use crate::read::Reads;
+use crate::requester::Requester;
 use crate::runtime::{Options, StartError};
-use crate::shared::{Part, Shared};
+use crate::shared::{Shared, TroubleSource};
 use crate::work::Work;
 
 /// A project that runs by hand.
@@ -36,9 +37,9 @@ pub struct Stepper {
     waiting: Receiver<Work>,
     decider: Decider,
     /// Handed to the committer.
-    committing: Option<Turn>,
+    committing: Option<DecidedBatch>,
     /// Decided meanwhile, and no further.
-    next: Option<Turn>,
+    next: Option<DecidedBatch>,
     behind: Behind,
 }
 
@@ -61,15 +62,6 @@ impl Packs {
     pub fn definitions(&self) -> Vec<Definition> {
         self.0.definitions()
     }
-}
-
-/// How much is in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cached {
-    pub entities: usize,
-    pub groups: usize,
-    pub values: usize,
-    pub keys: usize,
 }
 
 /// What a turn was.
@@ -97,7 +89,7 @@ struct Writing {
 }
 
 impl Stepper {
-    /// Opens a store. What was committed and not written behind is known again.
+    /// Opens a store. Commits that were not flushed are recovered.
     pub fn open(store: Arc<dyn Store>, packs: &Packs, options: &Options) -> Result<Self, StartError> {
         let known = packs.0.among(&store.reader()?.definitions()?);
         let shared = Arc::new(Shared::new(store, Arc::new(known.law()), Feed::new()));
@@ -120,9 +112,9 @@ impl Stepper {
 
     /// Takes packs into force.
     pub fn install(&self, packs: &Packs) -> Result<Pending<()>, Failure> {
-        let (ticket, pending) = oneshot::channel();
+        let (responder, pending) = oneshot::channel();
         let (law, definitions) = (Arc::new(packs.0.law()), packs.0.definitions());
-        self.gateway.hand_in(Work::Law(law, definitions, By::own(), ticket))?;
+        self.gateway.hand_in(Work::Law(law, definitions, Requester::own(), responder))?;
         Ok(Pending(pending))
     }
 
@@ -143,27 +135,27 @@ impl Stepper {
         }
         let taken = Cell::new(0);
         let mut work = self.waiting.try_iter().inspect(|_| taken.set(taken.get() + 1)).take(most);
-        let turn = steps::decide(&self.shared, &mut self.decider, &mut work);
-        let entries = turn.entries.iter().map(|it| it.len()).sum();
-        let to_commit = !turn.is_empty();
+        let batch = steps::decide(&self.shared, &mut self.decider, &mut work);
+        let entries = batch.entries.iter().map(|it| it.len()).sum();
+        let to_commit = !batch.is_empty();
         drop(work);
-        self.hand_over(turn);
+        self.hand_over(batch);
         Some(Turned { taken: taken.get(), entries, to_commit })
     }
 
-    fn hand_over(&mut self, mut turn: Turn) {
-        if is_planted(Bug::AnsweredEarly) {
-            turn.sayings.drain(..).for_each(|say| say(Ok(())));
+    fn hand_over(&mut self, mut batch: DecidedBatch) {
+        if is_enabled(Failpoint::AnsweredEarly) {
+            batch.replies.drain(..).for_each(|say| say(Ok(())));
         }
-        if is_planted(Bug::ShownEarly) {
-            self.shared.show(turn.touched.iter().map(|it| &it.entity), 0);
+        if is_enabled(Failpoint::ShownEarly) {
+            self.shared.show(batch.changed_entities.iter().map(|it| &it.entity), 0);
         }
-        if turn.is_empty() {
+        if batch.is_empty() {
             return;
         }
         match self.committing {
-            None => self.committing = Some(turn),
-            Some(_) => self.next = Some(turn),
+            None => self.committing = Some(batch),
+            Some(_) => self.next = Some(batch),
         }
     }
 
@@ -172,11 +164,11 @@ impl Stepper {
         self.committing.is_some()
     }
 
-    /// Commits what was decided first. Whether there was something.
+    /// Commits the first decided batch. Whether there was something.
     pub fn commit(&mut self) -> bool {
-        let Some(turn) = self.committing.take() else { return false };
+        let Some(batch) = self.committing.take() else { return false };
         let mut writing = self.behind.writing();
-        let committed = writing.committing.commit(turn);
+        let committed = writing.committing.commit(batch);
         writing.committed.extend(committed);
         drop(writing);
         self.committing = self.next.take();
@@ -190,7 +182,7 @@ impl Stepper {
 
     /// Drops memory and reads it again, after a commit that failed. Where that fails too, callers are sent away.
     pub fn recover(&mut self) -> Result<(), StoreError> {
-        if is_planted(Bug::MemoryKept) {
+        if is_enabled(Failpoint::MemoryKept) {
             self.behind.writing().committing.reopen()?;
             self.shared.set_broken(false);
             return Ok(());
@@ -199,11 +191,11 @@ impl Stepper {
         let reopened = writing.committing.reopen();
         drop(writing);
         match reopened.and_then(|end| steps::reload(&self.shared, &self.wiring, &mut self.decider, end)) {
-            Ok((decider, turn)) => {
+            Ok((decider, batch)) => {
                 self.shared.set_broken(false);
-                self.shared.set_trouble(Part::Journal, None);
+                self.shared.set_trouble(TroubleSource::Journal, None);
                 let mut writing = self.behind.writing();
-                let committed = writing.committing.publish(turn);
+                let committed = writing.committing.publish(batch);
                 writing.committed.extend(committed);
                 drop(writing);
                 self.decider = decider;
@@ -249,13 +241,11 @@ impl Stepper {
     }
 
     /// How much is in memory.
-    pub fn cached(&self) -> Cached {
-        let (groups, _, _) = self.decider.held_beside();
-        let (values, keys) = self.decider.remembered();
-        Cached { entities: self.decider.cached(), groups, values, keys }
+    pub fn cached(&self) -> CacheSizes {
+        self.decider.sizes()
     }
 
-    /// Hands out what is to be done outside.
+    /// Hands out effects.
     pub fn outbox(&self) -> OutboxCourier {
         let clock = self.wiring.clock.clone();
         OutboxCourier::new(Reads::new(self.shared.clone(), self.gateway.clone(), clock))
@@ -278,7 +268,7 @@ impl Stepper {
 }
 
 impl Behind {
-    /// Writes what was committed, the first so many commits of it. Nothing is done while it is writing already.
+    /// Flushes the first so many commits. Nothing is done while it is writing already.
     pub fn flush(&self, most: usize) -> Result<(), StoreError> {
         let Ok(mut writing) = self.0.try_lock() else { return Ok(()) };
         let Writing { shared, committing, flusher, committed } = &mut *writing;

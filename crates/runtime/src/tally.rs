@@ -1,9 +1,10 @@
-//! What has been done and refused since it was started, counted in memory; of what was done before, the last hour.
+//! Transitions and refusals since the start, counted in memory, and the throughput of the last hour.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use trackside_engine::event::{Entry, Event};
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
@@ -20,13 +21,13 @@ pub struct Throughput {
     pub counted_from: Option<Timestamp>,
 }
 
-/// What has happened since it was started.
+/// Counters since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinceStart {
     /// Transitions by lifecycle.
     pub transitions: BTreeMap<Name, u64>,
     /// Refusals by lifecycle, where there is such a one, and code.
-    pub refusals: BTreeMap<(Option<Name>, &'static str), u64>,
+    pub refusals: BTreeMap<(Option<Name>, Code), u64>,
     /// Journal entries by kind.
     pub entries: BTreeMap<&'static str, u64>,
     /// Alerts by severity.
@@ -35,17 +36,17 @@ pub struct SinceStart {
 
 /// A refusal, by the lifecycle that was asked for, if there is such a one, and its code. So there are never more than
 /// lifecycles times codes.
-pub(crate) type Refused = (Option<Name>, &'static str);
+pub(crate) type RefusalKind = (Option<Name>, Code);
 
-/// Counted where commits are told of, once each: nobody else waits for it.
+/// Updated once per commit, when it is published.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct RunTotals {
     counted: Mutex<Counted>,
-    /// Whether the last hour before the start has been counted. Had by whoever does.
+    /// Whether the last hour before the start has been counted. Locked while that is done.
     recalled: Mutex<bool>,
 }
 
-/// What was read of the time before the start.
+/// Transitions read from before the start.
 #[derive(Debug, Default)]
 pub(crate) struct Recalled {
     /// Transitions, by lifecycle and when.
@@ -63,13 +64,13 @@ struct Counted {
     /// From when on every transition is counted; none if there is nothing earlier that could count.
     from: Option<Timestamp>,
     moved: BTreeMap<Name, Rate>,
-    refused: BTreeMap<Refused, u64>,
+    refused: BTreeMap<RefusalKind, u64>,
     /// Entries by kind, and alerts by severity.
     written: BTreeMap<&'static str, u64>,
     alerts: BTreeMap<&'static str, u64>,
 }
 
-impl Tally {
+impl RunTotals {
     /// Entries up to this one are of earlier runs.
     pub fn begin(&self, began: u64) {
         self.with(|it| it.began = began);
@@ -84,8 +85,8 @@ impl Tally {
         self.with(|it| it.began_at)
     }
 
-    /// Counts what happened before the start, the first time that somebody wants to know: `read` is told the last entry
-    /// of that time. Whoever asks meanwhile waits.
+    /// Counts the hour before the start, at the first request: `read` gets the last entry of that time. Concurrent
+    /// requests wait.
     pub fn recall<E>(&self, read: impl FnOnce(u64) -> Result<Recalled, E>) -> Result<(), E> {
         let mut recalled = self.recalled.lock().unwrap_or_else(PoisonError::into_inner);
         if *recalled {
@@ -102,12 +103,12 @@ impl Tally {
         Ok(())
     }
 
-    /// Counts what is on disk and told of, and what was refused beside it.
-    pub fn add<'a>(&self, entries: impl Iterator<Item = &'a Entry>, refused: Vec<Refused>) {
+    /// Counts a published commit, and the refusals beside it.
+    pub fn add<'a>(&self, entries: impl Iterator<Item = &'a Entry>, refused: Vec<RefusalKind>) {
         self.with(|counted| {
             let began = counted.began;
             for entry in entries.filter(|it| it.seq > began) {
-                *counted.written.entry(entry.event.kind()).or_default() += 1;
+                *counted.written.entry(entry.event.kind().as_str()).or_default() += 1;
                 if let Event::AlertRaised { severity, .. } = &entry.event {
                     *counted.alerts.entry(severity.as_str()).or_default() += 1;
                 }
@@ -133,8 +134,8 @@ impl Tally {
         })
     }
 
-    /// How many refusals there were of which code, of one lifecycle; or of what named none that there is.
-    pub fn refusals(&self, lifecycle: Option<&Name>) -> BTreeMap<&'static str, u64> {
+    /// Refusals of one lifecycle, or of no known one, by code.
+    pub fn refusals(&self, lifecycle: Option<&Name>) -> BTreeMap<Code, u64> {
         self.with(|counted| {
             let those = counted.refused.iter().filter(|((of, _), _)| of.as_ref() == lifecycle);
             those.map(|((_, code), count)| (*code, *count)).collect()
@@ -221,7 +222,7 @@ impl Ring {
     fn add(&mut self, step: i64) {
         let place = usize::try_from(step.rem_euclid(PLACES as i64)).unwrap_or(0);
         let Some((of, count)) = self.0.get_mut(place) else { return };
-        // What is counted late may be older than what has its place by now.
+        // A late count may be older than the slot's present content.
         if *of < step {
             (*of, *count) = (step, 0);
         }

@@ -1,51 +1,51 @@
-//! What is handed to the decider.
+//! Work for the decider.
 
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use trackside_engine::command::Command;
+use trackside_engine::view::Needs;
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::Definition;
 
-use crate::answer::{Answer, Batch, Failure};
-use crate::by::By;
+use crate::answer::{BatchAnswer, CommandAnswer, Failure};
 use crate::pipeline::{Depth, SweepReport};
+use crate::requester::Requester;
 use crate::stages::Stages;
 
-pub(crate) type Ticket<T> = oneshot::Sender<Result<T, Failure>>;
+pub(crate) type Responder<T> = oneshot::Sender<Result<T, Failure>>;
 
-/// Whoever waits for an answer, called with it.
-pub(crate) type Reply<T = Answer> = Box<dyn FnOnce(Result<T, Failure>) + Send>;
+/// Called with the answer to a command.
+pub(crate) type Reply<T = CommandAnswer> = Box<dyn FnOnce(Result<T, Failure>) + Send>;
 
-/// A question put to the view; it is asked again until it has all it needs.
-pub(crate) type Question = Box<dyn FnMut(&Law, &View, Timestamp) + Send>;
+/// A question about the view; it is asked again until everything it needs is loaded.
+pub(crate) type ViewQuestion = Box<dyn FnMut(&Law, &View, Timestamp) -> Result<(), Needs> + Send>;
 
-/// What somebody wishes beside an answer.
+/// What a caller wants beside the answer.
 #[derive(Debug, Default)]
-pub(crate) struct Wish {
-    /// To know how far it is.
+pub struct SubmitOptions {
+    /// Records when the command is taken, decided and answered.
     pub stages: Option<Arc<Stages>>,
-    /// To see the entity.
-    pub shown: bool,
+    /// The entity as the caller sees it, with computed fields and allowed transitions.
+    pub with_entity_view: bool,
 }
 
 pub(crate) enum Work {
-    /// A command, for whoever waits, and what they wish beside the answer.
-    Command(Box<Command>, Reply, Wish),
-    /// Several that are decided together, all or none; with how far each is, if somebody wants to know.
-    Atomic(Vec<Command>, Reply<Batch>, Vec<Arc<Stages>>),
-    /// A question about how things are; answered once everything it saw is committed.
-    Look(Question, Box<dyn FnOnce(Result<(), Failure>) + Send>),
-    /// Moves the manual clock; answered when all that became due has been done.
-    Advance(Timestamp, Ticket<Timestamp>),
-    /// Looks at everything once.
-    Sweep(Ticket<SweepReport>, Depth),
-    /// Nothing more will be asked.
+    Command(Box<Command>, Reply, SubmitOptions),
+    /// Several commands that are committed together or not at all.
+    Atomic(Vec<Command>, Reply<BatchAnswer>, Vec<Arc<Stages>>),
+    /// A question about the view; answered once everything it read is committed.
+    Look(ViewQuestion, Box<dyn FnOnce(Result<(), Failure>) + Send>),
+    /// Moves the manual clock; answered when all timers that became due have fired.
+    Advance(Timestamp, Responder<Timestamp>),
+    /// Runs one sweep.
+    Sweep(Responder<SweepReport>, Depth),
+    /// Nothing more will come.
     Stop,
-    /// Definitions that are in force from here on, and who has them installed.
-    Law(Arc<Law>, Vec<Definition>, By, Ticket<()>),
+    /// Definitions that are in force from here on, and who installs them.
+    Law(Arc<Law>, Vec<Definition>, Requester, Responder<()>),
 }
 
 impl fmt::Debug for Work {
@@ -62,5 +62,5 @@ impl fmt::Debug for Work {
     }
 }
 
-/// Something to be said once the commit is there.
-pub(crate) type Saying = Box<dyn FnOnce(Result<(), Failure>) + Send>;
+/// Called once the commit is on disk, or has failed.
+pub(crate) type CommitReply = Box<dyn FnOnce(Result<(), Failure>) + Send>;

@@ -1,4 +1,4 @@
-//! What every request can reach.
+//! The state that every handler shares.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,37 +7,36 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::event::Entry;
 use trackside_runtime::{Gateway, Reads, Runtime};
 
-use crate::auth::{Access, PACK, Strangers};
-use crate::limits::Limits;
+use crate::auth::{Access, PACK, UnknownTokenLimiter};
+use crate::limits::ServerLimits;
+use crate::middleware::KeptAnswers;
 use crate::problem::Refused;
-use crate::rest::Answers;
 use crate::serve::ServeError;
+use crate::telemetry::{LogOptions, Telemetry, TraceOptions, current, on_thread};
 use crate::tls::Tls;
-use crate::watch::{Log, TraceOptions, Watch, current, on_thread};
 use crate::webhooks::{WebhookOptions, Webhooks};
 
-/// The one who acts when the server does.
+/// The actor id of the server itself.
 pub(crate) const OWN: &str = "trackside";
 
-/// How a server is set up.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The folder of the project: artifacts lie in it.
+    /// The data folder of the project.
     pub data: PathBuf,
-    /// Hosts it answers to beside the loopback names and the address it listens on.
+    /// Hosts it accepts besides loopback names and its own address.
     pub hosts: Vec<String>,
-    /// Bounds, where the settings of the project do not say otherwise.
-    pub limits: Limits,
+    /// Limits; settings of the project override them.
+    pub limits: ServerLimits,
     /// Whether `/metrics` needs no token.
     pub open_metrics: bool,
-    /// The certificate it shows; none: it speaks in the clear.
+    /// The TLS certificate; none for plain HTTP.
     pub tls: Option<Tls>,
-    /// What it says while it runs.
-    pub log: Log,
-    /// Where it sends what requests went through; none: nowhere.
+    /// The log on standard error.
+    pub log: LogOptions,
+    /// Where traces are exported; none for no traces.
     pub traces: Option<TraceOptions>,
     pub webhooks: WebhookOptions,
 }
@@ -47,10 +46,10 @@ impl ServerOptions {
         Self {
             data: data.into(),
             hosts: Vec::new(),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             open_metrics: false,
             tls: None,
-            log: Log::default(),
+            log: LogOptions::default(),
             traces: None,
             webhooks: WebhookOptions::default(),
         }
@@ -58,13 +57,13 @@ impl ServerOptions {
 }
 
 impl ServerOptions {
-    /// How it is spoken to.
+    /// The URL scheme.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 }
 
-/// What every request can reach; cheap to clone.
+/// The state that every handler shares; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct App(Arc<Inner>);
 
@@ -74,17 +73,16 @@ pub(crate) struct Inner {
     pub reads: Reads,
     pub gateway: Gateway,
     pub access: Access,
-    pub strangers: Strangers,
+    pub unknown_tokens: UnknownTokenLimiter,
     pub webhooks: Webhooks,
     pub options: ServerOptions,
-    pub watch: Watch,
-    /// What was answered to those who asked with a key, where the journal does not tell.
-    pub answers: Answers,
-    /// Where it listens, once it does.
+    pub telemetry: Telemetry,
+    pub kept_answers: KeptAnswers,
+    /// The address it listens on, once it does.
     pub listens: OnceLock<SocketAddr>,
-    /// Streams of events that are open.
+    /// Open event streams.
     pub streams: Arc<AtomicUsize>,
-    /// Whether it is being stopped: streams end then.
+    /// True once the server is stopping: streams end then.
     pub stopping: watch::Sender<bool>,
 }
 
@@ -101,39 +99,33 @@ impl App {
         let (reads, gateway) = (runtime.reads()?, runtime.gateway()?.clone());
         let webhooks = Webhooks::open(&options).map_err(ServeError::Webhooks)?;
         let access = Access::new(runtime.clone());
-        let watch = Watch::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
+        let telemetry = Telemetry::new(options.log, options.traces.clone()).map_err(ServeError::Ended)?;
         let (streams, stopping) = (Arc::default(), watch::Sender::new(false));
         Ok(Self(Arc::new(Inner {
             runtime,
             reads,
             gateway,
             access,
-            strangers: Strangers::default(),
+            unknown_tokens: UnknownTokenLimiter::default(),
             webhooks,
             options,
-            watch,
-            answers: Answers::default(),
+            telemetry,
+            kept_answers: KeptAnswers::default(),
             listens: OnceLock::new(),
             streams,
             stopping,
         })))
     }
 
-    /// How much is too much, by now: what the project says, else how the server was set up.
-    pub fn limits(&self) -> Limits {
+    /// The limits in force: the settings of the project, else the configuration.
+    pub fn limits(&self) -> ServerLimits {
         match self.reads.project().settings.get(PACK) {
             Some(own) => self.options.limits.changed(own),
             None => self.options.limits,
         }
     }
 
-    /// Something happened that the server itself goes by.
-    pub fn heard(&self, entries: &[Entry]) {
-        self.access.heard(entries);
-        Webhooks::heard(self, entries);
-    }
-
-    /// A question that reads the store, beside those that wait for nothing.
+    /// Reads the store on a blocking thread.
     pub async fn read<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Reads) -> Result<T, trackside_runtime::ReadError> + Send + 'static,
@@ -143,7 +135,7 @@ impl App {
         Ok(read.await.map_err(Refused::broken)??)
     }
 
-    /// Other work that waits, beside what waits for nothing.
+    /// Runs other blocking work on a blocking thread.
     pub async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Refused> + Send + 'static,
@@ -155,7 +147,7 @@ impl App {
     }
 }
 
-/// The server itself, where it acts.
+/// The actor of the server itself.
 pub(crate) fn own() -> Actor {
     Actor::new(OWN, ActorKind::System)
 }

@@ -1,4 +1,4 @@
-//! Connections: everything about them has an end, whoever is at the other side.
+//! Connections, with a time limit on everything that a peer does.
 
 use std::convert::Infallible;
 use std::io;
@@ -22,9 +22,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tower::ServiceExt as _;
 
-/// Answers whoever comes until `stop`, then lets what is under way end.
+/// Accepts connections until `stop`, then lets open requests finish.
 ///
-/// Whoever does not say what they want within `patience`, or takes nothing of what they are sent for that long, is left.
+/// A connection is closed if no complete request arrives within `patience`, or if the peer reads nothing for that
+/// long.
 pub(crate) async fn answer<L>(
     mut listener: L,
     router: Router,
@@ -38,7 +39,7 @@ pub(crate) async fn answer<L>(
     loop {
         let (stream, from) = tokio::select! {
             accepted = listener.accept() => accepted,
-            // Those that ended are not kept.
+            // Drops finished connections.
             Some(_) = open.join_next() => continue,
             () = &mut stop => break,
         };
@@ -75,7 +76,7 @@ async fn one(
     }
 }
 
-/// The address that a request comes from, where that is known.
+/// The address a request comes from, if known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub Option<IpAddr>);
 
@@ -87,11 +88,11 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     }
 }
 
-/// A stream that ends when nothing of what is written to it is taken for a while.
+/// A stream that fails when the peer reads nothing for a while.
 struct Impatient<T> {
     stream: T,
     patience: Duration,
-    /// Since something waits to be taken.
+    /// Since when written data is waiting.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
@@ -153,14 +154,14 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Impatient<T> {
     }
 }
 
-/// A body that must have come by a moment.
+/// A body that must arrive before a deadline.
 pub(crate) struct Timely {
     body: Body,
     until: Pin<Box<Sleep>>,
 }
 
 impl Timely {
-    /// The same request, whose body must come in time.
+    /// The same request with a deadline for its body.
     pub fn within(request: Request, until: Instant) -> Request {
         request.map(|body| Body::new(Self { body, until: Box::pin(sleep_until(until)) }))
     }

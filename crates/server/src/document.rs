@@ -1,13 +1,13 @@
-//! The OpenAPI document made whole: what is the same everywhere is said once, here.
+//! Completes the OpenAPI document with the parts that all routes share.
 
 use utoipa::openapi::schema::ArrayItems;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Components, OpenApi, Ref, RefOr, Schema, Server};
 
-/// What a page of something is called.
+/// The schema name of a page of items.
 const PAGE: &str = "Page_";
 
-/// The document as it is served, of what the routes say of themselves.
+/// The document as it is served.
 pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
     document.servers = Some(vec![Server::new("/")]);
     for path in document.paths.paths.values_mut() {
@@ -29,18 +29,18 @@ pub(crate) fn finished(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// What a status means here, whoever answers with it.
+/// The description of a status.
 fn meaning(status: &str) -> &'static str {
     match status {
-        "201" => "It is made.",
-        "204" => "It is done, and there is nothing to tell.",
-        "4XX" => "Refused, with every reason: nothing was changed.",
-        "503" => "It cannot be used now: try again in a moment.",
+        "201" => "Created.",
+        "204" => "Done; no content.",
+        "4XX" => "Refused, with every reason. Nothing was changed.",
+        "503" => "Temporarily unavailable. Retry in a moment.",
         _ => "Done.",
     }
 }
 
-/// The items of a page by the name that they have of their own.
+/// Replaces the inline item schema of a page with a reference.
 fn name_items(components: &mut Components) {
     let names: Vec<String> =
         components.schemas.keys().filter_map(|it| it.strip_prefix(PAGE)).map(str::to_owned).collect();

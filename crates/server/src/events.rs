@@ -1,4 +1,4 @@
-//! Live events: the journal as it grows, for whoever may see it.
+//! Live events: the journal as server-sent events, filtered by what the caller may see.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event as Frame, KeepAlive, Sse};
 use futures_core::Stream;
 use serde::Deserialize;
@@ -17,41 +17,41 @@ use trackside_engine::actor::Actor;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::Problem;
-use trackside_runtime::{Failure, Follower, Heard, ReadError, Reads};
+use trackside_protocol::{Problem, ProblemCode};
+use trackside_runtime::{Failure, FeedBatch, Follower, ReadError, Reads};
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::{Caller, Standing};
+use crate::auth::{Caller, TokenLiveness};
 use crate::problem::Refused;
 use crate::rest::Parameters;
 use crate::rest::lifecycles::newest;
 
-/// How often a stream says that it is still there.
+/// The interval of keep-alive comments.
 const BREATH: Duration = Duration::from_secs(15);
 
-/// What somebody may see of the journal.
+/// What a caller may see of the journal.
 #[derive(Clone, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct Visibility {
     app: App,
     actor: Actor,
-    /// For whom they ask.
+    /// The id it acts for.
     on_behalf_of: Option<Name>,
     is_admin: bool,
 }
 
-impl Sight {
+impl Visibility {
     pub fn of(app: &App, caller: &Caller) -> Self {
         let (on_behalf_of, is_admin) = (caller.on_behalf_of.clone(), caller.identity.is_admin());
         Self { app: app.clone(), actor: caller.actor().clone(), on_behalf_of, is_admin }
     }
 
-    /// Whether an entry may be shown: whoever may not see an entity may not see what happens to it.
+    /// Whether an entry may be shown: its entity must be readable, and a message must be addressed to the caller.
     pub fn sees(&self, reads: &Reads, entry: &Entry) -> Result<bool, ReadError> {
         Ok(self.is_told(entry) && self.sees_entity(reads, &entry.entity)?)
     }
 
-    /// Whether words are meant for them: those to some actors are for these, for who said them, and for admins.
+    /// Whether a message may be shown: to its recipients, its author, and admins.
     pub fn is_told(&self, entry: &Entry) -> bool {
         let Event::MessagePosted { to: Some(to), from, .. } = &entry.event else { return true };
         let is_theirs = |own: &Name| to.contains(own) || from.as_ref() == Some(own) || entry.actor == *own;
@@ -61,7 +61,7 @@ impl Sight {
     /// Whether an entity may be shown.
     pub fn sees_entity(&self, reads: &Reads, key: &EntityKey) -> Result<bool, ReadError> {
         let law = self.app.runtime.law();
-        // It may live by any of the versions: where none hides anything, nothing has to be looked up.
+        // The entity may use any version of the definition. If none restricts reading, no lookup is needed.
         if law.definitions(&key.lifecycle).iter().all(|it| it.read.is_none()) {
             return Ok(true);
         }
@@ -73,11 +73,11 @@ impl Sight {
     }
 }
 
-/// The audience of those whose things these are.
+/// The audience of end users.
 const USER: &str = "user";
 
-/// Whether people follow an entry: not that a lease goes on, and not what a pack tells others where it tells them apart
-/// from its users.
+/// Whether an entry is of interest to users. Left out are lease renewals, and notifications to other audiences if the
+/// pack defines `user`.
 pub(crate) fn is_for_users(app: &App, entry: &Entry) -> bool {
     match &entry.event {
         Event::LeaseRenewed { .. } => false,
@@ -91,38 +91,38 @@ pub(crate) fn is_for_users(app: &App, entry: &Entry) -> bool {
     }
 }
 
-/// Which events.
+/// Parameters of the event stream.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
+pub(crate) struct EventsQuery {
     /// Only of this lifecycle.
     lifecycle: Option<String>,
     /// Only of the entity with this id.
     id: Option<String>,
-    /// `user`: what people follow; `all`: every entry of the journal.
+    /// `user` (default): entries for users; `all`: every entry.
     audience: Option<String>,
-    /// Entries after this one; `Last-Event-ID` goes before it. Without either: from now on.
+    /// Start after this entry. `Last-Event-ID` takes precedence. Default: only new entries.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// Renewals of leases too; `audience=all` has them anyway.
+    /// Include lease renewals. `audience=all` always does.
     #[serde(default)]
     all: bool,
 }
 
-/// Follows the journal as server-sent events; resumes by `Last-Event-ID`.
+/// Streams the journal as server-sent events. Resume with `Last-Event-ID`.
 #[utoipa::path(
     get, path = "/v1/events", tag = "journal", operation_id = "events",
-    params(Which, ("Last-Event-ID" = Option<u64>, Header, description = "Goes on after this entry.")),
+    params(EventsQuery, ("Last-Event-ID" = Option<u64>, Header, description = "Resume after this entry.")),
     responses((status = 200, description = "A stream of events.", content_type = "text/event-stream", body = String), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn events(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Parameters(which): Parameters<Which>,
+    Parameters(query): Parameters<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Frame, Infallible>>>, Refused> {
-    let everything = match which.audience.as_deref() {
+    let everything = match query.audience.as_deref() {
         None | Some("user") => false,
         Some("all") => true,
         Some(other) => {
@@ -137,69 +137,69 @@ pub(crate) async fn events(
         })?),
         None => None,
     };
-    // What can never come is told at once: a stream that stays silent would say the same as one that waits.
-    if let Some(lifecycle) = &which.lifecycle {
+    // Refuses an unknown lifecycle now: a silent stream would look the same as one that waits.
+    if let Some(lifecycle) = &query.lifecycle {
         newest(&app.runtime.law(), lifecycle)?;
     }
     let at = app.reads.seq();
-    let after = last.or(crate::rest::number("after", which.after)?).unwrap_or(at);
+    let after = last.or(crate::rest::number("after", query.after)?).unwrap_or(at);
     if after > at {
         return Err(ReadError::NotYet { at, asked: after }.into());
     }
     if after < at {
-        // What is archived and not here is said at once: a stream that ends would be asked for again and again.
+        // Refuses archived entries that are missing now: a client would reconnect to a stream that ends.
         app.read(move |reads| reads.journal(after, 1)).await?;
     }
-    let place = Place::take(&app)?;
-    let choice = Choice { sight: Sight::of(&app, &caller), which, everything };
-    let (feed, standing) = (Some(app.runtime.follow(after)), Standing::of(&caller));
-    let frames = Frames { next: None, ready: VecDeque::new(), feed, choice, standing, _place: place };
+    let place = StreamSlot::take(&app)?;
+    let choice = Choice { visibility: Visibility::of(&app, &caller), query, everything };
+    let (feed, liveness) = (Some(app.runtime.follow(after)), TokenLiveness::of(&caller));
+    let frames = Frames { next: None, ready: VecDeque::new(), feed, choice, liveness, _place: place };
     Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(BREATH).text("still here")))
 }
 
-/// One of the streams that may be open at a time.
+/// One of the limited number of open streams.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<AtomicUsize>);
+pub(crate) struct StreamSlot(Arc<AtomicUsize>);
 
-impl Place {
+impl StreamSlot {
     pub fn take(app: &App) -> Result<Self, Refused> {
         let most = app.limits().streams;
         if app.streams.fetch_add(1, Ordering::AcqRel) >= most {
             app.streams.fetch_sub(1, Ordering::AcqRel);
-            let detail = format!("{most} streams are open, which is the limit here: try again later");
-            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, "overloaded", detail));
+            let detail = format!("{most} event streams are open, which is the limit. Retry later");
+            return Err(Refused::new(ProblemCode::Overloaded, detail));
         }
         Ok(Self(app.streams.clone()))
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// What a stream is to show.
+/// The filter of a stream.
 #[derive(Clone, Debug)]
 struct Choice {
-    sight: Sight,
-    which: Which,
+    visibility: Visibility,
+    query: EventsQuery,
     everything: bool,
 }
 
 impl Choice {
     fn wants(&self, entry: &Entry) -> bool {
-        let lifecycle = self.which.lifecycle.as_ref().is_none_or(|it| *entry.entity.lifecycle == **it);
-        let id = self.which.id.as_ref().is_none_or(|it| *entry.entity.id == **it);
-        let renewal = self.which.all && matches!(entry.event, Event::LeaseRenewed { .. });
-        lifecycle && id && (self.everything || renewal || is_for_users(&self.sight.app, entry))
+        let lifecycle = self.query.lifecycle.as_ref().is_none_or(|it| *entry.entity.lifecycle == **it);
+        let id = self.query.id.as_ref().is_none_or(|it| *entry.entity.id == **it);
+        let renewal = self.query.all && matches!(entry.event, Event::LeaseRenewed { .. });
+        lifecycle && id && (self.everything || renewal || is_for_users(&self.visibility.app, entry))
     }
 
-    fn frames(&self, heard: &Heard) -> Result<VecDeque<Frame>, ReadError> {
+    fn frames(&self, heard: &FeedBatch) -> Result<VecDeque<Frame>, ReadError> {
         let mut frames = VecDeque::new();
-        for (entry, text) in heard.told().filter(|(it, _)| self.wants(it)) {
-            if self.sight.sees(&self.sight.app.reads, entry)? {
-                let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind());
+        for (entry, text) in heard.entries_with_json().filter(|(it, _)| self.wants(it)) {
+            if self.visibility.sees(&self.visibility.app.reads, entry)? {
+                let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind().as_str());
                 frames.push_back(frame.data(text));
             }
         }
@@ -207,27 +207,27 @@ impl Choice {
     }
 }
 
-/// What came next; none: nothing did, for as long as a breath.
-type Fetched = Result<Option<Heard>, Failure>;
+/// The next batch; none if nothing came within a keep-alive interval.
+type Fetched = Result<Option<FeedBatch>, Failure>;
 type Fetching = Pin<Box<dyn Future<Output = (Follower, Fetched)> + Send>>;
 
-/// The frames of one stream. It ends with the token it was opened with, and when the journal cannot be followed: the
-/// client comes back by itself.
+/// The frames of one stream. It ends with the token it was opened with, and when the journal cannot be followed;
+/// clients reconnect.
 struct Frames {
     next: Option<Fetching>,
     ready: VecDeque<Frame>,
     feed: Option<Follower>,
     choice: Choice,
-    standing: Standing,
-    _place: Place,
+    liveness: TokenLiveness,
+    _place: StreamSlot,
 }
 
 impl Frames {
-    /// What is to be shown of it, to somebody who is still let in; none if they are not.
+    /// The frames of a batch; none if the token is no longer valid.
     fn shown(&mut self, found: Fetched) -> Option<VecDeque<Frame>> {
-        let (found, app) = (found.ok()?, &self.choice.sight.app);
+        let (found, app) = (found.ok()?, &self.choice.visibility.app);
         let entries = found.as_deref().unwrap_or_default();
-        if !self.standing.is_good(app, entries).unwrap_or(false) {
+        if !self.liveness.is_good(app, entries).unwrap_or(false) {
             return None;
         }
         found.map_or(Some(VecDeque::new()), |it| self.choice.frames(&it).ok())
@@ -244,7 +244,7 @@ impl Stream for Frames {
             }
             if self.next.is_none() {
                 let Some(mut feed) = self.feed.take() else { return Poll::Ready(None) };
-                let mut stopping = self.choice.sight.app.stopping.subscribe();
+                let mut stopping = self.choice.visibility.app.stopping.subscribe();
                 self.next = Some(Box::pin(async move {
                     let found = tokio::select! {
                         found = feed.next() => found.map(Some),

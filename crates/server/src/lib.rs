@@ -1,4 +1,4 @@
-//! Trackside over HTTP: who asks, what is asked, and what is answered. The rules are elsewhere.
+//! Trackside over HTTP and MCP: authentication, routes and answers. The rules are in the engine.
 
 #![allow(unused_qualifications, reason = "what describes a route writes them")]
 
@@ -8,27 +8,28 @@ mod connections;
 mod document;
 mod events;
 mod limits;
-mod manners;
 mod mcp;
-mod notify;
+mod middleware;
 mod page;
 mod problem;
 mod request_id;
 mod rest;
 mod routes;
 mod serve;
+mod systemd;
+mod telemetry;
 mod tls;
-mod watch;
 mod webhooks;
 
 pub use app::ServerOptions;
 pub use auth::{AccessError, PACK as ACCESS};
-pub use limits::Limits;
+pub use limits::ServerLimits;
 pub use mcp::TOOLS as MCP_TOOLS;
 pub use problem::problem_of;
 pub use rest::imports::adopted;
 pub use routes::openapi;
-pub use serve::{Bound, ServeError, Server};
+pub use serve::{BoundServer, ServeError, Server};
+pub use telemetry::{LogFormat, LogOptions, TraceOptions};
 pub use tls::Tls;
-pub use watch::{Level, Log, LogForm, TraceOptions};
+pub use tracing::Level;
 pub use webhooks::WebhookOptions;

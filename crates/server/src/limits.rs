@@ -1,4 +1,4 @@
-//! Bounds on what anybody may send.
+//! Limits on requests.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
 
-/// How much is too much. Whatever is beyond is turned down with the bound in words.
+/// Limits. A request beyond one is refused, and the refusal names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Bytes of a body.
     pub body: usize,
-    /// Levels of a body.
+    /// Nesting levels of a JSON body.
     pub depth: usize,
     /// Bytes of an artifact.
     pub artifact: usize,
-    /// Commands of a batch.
+    /// Commands in a batch.
     pub batch: usize,
-    /// Streams of events at a time.
+    /// Open event streams.
     pub streams: usize,
-    /// Requests of a token in a second; 0 means no bound.
+    /// Requests per token and second; 0 means no limit.
     pub rate: u32,
-    /// Times in a second that one address may show a token or a link that is not known; 0 means no bound.
+    /// Unknown tokens or links per address and second; 0 means no limit.
     pub strangers: u32,
-    /// Seconds that a request may take, and that nobody at the other side may let us wait; streams aside.
+    /// Seconds a request may take, and a peer may be idle; streams excepted.
     pub seconds: u64,
-    /// How far the manual clock is moved at once: all that becomes due on the way is done before anybody else is heard.
+    /// How far the manual clock may move at once: commands wait until everything due has fired.
     pub advance: Span,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             body: 1024 * 1024,
@@ -45,8 +45,8 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    /// With what the project says: settings of the pack `access`, by their names.
+impl ServerLimits {
+    /// The limits with the settings of the pack `access` applied.
     pub(crate) fn changed(mut self, settings: &BTreeMap<Name, Value>) -> Self {
         for (name, value) in settings {
             let Some(number) = value.as_int().and_then(|it| u64::try_from(it).ok()) else { continue };
@@ -67,7 +67,7 @@ impl Limits {
     }
 }
 
-/// Whether a text opens more levels than it may. Not a parser: only brackets outside of texts count.
+/// Whether a JSON text nests too deep. Counts brackets outside of strings without parsing.
 pub(crate) fn is_too_deep(json: &[u8], most: usize) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for byte in json {

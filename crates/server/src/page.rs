@@ -1,4 +1,4 @@
-//! Pages for people who come with a browser: a refusal that says what to do next, in words.
+//! HTML pages for people in a browser: refusals that say what to do next.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -9,13 +9,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::problem::Refused;
 
-/// What a page is told to be.
+/// The media type of a page.
 pub(crate) const PAGE: &str = "text/html; charset=utf-8";
 
 const STYLE: &str =
     "body{max-width:36rem;margin:4rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif}";
 
-/// A refusal in the form that whoever asked would rather have: a page for people, the problem for programs.
+/// A refusal as a page for browsers, as a problem for programs.
 pub(crate) fn refused(refused: Refused, headers: &HeaderMap, title: &str, next: &str) -> Response {
     let text = page(title, &refused.0.detail, next);
     let mut answer = refused.into_response();
@@ -37,7 +37,7 @@ pub(crate) fn refused(refused: Refused, headers: &HeaderMap, title: &str, next: 
     answer
 }
 
-/// `next` is HTML of our own; what was said may be anything.
+/// `next` is trusted HTML; the rest is escaped.
 fn page(title: &str, said: &str, next: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -48,13 +48,13 @@ fn page(title: &str, said: &str, next: &str) -> String {
     )
 }
 
-/// Sentences as they are, with what is to be typed set apart.
+/// Escapes text, and marks text in backticks as code.
 fn in_words(said: &str) -> String {
     let parts = said.split('`').map(escaped).enumerate();
     parts.map(|(n, it)| if n % 2 == 0 { it } else { format!("<code>{it}</code>") }).collect()
 }
 
-/// Whether a page is asked for by name, and nothing of ours more so: a program that takes anything gets the problem.
+/// Whether the request prefers HTML over JSON. Programs that accept anything get the problem.
 fn wants_page(headers: &HeaderMap) -> bool {
     let asked = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
     let kinds: Vec<(String, f32)> = asked.flat_map(|it| it.split(',')).map(weighed).collect();
@@ -66,7 +66,7 @@ fn wants_page(headers: &HeaderMap) -> bool {
     page > 0.0 && page >= weight(&["application/json", "application/problem+json"])
 }
 
-/// One kind that is asked for, and how much.
+/// One media type of an `Accept` header, and its weight.
 fn weighed(text: &str) -> (String, f32) {
     let mut parts = text.split(';').map(str::trim);
     let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -74,7 +74,7 @@ fn weighed(text: &str) -> (String, f32) {
     (kind, weight.unwrap_or(0.0))
 }
 
-/// As it is, whatever is in it.
+/// Escapes text for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! The name of a request, by which it is found again on both sides.
+//! Request ids: taken from the client or generated, logged, journalled and echoed.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,24 +7,23 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 
-/// Where it stands.
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest one that is taken over.
+/// The longest id that is accepted.
 const LONGEST: usize = 128;
 
-/// The name that a request goes by: its own if that is a usable one, else a new one.
+/// The id of a request: the client's if it is usable, else a new one.
 pub(crate) fn of(request: &Request) -> Option<HeaderValue> {
     let own = request.headers().get(HEADER);
     own.filter(|it| is_usable(it.as_bytes())).cloned().or_else(made_up)
 }
 
-/// Only what can stand in any log.
+/// Only characters that are safe in any log.
 fn is_usable(id: &[u8]) -> bool {
     let plain = |it: &u8| it.is_ascii_alphanumeric() || b"._-".contains(it);
     (1..=LONGEST).contains(&id.len()) && id.iter().all(plain)
 }
 
-/// A number that no other request has, in no order: nobody should read anything out of it.
+/// A unique id. The numbers are shuffled so that an id reveals nothing.
 fn made_up() -> Option<HeaderValue> {
     static FIRST: LazyLock<u64> = LazyLock::new(|| {
         let mut bytes = [0_u8; 8];
@@ -32,14 +31,14 @@ fn made_up() -> Option<HeaderValue> {
         u64::from_le_bytes(bytes)
     });
     static MADE: AtomicU64 = AtomicU64::new(0);
-    // An odd factor and shifts to the right lead no two numbers to the same one.
+    // Multiplying by an odd number and shifting right are both bijective, so ids stay unique.
     let mixed = |it: u64, factor: u64| (it ^ (it >> 31)).wrapping_mul(factor);
     let number = FIRST.wrapping_add(MADE.fetch_add(1, Ordering::Relaxed));
     let number = mixed(mixed(number, 0xbf58_476d_1ce4_e5b9), 0x94d0_49bb_1331_11eb);
     HeaderValue::from_str(&format!("{number:016x}")).ok()
 }
 
-/// Says it again on the answer.
+/// Sets the header of the answer.
 pub(crate) fn echo(answer: &mut Response, id: Option<HeaderValue>) {
     if let Some(id) = id {
         answer.headers_mut().insert(HEADER, id);

@@ -1,16 +1,23 @@
-//! Every route, on one page.
+//! Every route, in one table.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::extract::{DefaultBodyLimit, MatchedPath, State};
+use axum::http::{Extensions, Method, Uri, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
+
+use trackside_protocol::ProblemCode;
 
 use crate::app::App;
 use crate::auth::Caller;
+use crate::middleware::{guard, replay_or_run};
 use crate::problem::Refused;
 use crate::rest::{
     alerts, approvals, archives, artifacts, audit, backups, batch, claims, clock, corrections, effects,
@@ -18,20 +25,71 @@ use crate::rest::{
     messages, metrics, migrations, notices, packs, policy, queries, redactions, settings, sign_in, stats,
     transitions, webhooks,
 };
-use crate::{document, events, mcp, serve};
+use crate::{document, events, mcp};
 
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Trackside", description = "The control plane for teams of AI agents."),
     security(("token" = [])),
-    // What speaks another protocol, or is for browsers: described here, and routed by hand.
+    // Routed by hand: MCP is another protocol, and sign-in is for browsers.
     paths(mcp::asked, sign_in::sign_in),
 )]
 struct Document;
 
-/// Every route, with its part of the document.
-fn described() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Document::openapi())
+/// Properties of routes, by their path pattern.
+#[derive(Debug, Default)]
+pub(crate) struct RouteTraits {
+    /// Have no time limit.
+    long: BTreeSet<String>,
+    /// Store no idempotency key in the journal; their answers are kept in memory.
+    unjournalled: BTreeSet<String>,
+}
+
+impl RouteTraits {
+    pub fn is_long(&self, path: &str) -> bool {
+        self.long.contains(path)
+    }
+
+    pub fn is_unjournalled(&self, path: &str) -> bool {
+        self.unjournalled.contains(path)
+    }
+}
+
+/// The path pattern of the matched route; empty if there is none.
+pub(crate) fn matched(extensions: &Extensions) -> String {
+    extensions.get::<MatchedPath>().map(|it| it.as_str().to_owned()).unwrap_or_default()
+}
+
+/// The routes with their properties.
+struct RouteTable {
+    router: OpenApiRouter<App>,
+    traits: RouteTraits,
+}
+
+impl RouteTable {
+    fn routes(self, routes: UtoipaMethodRouter<App>) -> Self {
+        Self { router: self.router.routes(routes), ..self }
+    }
+
+    fn long(mut self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.traits.long.extend(routes.1.paths.keys().cloned());
+        self.routes(routes)
+    }
+
+    fn unjournalled(mut self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.traits.unjournalled.extend(routes.1.paths.keys().cloned());
+        self.routes(routes)
+    }
+
+    fn long_unjournalled(mut self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.traits.long.extend(routes.1.paths.keys().cloned());
+        self.unjournalled(routes)
+    }
+}
+
+/// Every route with its OpenAPI description.
+fn described() -> RouteTable {
+    RouteTable { router: OpenApiRouter::with_openapi(Document::openapi()), traits: RouteTraits::default() }
         // entities
         .routes(routes!(entities::create, entities::list))
         .routes(routes!(entities::show))
@@ -43,7 +101,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(claims::heartbeat))
         .routes(routes!(corrections::correct))
         .routes(routes!(batch::batch))
-        // definitions and questions
+        // definitions and queries
         .routes(routes!(lifecycles::list))
         .routes(routes!(lifecycles::show))
         .routes(routes!(lifecycles::diagram))
@@ -51,39 +109,39 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(packs::put))
         .routes(routes!(settings::project, settings::put_project))
         .routes(routes!(settings::show, settings::put))
-        .routes(routes!(migrations::migrate))
+        .long_unjournalled(routes!(migrations::migrate))
         .routes(routes!(queries::list))
         .routes(routes!(queries::named))
-        // what happened, and what people should look at
+        // journal, alerts and maintenance
         .routes(routes!(journal::journal))
-        .routes(routes!(events::events))
+        .long(routes!(events::events))
         .routes(routes!(stats::stats))
         .routes(routes!(alerts::list))
         .routes(routes!(alerts::acknowledge))
         .routes(routes!(alerts::resolve))
         .routes(routes!(notices::notifications))
         .routes(routes!(notices::violations))
-        .routes(routes!(notices::sweep))
-        .routes(routes!(audit::verify))
+        .long_unjournalled(routes!(notices::sweep))
+        .long(routes!(audit::verify))
         .routes(routes!(evidence::export))
         .routes(routes!(export::export))
-        .routes(routes!(imports::import))
-        .routes(routes!(archives::archive))
-        .routes(routes!(backups::backup))
-        .routes(routes!(redactions::redact))
-        // what people decide, and what the outside does
+        .long(routes!(imports::import))
+        .long_unjournalled(routes!(archives::archive))
+        .long_unjournalled(routes!(backups::backup))
+        .long(routes!(redactions::redact))
+        // approvals and effects
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::decide))
-        .routes(routes!(policy::evaluate))
+        .unjournalled(routes!(policy::evaluate))
         .routes(routes!(effects::list))
-        .routes(routes!(effects::take))
+        .unjournalled(routes!(effects::take))
         .routes(routes!(effects::settle))
         .routes(routes!(artifacts::put, artifacts::get))
-        // receivers outside
+        // webhooks
         .routes(routes!(webhooks::list, webhooks::create))
         .routes(routes!(webhooks::show, webhooks::remove))
         .routes(routes!(webhooks::deliveries))
-        .routes(routes!(webhooks::replay))
+        .unjournalled(routes!(webhooks::replay))
         // identity
         .routes(routes!(identity::whoami))
         .routes(routes!(identity::list, identity::create))
@@ -92,52 +150,71 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(sign_in::sign_out))
         // time
         .routes(routes!(clock::show))
-        .routes(routes!(clock::advance))
+        .long_unjournalled(routes!(clock::advance))
         // health
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))
 }
 
-/// The OpenAPI document, as it is served.
+/// The OpenAPI document as it is served.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    document::finished(described().into_openapi())
+    document::finished(described().router.into_openapi())
 }
 
-/// The routes, ready to be served.
+/// The routes with their layers.
 pub(crate) fn router(app: App) -> Router {
     let document = openapi().to_json().unwrap_or_default();
-    let (router, _) = described().split_for_parts();
+    let RouteTable { router, mut traits } = described();
+    traits.long.insert(mcp::PATH.to_owned());
+    let (router, _) = router.split_for_parts();
+    let state = (app.clone(), Arc::new(traits));
     let serve_document = move |_: Caller| {
         let document = document.clone();
         async move { ([(header::CONTENT_TYPE, "application/json")], document) }
     };
     router
+        .layer(from_fn_with_state(state.clone(), replay_or_run))
         .route("/", get(home::home))
         .route("/openapi.json", get(serve_document))
         .route(mcp::PATH, mcp::door(&app))
-        // A link is used up by whoever follows it, not by a program that only looks where it leads.
+        // HEAD is refused: GET uses the link up, and a link preview must not.
         .route("/sign-in", get(sign_in::sign_in).head(only_get))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
-        // Every body is read within a limit of its own.
+        // Each handler limits its own body.
         .layer(DefaultBodyLimit::disable())
-        .layer(axum::middleware::from_fn_with_state(app.clone(), serve::guard))
+        .layer(from_fn_with_state(state, guard))
         .with_state(app)
 }
 
 async fn unknown(State(_): State<App>, uri: Uri) -> Refused {
-    Refused::unknown(
-        "unknown-route",
-        format!("There is nothing at {}. /openapi.json lists what there is", uri.path()),
+    Refused::new(
+        ProblemCode::UnknownRoute,
+        format!("No route {}. /openapi.json lists all routes", uri.path()),
     )
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Refused {
-    let detail = format!("{method} does not work on {}. /openapi.json lists what does", uri.path());
-    Refused::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
+    let detail = format!("{method} is not allowed on {}. /openapi.json lists the methods", uri.path());
+    Refused::new(ProblemCode::MethodNotAllowed, detail)
 }
 
 async fn only_get(method: Method, uri: Uri) -> impl IntoResponse {
     ([(header::ALLOW, "GET")], not_allowed(method, uri).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_on_the_whole_journal_has_no_time_limit() {
+        let traits = described().traits;
+        for path in ["/v1/archive", "/v1/audit/verify", "/v1/backup", "/v1/import", "/v1/sweep"] {
+            assert!(traits.is_long(path), "{path}");
+        }
+        assert!(!traits.is_long("/v1/batch"));
+        assert!(traits.is_unjournalled("/v1/archive") && !traits.is_unjournalled("/v1/import"));
+    }
 }

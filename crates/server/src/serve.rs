@@ -1,48 +1,42 @@
-//! Listening, letting requests in, and ending without losing any.
+//! Starts the server, serves requests, and stops without losing any.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt as _;
-use serde_json::json;
 use tokio::net::TcpListener;
+use tracing::instrument::WithSubscriber as _;
+use tracing::{error, info, warn};
 use trackside_engine::actor::ActorKind;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::{Failure, Runtime, StartError};
 
 use crate::app::{App, ServerOptions};
-use crate::auth::{AccessError, Minting, keep_people};
-use crate::connections::{Timely, answer};
-use crate::manners::{heard_out, in_our_form};
-use crate::mcp;
-use crate::notify;
-use crate::problem::Refused;
-use crate::request_id;
+use crate::auth::{AccessError, TokenSpec, keep_people};
+use crate::connections::answer;
 use crate::routes::router;
-use crate::watch::Level;
+use crate::systemd;
 use crate::webhooks;
 
-/// How often it is looked whether the store can be used.
+/// How often the state of the store is checked.
 const LOOK: Duration = Duration::from_secs(1);
-/// The person who is there from the start.
+/// The person who exists from the start.
 const OWNER: &str = "owner";
 
-/// Why a server does not come up.
+/// Why a server cannot start or run.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("cannot listen on {address}: {error}. Choose another with --listen, or stop whoever has it")]
+    #[error(
+        "cannot listen on {address}: {error}. Choose another with --listen, or stop the process that uses it"
+    )]
     Listen { address: String, error: std::io::Error },
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
     #[error("cannot deliver webhooks: {0}")]
     Webhooks(String),
-    #[error("it ended: {0}")]
+    #[error("the server stopped: {0}")]
     Ended(std::io::Error),
     #[error(transparent)]
     Failure(#[from] Failure),
@@ -52,33 +46,33 @@ pub enum ServeError {
     Access(#[from] AccessError),
 }
 
-/// A server that is being set up.
+/// A server that does not listen yet.
 #[derive(Debug)]
 pub struct Server {
     app: App,
 }
 
-/// One that listens and has not begun to answer.
+/// A server that listens and does not serve yet.
 #[derive(Debug)]
-pub struct Bound {
+pub struct BoundServer {
     app: App,
     listener: TcpListener,
     pub address: SocketAddr,
-    /// Where it is reached.
+    /// Its URL.
     pub url: String,
-    /// A way in for the owner, once.
+    /// A sign-in link for the owner; works once.
     pub sign_in: String,
 }
 
 impl Server {
-    /// Sets up a server for a project that runs. It blocks: not for async code.
+    /// Sets up a server for a running project. Blocks.
     pub fn new(runtime: Arc<Runtime>, options: ServerOptions) -> Result<Self, ServeError> {
         runtime.install(&[crate::auth::pack()])?;
         Ok(Self { app: App::new(runtime, options)? })
     }
 
-    /// Listens, and writes where and with which token into the data folder.
-    pub async fn bind(self, listen: &str) -> Result<Bound, ServeError> {
+    /// Listens, and writes the address and the owner's token to the data folder.
+    pub async fn bind(self, listen: &str) -> Result<BoundServer, ServeError> {
         let failed = |error| ServeError::Listen { address: listen.to_owned(), error };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -86,10 +80,10 @@ impl Server {
         let address = reached(address);
         let data = self.app.options.data.clone();
         owner(&self.app, &data).await?;
-        // Whoever has no way in any more does not count from the first request on.
+        // Removes people without a valid token from the list before the first request.
         self.app.access.count_people().await?;
         let url = format!("{}://{address}", self.app.options.scheme());
-        // Whoever reads it takes it for plain HTTP, unless it says otherwise.
+        // Readers of the file assume http unless it contains a scheme.
         let told = if self.app.options.tls.is_some() { url.clone() } else { address.to_string() };
         write(&data.join("address"), &told, false)?;
         let (link, _) = self
@@ -98,13 +92,22 @@ impl Server {
             .link(Name::new(OWNER), &[Name::new("admin")], Name::new(OWNER), None, None)
             .await?;
         let sign_in = format!("{url}/sign-in?link={}", link.text);
-        Ok(Bound { app: self.app, listener, address, url, sign_in })
+        Ok(BoundServer { app: self.app, listener, address, url, sign_in })
     }
 }
 
-impl Bound {
-    /// Answers until `stop` comes, then ends what is under way, within `patience`.
+impl BoundServer {
+    /// Serves until `stop`, then finishes open requests within `patience`.
     pub async fn run(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+        patience: Duration,
+    ) -> Result<(), ServeError> {
+        let dispatch = self.app.telemetry.dispatch.clone();
+        self.serve(stop, patience).with_subscriber(dispatch).await
+    }
+
+    async fn serve(
         self,
         stop: impl Future<Output = ()> + Send + 'static,
         patience: Duration,
@@ -116,19 +119,19 @@ impl Bound {
             told.stopping.send(true).ok();
         };
         let well = self.app.clone();
-        tokio::spawn(notify::keep_alive(
+        tokio::spawn(systemd::keep_alive(
             move || well.runtime.trouble().is_none(),
             self.app.stopping.subscribe(),
         ));
-        tokio::spawn(webhooks::start(self.app.clone()));
+        tokio::spawn(webhooks::run(self.app.clone()).with_current_subscriber());
         tokio::spawn(keep_people(self.app.clone()));
-        notify::tell("READY=1");
+        systemd::tell("READY=1");
         let stopping = async move {
             stopping.await;
-            notify::tell("STOPPING=1");
+            systemd::tell("STOPPING=1");
         };
-        tokio::spawn(speak_of_trouble(self.app.clone()));
-        self.app.watch.log.say(Level::Info, "listening", &[("url", json!(self.url))]);
+        tokio::spawn(log_trouble(self.app.clone()).with_current_subscriber());
+        info!(url = self.url, "listening");
         let ended = self.app.clone();
         let (tls, router) = (self.app.options.tls.clone(), router(self.app));
         let limits = ended.clone();
@@ -139,7 +142,7 @@ impl Bound {
                     answer(tls.over(self.listener)?, router, patience_with_peers, stopping).await;
                 }
                 None => {
-                    // An event is small and must not wait for the one before it to be confirmed.
+                    // Small events must not wait for the acknowledgement of earlier ones.
                     let listener = self.listener.tap_io(|it| it.set_nodelay(true).unwrap_or_default());
                     answer(listener, router, patience_with_peers, stopping).await;
                 }
@@ -155,16 +158,16 @@ impl Bound {
             () = late => Ok(()),
         };
         let sent = ended.blocking(|app| {
-            app.watch.finish();
+            app.telemetry.finish();
             Ok(())
         });
         sent.await.ok();
-        ended.watch.log.say(Level::Info, "stopped", &[("seq", json!(ended.reads.seq()))]);
+        info!(seq = ended.reads.seq(), "stopped");
         served
     }
 }
 
-/// The address at which one that listens is reached from this machine: everywhere is no place to go to.
+/// The address to connect to from this machine: loopback instead of the unspecified address.
 fn reached(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -174,8 +177,8 @@ fn reached(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Says when the store cannot be used, and when it can again.
-async fn speak_of_trouble(app: App) {
+/// Logs when the store becomes unusable, and when it recovers.
+async fn log_trouble(app: App) {
     let mut stopping = app.stopping.subscribe();
     let mut known: Option<String> = None;
     loop {
@@ -185,17 +188,15 @@ async fn speak_of_trouble(app: App) {
         }
         let trouble = app.runtime.trouble();
         match (&known, &trouble) {
-            (None, Some(why)) => {
-                app.watch.log.say(Level::Error, "the store cannot be used", &[("why", json!(why))])
-            }
-            (Some(_), None) => app.watch.log.say(Level::Warn, "the store can be used again", &[]),
+            (None, Some(why)) => error!(why, "the store cannot be used"),
+            (Some(_), None) => warn!("the store can be used again"),
             _ => {}
         }
         known = trouble;
     }
 }
 
-/// Sees to it that the owner's token is in the folder, and good.
+/// Makes sure that the data folder holds a valid token of the owner.
 async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
     let file = data.join("token");
     if let Ok(text) = std::fs::read_to_string(&file)
@@ -203,22 +204,22 @@ async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
     {
         return Ok(());
     }
-    let minting = Minting {
+    let spec = TokenSpec {
         holder: Name::new(OWNER),
         kind: ActorKind::Human,
         roles: vec![Name::new("admin")],
         on_behalf: Vec::new(),
         purpose: "token",
-        note: Some("made at the first start".to_owned()),
+        note: Some("created at the first start".to_owned()),
         expires: None,
         by: Name::new(crate::app::OWN),
         made_with: None,
     };
-    let (secret, _) = app.access.mint(minting, None).await?;
+    let (secret, _) = app.access.mint(spec, None).await?;
     write(&file, &secret.text, true)
 }
 
-/// Writes a file whole, for its owner alone if it is secret.
+/// Writes a file atomically, readable only by its owner if it is secret.
 fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
     use std::io::Write as _;
     let failed = |error| ServeError::Write { file: file.display().to_string(), error };
@@ -234,90 +235,4 @@ fn write(file: &Path, text: &str, secret: bool) -> Result<(), ServeError> {
     let mut opened = options.open(&beside).map_err(failed)?;
     opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()).map_err(failed)?;
     std::fs::rename(&beside, file).map_err(failed)
-}
-
-/// What holds for every request: it is meant for us, it ends in time, and its answer is not misused.
-pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    let id = request_id::of(&request);
-    let watched = app.watch.begin(&request, id.as_ref());
-    let mut answer = watched.during(guarded(&app, request, next)).await;
-    answer = finished(in_our_form(answer));
-    request_id::echo(&mut answer, id);
-    app.watch.end(watched, &answer);
-    answer
-}
-
-/// What takes as long as there is something to tell or to do.
-const LONG: &[&str] = &[
-    mcp::PATH,
-    "/v1/events",
-    "/v1/clock/advance",
-    "/v1/audit/verify",
-    "/v1/backup",
-    "/v1/migrations",
-    "/v1/sweep",
-    "/v1/import",
-    "/v1/redactions",
-];
-
-async fn guarded(app: &App, request: Request, next: Next) -> Response {
-    if !is_ours(app, &request) {
-        let detail = "This server answers to loopback names, to the address it listens on, and to names given with --host";
-        return Refused::new(StatusCode::MISDIRECTED_REQUEST, "foreign-host", detail).into_response();
-    }
-    let limit = Duration::from_secs(app.limits().seconds);
-    let request = Timely::within(request, tokio::time::Instant::now() + limit);
-    let takes_long = LONG.contains(&request.uri().path());
-    let too_long = |_| {
-        let detail = "It took too long. With an idempotency key the same may be asked again safely";
-        Refused::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
-    };
-    let request = match tokio::time::timeout(limit, heard_out(request)).await.map_err(too_long).flatten() {
-        Ok(request) => request,
-        Err(refused) => return refused,
-    };
-    match takes_long {
-        true => next.run(request).await,
-        false => tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(too_long),
-    }
-}
-
-/// Headers of every answer.
-fn finished(mut answer: Response) -> Response {
-    let headers = answer.headers_mut();
-    let fixed = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
-    ];
-    for (name, value) in fixed {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
-    }
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    answer
-}
-
-/// Whether the host that is asked for is one of ours: a page of somebody else may lead its own name to us.
-fn is_ours(app: &App, request: &Request) -> bool {
-    let host = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
-    let Some(host) = host.or_else(|| request.uri().authority().map(|it| it.as_str())) else { return false };
-    is_our_name(app, host)
-}
-
-/// Whether a host, with or without a port, is one of ours.
-pub(crate) fn is_our_name(app: &App, host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    let name = name.to_ascii_lowercase();
-    // No page can lead a number elsewhere.
-    let is_where_we_listen = || {
-        let ip = name.parse::<IpAddr>().ok();
-        ip.is_some() && ip == app.listens.get().map(SocketAddr::ip)
-    };
-    matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1")
-        || is_where_we_listen()
-        || app.options.hosts.iter().any(|it| it.eq_ignore_ascii_case(&name))
 }

@@ -1,4 +1,4 @@
-//! TLS, where there is a certificate.
+//! TLS.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,9 +15,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 
-/// How long somebody may take to shake hands.
+/// Time limit of a handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Connections that wait to be taken.
+/// Accepted connections that may wait to be served.
 const WAITING: usize = 64;
 
 /// A certificate and its key.
@@ -31,13 +31,13 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads both from PEM files; why not, in words.
+    /// Reads both from PEM files, or says why not.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
         let of = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let chain = CertificateDer::pem_file_iter(certificate).map_err(|it| of(certificate, &it))?;
         let chain = chain.collect::<Result<Vec<_>, _>>().map_err(|it| of(certificate, &it))?;
         if chain.is_empty() {
-            return Err(of(certificate, &"there is no certificate in it; it must be PEM"));
+            return Err(of(certificate, &"it contains no certificate in PEM form"));
         }
         let secret = PrivateKeyDer::from_pem_file(key).map_err(|it| of(key, &it))?;
         let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, secret);
@@ -46,7 +46,7 @@ impl Tls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
-    /// Shakes hands with whoever comes, many at a time.
+    /// Performs handshakes concurrently.
     pub(crate) fn over(self, listener: TcpListener) -> io::Result<TlsListener> {
         let address = listener.local_addr()?;
         let (ready, shaken) = mpsc::channel(WAITING);
@@ -57,13 +57,13 @@ impl Tls {
                     () = ready.closed() => return,
                 };
                 let Ok((stream, from)) = accepted else {
-                    // Out of descriptors, most likely: others will end.
+                    // Probably out of file descriptors: wait until other connections end.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
                 let (acceptor, ready) = (self.0.clone(), ready.clone());
                 tokio::spawn(async move {
-                    // Whoever does not get through is no concern of the others.
+                    // A failed handshake affects no other connection.
                     if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
                         ready.send((stream, from)).await.ok();
                     }
@@ -74,7 +74,7 @@ impl Tls {
     }
 }
 
-/// Connections that have shaken hands.
+/// Connections after their handshake.
 #[derive(Debug)]
 pub(crate) struct TlsListener {
     shaken: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,

@@ -1,4 +1,4 @@
-//! Artifacts: content kept in files under its hash, whole or not at all.
+//! Artifacts: content stored in files named by its hash.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,12 +15,12 @@ pub struct Artifacts {
     folder: PathBuf,
 }
 
-/// What a look at all of them finds.
+/// The result of checking all artifacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
-    /// How many are what their name says.
+pub struct ArtifactStats {
+    /// How many match their hash.
     pub whole: u64,
-    /// Names of those whose content has another hash.
+    /// Ids of those that do not.
     pub damaged: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Artifacts {
         Sha256::digest(content).iter().map(|it| format!("{it:02x}")).collect()
     }
 
-    /// Where it lies: in a folder with others whose hash begins alike.
+    /// Its path: one folder for each first byte of the hash.
     fn path(&self, id: &str) -> PathBuf {
         self.folder.join(id.get(..2).unwrap_or_default()).join(id)
     }
@@ -54,7 +54,7 @@ impl Artifacts {
         }
     }
 
-    /// Keeps it, so that a power cut cannot take it back; false if it was there.
+    /// Stores it durably; false if it was already stored.
     pub fn put(&self, id: &str, content: &[u8]) -> io::Result<bool> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let path = self.path(id);
@@ -72,15 +72,14 @@ impl Artifacts {
             let _ = fs::remove_file(&part);
         }
         written?;
-        // A new name is there for good once its folder is written, and the folder's name once the one around it is.
+        // A rename is durable once its folder is synced, and a new folder once its parent is.
         sync_folder(folder)?;
         sync_folder(&self.folder)?;
         Ok(true)
     }
 
-    /// Copies all of them to the project in another folder, each held against its hash. What is damaged is named, and
-    /// not copied.
-    pub fn copy(&self, to: &Path) -> Result<Looked, StoreError> {
+    /// Copies all of them to another data folder and checks each hash. Damaged ones are reported and not copied.
+    pub fn copy(&self, to: &Path) -> Result<ArtifactStats, StoreError> {
         let to = Self::of(to);
         self.each(|name, content| {
             let kept = to.put(name, content).map(|_| ());
@@ -88,8 +87,8 @@ impl Artifacts {
         })
     }
 
-    /// Holds every one against its hash.
-    pub fn look(&self) -> Result<Looked, StoreError> {
+    /// Checks the hash of every artifact.
+    pub fn stats(&self) -> Result<ArtifactStats, StoreError> {
         self.each(|_, _| Ok(()))
     }
 
@@ -106,15 +105,15 @@ impl Artifacts {
         Ok(ids)
     }
 
-    /// Shows each that is what its name says, in order, and tells which are not.
+    /// Passes each intact artifact to the callback, in order, and reports the damaged ones.
     pub fn each<E: From<StoreError>>(
         &self,
         mut show: impl FnMut(&str, &[u8]) -> Result<(), E>,
-    ) -> Result<Looked, E> {
-        let mut looked = Looked::default();
+    ) -> Result<ArtifactStats, E> {
+        let mut looked = ArtifactStats::default();
         for id in self.ids()? {
             let content = self.get(&id).map_err(|it| StoreError::io(format!("artifact {id}"), it))?;
-            // It may have gone meanwhile.
+            // It may have been deleted meanwhile.
             let Some(content) = content else { continue };
             match Self::id_of(&content) == id {
                 true => {

@@ -1,57 +1,57 @@
-//! Why the store could not do it, in words that say what to do next.
+//! Errors of the store. Each message says what to do next.
 
 use std::path::PathBuf;
 
-use crate::rules::{Changed, listed};
+use crate::rules::{ChangedRules, listed};
 
-/// What went wrong with the place where a project is kept.
+/// Why the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process has it.
-    #[error("{path} is in use by {owner}. Stop that one first, or choose another folder with --data", path = .path.display())]
+    /// Another process owns the folder.
+    #[error("{path} is in use by {owner}. Stop that process first, or choose another folder with --data", path = .path.display())]
     InUse { path: PathBuf, owner: String },
-    #[error("{path}: the disk is full. Nothing that was answered is lost; make room and try again", path = .path.display())]
+    #[error("{path}: the disk is full. Acknowledged commands are safe. Free some space and try again", path = .path.display())]
     Full { path: PathBuf },
     #[error("{path} cannot be written: {why}", path = .path.display())]
     ReadOnly { path: PathBuf, why: String },
-    /// Somebody who may not, or a place where nothing can be.
+    /// No permission, or a path that cannot be opened.
     #[error("{path} cannot be opened: {why}", path = .path.display())]
     Closed { path: PathBuf, why: String },
-    /// Bytes that cannot be what was written.
+    /// A file whose content is not valid.
     #[error("{path} is damaged: {what}. See docs/operating/recovery.md", path = .path.display())]
     Damaged { path: PathBuf, what: String },
     /// Written by a later release.
-    #[error("{path} was written by a later release (schema {found}, this one knows {known}); use that release", path = .path.display())]
+    #[error("{path} was written by a newer release (schema {found}; this release supports up to {known}). Use that release", path = .path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
-    /// An entry that does not follow from the one before it.
+    /// An entry that does not fit the chain.
     #[error("journal entry {seq} {what}")]
     Chain { seq: u64, what: String },
     /// An entry that cannot be read.
     #[error("journal entry {seq} cannot be read: {what}")]
     Unreadable { seq: u64, what: String },
-    /// A part of the archive that is not there.
+    /// A missing archive file.
     #[error(
-        "the entries {first} to {last} were archived, and no file in {folder} holds them. \
-         It should be {file}: put it back, from where it was moved to or from a backup, and try again",
+        "entries {first} to {last} are archived, but no file in {folder} contains them. \
+         Copy {file} back, from where it was moved or from a backup, and try again",
         folder = .folder.display(), file = .folder.join(format!("journal-{first:012}-….jsonl")).display()
     )]
     NotArchived { folder: PathBuf, first: u64, last: u64 },
-    /// More of the archive than one question may read.
-    #[error("more than {most} archived entries would have to be read for it")]
+    /// A query that would read too many archived entries.
+    #[error("this would read more than {most} archived entries. Ask for a smaller range")]
     TooFar { most: usize },
-    /// Texts of packs that are not those that came into force.
+    /// Pack texts that differ from the installed ones.
     #[error(
-        "{path}: {what}. Nothing was changed or started. Put the text back as it was, from a backup, or restore one into another \
-         folder; other rules come into force as a new version of the pack. See docs/operating/recovery.md",
+        "{path}: {what}. Nothing was changed or started. Restore the text from a backup, or restore the whole \
+         backup into another folder. To change rules, install a new version of the pack. See docs/operating/recovery.md",
         path = .path.display(), what = listed(.changed)
     )]
-    Rules { path: PathBuf, changed: Vec<Changed> },
+    Rules { path: PathBuf, changed: Vec<ChangedRules> },
     #[error("{doing}: {why}")]
     Io { doing: String, why: String },
-    /// Somebody else writes where only one may.
+    /// Another process wrote to the journal.
     #[error(
-        "the journal ends at {found} with an entry that this process did not write, which knows it up to {known}. \
-         Another program writes to journal.db: find out which, stop this one, and see docs/operating/recovery.md"
+        "the journal ends at {found}, with an entry that this process did not write; its own last entry is {known}. \
+         Another program writes to journal.db. Stop this server, find that program, and see docs/operating/recovery.md"
     )]
     NotOurs { found: u64, known: u64 },
 }

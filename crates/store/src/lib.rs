@@ -1,30 +1,30 @@
-//! Keeps what was decided.
+//! Durable storage: the journal and its projections.
 //!
-//! The journal is the truth: a commit appends records to it, durably, and nothing else. Everything that is
-//! asked for by key, by state or by time is a projection of it, written behind and caught up at start.
+//! The journal is the truth: a commit durably appends records to it and does nothing else. Everything that is looked
+//! up by key, state or time is a projection, which is written later and updated at start.
 
 pub mod archive;
 pub mod artifacts;
 pub mod audit;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+pub mod dwell_times;
 pub mod error;
 pub mod evidence;
-pub mod lines;
+pub mod export_lines;
 pub mod memory;
-pub mod project;
 pub mod projection;
+pub mod projection_builder;
 pub mod record;
 pub mod rules;
 pub mod sqlite;
-pub mod stays;
 pub mod store;
 
 pub use artifacts::Artifacts;
 pub use error::StoreError;
 pub use memory::Memory;
-pub use project::ProjectionBuilder;
 pub use projection::{EntityRow, GroupChange, Projection};
+pub use projection_builder::ProjectionBuilder;
 pub use record::{Chain, Record};
 pub use sqlite::{Sqlite, SqliteOptions};
-pub use store::{Batch, Definition, Head, Journal, Projector, Reader, Store};
+pub use store::{Batch, Definition, Head, JournalWriter, Projector, Reader, Store};

@@ -1,4 +1,4 @@
-//! What is written behind the journal: everything that was decided between two of its entries, coalesced.
+//! A projection: the changes between two journal positions, coalesced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,56 +12,57 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-/// All that has changed since the position before, as plain data. Written in one transaction.
+/// All changes since the previous position. Written in one transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Projection {
-    /// The last entry that is in it; what is stored becomes what the journal says up to there.
+    /// The last entry it includes. Once written, the store matches the journal up to there.
     pub position: u64,
     /// The time of that entry.
     pub at: Timestamp,
-    /// Each entity that was touched, as it now is.
+    /// Each changed entity in its new state.
     pub entities: Vec<EntityRow>,
     pub groups: BTreeMap<GroupKey, GroupChange>,
     /// Changes of rankings, in the order in which they happened.
     pub reranked: Vec<Reranked>,
-    /// Lifecycle, value and the id of who let go of it: it is free unless another has it.
+    /// Unique values that were released: lifecycle, value and the id that released it. It is free unless another
+    /// entity has it.
     pub freed: BTreeSet<(Name, Name, Name)>,
-    /// Lifecycle and value, and who has it now.
-    pub sames: BTreeMap<(Name, Name), Option<EntityKey>>,
+    /// Unique values by lifecycle and value, with the entity that has it now.
+    pub unique_values: BTreeMap<(Name, Name), Option<EntityKey>>,
     /// Idempotency keys, with the entry they came with.
     pub keys: Vec<(u64, Timestamp, KeyRecord)>,
-    /// Entries that people are to look at: alerts, violations, notifications, messages.
+    /// Entries that are looked up by kind: alerts, violations, notifications, messages.
     pub notices: Vec<Notice>,
-    /// Kinds and numbers of such entries that are not to be looked at any more.
+    /// Kinds and numbers of such entries that are resolved.
     pub settled: Vec<(&'static str, u64)>,
-    /// How long states were stayed in: lifecycle, state, milliseconds, as they were left.
-    pub stays: Vec<(Name, Name, i64)>,
+    /// Dwell times of states that were left: lifecycle, state, milliseconds.
+    pub dwell_times: Vec<(Name, Name, i64)>,
     pub project: Option<Project>,
-    /// Entities of which something was kept that they never were: all that is kept of them is written anew, and
-    /// those in each state are counted anew.
-    pub remade: BTreeSet<EntityKey>,
-    /// Of these, the groups that each is in: it is in no other, and those in them and in the groups of it are counted anew.
+    /// Entities whose stored rows were wrong. All their rows are rewritten, and the entities in each state are
+    /// recounted.
+    pub to_rebuild: BTreeSet<EntityKey>,
+    /// For each of these, the exact groups it is in. These groups and its own are recounted.
     pub regrouped: BTreeMap<EntityKey, Vec<GroupKey>>,
 }
 
-/// An entity and what it can be found by.
+/// An entity and the values it is indexed by.
 #[derive(Clone, Debug)]
 pub struct EntityRow {
     pub entity: Arc<Entity>,
-    /// Whether its state is one that it does not leave.
+    /// Whether its state is final.
     pub last: bool,
     /// Values of the fields that its lifecycle declares as indexes.
     pub indexed: Vec<(Name, Value)>,
-    /// When it becomes overdue, where it does; see `Reader::overdue`.
+    /// When it becomes overdue, if it does.
     pub overdue_at: Option<Timestamp>,
 }
 
 /// How a group has changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupChange {
-    /// More or fewer in a state.
+    /// By how much the number in a state changes.
     pub counts: BTreeMap<Name, i64>,
-    /// Who joined (true) or left (false) since.
+    /// Members that joined (true) or left (false).
     pub members: BTreeMap<EntityKey, bool>,
     pub moved_at: Timestamp,
 }

@@ -1,7 +1,7 @@
-//! Whether the rules are those that came into force.
+//! Checks that the stored packs are the installed ones.
 //!
-//! The texts of packs lie beside the journal, not in it. The entry by which a version came into force has the digest
-//! of its text, and the chain covers that entry: so a text that was changed by hand can be told.
+//! The texts of packs are stored next to the journal, not in it. The entry that installed a version contains the
+//! digest of its text, and the chain covers that entry. So a text that was changed by hand is detected.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +16,11 @@ use crate::record::hex;
 use crate::store::Reader;
 use crate::{Chain, Definition, Record, StoreError};
 
-/// How an entry is known by which a version of a pack came into force, without reading all of it. A quote within a text
-/// is escaped, so that only the name of a field looks like this.
+/// Marks the header of an entry that installed a pack version, so that it is found without parsing. Quotes inside
+/// values are escaped, so only a field name matches.
 pub(crate) const MARK: &str = "\"PackInstalled\":";
 
-/// Records read at a time.
+/// Records read per query.
 const PIECE: usize = 1_000;
 
 /// The digest of the files of a pack: paths and texts, each with its length, in the order of paths.
@@ -35,7 +35,7 @@ pub fn digest_of(files: &[(String, String)]) -> String {
     hex(&digest.finalize().into())
 }
 
-/// An entry by which a version of a pack came into force. It stays at hand when the journal is archived.
+/// An entry that installed a version of a pack. It stays in `journal.db` when the journal is archived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// The entry before it.
@@ -45,14 +45,14 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// This record, if it is such an entry.
+    /// The record, if it installed a pack.
     pub(crate) fn of(before: Chain, record: &Record) -> Option<Self> {
         let is_one = record.header.contains(MARK);
         is_one.then(|| Self { before, record: Record { payload: None, ..record.clone() } })
     }
 
-    /// What came into force; none where that cannot be read.
-    fn told(&self) -> Option<InForce> {
+    /// The installed version; none if it cannot be read.
+    fn in_force(&self) -> Option<InForce> {
         match self.record.entry().ok()?.event {
             Event::PackInstalled { pack, version, digest } => {
                 Some(InForce { seq: self.record.seq, pack, version, digest: digest.to_string() })
@@ -61,14 +61,14 @@ impl Installed {
         }
     }
 
-    /// Whether it is what was written, as far as it can tell by itself.
+    /// Whether its hash matches.
     fn is_whole(&self) -> bool {
         self.before.seq.saturating_add(1) == self.record.seq
             && self.before.covering(&self.record) == self.record.hash
     }
 }
 
-/// What an entry says came into force.
+/// A pack version that an entry installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InForce {
     pub seq: u64,
@@ -77,39 +77,39 @@ pub(crate) struct InForce {
     pub digest: String,
 }
 
-/// A version of a pack whose rules are not those that came into force.
+/// A pack version whose stored text differs from the installed one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Changed {
-    /// The entry by which it came into force; 0 if there is none.
+pub struct ChangedRules {
+    /// The entry that installed it; 0 if there is none.
     pub seq: u64,
     pub pack: Name,
     pub version: u32,
     pub what: String,
 }
 
-impl Changed {
-    /// Of `missing` entries nothing is known but that there were more.
+impl ChangedRules {
+    /// For `missing` installations of which neither entry nor text is left.
     pub(crate) fn unknown(known: u64, missing: u64) -> Self {
         let what = format!(
-            "{known} entries have put rules into force, and of {missing} nothing is here, neither the entry nor the text. If files of the archive are elsewhere, put them back"
+            "{known} pack versions were installed, but the entry and the text of {missing} are missing. If archive files were moved, put them back"
         );
         Self { seq: 0, pack: Name::new("?"), version: 0, what }
     }
 }
 
-impl fmt::Display for Changed {
+impl fmt::Display for ChangedRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the rules of {} {} were changed: {}", self.pack, self.version, self.what)
     }
 }
 
-/// All of them in one sentence.
-pub(crate) fn listed(changed: &[Changed]) -> String {
+/// All changes in one sentence.
+pub(crate) fn listed(changed: &[ChangedRules]) -> String {
     changed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Looks at every definition of a store, and at every entry by which one came into force.
-pub fn look(reader: &mut dyn Reader) -> Result<Vec<Changed>, StoreError> {
+/// Compares every stored definition with the entry that installed it.
+pub fn find_changed(reader: &mut dyn Reader) -> Result<Vec<ChangedRules>, StoreError> {
     let definitions = match reader.definitions() {
         Err(StoreError::Rules { changed, .. }) => return Ok(changed),
         usual => usual?,
@@ -121,21 +121,22 @@ pub fn look(reader: &mut dyn Reader) -> Result<Vec<Changed>, StoreError> {
     compare(&definitions, &kept, base.seq, &mut |seq| reader.record(seq))
 }
 
-/// Refuses to go on with a store of which [`look`] finds something.
-pub fn hold(reader: &mut dyn Reader, path: &Path) -> Result<(), StoreError> {
-    match look(reader)? {
+/// Returns an error if [`find_changed`] finds something.
+pub fn check_unchanged(reader: &mut dyn Reader, path: &Path) -> Result<(), StoreError> {
+    match find_changed(reader)? {
         changed if changed.is_empty() => Ok(()),
         changed => Err(StoreError::Rules { path: path.to_path_buf(), changed }),
     }
 }
 
-/// Whether every text has an entry among those that are kept. If not, the whole journal is read for it.
+/// Whether every text has a stored entry. If not, the whole journal must be read.
 pub(crate) fn are_all_kept(definitions: &[Definition], kept: &[Installed]) -> bool {
-    let told: BTreeSet<_> = kept.iter().filter_map(Installed::told).map(|it| (it.pack, it.version)).collect();
+    let told: BTreeSet<_> =
+        kept.iter().filter_map(Installed::in_force).map(|it| (it.pack, it.version)).collect();
     definitions.iter().all(|it| told.contains(&(it.pack.clone(), it.version)))
 }
 
-/// Those that the journal has after `base`. `records` reads so many of it after an entry.
+/// The installations in the journal after `base`. `records` reads a page after an entry.
 pub(crate) fn met(
     base: Chain,
     records: &mut dyn FnMut(u64, usize) -> Result<Vec<Record>, StoreError>,
@@ -154,7 +155,7 @@ pub(crate) fn met(
     }
 }
 
-/// What is kept, with what was met and is not kept, in the order of entries.
+/// Merges stored installations and those found in the journal, in order.
 pub(crate) fn together(mut kept: Vec<Installed>, met: &[Installed]) -> Vec<Installed> {
     let known: BTreeSet<u64> = kept.iter().map(|it| it.record.seq).collect();
     kept.extend(met.iter().filter(|it| !known.contains(&it.record.seq)).cloned());
@@ -162,16 +163,16 @@ pub(crate) fn together(mut kept: Vec<Installed>, met: &[Installed]) -> Vec<Insta
     kept
 }
 
-/// The same with what was read. `here` finds a record of the journal, which begins after the entry `base`.
+/// Compares definitions with installations. `here` finds a record of the journal, which starts after `base`.
 pub(crate) fn compare(
     definitions: &[Definition],
     kept: &[Installed],
     base: u64,
     here: &mut dyn FnMut(u64) -> Result<Option<Record>, StoreError>,
-) -> Result<Vec<Changed>, StoreError> {
+) -> Result<Vec<ChangedRules>, StoreError> {
     let (mut in_force, mut changed) = (Vec::new(), Vec::new());
     for it in kept {
-        let Some(told) = it.told() else {
+        let Some(told) = it.in_force() else {
             changed.push(unread(it));
             continue;
         };
@@ -192,27 +193,27 @@ pub(crate) fn compare(
     Ok(changed)
 }
 
-/// The same after a walk along the whole chain: `walked` is what its entries say, from after `from` up to `to`.
+/// The same after an audit: `walked` are the installations after `from` up to `to`.
 pub(crate) fn audit(
     reader: &mut dyn Reader,
     walked: Vec<InForce>,
     from: u64,
     to: u64,
-) -> Result<Vec<Changed>, StoreError> {
+) -> Result<Vec<ChangedRules>, StoreError> {
     let definitions = match reader.definitions() {
         Err(StoreError::Rules { changed, .. }) => return Ok(changed),
         usual => usual?,
     };
     let (mut in_force, mut changed) = (walked, Vec::new());
     for it in reader.installed()? {
-        match it.told() {
+        match it.in_force() {
             None => changed.push(unread(&it)),
             Some(told) if from < told.seq && told.seq <= to => {
                 if !in_force.contains(&told) || !it.is_whole() {
                     changed.push(told.is(NOT_THE_ENTRY));
                 }
             }
-            // Its file is elsewhere, or it came while others were looked at.
+            // Its archive file is missing, or it was installed during the audit.
             Some(told) => in_force.push(told),
         }
     }
@@ -222,22 +223,21 @@ pub(crate) fn audit(
     Ok(changed)
 }
 
-const NOT_THE_ENTRY: &str = "what is kept of the entry that put it into force is not what the journal says";
+const NOT_THE_ENTRY: &str = "the stored copy of the entry that installed it differs from the journal";
 
-fn unread(kept: &Installed) -> Changed {
-    let what = format!("what is kept of entry {}, which put it into force, cannot be read", kept.record.seq);
-    Changed { seq: kept.record.seq, pack: Name::new("?"), version: 0, what }
+fn unread(kept: &Installed) -> ChangedRules {
+    let what = format!("the stored copy of entry {}, which installed it, cannot be read", kept.record.seq);
+    ChangedRules { seq: kept.record.seq, pack: Name::new("?"), version: 0, what }
 }
 
 impl InForce {
-    fn is(&self, what: impl Into<String>) -> Changed {
-        Changed { seq: self.seq, pack: self.pack.clone(), version: self.version, what: what.into() }
+    fn is(&self, what: impl Into<String>) -> ChangedRules {
+        ChangedRules { seq: self.seq, pack: self.pack.clone(), version: self.version, what: what.into() }
     }
 }
 
-/// Texts against what entries say of them, in the order of entries: the first of a version counts, since a version that
-/// is in force has one text for ever.
-fn differing(definitions: &[Definition], in_force: Vec<InForce>) -> Vec<Changed> {
+/// Compares texts with installations. The first installation of a version counts: a version has one text forever.
+fn differing(definitions: &[Definition], in_force: Vec<InForce>) -> Vec<ChangedRules> {
     let mut wanted: BTreeMap<(Name, u32), InForce> = BTreeMap::new();
     let mut changed = Vec::new();
     for it in in_force {
@@ -249,7 +249,7 @@ fn differing(definitions: &[Definition], in_force: Vec<InForce>) -> Vec<Changed>
             Entry::Occupied(first) => {
                 let InForce { seq, digest, .. } = first.get();
                 let what = format!(
-                    "entry {seq} put {digest} into force, and entry {} another text, {}",
+                    "entry {seq} installed the text {digest}, but entry {} installed another text, {}",
                     it.seq, it.digest
                 );
                 changed.push(it.is(what));
@@ -258,26 +258,26 @@ fn differing(definitions: &[Definition], in_force: Vec<InForce>) -> Vec<Changed>
     }
     for it in definitions {
         let Some(entry) = wanted.remove(&(it.pack.clone(), it.version)) else {
-            let what = "no entry that is here put it into force".to_owned();
-            changed.push(Changed { seq: 0, pack: it.pack.clone(), version: it.version, what });
+            let what = "no entry in the journal installed it".to_owned();
+            changed.push(ChangedRules { seq: 0, pack: it.pack.clone(), version: it.version, what });
             continue;
         };
         let found = digest_of(&it.files);
         if found != entry.digest {
             let what = format!(
-                "its text has the digest {found}, and entry {} put {} into force",
+                "its text has the digest {found}, but entry {} installed {}",
                 entry.seq, entry.digest
             );
             changed.push(entry.is(what));
         } else if it.digest != entry.digest {
             let what = format!(
-                "its text is as it was, but the digest beside it is {}, and entry {} says {}",
+                "its text is unchanged, but its stored digest is {}, and entry {} says {}",
                 it.digest, entry.seq, entry.digest
             );
             changed.push(entry.is(what));
         }
     }
-    let gone = |it: InForce| it.is(format!("entry {} put it into force, and its text is gone", it.seq));
+    let gone = |it: InForce| it.is(format!("entry {} installed it, but its text is missing", it.seq));
     changed.extend(wanted.into_values().map(gone));
     changed
 }

@@ -51,7 +51,7 @@ fn a_second_owner_is_told_who_the_first_is() {
     let refused = Sqlite::open(folder.path(), SqliteOptions::default()).unwrap_err();
     let words = format!("trackside serve (process {})", std::process::id());
     assert!(matches!(&refused, StoreError::InUse { owner, .. } if *owner == words), "{refused}");
-    // Whoever still works on it keeps the folder.
+    // Open handles keep the folder locked.
     let reader = first.reader().unwrap();
     drop(first);
     assert!(Sqlite::open(folder.path(), SqliteOptions::default()).is_err());
@@ -126,7 +126,8 @@ fn a_projection_is_found_by_everything_it_says() {
         moved_at: Timestamp(9),
     };
     projection.groups = BTreeMap::from([(group.clone(), change)]);
-    projection.stays = vec![(lifecycle.clone(), open_.clone(), 20), (lifecycle.clone(), open_.clone(), 20)];
+    projection.dwell_times =
+        vec![(lifecycle.clone(), open_.clone(), 20), (lifecycle.clone(), open_.clone(), 20)];
     projector.project(&projection).unwrap();
 
     assert_eq!(reader.position().unwrap(), 2);
@@ -150,9 +151,9 @@ fn a_projection_is_found_by_everything_it_says() {
     assert_eq!(listed(&mut reader, of_ada()), ["T-1"]);
     assert_eq!(listed(&mut reader, overdue()), ["T-1"]);
     assert_eq!(listed(&mut reader, Listing::default()), ["T-1", "T-2"]);
-    assert_eq!(reader.stays(&lifecycle).unwrap().value[&open_].count, 2);
+    assert_eq!(reader.dwell_times(&lifecycle).unwrap().value[&open_].count, 2);
 
-    // The first one is done: nothing of what it was found by is left.
+    // The first one is final: its derived rows are gone.
     let mut projection = Projection { position: 3, ..Projection::default() };
     one = entity("T-1", "done", 3);
     projection.entities = vec![row(one.clone())];

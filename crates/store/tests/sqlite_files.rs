@@ -162,9 +162,9 @@ fn files_of_a_later_release_are_left_alone() {
         drop(file);
         if name == "journal.db" {
             let refused = refused(folder.path());
-            assert!(matches!(refused, StoreError::TooNew { found: 99, known: 2, .. }), "{refused}");
+            assert!(matches!(refused, StoreError::TooNew { found: 99, known: 3, .. }), "{refused}");
         } else {
-            // What can be made anew is.
+            // The rest can be rebuilt.
             let store = open(folder.path());
             assert_eq!(store.projector().unwrap().position().unwrap(), 0);
             assert_eq!(store.reader().unwrap().head().unwrap().chain, chain);
@@ -190,7 +190,7 @@ fn projections_of_another_journal_are_thrown_away() {
     assert_eq!(open(folder.path()).projector().unwrap().position().unwrap(), 3);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
     let why = refused(folder.path()).to_string();
-    assert!(why.contains("state.db beside it was made from 3 entries. Put the journal back"), "{why}");
+    assert!(why.contains("state.db was built from 3 entries. Put the journal back"), "{why}");
     // Shorter.
     let shorter = Folder::new("shorter");
     open(shorter.path()).journal().unwrap().append(&batch(&mut Chain::default(), 2)).unwrap();
@@ -203,9 +203,7 @@ fn projections_of_another_journal_are_thrown_away() {
     for _ in 0..2 {
         let why = refused(folder.path()).to_string();
         assert!(
-            why.contains(
-                "journal.db is damaged: it ends at 2, but state.db beside it was made from 3 entries"
-            ),
+            why.contains("journal.db is damaged: it ends at 2, but state.db was built from 3 entries"),
             "{why}"
         );
         assert_eq!(state(), (3, 1), "it is the only proof that something is missing");
@@ -308,7 +306,7 @@ fn somebody_may_look_while_another_writes() {
     journal.append(&batch(&mut chain, 3)).unwrap();
     assert_eq!(looker.records(0, 99).unwrap().len(), 6);
     drop((journal, store));
-    // And when nobody has it.
+    // And when no process owns it.
     drop(looker);
     let mut looker = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     assert_eq!(looker.head().unwrap().chain, chain);
@@ -402,7 +400,7 @@ fn a_backup_that_was_changed_is_not_restored() {
     assert!(!restored.path().exists(), "nothing is made of it");
     // Nor is the folder of a running server a backup.
     let refused = Sqlite::restore(folder.path(), restored.path()).unwrap_err();
-    assert!(refused.to_string().contains("log"), "{refused}");
+    assert!(refused.to_string().contains("still in the -wal file"), "{refused}");
 }
 
 #[test]
@@ -451,7 +449,7 @@ fn people_can_read_the_tables() {
         .query_row("SELECT lifecycle || '/' || id || ' ' || state FROM entities", [], |row| row.get(0))
         .unwrap();
     assert_eq!(line, "kind.thing/T-1 open");
-    // The page about the store tells of each of them.
+    // The documentation page describes each of them.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/store.md");
     let page = std::fs::read_to_string(page).unwrap();
     for file in [&journal, &state] {

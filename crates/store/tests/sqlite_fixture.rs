@@ -58,11 +58,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The whole chain: what was archived, then the journal.
+/// The whole chain: the archive, then the journal.
 fn chain_of(folder: &Path, reader: &mut dyn Reader) -> Vec<Record> {
     let base = reader.base().unwrap();
     let mut records: Vec<Record> =
-        Archive::of(folder).unwrap().past(0, base).unwrap().collect::<Result<_, _>>().unwrap();
+        Archive::of(folder).unwrap().archived_after(0, base).unwrap().collect::<Result<_, _>>().unwrap();
     records.extend(reader.records(base.seq, usize::MAX).unwrap());
     let mut chain = Chain::default();
     records.iter().for_each(|it| chain.follow(it).unwrap());
@@ -76,7 +76,7 @@ fn replayed(records: &[Record]) -> View {
     view
 }
 
-/// Alerts that nobody has resolved, counted anew.
+/// Open alerts, recounted.
 fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
     let mut open: BTreeMap<EntityKey, Vec<OpenAlert>> = BTreeMap::new();
     for entry in records.iter().map(|it| it.entry().unwrap()) {
@@ -114,7 +114,7 @@ fn journals_of_every_release_are_replayed_to_what_they_came_to() {
         assert_eq!(told, expected, "{}", fixture.display());
         alerts += told.iter().map(|it| it.alerts.len()).sum::<usize>();
 
-        // It is gone on with.
+        // It can be continued.
         let mut journal = store.journal().unwrap();
         let mut chain = journal.head().unwrap().chain;
         let entry = common::entry(chain.seq + 1, "later");

@@ -10,7 +10,7 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::project::project_key;
 use trackside_lifecycle::name::Name;
 use trackside_store::archive::{Archive, move_out};
-use trackside_store::audit::Finding;
+use trackside_store::audit::AuditFinding;
 use trackside_store::rules::{self, digest_of};
 use trackside_store::{Batch, Chain, Definition, Projection, Sqlite, SqliteOptions, Store, StoreError};
 
@@ -72,7 +72,7 @@ fn audited(folder: &Folder) -> Vec<(u64, String)> {
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     let archive = Archive::of(folder.path()).unwrap();
     let audit = archive.verify(reader.as_mut(), &[], &mut |_, _| {}).unwrap();
-    let rules = audit.problems.into_iter().filter(|it| matches!(it.what, Finding::RulesChanged(_)));
+    let rules = audit.problems.into_iter().filter(|it| matches!(it.what, AuditFinding::RulesChanged(_)));
     rules.map(|it| (it.seq, it.to_string())).collect()
 }
 
@@ -99,7 +99,7 @@ fn what_was_taken_from_beside_the_journal_is_found_in_it() {
     let folder = filled("rules-lost");
     tamper(&folder, lost);
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
-    assert_eq!(rules::look(reader.as_mut()).unwrap(), [], "nothing was changed");
+    assert_eq!(rules::find_changed(reader.as_mut()).unwrap(), [], "nothing was changed");
     drop(reader);
     let copy = Folder::new("rules-lost-copy");
     let store = open(&folder).unwrap();
@@ -122,19 +122,22 @@ fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
     tamper(&folder, gone);
     for _ in 0..2 {
         let refused = open(&folder).unwrap_err().to_string();
-        assert!(refused.contains("entry 6 put it into force, and its text is gone"), "{refused}");
+        assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     }
-    // It was archived, and the file is elsewhere: that something is missing is known all the same.
+    // It was archived, and the file is missing: the loss is still detected.
     let folder = filled("rules-gone-elsewhere");
     archive(&folder, 10);
     std::fs::rename(folder.path().join("archive"), folder.path().join("elsewhere")).unwrap();
     open(&folder).unwrap();
     tamper(&folder, gone);
     let refused = open(&folder).unwrap_err().to_string();
-    assert!(refused.contains("3 entries have put rules into force, and of 1 nothing is here"), "{refused}");
+    assert!(
+        refused.contains("3 pack versions were installed, but the entry and the text of 1 are missing"),
+        "{refused}"
+    );
     std::fs::rename(folder.path().join("elsewhere"), folder.path().join("archive")).unwrap();
     let refused = open(&folder).unwrap_err().to_string();
-    assert!(refused.contains("entry 6 put it into force, and its text is gone"), "{refused}");
+    assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     // What an earlier build has written says nothing of how many there are, until it was opened once.
     let folder = filled("rules-uncounted");
     tamper(&folder, "DELETE FROM meta WHERE key = 'installed'");
@@ -152,7 +155,7 @@ fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
     let copy = Folder::new("rules-twice-copy");
     // The whole journal is gone through for a backup, so it is seen there.
     let refused = store.backup(copy.path(), &mut |_, _| {}).unwrap_err().to_string();
-    assert!(refused.contains("entry 6 put it into force, and its text is gone"), "{refused}");
+    assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     let mut other = definition("t", 2);
     other.files[0].1.push_str("# more\n");
     other.digest = digest_of(&other.files);
@@ -166,7 +169,7 @@ fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
         [6, 31],
         "the text is another one, and so is the entry"
     );
-    assert!(found[1].1.contains("entry 6 put"), "{found:?}");
+    assert!(found[1].1.contains("entry 6 installed the text"), "{found:?}");
 }
 
 #[test]
@@ -186,25 +189,25 @@ fn rules_that_were_changed_are_named_and_nothing_is_opened() {
     for (n, (sql, seq, words)) in [
         (REWRITTEN, 3, "t 1 were changed: its text has the digest"),
         (&with_digest, 3, "t 1 were changed: its text has the digest"),
-        ("UPDATE definition SET digest = '' WHERE pack = 's'", 2, "s 1 were changed: its text is as it was"),
+        ("UPDATE definition SET digest = '' WHERE pack = 's'", 2, "s 1 were changed: its text is unchanged"),
         (
             "UPDATE definition SET files = 'no list' WHERE pack = 's'",
             0,
             "s 1 were changed: its text cannot be read",
         ),
-        (&inserted, 0, "t 3 were changed: no entry that is here put it into force"),
+        (&inserted, 0, "t 3 were changed: no entry in the journal installed it"),
         (
             "DELETE FROM definition WHERE version = 2",
             6,
-            "t 2 were changed: entry 6 put it into force, and its text is gone",
+            "t 2 were changed: entry 6 installed it, but its text is missing",
         ),
         (
             "UPDATE definition SET version = 9 WHERE version = 2",
             6,
-            "t 2 were changed: entry 6 put it into force, and its text is gone",
+            "t 2 were changed: entry 6 installed it, but its text is missing",
         ),
-        (forged, 3, "t 4 were changed: what is kept of the entry"),
-        ("UPDATE installed SET header = '{}' WHERE seq = 2", 2, "what is kept of entry 2"),
+        (forged, 3, "t 4 were changed: the stored copy of the entry"),
+        ("UPDATE installed SET header = '{}' WHERE seq = 2", 2, "the stored copy of entry 2"),
     ]
     .into_iter()
     .enumerate()
@@ -219,13 +222,13 @@ fn rules_that_were_changed_are_named_and_nothing_is_opened() {
             assert!(matches!(refused, StoreError::Rules { .. }), "{sql}: {refused}");
             let told = refused.to_string();
             assert!(told.contains("journal.db: the rules of ") && told.contains("recovery.md"), "{told}");
-            // What is missing at hand is found by the audit, which walks.
+            // The audit finds missing rows because it reads the whole chain.
             if !sql.starts_with("DELETE FROM installed") {
                 assert!(told.contains(words), "{sql}: {told}");
                 let found = audited(&folder);
                 assert!(found.iter().any(|it| it.0 == seq && it.1.contains(words)), "{sql}: {found:?}");
                 let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
-                let looked = rules::look(reader.as_mut()).unwrap();
+                let looked = rules::find_changed(reader.as_mut()).unwrap();
                 assert!(looked.iter().any(|it| it.to_string().contains(words)), "{looked:?}");
             }
         }
@@ -247,7 +250,7 @@ fn an_entry_that_was_changed_with_the_text_is_told_at_once() {
         format!("{REWRITTEN}; UPDATE definition SET digest = '{digest}' WHERE pack = 't' AND version = 1;");
     tamper(&folder, &(row + &and_entry("journal") + &and_entry("installed")));
     let refused = open(&folder).map(|_| ()).unwrap_err();
-    assert!(refused.to_string().contains("t 1 were changed: what is kept of the entry"), "{refused}");
+    assert!(refused.to_string().contains("t 1 were changed: the stored copy of the entry"), "{refused}");
 }
 
 #[test]
@@ -294,7 +297,7 @@ fn a_folder_of_an_earlier_release_learns_from_its_archive_what_came_into_force()
     }
     std::fs::rename(folder.path().join("elsewhere"), folder.path().join("archive")).unwrap();
     open(&folder).unwrap();
-    // What it learns is held against the texts like the rest.
+    // Its findings are compared with the texts like the others.
     let folder = old("rules-learned");
     tamper(&folder, REWRITTEN);
     let refused = open(&folder).map(|_| ()).unwrap_err();

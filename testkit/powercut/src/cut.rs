@@ -1,8 +1,8 @@
-//! What is left of writes that were not synced when power fails.
+//! The effect of a power cut on unsynced writes.
 
 use crate::chance::Chance;
 
-/// What becomes of what was not synced.
+/// The fate of unsynced writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsynced {
     /// None of it is found.
@@ -57,7 +57,7 @@ pub struct Torn {
     grown: Grown,
 }
 
-/// What is found where a lost write would have made the file longer.
+/// The content of a file where a lost write would have extended it.
 #[derive(Clone, Copy, Debug)]
 enum Grown {
     Nothing,
@@ -66,7 +66,7 @@ enum Grown {
 }
 
 impl Fate {
-    /// `which` tells the files apart, `at` the boundaries, so that each draws for itself.
+    /// `which` identifies the file, `at` the boundary, so that each has its own random stream.
     pub fn new(how: Unsynced, at: u64, which: u64) -> Self {
         let Unsynced::Torn { seed, sector } = how else {
             return if how == Unsynced::Kept { Self::Kept } else { Self::Lost };
@@ -101,7 +101,7 @@ impl Fate {
         }
     }
 
-    /// Puts into the file what is kept of a write.
+    /// Applies the surviving part of a write.
     pub fn write(&mut self, file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
         match self {
             Self::Lost => {}

@@ -82,7 +82,7 @@ impl Disk {
         self.shared.state().image()
     }
 
-    /// What may be found after power failed at a boundary; at the last one if there are not so many.
+    /// A possible image after a power cut at a boundary, or at the last one if there are fewer.
     ///
     /// Asked for boundaries in growing order, each answer costs as much as the files are large; else as much as all
     /// operations before it.
@@ -126,7 +126,7 @@ impl Disk {
         self.arm(Some(Armed { fault, strikes: operation..=operation }));
     }
 
-    /// Ends what was to fail. There is one fault at a time; a new one replaces the one before.
+    /// Removes the fault. There is one fault at a time; a new one replaces it.
     pub fn lift(&self) {
         self.arm(None);
     }

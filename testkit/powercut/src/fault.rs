@@ -1,4 +1,4 @@
-//! What can go wrong on a disk while it has power.
+//! Faults of a disk while it has power.
 
 use std::ops::RangeInclusive;
 
@@ -9,8 +9,8 @@ pub enum Fault {
     Full,
     /// Files can grow by so many bytes together. The write that needs more is done in part: `SQLITE_FULL`.
     FullAfter { bytes: u64 },
-    /// Syncs fail, `SQLITE_IOERR_FSYNC`. `forgets`: what was to be synced is never synced by a later one either, unless
-    /// it is written again. Linux does that; whoever tries again and is told yes has been told nothing.
+    /// Syncs fail, `SQLITE_IOERR_FSYNC`. `forgets`: a later sync does not write this data either, unless it is
+    /// written again. Linux behaves so: a successful retry proves nothing.
     SyncFails { forgets: bool },
     /// Writes and truncations fail, `SQLITE_IOERR_WRITE` and `SQLITE_IOERR_TRUNCATE`.
     WriteFails,

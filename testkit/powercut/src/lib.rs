@@ -15,22 +15,22 @@
 //! # Ok::<(), rusqlite::Error>(())
 //! ```
 //!
-//! A [`Disk`] holds files in memory and is known to SQLite as a VFS of its own ([`Disk::vfs`]). Whatever opens a
-//! database through that name runs on it: several connections, in several threads, with a rollback journal or a WAL.
+//! A [`Disk`] holds files in memory and is known to SQLite as a VFS of its own ([`Disk::vfs`]). Every database opened
+//! through that name runs on it: several connections, in several threads, with a rollback journal or a WAL.
 //!
-//! # What is modelled
+//! # Modelled
 //!
 //! Every creation, write, truncation, sync and deletion of a file is an [`Operation`] and has a number, counted over
 //! all files from 1. *Boundary n* is the moment right after operation n; boundary 0 is the disk as it was given.
-//! [`Disk::after_cut_at`] tells what may be found when power failed there:
+//! [`Disk::after_cut_at`] returns a possible image after a power cut there:
 //!
-//! - What was written to a file before a sync of that file is found. A sync of one file says nothing of another.
-//! - What was not synced is [`Unsynced::Lost`], [`Unsynced::Kept`] (as after the end of the process alone), or
-//!   [`Unsynced::Torn`]: each file keeps an arbitrary part of its writes and truncations, whatever their order was, and
-//!   of a write an arbitrary part of its sectors of 512 or 4096 bytes. Where lost writes made a file longer, it may be
-//!   longer all the same and hold zeros or noise there. One seed gives one answer; seeds differ in how much they keep.
-//! - A sector is written whole or not at all, and bytes beside a write stay as they are. SQLite is told so
-//!   (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`), as its own VFS for Unix tells it.
+//! - Writes before a sync of the same file survive. A sync of one file does not affect another.
+//! - Unsynced writes are [`Unsynced::Lost`], [`Unsynced::Kept`] (as after the end of the process alone), or
+//!   [`Unsynced::Torn`]: each file keeps an arbitrary part of its writes and truncations, whatever their order was,
+//!   and of a write an arbitrary part of its sectors of 512 or 4096 bytes. Where lost writes extended a file, it may
+//!   still be longer and contain zeros or noise there. One seed gives one answer; seeds differ in how much they keep.
+//! - A sector is written whole or not at all, and bytes beside a write stay as they are. The VFS declares this
+//!   (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`), as SQLite's own Unix VFS does.
 //! - A file that was created is found under its name once it was synced. A deletion is found once the folder was
 //!   synced: SQLite asks for that when it deletes (`PRAGMA synchronous = EXTRA`), and, as on Unix, the first sync of a
 //!   new journal or WAL syncs its folder too. Before, each name is independently as it was or as it became.
@@ -39,7 +39,7 @@
 //! - [`Fault`]s that last until they are lifted, from an operation on or at one only.
 //! - Locks, and the shared memory of a WAL, among the connections of this process. Shared memory is gone after a cut.
 //!
-//! # What is not
+//! # Not modelled
 //!
 //! - Other processes, memory-mapped reading (`PRAGMA mmap_size` changes nothing) and renaming, which SQLite does not do.
 //! - Bits that rot: change an [`Image`] with [`Image::file_mut`] for that.

@@ -61,7 +61,7 @@ impl Locks {
         }
     }
 
-    /// Whether somebody will write.
+    /// Whether a connection will write.
     pub fn reserved(&self) -> bool {
         self.held.values().any(|it| *it >= Level::Reserved)
     }

@@ -1,4 +1,4 @@
-//! What was done to a disk, in order.
+//! The operations on a disk, in order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Operation {
     /// The name the file was opened by.
     pub file: Arc<str>,
-    /// Tells files apart that have the same name one after the other.
+    /// Distinguishes files that had the same name one after another.
     pub(crate) inode: u64,
     pub act: Act,
 }
@@ -29,7 +29,7 @@ pub enum Act {
         folder: bool,
         ignored: bool,
     },
-    /// A sync that failed. `forgets`: no later sync will bring back what was to be synced.
+    /// A sync that failed. `forgets`: no later sync writes this data.
     SyncFailed {
         forgets: bool,
     },

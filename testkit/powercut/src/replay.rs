@@ -1,4 +1,4 @@
-//! The operations of a disk gone through again, to know at each boundary what is safe and what is not.
+//! Replays the operations of a disk to know at each boundary which data is durable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::cut::{Fate, Unsynced, put};
 use crate::image::Image;
 use crate::operation::{Act, Operation, folder};
 
-/// A disk as it is for certain at a boundary, and what may have changed.
+/// The durable state of a disk at a boundary, and the pending changes.
 #[derive(Debug, Default)]
 pub struct Replay {
     at: u64,
@@ -26,7 +26,7 @@ struct Name {
 #[derive(Debug, Default)]
 struct Content {
     safe: Vec<u8>,
-    /// What came after, in order. The first, if any, is not safe.
+    /// The later changes, in order. The first, if any, is not safe.
     changes: Vec<Change>,
 }
 
@@ -91,7 +91,7 @@ impl Replay {
         self.content(*inode).changes.push(Change { what, sync: Sync::Missing });
     }
 
-    /// What is found if power fails now.
+    /// A possible image if power fails now.
     pub fn image(&self, how: Unsynced) -> Image {
         let mut found = Vec::new();
         for (number, (name, state)) in (0..).zip(&self.names) {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 /// What the connections to one database share. Gone when the last of them leaves.
 #[derive(Debug, Default)]
 pub struct Sharing {
-    /// SQLite writes to them from all threads, so they are made of what may be written while shared.
+    /// SQLite writes to them from all threads, so they consist of atomics.
     regions: Vec<Box<[AtomicU64]>>,
     locks: BTreeMap<usize, Lock>,
     members: BTreeSet<u64>,
@@ -26,7 +26,7 @@ impl Sharing {
         self.members.insert(who);
     }
 
-    /// Whether nobody is left.
+    /// Returns whether no member is left.
     pub fn leave(&mut self, who: u64) -> bool {
         self.unlock(who, 0..usize::MAX);
         self.members.remove(&who);

@@ -1,4 +1,4 @@
-//! The disk as the running programs see it, and the record of what they did.
+//! The disk as running programs see it, and the log of their operations.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -13,7 +13,7 @@ use crate::locks::{Level, Locks};
 use crate::operation::{Act, Operation};
 use crate::sharing::Sharing;
 
-/// An answer to SQLite: a value, or the code of what went wrong.
+/// A result for SQLite: a value or an error code.
 pub type Answer<T> = Result<T, c_int>;
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct State {
 pub struct File {
     name: Arc<str>,
     bytes: Vec<u8>,
-    /// Nobody asks for it after the process has ended.
+    /// It is not needed after the process has ended.
     temporary: bool,
     /// Its first sync is one of its folder too.
     new_in_folder: bool,

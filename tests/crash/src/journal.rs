@@ -73,7 +73,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What was answered is there, as it was answered.
+    /// Every answered command is in the journal, as it was answered.
     pub fn has<'a>(&self, answered: impl IntoIterator<Item = (&'a String, &'a Written)>) -> Found {
         for (key, written) in answered {
             let found = self.commands.get(key);

@@ -1,7 +1,7 @@
-//! What is left when the process is killed, the power fails or the disk is no good.
+//! Tests of the real workers on real files: killed processes, power cuts and disk faults.
 //!
-//! `load` is what callers ask for, `writer` a process that serves them and says what it has answered, `journal` and
-//! `whole` look at what is found afterwards. The tests kill, cut and damage: `crash`, `powercut`, `faults`.
+//! `load` makes the commands, `writer` is a process that serves callers and prints what it has answered, `journal`
+//! and `whole` check what is found afterwards. The tests kill, cut and damage: `crash`, `powercut`, `faults`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,10 +21,10 @@ pub mod script;
 pub mod whole;
 pub mod writer;
 
-/// What was found and should not be, in words.
+/// The problems found, in words.
 pub type Found<T = ()> = Result<T, String>;
 
-/// Says what is wrong unless something is so.
+/// Reports a problem unless a condition holds.
 pub fn holds(so: bool, what: impl FnOnce() -> String) -> Found {
     if so { Ok(()) } else { Err(what()) }
 }

@@ -1,4 +1,4 @@
-//! What callers ask for. A key says everything about its command, so that whoever knows the key can ask again.
+//! What callers ask for. A key determines its command, so that a command can be repeated from its key.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
@@ -100,7 +100,7 @@ pub fn command(key: Key) -> Command {
         7 => match turn % 3 {
             2 => fire(carol, &question, "approve", serde_json::json!({ "note": "It may" })),
             1 => fire(carol, &question, "deny", serde_json::json!({ "note": "It may not" })),
-            // Nobody decides: it runs out. The agent may have fallen silent meanwhile.
+            // No decision comes: it expires. The agent may have fallen silent meanwhile.
             _ => create(ada, &entity("mission.agent", &worker), nothing()),
         },
         8 => create(planner, &code, serde_json::json!({ "description": format!("Code {id}") })),
@@ -116,7 +116,7 @@ pub fn command(key: Key) -> Command {
     command
 }
 
-/// What must be there before: the agents.
+/// Entities created first: the agents.
 pub fn agents() -> Vec<Command> {
     let make = |caller| {
         let id = worker(caller);

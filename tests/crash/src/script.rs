@@ -11,7 +11,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
 use trackside_runtime::simulation::{Packs, Stepper};
-use trackside_runtime::{Answer, Pending};
+use trackside_runtime::{CommandAnswer, Pending};
 use trackside_store::{Record, Sqlite, SqliteOptions, Store};
 
 use crate::journal::{Journal, Written};
@@ -38,7 +38,7 @@ pub struct Acknowledged {
 pub struct Run {
     pub answers: Vec<Acknowledged>,
     pub journal: Journal,
-    /// The entry that says what was taken out, and how far the disk was when it was gone.
+    /// The redaction entry, and the disk position when the payload was gone.
     pub redaction: (u64, u64),
     /// How far the disk was before and after each pass of the keeper that moved something.
     pub passes: Vec<(u64, u64)>,
@@ -88,7 +88,7 @@ impl ByHand {
     }
 
     /// Asks several, who share a commit.
-    pub fn ask(&mut self, commands: Vec<Command>) -> Vec<Answer> {
+    pub fn ask(&mut self, commands: Vec<Command>) -> Vec<CommandAnswer> {
         let asked: Vec<Pending> =
             commands.into_iter().map(|it| self.stepper.gateway().submit(it).unwrap()).collect();
         self.turn();
@@ -123,21 +123,21 @@ impl ByHand {
         let ask = Ask::Redact(Redact { entity: key, entries, becomes, history });
         let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
         match self.ask(vec![Command::new(admin, ask).because("it was a secret")]).remove(0) {
-            Answer::Accepted(it) => it.entries[0].seq,
+            CommandAnswer::Accepted(it) => it.entries[0].seq,
             other => panic!("{other:?}"),
         }
     }
 }
 
 /// What an answer says of where it is.
-pub fn written(answer: &Answer) -> Option<Written> {
+pub fn written(answer: &CommandAnswer) -> Option<Written> {
     match answer {
-        Answer::Accepted(it) => {
+        CommandAnswer::Accepted(it) => {
             let entries = u32::try_from(it.entries.len()).unwrap();
             it.entries.first().map(|it| Written { first: it.seq, entries })
         }
-        Answer::Replayed { first, entries, .. } => Some(Written { first: *first, entries: *entries }),
-        Answer::Refused(_) => None,
+        CommandAnswer::Replayed { first, entries, .. } => Some(Written { first: *first, entries: *entries }),
+        CommandAnswer::Refused(_) => None,
     }
 }
 

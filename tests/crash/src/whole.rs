@@ -1,4 +1,4 @@
-//! Projections and a running project, held against what the journal comes to.
+//! Compares projections and a running project with a replay of the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use trackside_engine::event::Entry;
 use trackside_engine::ranking::Reranked;
 use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{Answer, Runtime};
-use trackside_store::conformance::told::{differing, made_anew, told};
+use trackside_runtime::{CommandAnswer, Runtime};
+use trackside_store::conformance::reader_dump::{differing, dump, rebuilt};
 use trackside_store::store::{DueAt, Listing};
 use trackside_store::{Reader, Store, StoreError};
 
@@ -27,9 +27,8 @@ fn said(error: StoreError) -> String {
     error.to_string()
 }
 
-/// Projections are what the journal comes to at the entry up to which they are written: every entity, timer, group,
-/// order and key is what a replay gives, and all that can be asked of them is answered as by projections that are made
-/// anew. Answered is that entry.
+/// Projections equal a replay up to their position: every entity, timer, group, ranking and key, and every query
+/// answers as on rebuilt projections. Returns that position.
 pub fn projections(reader: &mut dyn Reader, journal: &Journal) -> Found<u64> {
     let position = reader.position().map_err(said)?;
     let end = journal.entries.len() as u64;
@@ -68,11 +67,11 @@ pub fn projections(reader: &mut dyn Reader, journal: &Journal) -> Found<u64> {
         })?;
     }
     let entries: Vec<Entry> = entries().cloned().collect();
-    // Of whom words are gone already, they are gone from what is made anew, and from lists by value.
+    // Payloads that are dropped already are missing from rebuilt projections, and from lists by value.
     let names = |it: &String| bare.iter().any(|bare| it.contains(bare.id.as_str()));
     let of_others = |it: &String| bare.is_empty() || !(it.starts_with("indexed") || names(it));
-    let mut kept = told(reader, law(), &entries);
-    let mut anew = made_anew(law(), &entries);
+    let mut kept = dump(reader, law(), &entries);
+    let mut anew = rebuilt(law(), &entries);
     kept.retain(of_others);
     anew.retain(of_others);
     let odd = differing(&kept, &anew);
@@ -125,7 +124,7 @@ pub fn shown(runtime: &Runtime, store: &dyn Store) -> Found<Journal> {
     Ok(journal)
 }
 
-/// Whoever had no answer asks again, twice: there is one effect. So is there for those who had one.
+/// Callers without an answer ask again, twice: there is one effect. So is there for those who had one.
 pub fn asked_again(runtime: &Runtime, store: &dyn Store, keys: &[Key]) -> Found {
     let gateway = runtime.gateway().map_err(|it| it.to_string())?;
     let mut known = Journal::read(store.reader().map_err(said)?.as_mut())?.commands;
@@ -134,7 +133,7 @@ pub fn asked_again(runtime: &Runtime, store: &dyn Store, keys: &[Key]) -> Found 
         for (key, answer) in keys.iter().zip(asked.map_err(|it| it.to_string())?) {
             let answer = answer.wait().map_err(|it| it.to_string())?;
             let (before, again) =
-                (known.get(&key.to_string()).copied(), matches!(answer, Answer::Replayed { .. }));
+                (known.get(&key.to_string()).copied(), matches!(answer, CommandAnswer::Replayed { .. }));
             let after = written(&answer);
             holds(again == before.is_some() && (before.is_none() || before == after), || {
                 format!("{key} is {before:?}, and asked again it is {answer:?}")

@@ -1,4 +1,4 @@
-//! A process that serves many callers and says on its standard output what it has answered. It runs until it is killed.
+//! A process that serves many callers and prints what it has answered. It runs until it is killed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Batch, Clock, Gateway, Options, Runtime};
+use trackside_runtime::{BatchAnswer, CommandAnswer, Gateway, Options, ProjectClock, Runtime};
 use trackside_store::{Sqlite, SqliteOptions, Store};
 
 use crate::load::{self, Key, command};
@@ -14,7 +14,7 @@ use crate::packs::{packs, start_of_time};
 
 const CALLERS: u64 = 8;
 
-/// Logs that begin anew often, so that a kill meets that too.
+/// Small WAL files that restart often, so that a kill hits restarts, too.
 pub fn sqlite() -> SqliteOptions {
     SqliteOptions::default().with_logs(16, 64)
 }
@@ -23,7 +23,7 @@ pub fn sqlite() -> SqliteOptions {
 pub fn options(store: &dyn Store) -> Options {
     let last = store.reader().unwrap().head().unwrap().at;
     Options {
-        clock: Clock::manual(last.unwrap_or(start_of_time())),
+        clock: ProjectClock::manual(last.unwrap_or(start_of_time())),
         cached_entities: 40,
         cached_groups: 10,
         cached_timers: 20,
@@ -77,12 +77,16 @@ fn call(gateway: &Gateway, mut key: Key) {
         match key.together() {
             Some(other) => {
                 say(format!("> {other}"));
-                let both = gateway.submit_atomic(vec![command(key), command(other)]).unwrap().wait().unwrap();
+                let both = gateway
+                    .submit_atomic(vec![command(key), command(other)], Vec::new())
+                    .unwrap()
+                    .wait()
+                    .unwrap();
                 match both {
-                    Batch::Done(both) => {
+                    BatchAnswer::Done(both) => {
                         [key, other].into_iter().zip(both).for_each(|(key, it)| told(key, it))
                     }
-                    Batch::Refused(_) => [key, other].iter().for_each(|it| say(format!("- {it}"))),
+                    BatchAnswer::Refused(_) => [key, other].iter().for_each(|it| say(format!("- {it}"))),
                 }
                 key = other;
             }
@@ -92,13 +96,13 @@ fn call(gateway: &Gateway, mut key: Key) {
     }
 }
 
-fn told(key: Key, answer: Answer) {
+fn told(key: Key, answer: CommandAnswer) {
     match answer {
-        Answer::Accepted(it) => say(match it.entries.first() {
+        CommandAnswer::Accepted(it) => say(match it.entries.first() {
             Some(first) => format!("+ {key} {} {}", first.seq, it.entries.len()),
             None => format!("- {key}"),
         }),
-        Answer::Replayed { first, entries, .. } => say(format!("+ {key} {first} {entries}")),
-        Answer::Refused(_) => say(format!("- {key}")),
+        CommandAnswer::Replayed { first, entries, .. } => say(format!("+ {key} {first} {entries}")),
+        CommandAnswer::Refused(_) => say(format!("- {key}")),
     }
 }

@@ -1,4 +1,4 @@
-//! Backups and archives that are broken off anywhere: what is left is whole, or is refused, and the journal has lost nothing.
+//! Backups and archives interrupted anywhere: the result is complete or refused, and the journal loses nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,7 +22,7 @@ use trackside_crash::writer::{options, sqlite};
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::Runtime;
 use trackside_store::archive::{Archive, move_out};
-use trackside_store::{Batch, Chain, Head, Journal as Appending, Sqlite, SqliteOptions, Store, StoreError};
+use trackside_store::{Batch, Chain, Head, JournalWriter, Sqlite, SqliteOptions, Store, StoreError};
 
 /// A folder with some work in it, closed.
 fn worked_in(folder: &Path, sqlite: SqliteOptions) {
@@ -97,12 +97,12 @@ fn a_backup_that_is_broken_off_is_refused_and_a_finished_one_is_whole() {
 
 /// Dies where the journal is to be cut: before, or after.
 struct Dying {
-    inner: Box<dyn Appending>,
+    inner: Box<dyn JournalWriter>,
     archive: std::path::PathBuf,
     after: bool,
 }
 
-impl Appending for Dying {
+impl JournalWriter for Dying {
     fn begin(&mut self) -> Result<u64, StoreError> {
         self.inner.begin()
     }
@@ -161,7 +161,7 @@ fn an_archive_that_is_broken_off_loses_nothing_and_is_taken_up_again() {
         };
         assert_eq!(found(), all, "each entry is in the journal, in a file, or in both");
         if leftover {
-            // As if it had died earlier: written in part, under the name of what is not finished.
+            // As after an earlier crash: partly written, under its temporary name.
             let file = Archive::open(&archive).unwrap().files()[0].path.clone();
             let bytes = std::fs::read(&file).unwrap();
             std::fs::remove_file(&file).unwrap();

@@ -1,7 +1,7 @@
-//! The process is killed at any moment, under load, again and again. What was answered is there.
+//! The process is killed at any moment, under load, again and again. Every answered command is there.
 //!
-//! SIGKILL ends the process, not the machine: what the system has taken from a process it writes all the same. So these
-//! tests cannot tell whether syncs are done, and with syncs off they pass; that is for `powercut`. What they can tell is
+//! SIGKILL ends the process, not the machine: the system still writes what the process handed over. So these tests
+//! cannot tell whether syncs are done, and with syncs off they pass; that is for `powercut`. What they can tell is
 //! whether callers are answered before the commit, which is their control.
 #![allow(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ use trackside_crash::{Found, holds};
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::time::Span;
 use trackside_runtime::Runtime;
-use trackside_runtime::simulation::{Bug, plant_everywhere};
+use trackside_runtime::simulation::{Failpoint, enable_everywhere};
 use trackside_store::{Sqlite, Store};
 
 /// Rounds on the same folder before a new one: every round reads all of it.
@@ -42,7 +42,7 @@ const ON_ONE_FOLDER: u64 = 20;
 fn writer() {
     let Ok(folder) = std::env::var("TRACKSIDE_CRASH_FOLDER") else { return };
     if std::env::var("TRACKSIDE_CRASH_EARLY").is_ok() {
-        plant_everywhere(Bug::AnsweredEarly);
+        enable_everywhere(Failpoint::AnsweredEarly);
     }
     serve(Path::new(&folder), std::env::var("TRACKSIDE_CRASH_ROUND").unwrap().parse().unwrap());
 }
@@ -70,7 +70,7 @@ impl Heard {
         }
     }
 
-    /// Asked, and nobody knows what became of it.
+    /// Submitted, with unknown outcome.
     fn open(&self) -> Vec<Key> {
         let unknown = |it: &&Key| !self.refused.contains(it) && !self.answered.contains_key(&it.to_string());
         self.asked.iter().filter(unknown).copied().collect()
@@ -122,7 +122,7 @@ fn killed(folder: &Path, round: u64, chance: &mut Chance, early: bool) -> Heard 
     heard
 }
 
-/// What a kill left, looked at three times: as it lies there, as it starts, and as it goes on.
+/// Checks the files after a kill three times: as they are, after the start, and after more work.
 fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more: Span) -> Found<usize> {
     let store: Arc<dyn Store> = Arc::new(Sqlite::open(folder, sqlite()).map_err(|it| it.to_string())?);
     let said = |it: trackside_store::StoreError| it.to_string();

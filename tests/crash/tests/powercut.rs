@@ -1,4 +1,4 @@
-//! The power fails at every write of a run of the real workers on the real SQLite. What was answered is there.
+//! The power fails at every write of a run of the real workers on the real SQLite. Every answered command is there.
 //!
 //! The controls: with a disk that only says that it syncs, and with syncs switched off, losses are found.
 #![allow(
@@ -22,10 +22,10 @@ use trackside_crash::whole::projections;
 use trackside_crash::{Found, holds};
 use trackside_engine::event::Event;
 use trackside_powercut::{Act, Disk, Image, Unsynced};
-use trackside_runtime::Answer;
+use trackside_runtime::CommandAnswer;
 use trackside_store::{Chain, Sqlite, SqliteOptions, Store};
 
-/// Logs that begin anew often.
+/// WAL files that restart often.
 fn on(disk: &Disk) -> SqliteOptions {
     SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48)
 }
@@ -47,7 +47,7 @@ struct Looks {
 }
 
 impl Looks {
-    /// One cut: what was answered before it is found, and nothing by halves.
+    /// One cut: everything answered before it is found, and nothing is half there.
     fn look(&mut self, run: &Run, image: Image, at: u64) -> Found {
         self.cuts += 1;
         let mut hasher = DefaultHasher::new();
@@ -80,7 +80,7 @@ impl Looks {
     }
 }
 
-/// What was taken out is not there.
+/// The redacted payload is gone.
 fn no_words(journal: &Journal) -> Found {
     for entry in &journal.entries {
         let Event::Redacted { entries, .. } = &entry.event else { continue };
@@ -91,7 +91,8 @@ fn no_words(journal: &Journal) -> Found {
     Ok(())
 }
 
-/// The workers start on what was found, catch up, and go on: what was answered is not done again, what was not is done once.
+/// The workers start on what was found, catch up, and continue: answered commands are not repeated, others are done
+/// once.
 fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
     let mut hand = ByHand::open(on(disk))?;
     hand.flush()?;
@@ -117,7 +118,7 @@ fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
         let answers = hand.ask(keys.iter().map(|it| command(*it)).collect());
         for (key, answer) in keys.iter().zip(&answers) {
             let known = before.commands.get(&key.to_string());
-            let replayed = matches!(answer, Answer::Replayed { .. });
+            let replayed = matches!(answer, CommandAnswer::Replayed { .. });
             holds(
                 replayed == known.is_some() && (known.is_none() || known.copied() == written(answer)),
                 || format!("{key} was {known:?}, and asked again it is {answer:?}"),
@@ -160,7 +161,7 @@ fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
     let disk = Disk::new();
     let run = run(on(&disk), commits, &|| disk.boundary());
     assert!(run.redaction.1 > 0 && run.answers.len() > 30, "{} answers", run.answers.len());
-    // What the keeper of a server does is cut, too: both files are written while it moves logs, and logs begin anew.
+    // Checkpoints are cut, too: both files are written while logs are moved and restarted.
     let within = |at: u64| run.passes.iter().any(|(before, after)| *before <= at && at < *after);
     for file in ["journal.db", "state.db"] {
         let writes = writes_to(&disk, file);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
-use trackside_engine::view::{Group, View};
+use trackside_engine::ranking::{RankingIndex, RankingKey};
+use trackside_engine::view::{Group, Lookup};
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::{Packs, Stepper};
-use trackside_runtime::{Answer, Batch, Failure, Pending, SweepReport};
+use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Pending, SweepReport};
 
 use crate::telling;
 
-/// What somebody wants.
+/// A caller's request.
 #[derive(Clone, Debug)]
 pub(crate) enum Wish {
     Command(Command),
@@ -34,16 +34,16 @@ pub(crate) struct Question {
     pub ranking: Option<RankingKey>,
 }
 
-/// What was seen.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
     entity: Option<Entity>,
     group: Group,
-    ranking: Ranking,
+    ranking: RankingIndex,
 }
 
 impl Question {
-    pub fn ask(&self, view: &View) -> Seen {
+    pub fn ask(&self, view: &Lookup<'_>) -> Seen {
         let mut group = match &self.group {
             Some(key) if self.members => view.listed(key).here().cloned().unwrap_or_default(),
             Some(key) => view.group(key).here().cloned().unwrap_or_default(),
@@ -95,10 +95,10 @@ impl Wish {
         let gateway = stepper.gateway();
         Ok(match self {
             Self::Command(command) => Promise::One(gateway.submit(command.clone())?),
-            Self::All(commands) => Promise::All(gateway.submit_atomic(commands.clone())?),
+            Self::All(commands) => Promise::All(gateway.submit_atomic(commands.clone(), Vec::new())?),
             Self::Look(question) => {
                 let question = question.clone();
-                Promise::Seen(gateway.look(move |_, view, _| question.ask(view))?)
+                Promise::Seen(gateway.look(move |_, view, _| view.read(|it| question.ask(it)))?)
             }
             Self::Install(packs) => Promise::Done(stepper.install(packs)?),
             Self::Advance(to) => Promise::Time(gateway.advance(*to)?),
@@ -111,7 +111,7 @@ impl Wish {
 #[derive(Debug)]
 pub(crate) enum Promise {
     One(Pending),
-    All(Pending<Batch>),
+    All(Pending<BatchAnswer>),
     Seen(Pending<Seen>),
     Done(Pending<()>),
     Time(Pending<Timestamp>),
@@ -121,13 +121,13 @@ pub(crate) enum Promise {
 /// An answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
-    One(Answer),
-    All(Batch),
+    One(CommandAnswer),
+    All(BatchAnswer),
     Seen(Box<Seen>),
     Done,
     Time(Timestamp),
     Swept(SweepReport),
-    /// One or another: nobody is told this.
+    /// Never shown to a caller.
     Unsure,
 }
 
@@ -156,7 +156,7 @@ pub(crate) struct Attempt {
     pub known: usize,
 }
 
-/// Somebody's request through all its attempts.
+/// One request through all its attempts.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub wish: Arc<Wish>,
@@ -166,23 +166,26 @@ pub(crate) struct Request {
     pub answered: bool,
 }
 
-pub(crate) fn alike(one: &Answer, other: &Answer) -> bool {
+pub(crate) fn alike(one: &CommandAnswer, other: &CommandAnswer) -> bool {
     match (one, other) {
-        (Answer::Accepted(a), Answer::Accepted(b)) => {
+        (CommandAnswer::Accepted(a), CommandAnswer::Accepted(b)) => {
             (&a.entries, a.root, &a.ignored, &a.entity) == (&b.entries, b.root, &b.ignored, &b.entity)
         }
-        (Answer::Refused(a), Answer::Refused(b)) => a == b,
-        (Answer::Replayed { first: a, entries: b, root: c }, Answer::Replayed { first, entries, root }) => {
-            (a, b, c) == (first, entries, root)
-        }
+        (CommandAnswer::Refused(a), CommandAnswer::Refused(b)) => a == b,
+        (
+            CommandAnswer::Replayed { first: a, entries: b, root: c },
+            CommandAnswer::Replayed { first, entries, root },
+        ) => (a, b, c) == (first, entries, root),
         _ => false,
     }
 }
 
-pub(crate) fn all_alike(one: &Batch, other: &Batch) -> bool {
+pub(crate) fn all_alike(one: &BatchAnswer, other: &BatchAnswer) -> bool {
     match (one, other) {
-        (Batch::Done(a), Batch::Done(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
-        (Batch::Refused(a), Batch::Refused(b)) => a == b,
+        (BatchAnswer::Done(a), BatchAnswer::Done(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+        }
+        (BatchAnswer::Refused(a), BatchAnswer::Refused(b)) => a == b,
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use trackside_store::memory::{Call, Fault, Faults};
+use trackside_store::memory::{Call, Faults, StoreFault};
 
 use crate::dice::Dice;
 
@@ -27,7 +27,7 @@ impl Weather {
     }
 }
 
-/// A disk as those see it who test: it can be told to be quiet.
+/// The disk of the simulation; its faults can be switched off.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk(Arc<Mutex<State>>);
 
@@ -75,7 +75,7 @@ impl Disk {
 }
 
 impl Faults for Disk {
-    fn on(&mut self, call: Call) -> Option<Fault> {
+    fn on(&mut self, call: Call) -> Option<StoreFault> {
         let mut state = self.0.lock().unwrap();
         if state.quiet {
             return None;
@@ -89,8 +89,8 @@ impl Faults for Disk {
         };
         let drawn = state.dice.below(1_000);
         let fault = match drawn {
-            it if it < before => Some(Fault::Before),
-            it if it < before + after => Some(Fault::After),
+            it if it < before => Some(StoreFault::Before),
+            it if it < before + after => Some(StoreFault::After),
             _ => None,
         };
         state.read_failed |= fault.is_some() && call == Call::Read;

@@ -1,4 +1,4 @@
-//! What must be so once everything is written: the projections, the journal and the model are one.
+//! Checks after everything is flushed: the projections, the journal and the model agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use trackside_engine::apply;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{RankingIndex, RankingKey};
 use trackside_engine::view::View;
 use trackside_engine::world::World;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_store::conformance::told::{differing, made_anew, told};
+use trackside_store::conformance::reader_dump::{differing, dump, rebuilt};
 use trackside_store::store::{DueAt, Listing};
 use trackside_store::{Chain, Memory, Reader, Record, Store};
 
@@ -24,7 +24,7 @@ pub(crate) fn records(store: &Memory) -> Vec<Record> {
     reader.records(0, usize::MAX).unwrap()
 }
 
-/// The chain verifies, a replay gives what is, no key counts twice, and nothing is left of what was erased.
+/// The chain verifies, a replay gives the present view, no key counts twice, and no erased payload is left.
 pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<(), Broken> {
     let broken = |promise, what: String| Err(Broken::new(promise, what));
     let records = records(store);
@@ -111,7 +111,7 @@ pub(crate) fn projections(
         for ranking in &life.rankings {
             let key = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
             let expected = world.view.rankings.get(&key).cloned().unwrap_or_default();
-            let kept: Ranking = reader.ranking(&key).unwrap().value;
+            let kept: RankingIndex = reader.ranking(&key).unwrap().value;
             if kept != expected {
                 return broken(format!("{key:?} is {kept:?} instead of {expected:?}"));
             }
@@ -119,7 +119,7 @@ pub(crate) fn projections(
     }
     for entity in world.view.entities() {
         if let Some(same) = &entity.same {
-            let holder = reader.same(&entity.key.lifecycle, same).unwrap();
+            let holder = reader.unique_holder(&entity.key.lifecycle, same).unwrap();
             if holder.as_ref() != Some(&entity.key) {
                 return broken(format!("{same} belongs to {}, not to {holder:?}", entity.key));
             }
@@ -128,7 +128,7 @@ pub(crate) fn projections(
     keys(reader.as_mut(), world, keys_last)
 }
 
-/// All that can be asked of them is answered as by projections that are made anew from the journal.
+/// Every query on the projections gives the same answer as on projections rebuilt from the journal.
 pub(crate) fn made_from_the_journal(store: &Memory, world: &World) -> Result<(), Broken> {
     let mut reader = store.reader().unwrap();
     if reader.position().unwrap() != world.journal.len() as u64 {
@@ -137,8 +137,8 @@ pub(crate) fn made_from_the_journal(store: &Memory, world: &World) -> Result<(),
     // A commit that is in doubt may be on disk already.
     let known = records(store).into_iter().filter(|it| it.seq <= world.journal.len() as u64);
     let entries: Vec<Entry> = known.map(|it| it.entry().unwrap()).collect();
-    let mut kept = told(reader.as_mut(), &world.law, &entries);
-    let mut anew = made_anew(&world.law, &entries);
+    let mut kept = dump(reader.as_mut(), &world.law, &entries);
+    let mut anew = rebuilt(&world.law, &entries);
     // Those are looked at above: some may have been forgotten.
     kept.retain(|it| !it.starts_with("key "));
     anew.retain(|it| !it.starts_with("key "));
@@ -184,7 +184,7 @@ fn timers(reader: &mut dyn Reader, world: &World) -> Result<(), Broken> {
     Err(Broken::new("projections are what the journal says", format!("{kept:?} instead of {expected:?}")))
 }
 
-/// Every group that somebody is in, or was.
+/// Every group that has or had a member.
 pub(crate) fn all_groups(ground: &Ground, world: &World) -> Vec<GroupKey> {
     let mut groups = BTreeSet::new();
     for life in &ground.pack.lifecycles {

@@ -1,4 +1,4 @@
-//! Somebody who follows along, through crashes: every entry once, in order.
+//! A follower of the feed, through crashes: every entry once, in order.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ impl Listener {
         self.heard.lock().unwrap().clear();
     }
 
-    /// Listens for a moment; `journal` is what is known to be committed.
+    /// Listens for a moment; `journal` is the position known to be committed.
     pub fn listen(&mut self, stepper: &Stepper, journal: &[Entry]) -> Result<(), Broken> {
         let waiting = self.waiting.get_or_insert_with(|| {
             let (follower, heard) = (stepper.follow(self.after), self.heard.clone());

@@ -1,4 +1,4 @@
-//! A store in which others write while somebody reads, and which can be told to lie.
+//! A store in which others write during reads, and which can return wrong data.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
+use trackside_engine::ranking::{RankPlace, RankingIndex, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_runtime::simulation::Behind;
 use trackside_store::rules::Installed;
 use trackside_store::store::{
-    As, Batch, Census, Counts, DueAt, Head, Listing, MemberRow, Members, OpenEffectRow, OrderRow, Stays,
+    AtPosition, Batch, Census, Counts, DueAt, DwellTimes, Head, Listing, MemberRow, Members, OpenEffectRow,
+    OrderRow,
 };
 use trackside_store::{
-    Chain, Definition, EntityRow, Journal, Memory, Projection, Projector, Reader, Record, Store, StoreError,
+    Chain, Definition, EntityRow, JournalWriter, Memory, Projection, Projector, Reader, Record, Store,
+    StoreError,
 };
 
 use crate::dice::Dice;
@@ -45,7 +47,7 @@ pub(crate) struct Meddler(Arc<Mutex<State>>);
 struct State {
     dice: Dice,
     behind: Option<Behind>,
-    /// How often somebody writes before a read, per hundred.
+    /// How often a write comes before a read, in percent.
     often: usize,
     bug: Option<DiskBug>,
     /// Timers as they were first written, for the bug about them.
@@ -58,7 +60,7 @@ impl Meddler {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Whom it moves from here on.
+    /// The worker that it moves from here on.
     pub fn move_now(&self, behind: Option<Behind>) {
         self.0.lock().unwrap().behind = behind;
     }
@@ -81,7 +83,7 @@ impl Meddler {
     }
 }
 
-/// A store with somebody who meddles.
+/// A store with such interference.
 #[derive(Clone)]
 pub(crate) struct Meddled {
     pub store: Memory,
@@ -89,7 +91,7 @@ pub(crate) struct Meddled {
 }
 
 impl Store for Meddled {
-    fn journal(&self) -> Result<Box<dyn Journal>, StoreError> {
+    fn journal(&self) -> Result<Box<dyn JournalWriter>, StoreError> {
         Ok(Box::new(End { inner: self.store.journal()?, meddler: self.meddler.clone() }))
     }
 
@@ -103,11 +105,11 @@ impl Store for Meddled {
 }
 
 struct End {
-    inner: Box<dyn Journal>,
+    inner: Box<dyn JournalWriter>,
     meddler: Meddler,
 }
 
-impl Journal for End {
+impl JournalWriter for End {
     fn head(&mut self) -> Result<Head, StoreError> {
         self.inner.head()
     }
@@ -183,7 +185,7 @@ struct Looker {
     meddler: Meddler,
 }
 
-/// Somebody may write, then it is read.
+/// Perhaps writes, then reads.
 macro_rules! looked_up {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $found:ty;)*) => {
         $(fn $name(&mut self, $($argument: $kind),*) -> Result<$found, StoreError> {
@@ -206,26 +208,26 @@ impl Reader for Looker {
         position() -> u64;
         project() -> Option<Project>;
         entity(key: &EntityKey) -> Option<Arc<Entity>>;
-        ranking(key: &RankingKey) -> As<Ranking>;
-        same(lifecycle: &Name, value: &Name) -> Option<EntityKey>;
+        ranking(key: &RankingKey) -> AtPosition<RankingIndex>;
+        unique_holder(lifecycle: &Name, value: &Name) -> Option<EntityKey>;
         key(actor: &Name, key: &Name) -> Option<(u64, KeyRecord)>;
-        timers(after: Option<&DueAt>, most: usize) -> As<Vec<DueAt>>;
-        list(listing: &Listing) -> As<Vec<Arc<Entity>>>;
-        states(lifecycle: &Name) -> As<BTreeMap<Name, u64>>;
-        stays(lifecycle: &Name) -> As<BTreeMap<Name, Stays>>;
+        timers(after: Option<&DueAt>, most: usize) -> AtPosition<Vec<DueAt>>;
+        list(listing: &Listing) -> AtPosition<Vec<Arc<Entity>>>;
+        states(lifecycle: &Name) -> AtPosition<BTreeMap<Name, u64>>;
+        dwell_times(lifecycle: &Name) -> AtPosition<BTreeMap<Name, DwellTimes>>;
         notices(kinds: &[&str], after: u64, most: usize) -> Vec<u64>;
-        effects(after: u64, most: usize) -> As<Vec<OpenEffectRow>>;
-        groups_after(after: u64, most: usize) -> As<Vec<(u64, GroupKey)>>;
-        members_after(group: &GroupKey, after: u64, most: usize) -> As<Vec<MemberRow>>;
+        effects(after: u64, most: usize) -> AtPosition<Vec<OpenEffectRow>>;
+        groups_after(after: u64, most: usize) -> AtPosition<Vec<(u64, GroupKey)>>;
+        members_after(group: &GroupKey, after: u64, most: usize) -> AtPosition<Vec<MemberRow>>;
         is_member(group: &GroupKey, of: &EntityKey) -> bool;
-        place(ranking: &RankingKey, id: &Name) -> As<Option<Place>>;
-        places_after(after: Option<&(RankingKey, Name)>, most: usize) -> As<Vec<(RankingKey, Name)>>;
-        order(ranking: &RankingKey, within: &Within) -> As<Option<OrderRow>>;
-        orders_after(after: Option<&(RankingKey, Within)>, most: usize) -> As<Vec<OrderRow>>;
-        census() -> As<Census>;
+        place(ranking: &RankingKey, id: &Name) -> AtPosition<Option<RankPlace>>;
+        places_after(after: Option<&(RankingKey, Name)>, most: usize) -> AtPosition<Vec<(RankingKey, Name)>>;
+        order(ranking: &RankingKey, within: &Within) -> AtPosition<Option<OrderRow>>;
+        orders_after(after: Option<&(RankingKey, Within)>, most: usize) -> AtPosition<Vec<OrderRow>>;
+        census() -> AtPosition<Census>;
     }
 
-    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
+    fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {
         self.meddler.meddle();
         let mut found = self.inner.counts(group)?;
         if self.meddler.is_lying(DiskBug::GroupsOlder, 100) {
@@ -234,7 +236,7 @@ impl Reader for Looker {
         Ok(found)
     }
 
-    fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError> {
+    fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError> {
         self.meddler.meddle();
         let mut found = self.inner.groups(of)?;
         if self.meddler.is_lying(DiskBug::GroupsOlder, 100) {
@@ -243,7 +245,7 @@ impl Reader for Looker {
         Ok(found)
     }
 
-    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
+    fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError> {
         self.meddler.meddle();
         self.inner.members(group)
     }

@@ -1,4 +1,4 @@
-//! What should have happened: one world in memory that sees everything, told what was asked in which turn.
+//! The expected behaviour: one world in memory that sees everything and gets the same requests in the same order.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Install, Plant};
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
-use trackside_engine::view::{Found, Project};
+use trackside_engine::view::{Found, Lookup, Project};
 use trackside_engine::world::World;
 use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_runtime::simulation::Packs;
-use trackside_runtime::{Accepted, Answer, Batch, Verdict};
+use trackside_runtime::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer};
 use trackside_store::{Chain, Definition, Record};
 
 use crate::broken::Broken;
@@ -35,12 +35,12 @@ pub(crate) struct Turn {
     /// Something could not be read: what needed it may have been left undone.
     pub read_failed: bool,
     pub entries: usize,
-    /// Whether each of those who wished was told that it could not be done; empty if nobody was told anything.
+    /// Whether each caller was answered that it could not be done; empty if none was answered.
     pub failed: Vec<bool>,
     /// The time after it, and whether the manual clock is still under way.
     pub now: Timestamp,
     pub advancing: bool,
-    /// Somebody waits for a sweep: the clock arrives when it is done.
+    /// A caller waits for a sweep: the clock arrives when it is done.
     pub sweeping: bool,
     /// Beyond this entry so much is not in the projections that timers wait.
     pub most: u64,
@@ -109,7 +109,7 @@ impl Model {
         self.chain.seq
     }
 
-    /// Memory was dropped: what is only there begins anew.
+    /// Memory was dropped: data that is only there starts over.
     pub fn began_again(&mut self, clock: Timestamp, advance: Option<Timestamp>) {
         self.dropped.clear();
         let last = self.world.journal.last().map_or(Timestamp(i64::MIN), |it| it.at);
@@ -117,7 +117,7 @@ impl Model {
         self.advance = advance;
     }
 
-    /// A turn was committed. What its callers must be told; none: that it could not be done.
+    /// A turn was committed. The expected answers; none if it could not be done.
     pub fn follow(&mut self, turn: &Turn, records: &[Record]) -> Result<Vec<Option<Said>>, Broken> {
         let entries = self.linked(turn, records)?;
         let Turn { read_failed, advancing, sweeping, most, .. } = *turn;
@@ -125,8 +125,8 @@ impl Model {
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
         if self.advance.is_some() && !turn.wishes.is_empty() {
-            // Nobody is heard while the clock moves: it has arrived, whatever could not be read later, and wherever it
-            // goes next.
+            // No request is taken while the clock moves: it has arrived, whatever could not be read later, and
+            // wherever it goes next.
             (written.read_failed, written.advancing) = (false, false);
         }
         self.fire_due(&mut written)?;
@@ -179,14 +179,14 @@ impl Model {
         Ok(said)
     }
 
-    /// Whether what comes next is what the sweep finds when it looks at somebody.
+    /// Whether the next entries are the sweep's findings for an entity.
     fn swept(&mut self, written: &mut Written<'_>) -> bool {
-        // Mostly the first entry is about whom it looks at.
+        // Usually the first entry is about that entity.
         let first = written.left.first().map(|it| it.entity.clone());
         let all = self.world.view.entities().into_iter().map(|it| it.key.clone()).collect::<Vec<_>>();
         for entity in first.into_iter().chain(all) {
             let command = Command::new(Actor::new("trackside", ActorKind::System), Ask::Inspect { entity });
-            if let Decision::Accepted(found) =
+            if let Ok(Decision::Accepted(found)) =
                 decide(&self.world.law, &self.world.view, &command, self.world.now)
                 && !found.entries.is_empty()
                 && written.takes(&found.entries)
@@ -265,7 +265,7 @@ impl Model {
             let ask = Ask::Due { entity: entity.clone(), timer: timer.clone() };
             let command = Command::new(actor, ask);
             match decide(&self.world.law, &self.world.view, &command, self.world.now) {
-                Decision::Accepted(accepted) => {
+                Ok(Decision::Accepted(accepted)) => {
                     if written.takes(&accepted.entries) {
                         self.timers += 1;
                         self.take(&accepted.entries);
@@ -309,7 +309,7 @@ impl Model {
         Ok(match wish {
             Wish::Command(command) => self.answer(command, written)?.map(Said::One),
             Wish::All(commands) => self.all_or_none(commands, written)?.map(Said::All),
-            Wish::Look(question) => Some(Said::Seen(Box::new(question.ask(&self.world.view)))),
+            Wish::Look(question) => Some(Said::Seen(Box::new(question.ask(&Lookup::new(&self.world.view))))),
             Wish::Install(packs) => {
                 self.world.law = packs.law();
                 self.install(packs, written)?
@@ -351,21 +351,27 @@ impl Model {
         Ok(Some(Said::Done))
     }
 
-    fn answer(&mut self, command: &Command, written: &mut Written<'_>) -> Result<Option<Answer>, Broken> {
+    fn answer(
+        &mut self,
+        command: &Command,
+        written: &mut Written<'_>,
+    ) -> Result<Option<CommandAnswer>, Broken> {
         let expired = command.idempotency_key.as_ref().filter(|it| self.has_expired(&command.actor.id, it));
         if let Some(key) = expired {
             // The store may have forgotten the key by now: then the request is a new one.
             let mut without = self.world.view.clone();
             without.forget_key(&command.actor.id, key);
             match decide(&self.world.law, &without, command, self.world.now) {
-                // Nothing tells whether nothing was done again.
-                Decision::Accepted(it) if it.entries.is_empty() => self.unsure = true,
-                Decision::Accepted(it) if written.left.starts_with(&it.entries) => {
+                // An empty result does not show whether it was done again.
+                Ok(Decision::Accepted(it)) if it.entries.is_empty() => self.unsure = true,
+                Ok(Decision::Accepted(it)) if written.left.starts_with(&it.entries) => {
                     self.world.view.forget_key(&command.actor.id, key);
                 }
-                Decision::Accepted(_) => {}
+                Ok(Decision::Accepted(_)) => {}
                 // What it brought was kept: so it was forgotten.
-                Decision::Refused(it) if it.kept.is_some() && it.kept.as_deref() == written.left.first() => {
+                Ok(Decision::Refused(it))
+                    if it.kept.is_some() && it.kept.as_deref() == written.left.first() =>
+                {
                     self.world.view.forget_key(&command.actor.id, key);
                 }
                 // Refused for one reason or for the other.
@@ -374,7 +380,7 @@ impl Model {
         }
         let decision = decide(&self.world.law, &self.world.view, command, self.world.now);
         Ok(match decision {
-            Decision::Accepted(accepted) => {
+            Ok(Decision::Accepted(accepted)) => {
                 if !written.takes(&accepted.entries) {
                     if written.read_failed {
                         return Ok(None);
@@ -390,7 +396,7 @@ impl Model {
                 let root = accepted.entries.get(accepted.root);
                 let entity = root.and_then(|it| self.world.view.image(&it.entity));
                 let (entries, root) = (Arc::new(accepted.entries), accepted.root);
-                Some(Answer::Accepted(Accepted {
+                Some(CommandAnswer::Accepted(AcceptedCommand {
                     entries,
                     root,
                     ignored: accepted.ignored,
@@ -399,7 +405,7 @@ impl Model {
                     seals: Default::default(),
                 }))
             }
-            Decision::Refused(refusal) => {
+            Ok(Decision::Refused(refusal)) => {
                 if let Some(kept) = &refusal.kept {
                     let kept = [Entry::clone(kept)];
                     if written.takes(&kept) {
@@ -411,10 +417,12 @@ impl Model {
                         return Err(Broken::new("evidence is kept", what));
                     }
                 }
-                Some(Answer::Refused(refusal))
+                Some(CommandAnswer::Refused(refusal))
             }
-            Decision::Replayed { first, entries, root } => Some(Answer::Replayed { first, entries, root }),
-            Decision::Needs(needs) => {
+            Ok(Decision::Replayed { first, entries, root }) => {
+                Some(CommandAnswer::Replayed { first, entries, root })
+            }
+            Err(needs) => {
                 return Err(Broken::new("a whole view needs nothing", format!("{command:?}: {needs:?}")));
             }
         })
@@ -431,24 +439,24 @@ impl Model {
         &mut self,
         commands: &[Command],
         written: &mut Written<'_>,
-    ) -> Result<Option<Batch>, Broken> {
+    ) -> Result<Option<BatchAnswer>, Broken> {
         let mut trial = self.world.view.clone();
         let mut verdicts = Vec::new();
         for command in commands {
             verdicts.push(match decide(&self.world.law, &trial, command, self.world.now) {
-                Decision::Accepted(accepted) => {
+                Ok(Decision::Accepted(accepted)) => {
                     accepted.entries.iter().for_each(|it| apply(&mut trial, it));
-                    Verdict::Passed
+                    BatchVerdict::Passed
                 }
-                Decision::Refused(mut refusal) => {
+                Ok(Decision::Refused(mut refusal)) => {
                     refusal.kept = None;
-                    Verdict::Refused(refusal)
+                    BatchVerdict::Refused(refusal)
                 }
-                _ => Verdict::Passed,
+                _ => BatchVerdict::Passed,
             });
         }
-        if verdicts.iter().any(|it| matches!(it, Verdict::Refused(_))) {
-            return Ok(Some(Batch::Refused(verdicts)));
+        if verdicts.iter().any(|it| matches!(it, BatchVerdict::Refused(_))) {
+            return Ok(Some(BatchAnswer::Refused(verdicts)));
         }
         let mut answers = Vec::new();
         for (n, command) in commands.iter().enumerate() {
@@ -461,6 +469,6 @@ impl Model {
                 }
             }
         }
-        Ok(Some(Batch::Done(answers)))
+        Ok(Some(BatchAnswer::Done(answers)))
     }
 }

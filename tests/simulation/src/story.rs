@@ -1,4 +1,4 @@
-//! What happened, in lines: told when a promise is broken.
+//! The story of a run, printed when a promise is broken.
 
 use std::collections::VecDeque;
 

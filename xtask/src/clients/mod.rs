@@ -1,6 +1,6 @@
 //! `cargo xtask clients`: the typed parts of the Python and TypeScript clients, made from the OpenAPI document.
 //!
-//! What is written by hand there (how a request is sent, retried and refused) is the same for every route.
+//! The hand-written part (sending, retrying, refusing) is the same for every route.
 
 mod python;
 mod typescript;

@@ -109,7 +109,7 @@ fn method(out: &mut String, document: &Document, operation: &Operation) {
     }
     // What JSON says is anything; it is given its type before it is handed on.
     let typed = matches!(operation.answer.form, Form::Json(_));
-    let begin = if typed { format!("told: {answer} = ") } else { "return ".to_owned() };
+    let begin = if typed { format!("response: {answer} = ") } else { "return ".to_owned() };
     let line = format!("        {begin}self.{call}({})", asked.join(", "));
     if line.len() <= WIDTH {
         let _ = writeln!(out, "{line}");
@@ -118,7 +118,7 @@ fn method(out: &mut String, document: &Document, operation: &Operation) {
         let _ = writeln!(out, "        {begin}self.{call}(\n            {asked},\n        )");
     }
     if typed {
-        out.push_str("        return told\n");
+        out.push_str("        return response\n");
     }
 }
 
@@ -190,7 +190,7 @@ fn sent(document: &Document, operation: &Operation) -> Sent {
     Sent { first: None, takes: takes.collect(), written }
 }
 
-/// How it is sent, and what comes back.
+/// The request and the type of its response.
 fn call(operation: &Operation) -> (&'static str, String) {
     let empty = if operation.answer.empty { " | None" } else { "" };
     match &operation.answer.form {
@@ -203,7 +203,7 @@ fn call(operation: &Operation) -> (&'static str, String) {
     }
 }
 
-/// A name and what it stands for; what has no names of its own is put in as it is.
+/// A name and its type; a type without a name is written inline.
 fn pair(parameter: &Parameter) -> String {
     match parameter.kind {
         Kind::Map(_) => format!("**({} or {{}})", safe(&parameter.name)),
@@ -211,7 +211,7 @@ fn pair(parameter: &Parameter) -> String {
     }
 }
 
-/// The path with what is put into it.
+/// The path with its parameters filled in.
 fn path(operation: &Operation) -> String {
     let mut path = operation.path.clone();
     let mut filled = false;
@@ -247,7 +247,7 @@ fn kind(it: &Kind) -> String {
     }
 }
 
-/// The same where it is sent: whatever can be read like it will do.
+/// The type of a parameter: anything that reads like it is accepted.
 fn argument(it: &Kind) -> String {
     match it {
         Kind::List(of) => format!("Sequence[{}]", argument(of)),

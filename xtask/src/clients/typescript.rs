@@ -86,7 +86,7 @@ fn method(out: &mut String, operation: &Operation) {
     );
 }
 
-/// How it is sent, and what comes back.
+/// The request and the type of its response.
 fn call(operation: &Operation) -> (String, String) {
     let empty = if operation.answer.empty { " | undefined" } else { "" };
     match &operation.answer.form {
@@ -118,7 +118,7 @@ fn options(operation: &Operation) -> String {
     format!("{own}CallOptions")
 }
 
-/// A name and what it stands for; what has no names of its own is put in as it is.
+/// A name and its type; a type without a name is written inline.
 fn pair(parameter: &Parameter) -> String {
     if matches!(parameter.kind, Kind::Map(_)) {
         return format!("...options.{}", camel(&parameter.name));
@@ -126,7 +126,7 @@ fn pair(parameter: &Parameter) -> String {
     format!("{}: options.{}", property(&parameter.name), camel(&parameter.name))
 }
 
-/// The path with what is put into it.
+/// The path with its parameters filled in.
 fn path(operation: &Operation) -> String {
     let mut path = operation.path.clone();
     for it in operation.path_parameters() {

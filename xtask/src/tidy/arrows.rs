@@ -11,56 +11,46 @@ use crate::tree::Tree;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-lifecycle", &[]),
     ("trackside-engine", &["trackside-lifecycle"]),
-    // What it measures comes to it through a trait of its own.
-    ("trackside-bench", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
-    ("trackside-check", &["trackside-engine", "trackside-lifecycle"]),
-    ("trackside-compare", &["trackside-engine", "trackside-lifecycle"]),
-    ("trackside-draw", &["trackside-lifecycle"]),
-    ("trackside-explore", &["trackside-engine", "trackside-lifecycle"]),
+    ("trackside-study", &["trackside-engine", "trackside-lifecycle"]),
     ("trackside-store", &["trackside-engine", "trackside-lifecycle"]),
-    (
-        "trackside-runtime",
-        &["trackside-compare", "trackside-engine", "trackside-lifecycle", "trackside-store"],
-    ),
-    ("trackside-protocol", &[]),
+    ("trackside-runtime", &["trackside-engine", "trackside-lifecycle", "trackside-store"]),
+    // Wire types are views of engine types.
+    ("trackside-protocol", &["trackside-engine", "trackside-lifecycle"]),
     (
         "trackside-server",
         &[
-            "trackside-check",
-            "trackside-draw",
             "trackside-engine",
             "trackside-lifecycle",
             "trackside-protocol",
             "trackside-runtime",
             "trackside-store",
+            "trackside-study",
         ],
     ),
     (
         "trackside",
         &[
-            "trackside-bench",
-            "trackside-check",
-            "trackside-compare",
-            "trackside-draw",
             "trackside-engine",
-            "trackside-explore",
             "trackside-lifecycle",
             "trackside-protocol",
             "trackside-runtime",
             "trackside-server",
             "trackside-store",
+            "trackside-study",
         ],
     ),
+    ("bench-peers", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
-    ("bench-explore", &["trackside-engine", "trackside-explore", "trackside-lifecycle"]),
+    ("bench-explore", &["trackside-engine", "trackside-lifecycle", "trackside-study"]),
     ("trackside-powercut", &[]),
     (
         "trackside-simulation",
         &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"],
     ),
     ("trackside-crash", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
-    // The OpenAPI document, from which clients and reference pages are made.
-    ("xtask", &["trackside-server"]),
+    ("trackside-spin", &["trackside-engine", "trackside-lifecycle", "trackside-study"]),
+    // Reference pages and clients are generated from the OpenAPI document and the engine's tables.
+    ("xtask", &["trackside-engine", "trackside-server"]),
 ];
 
 /// Packages of ours that the tests of every crate may use, and nothing else.
@@ -85,10 +75,7 @@ const PURE: &[(&str, &[&str])] = &[
         ],
     ),
     ("trackside-engine", &["foldhash", "jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
-    ("trackside-check", &["serde", "serde_json"]),
-    ("trackside-compare", &["serde", "serde_json"]),
-    ("trackside-draw", &["serde", "serde_json"]),
-    ("trackside-explore", &["foldhash", "schemars", "serde", "serde_json"]),
+    ("trackside-study", &["foldhash", "schemars", "serde", "serde_json"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -63,7 +63,7 @@ fn links(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// Lines outside of code blocks, with what stands in backticks taken out.
+/// Lines outside of code blocks, without text in backticks.
 fn prose(text: &str) -> Vec<(usize, String)> {
     let mut fenced = false;
     let mut lines = Vec::new();

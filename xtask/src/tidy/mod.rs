@@ -6,10 +6,14 @@
 mod arrows;
 mod links;
 mod lints;
+mod maps;
 mod markers;
+mod pages;
+pub mod prose;
 mod purity;
-mod spec;
+pub mod spec;
 mod states;
+mod unique;
 mod words;
 
 use std::fmt;
@@ -47,10 +51,14 @@ pub fn all(tree: &Tree) -> Vec<Finding> {
         purity::check,
         states::check,
         words::check,
+        unique::check,
         markers::check,
         links::check,
         lints::check,
+        maps::check,
         spec::check,
+        pages::check,
+        prose::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(tree)).collect();
     findings.sort();

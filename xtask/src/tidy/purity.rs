@@ -4,16 +4,9 @@ use super::Finding;
 use crate::rust::{Mention, mentions, sources};
 use crate::tree::Tree;
 
-const PURE: [&str; 6] = [
-    "crates/lifecycle/src",
-    "crates/engine/src",
-    "crates/check/src",
-    "crates/compare/src",
-    "crates/draw/src",
-    "crates/explore/src",
-];
+const PURE: [&str; 3] = ["crates/lifecycle/src", "crates/engine/src", "crates/study/src"];
 
-/// What may not be mentioned, and why.
+/// Names that pure crates must not mention, and why.
 enum Ban {
     /// A path that begins so; `core` and `alloc` count as `std`.
     Begins(&'static [&'static str]),
@@ -26,7 +19,7 @@ enum Ban {
 }
 
 const CLOCK: &str = "time is an argument";
-const OUTSIDE: &str = "texts are handed in and answers handed out; somebody else reads and writes";
+const OUTSIDE: &str = "texts are arguments and results are return values; callers do the IO";
 const ASYNC: &str = "nothing waits while deciding";
 const CHANCE: &str = "the same arguments give the same answer";
 const ORDER: &str = "its order differs from run to run: use a BTreeMap, a Vec, or the engine's Index";
@@ -74,7 +67,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "a deeper stack for the parser of `cel`, joined at once",
     ),
     (
-        "crates/explore/src/search/level.rs",
+        "crates/study/src/explore/search/level.rs",
         "std::thread",
         "several cores follow one block of worlds, joined at once; the result does not depend on how many",
     ),

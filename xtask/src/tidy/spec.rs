@@ -101,6 +101,22 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The page of a pack's rules.
+pub fn page_of(pack: &PackFolder) -> String {
+    format!("docs/spec/{}.md", pack.name)
+}
+
+/// Number of rules on the page of a pack.
+pub fn rule_count(tree: &Tree, pack: &PackFolder) -> usize {
+    let text = tree.text(&page_of(pack)).unwrap_or_default();
+    rows(text).iter().filter(|it| owns(pack, &it.id)).count()
+}
+
+/// Number of scenarios of a pack; a matrix counts as one.
+pub fn scenario_count(pack: &PackFolder) -> usize {
+    proofs(pack).len()
+}
+
 fn owns(pack: &PackFolder, id: &str) -> bool {
     pack.name.chars().next().map(|it| it.to_ascii_uppercase()) == id.chars().next()
 }
@@ -186,7 +202,7 @@ fn unproved(row: &Row, proofs: &[Proof]) -> Vec<String> {
     wrong
 }
 
-/// `file: title` pairs. A semicolon inside a title is none of ours: what follows it names no file.
+/// `file: title` pairs. A semicolon inside a title does not separate: the text after it names no file.
 fn scenarios(cell: &str, proofs: &[Proof]) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for piece in cell.split("; ").map(str::trim).filter(|it| !it.is_empty()) {
@@ -256,7 +272,7 @@ fn said(files: &[&PackFile]) -> String {
     files.iter().map(|it| it.path.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What stands between commas and semicolons: backticks and brackets taken out, `a.{b,c}` spelled out.
+/// The parts between commas and semicolons: backticks and brackets taken out, `a.{b,c}` spelled out.
 fn parts(cell: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut aside = 0_u32;

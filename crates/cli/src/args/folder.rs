@@ -1,4 +1,4 @@
-//! What can be typed about the folder of a project.
+//! Arguments of the commands that work on a project folder.
 
 use std::path::PathBuf;
 
@@ -8,15 +8,15 @@ use super::AskArgs;
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct DataArgs {
-    /// The folder of the project
+    /// Project folder
     #[arg(long, value_name = "DIR", default_value = ".trackside")]
     pub(crate) data: PathBuf,
 }
 
-/// Which project a command is about.
+/// Which project a command works on.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct ProjectArgs {
-    /// The folder of the project [default: .trackside, here or in a folder above]
+    /// Project folder [default: .trackside in this folder or the nearest one above]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
@@ -29,21 +29,21 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Checks the hash chain of the whole journal, archive files included, or an evidence file by itself
+    /// Verify the hash chain of the journal and its archives, or of an evidence file
     Verify(AuditVerifyArgs),
-    /// Writes evidence of an entity into one file: its entries, approvals, costs, artifacts and the proof
+    /// Export evidence of an entity to one file: entries, approvals, costs, artifacts and the proof
     Export(AuditExportArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside audit export mission.task/T-1 --to T-1.evidence.jsonl\n         trackside audit verify T-1.evidence.jsonl\n\nThe file is checked before it is given its name. Of other entities it tells nothing. For people with role admin."
+    after_help = "Examples:\n  trackside audit export mission.task/T-1 --to T-1.evidence.jsonl\n  trackside audit verify T-1.evidence.jsonl\n\nThe file is verified before it is written. It contains nothing about other entities. Only for people with the role admin."
 )]
 pub(crate) struct AuditExportArgs {
-    /// Which entity, such as mission.task/T-1
+    /// Entity, such as mission.task/T-1
     #[arg(value_name = "LIFECYCLE/ID")]
     pub(crate) entity: String,
-    /// The file to write, which must not be there
+    /// File to write; must not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
     #[command(flatten)]
@@ -52,117 +52,117 @@ pub(crate) struct AuditExportArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside audit verify --data .trackside\n         trackside audit verify T-1.evidence.jsonl --known 1206:9f86…\n\nExits with 0 if the journal is intact, with 1 if it is not, with 3 if it cannot be opened. A server that has the folder, or that TRACKSIDE_URL names, is asked.\nNote the end that it prints somewhere else: with --known a later audit tells whether all was written anew."
+    after_help = "Examples:\n  trackside audit verify --data .trackside\n  trackside audit verify T-1.evidence.jsonl\n\nExits with 0 if the journal is intact, 1 if it is not, 3 if it cannot be opened.\nIf a server uses the folder, or TRACKSIDE_URL names one, that server verifies it.\nKeep the end it prints in another place: a later audit with --known SEQ:HASH detects a rewritten journal."
 )]
 pub(crate) struct AuditVerifyArgs {
-    /// An evidence file: checked by itself, without a server or a folder [default: the journal of the project]
+    /// Evidence file to verify, without a server or project folder [default: the project's journal]
     #[arg(value_name = "FILE", conflicts_with = "data")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// An end that an earlier audit printed: fails if the journal does not go through it
+    /// End printed by an earlier audit; fail if the journal does not contain it; repeatable
     #[arg(long, value_name = "SEQ:HASH")]
     pub(crate) known: Vec<String>,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside backup /backups/2026-11-16 --data .trackside\n\nThe copy is checked from end to end. It is a folder like any other: put it back with trackside restore."
+    after_help = "Example:\n  trackside backup backups/monday --data .trackside\n\nThe copy is verified from end to end. It is an ordinary project folder; put it back with trackside restore."
 )]
 pub(crate) struct BackupArgs {
-    /// A folder that is empty or not there
+    /// Target folder; must be empty or not exist
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside restore /backups/2026-11-16 --data .trackside\n\nThe backup is checked before anything is written. A folder with something in it is never overwritten: move it away first."
+    after_help = "Example:\n  trackside restore backups/monday --data restored/.trackside\n\nThe backup is verified before anything is written. A folder that is not empty is never overwritten: move it away first."
 )]
 pub(crate) struct RestoreArgs {
-    /// A backup
+    /// Backup folder
     #[arg(value_name = "FROM")]
     pub(crate) from: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside archive --older-than 30d --data .trackside\n\nEntries go to DIR/archive as JSON lines, which are read back and checked before the journal lets go of them.\nWhat is kept of entities does not change. The newest entry always stays.\nA server that has the folder, or that TRACKSIDE_URL names, is asked to do it, and goes on meanwhile."
+    after_help = "Example:\n  trackside archive --older-than 30d --data .trackside\n\nEntries move to DIR/archive as JSON lines, which are read back and verified before the journal drops the entries.\nEntities do not change. The newest entry always stays in the journal.\nIf a server uses the folder, or TRACKSIDE_URL names one, that server archives while it keeps running."
 )]
 pub(crate) struct ArchiveArgs {
-    /// How old an entry must be, such as 30d, 24h or 90m
+    /// Minimum age of an entry, such as 30d, 24h or 90m
     #[arg(long, value_name = "SPAN")]
     pub(crate) older_than: String,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside doctor --data .trackside\n\nLooks without changing anything, beside a running server too. Exits with 1 if something is damaged or missing.\n--rebuild needs the folder for itself."
+    after_help = "Example:\n  trackside doctor --data .trackside\n\nChanges nothing, and works beside a running server. Exits with 1 if something is damaged or missing.\n--rebuild needs the folder for itself: stop the server first."
 )]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// First throws state.db away and makes it anew from the journal
+    /// First delete state.db and rebuild it from the journal
     #[arg(long)]
     pub(crate) rebuild: bool,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside validate --deep --data .trackside\n\nStarts the project for the time that takes, so timers that became due fire, and what its definitions say how to repair is repaired.\nEvery record is held against the journal, and made anew where it is something else.\nExits with 1 if a violation of severity error is open."
+    after_help = "Example:\n  trackside validate --deep --data .trackside\n\nCompares every record with the journal and rebuilds those that differ.\nWithout a running server, it starts the project to do this: due timers fire, and repairs that the definitions declare are made.\nExits with 1 if a violation of severity error is open."
 )]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Also goes through the whole journal for entities of which nothing is kept
+    /// Also search the whole journal for entities without a stored record
     #[arg(long)]
     pub(crate) deep: bool,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside redact mission.task/T-1 --entry 12 --set 'title=[redacted]' --reason 'a token in the title'\n\nDone as you, a person with role admin, and journalled as REDACTED. The hash chain still verifies and says so.\nStarts the project for the time that takes, so timers that became due fire. Do not repeat the secret in the reason."
+    after_help = "Example:\n  trackside redact mission.task/T-1 --entry 12 --set 'title=[redacted]' --reason 'a token in the title'\n\nOnly for people with the role admin; journalled as REDACTED. Do not repeat the secret in the reason.\nWithout a running server, it starts the project to do this: due timers fire."
 )]
 pub(crate) struct RedactArgs {
-    /// Which entity, such as mission.task/T-1
+    /// Entity, such as mission.task/T-1
     #[arg(value_name = "LIFECYCLE/ID")]
     pub(crate) entity: String,
-    /// The number of an entry of it; may be given several times [default: all of them]
+    /// Number of a journal entry of the entity; repeatable [default: all its entries]
     #[arg(long, value_name = "SEQ")]
     pub(crate) entry: Vec<u64>,
-    /// What a field becomes that came from there; without a word it is cleared. name=text, name:=json or name=@file
+    /// New value of a field set by those entries: name=text, name:=json or name=@file [default: the field is cleared]
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Why, for the journal
+    /// Reason, recorded in the journal
     #[arg(long, value_name = "REASON")]
     pub(crate) reason: String,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -175,37 +175,37 @@ pub(crate) struct MigrateArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MigrateCommand {
-    /// Tells which entities would move and which cannot, and changes nothing
+    /// Show which entities can be migrated and which cannot, without changing anything
     Plan(MigrateToArgs),
-    /// Moves every entity that can be moved
+    /// Migrate every entity that can be migrated
     Apply(MigrateToArgs),
-    /// Takes migrations back, of entities to which nothing has happened since
+    /// Undo a migration for entities that have not changed since
     Undo(MigrateUndoArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside migrate plan mission.task --to 2 --pack packs/mission --state OLD=NEW\n         trackside migrate apply mission.task --to 2 --pack packs/mission --state OLD=NEW\n\nA plan looks at the project as it is after its last entry; with --pack it works in a copy. Applying starts the project for the time that takes, so timers that became due fire.\nA server that has the folder, or that TRACKSIDE_URL names, is asked to do it.\nExits with 1 if an entity cannot move."
+    after_help = "Examples:\n  trackside migrate plan shop.task --to 2 --pack packs/shop --state TODO=OPEN\n  trackside migrate apply shop.task --to 2 --pack packs/shop --state TODO=OPEN\n\nA plan shows the project as of its last entry; with --pack it works on a copy.\nWithout a running server, apply starts the project: due timers fire. If a server uses the folder, or TRACKSIDE_URL names one, that server does it.\nExits with 1 if an entity cannot be migrated."
 )]
 pub(crate) struct MigrateToArgs {
-    /// Whose entities, such as mission.task
+    /// Lifecycle of the entities, such as mission.task
     #[arg(value_name = "LIFECYCLE")]
     pub(crate) lifecycle: String,
-    /// The version they are to live by
+    /// Version to migrate to
     #[arg(long, value_name = "VERSION")]
     pub(crate) to: u32,
-    /// What a state is called there, where that is another name
+    /// New name of a renamed state; repeatable
     #[arg(long, value_name = "OLD=NEW")]
     pub(crate) state: Vec<String>,
-    /// What becomes of a field that is not set or cannot stay: name=text, name:=json (null for its default) or name=@file
+    /// Value of a field that is missing or invalid in the new version: name=text, name:=json (null for the default) or name=@file
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) field: Vec<String>,
-    /// A pack folder with that version: apply installs it first, plan only tries it
+    /// Pack folder with that version; apply installs it first, plan only tries it
     #[arg(long, value_name = "PATH")]
     pub(crate) pack: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -213,18 +213,18 @@ pub(crate) struct MigrateToArgs {
 #[derive(Debug, ClapArgs)]
 #[command(
     disable_version_flag = true,
-    after_help = "Example: trackside migrate undo mission.task --version 2\n\nAn entity that has changed since cannot be taken back: migrate it to the old version, with a mapping of its own."
+    after_help = "Example:\n  trackside migrate undo shop.task --version 2\n\nAn entity that has changed since cannot be undone: migrate it to the old version instead, with its own mapping."
 )]
 pub(crate) struct MigrateUndoArgs {
-    /// Whose entities, such as mission.task
+    /// Lifecycle of the entities, such as mission.task
     #[arg(value_name = "LIFECYCLE")]
     pub(crate) lifecycle: String,
-    /// The version that they were moved to
+    /// Version they were migrated to
     #[arg(long, value_name = "N")]
     pub(crate) version: u32,
     #[command(flatten)]
     pub(crate) data: ProjectArgs,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

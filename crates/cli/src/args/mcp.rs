@@ -1,4 +1,4 @@
-//! What can be typed to the bridge for coding agents.
+//! Arguments of the MCP bridge.
 
 use clap::Args as ClapArgs;
 
@@ -6,10 +6,10 @@ use super::ReachArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: claude mcp add trackside -- trackside mcp --data /path/to/project/.trackside\n\nAn agent host starts this program and speaks MCP to it, one message to a line; every message goes on to /mcp of the server. Give each agent a token of its own in TRACKSIDE_TOKEN: it acts as whom that token says."
+    after_help = "Example:\n  claude mcp add trackside -- trackside mcp --data .trackside\n\nThe agent host starts this program and exchanges MCP messages with it, one per line; each is forwarded to /mcp of the server.\nGive each agent its own token in TRACKSIDE_TOKEN: the agent acts as that token's actor."
 )]
 pub(crate) struct McpArgs {
-    /// Acts for this agent: the token must be made with --for
+    /// Act on behalf of this agent; your token must be created with --for
     #[arg(long = "for", value_name = "AGENT")]
     pub(crate) on_behalf: Option<String>,
     #[command(flatten)]

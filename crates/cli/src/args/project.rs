@@ -1,4 +1,4 @@
-//! What can be typed about a project of one's own: its packs, its settings, and the program itself.
+//! Arguments about packs, settings and the program itself.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use super::{AskArgs, CheckArgs};
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside init shop\n\nMakes shop/packs/shop with a lifecycle of five states and a scenario, and a README. Nothing that is there is overwritten."
+    after_help = "Example:\n  trackside init shop\n\nCreates shop/packs/shop with a lifecycle of five states and a scenario, and a README. Existing files are never overwritten."
 )]
 pub(crate) struct InitArgs {
-    /// The folder of the project [default: this one]
+    /// Project folder [default: the current one]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -24,15 +24,16 @@ pub(crate) struct PackArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PackCommand {
-    /// Lists the packs of the server
+    /// List the packs of the server
     List(PackListArgs),
-    /// The same as trackside check
+    /// Check packs; same as `trackside check`
     Check(CheckArgs),
-    /// Checks a pack and installs it, beside the versions that entities live by
+    /// Check a pack and install it beside the versions in use
     Add(PackAddArgs),
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  trackside pack list")]
 pub(crate) struct PackListArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
@@ -40,10 +41,10 @@ pub(crate) struct PackListArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside pack add packs/shop\n\nA changed pack needs a higher version in its pack.yaml. New entities live by it at once; those there are stay with theirs until trackside migrate moves them."
+    after_help = "Example:\n  trackside pack add packs/shop\n\nA changed pack needs a higher version in its pack.yaml. New entities use it at once; existing entities keep their version until trackside migrate moves them."
 )]
 pub(crate) struct PackAddArgs {
-    /// A pack folder
+    /// Pack folder
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
     #[command(flatten)]
@@ -52,13 +53,13 @@ pub(crate) struct PackAddArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside settings mission\n         trackside settings mission runBudget:=5\n\nShows each setting with where its value comes from. Values: name=text, name:=json (null for the default), name=@file."
+    after_help = "Examples:\n  trackside settings mission\n  trackside settings mission maxComments:=30\n\nShows each setting and where its value comes from. Values: name=text, name:=json (null for the default), name=@file."
 )]
 pub(crate) struct SettingsArgs {
-    /// A pack, such as mission [default: every pack]
+    /// Pack, such as mission [default: every pack]
     #[arg(value_name = "PACK")]
     pub(crate) pack: Option<String>,
-    /// What a setting becomes
+    /// Settings to change
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) values: Vec<String>,
     #[command(flatten)]
@@ -66,21 +67,19 @@ pub(crate) struct SettingsArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Example: trackside completions bash > ~/.local/share/bash-completion/completions/trackside"
-)]
+#[command(after_help = "Example:\n  source <(trackside completions bash)")]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// Shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside man | man -l -\n         trackside man --output ~/.local/share/man/man1"
+    after_help = "Examples:\n  trackside man | man -l -\n  trackside man --output ~/.local/share/man/man1"
 )]
 pub(crate) struct ManArgs {
-    /// Writes a page for every command into this folder
+    /// Write a page for every command to this folder
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

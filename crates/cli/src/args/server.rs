@@ -1,4 +1,4 @@
-//! What can be typed to start a server and to speak to one.
+//! Arguments of `up` and `demo`.
 
 use std::path::PathBuf;
 
@@ -8,54 +8,54 @@ use super::DataArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside up\n\nNothing else is needed. The address is written to DIR/address and the owner's token to DIR/token."
+    after_help = "Example:\n  trackside up\n\nWrites the address to DIR/address and the owner's token to DIR/token."
 )]
 pub(crate) struct UpArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Where to listen; port 0 picks a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420")]
     pub(crate) listen: String,
-    /// Listens where others can reach it too, not only programs on this machine
+    /// Allow an address that other machines can reach
     #[arg(long)]
     pub(crate) public: bool,
-    /// Another name under which it is reached; may be given several times
+    /// Additional host name to accept in requests; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// A certificate in PEM: it speaks TLS then
+    /// TLS certificate in PEM; enables TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The key of the certificate, in PEM
+    /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Seconds that requests under way may take once it is told to stop
+    /// Seconds that running requests may take to finish after a stop signal
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(crate) stop_within: u64,
-    /// Where it is kept: `sqlite` inside the data folder
+    /// Store to use: `sqlite` in the project folder
     #[arg(long, value_name = "URL", default_value = "sqlite")]
     pub(crate) store: String,
-    /// Packs to load: built-in ones by name, others by folder, with commas between them [default: all built-in ones]
+    /// Packs to load: built-in packs by name, others by folder, separated by commas [default: all built-in packs]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) packs: Vec<String>,
-    /// By which clock it goes [default: system; a project whose clock was moved by hand must be told which]
+    /// Clock [default: system; required for a project whose clock was advanced manually]
     #[arg(long, value_enum)]
-    pub(crate) clock: Option<ClockKind>,
-    /// Where the manual clock stands at first, if the project is not further already [default: 2026-01-01T00:00:00Z]
+    pub(crate) clock: Option<ClockArg>,
+    /// Initial time of the manual clock, unless the project is already later [default: 2026-01-01T00:00:00Z]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Webhooks may lead to this machine and its own networks, and be spoken to without TLS
+    /// Allow webhooks to private addresses and over plain HTTP
     #[arg(long)]
     pub(crate) allow_private_webhooks: bool,
-    /// Certificates in PEM that receivers of webhooks may be signed by, beside those that browsers trust
+    /// Additional CA certificates in PEM for webhook receivers
     #[arg(long, value_name = "FILE")]
     pub(crate) webhook_ca: Option<PathBuf>,
-    /// `/metrics` needs no token
+    /// Serve `/metrics` without a token
     #[arg(long)]
     pub(crate) open_metrics: bool,
-    /// In which form it says what happens, on stderr
+    /// Log format on stderr
     #[arg(long, value_enum, value_name = "FORM", default_value_t = LogKind::Text)]
     pub(crate) log: LogKind,
-    /// How much it says
+    /// Log level
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Warn)]
     pub(crate) log_level: LogLevel,
 }
@@ -64,45 +64,45 @@ pub(crate) struct UpArgs {
 pub(crate) enum LogKind {
     /// For people
     Text,
-    /// An object per line, for programs; the sign-in link is not shown then
+    /// One JSON object per line; does not print the sign-in link
     Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// What should not happen
+    /// Failures
     Error,
-    /// What somebody should look at
+    /// Conditions that need attention
     Warn,
-    /// Every request
+    /// Every request, and everything above
     Info,
-    /// What is only of use when looking for something
+    /// Verbose diagnostics
     Debug,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Example: trackside demo\n         trackside watch --data DIR     in another terminal; the demo tells which DIR\n\nScripted agents work through every pack that comes with the program, by HTTP, by the command line and by MCP. The clock of this server is moved by hand, so that deadlines and leases run out while you watch. Exits with 1 if a step did not go as scripted."
+    after_help = "Examples:\n  trackside demo\n  trackside demo --once --pace 0\n\nScripted agents work through every built-in pack by HTTP, command line and MCP. The server's clock is advanced manually, so deadlines and leases expire while you watch.\nTo follow along in another terminal: trackside watch --data DIR, with the DIR that the demo prints.\nExits with 1 if a step does not go as scripted."
 )]
 pub(crate) struct DemoArgs {
-    /// How long a step is shown, up to 60s; 0 does not wait
+    /// Pause after each step, up to 60s; 0 for none
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     pub(crate) pace: String,
-    /// Keeps the project in this folder, which must be new or empty [default: a scratch folder, removed at the end]
+    /// Project folder to keep; must be new or empty [default: a temporary folder, removed at the end]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Where to listen; port 0 picks a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub(crate) listen: String,
-    /// Ends after the story instead of waiting for Ctrl-C
+    /// Exit after the last step instead of waiting for Ctrl-C
     #[arg(long)]
     pub(crate) once: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ClockKind {
-    /// The machine's
+pub(crate) enum ClockArg {
+    /// The system clock
     System,
-    /// Stands still until `trackside clock advance` moves it
+    /// A clock that only `trackside clock advance` moves
     Manual,
 }

@@ -7,25 +7,25 @@ const LONGEST: usize = 4 * 1024 * 1024;
 
 /// A line of input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum BridgeLine {
     Whole(Vec<u8>),
     /// More than may be, and dropped.
     TooLong(usize),
 }
 
 /// Input, line by line.
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     input: R,
     longest: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub fn new(input: R) -> Self {
         Self { input, longest: LONGEST }
     }
 
     /// The next line; none at the end, or where nothing more can be read.
-    pub fn next(&mut self) -> Option<Line> {
+    pub fn next(&mut self) -> Option<BridgeLine> {
         let (mut line, mut length, mut begun) = (Vec::new(), 0_usize, false);
         loop {
             let ready = match self.input.fill_buf() {
@@ -51,8 +51,8 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    fn finished(&self, line: Vec<u8>, length: usize) -> Line {
-        if length > self.longest { Line::TooLong(self.longest) } else { Line::Whole(line) }
+    fn finished(&self, line: Vec<u8>, length: usize) -> BridgeLine {
+        if length > self.longest { BridgeLine::TooLong(self.longest) } else { BridgeLine::Whole(line) }
     }
 }
 
@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_dropped_and_the_next_is_read() {
         let input = std::io::BufReader::with_capacity(3, "one\n\nmuch too long\ntwo".as_bytes());
-        let mut lines = Lines { input, longest: 4 };
-        let whole = |text: &str| Some(Line::Whole(text.as_bytes().to_vec()));
+        let mut lines = LineReader { input, longest: 4 };
+        let whole = |text: &str| Some(BridgeLine::Whole(text.as_bytes().to_vec()));
         assert_eq!(lines.next(), whole("one"));
         assert_eq!(lines.next(), whole(""));
-        assert_eq!(lines.next(), Some(Line::TooLong(4)));
+        assert_eq!(lines.next(), Some(BridgeLine::TooLong(4)));
         assert_eq!(lines.next(), whole("two"));
         assert_eq!(lines.next(), None);
     }

@@ -12,18 +12,18 @@ const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
 /// A message as it came.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(super) struct McpMessage {
     text: Vec<u8>,
     json: Json,
 }
 
-impl Message {
+impl McpMessage {
     pub fn read(text: Vec<u8>) -> Result<Self, (i64, &'static str)> {
         let Ok(json) = serde_json::from_slice::<Json>(&text) else {
-            return Err((NOT_JSON, "This is not JSON: a message is one line of it"));
+            return Err((NOT_JSON, "Not JSON: send one JSON message per line"));
         };
         if !json.is_object() {
-            return Err((NOT_ONE, "A message is an object: send them one by one"));
+            return Err((NOT_ONE, "A message must be a JSON object: send one at a time"));
         }
         Ok(Self { text, json })
     }
@@ -45,7 +45,7 @@ impl Message {
         self.id().map(Json::to_string)
     }
 
-    /// The request that it says nobody wants an answer to any more.
+    /// The id of the request that a cancellation names.
     pub fn gives_up(&self) -> Option<String> {
         let id = self.json.pointer("/params/requestId")?;
         (self.method() == Some("notifications/cancelled")).then(|| id.to_string())
@@ -74,7 +74,7 @@ impl Message {
         headers
     }
 
-    /// What it is about, where its method has a name for that.
+    /// The name of the tool or resource, for methods that have one.
     fn named(&self) -> Option<&str> {
         let member = match self.method()? {
             "tools/call" | "prompts/get" => "name",

@@ -16,9 +16,9 @@ use trackside_protocol::{Exchanged, Problem};
 
 use crate::args::ReachArgs;
 use crate::print;
-use crate::reach::{Server, Unanswered};
-use lines::{Line, Lines};
-use message::{Message, NOT_ONE, TURNED_DOWN, refusal};
+use crate::server_lookup::{RequestError, ServerConnection};
+use lines::{BridgeLine, LineReader};
+use message::{McpMessage, NOT_ONE, TURNED_DOWN, refusal};
 
 /// Where the server has it.
 const PATH: &str = "/mcp";
@@ -26,7 +26,7 @@ const PATH: &str = "/mcp";
 const MOST: usize = 64;
 /// Requests that were given up and are remembered, whether or not they were under way.
 const FORGOTTEN: usize = 1_000;
-/// How long the last answers are waited for when nobody asks any more.
+/// How long to wait for the last responses after the input ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of an answer.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -46,11 +46,11 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct Known {
-    server: Option<Server>,
+    server: Option<ServerConnection>,
     /// The version of the protocol that a handshake agreed on.
     version: Option<String>,
     under_way: usize,
-    /// Requests that nobody wants an answer to any more, by their id.
+    /// Ids of cancelled requests.
     given_up: BTreeSet<String>,
 }
 
@@ -61,13 +61,13 @@ impl Bridge {
 
     /// Carries until there is no more input, and the answers are out.
     pub(crate) fn run(&self, input: impl BufRead) {
-        let mut lines = Lines::new(input);
+        let mut lines = LineReader::new(input);
         while let Some(line) = lines.next() {
             match line {
-                Line::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
-                Line::Whole(text) => self.take(text),
-                Line::TooLong(most) => {
-                    let why = format!("A message may have {most} bytes here: send less");
+                BridgeLine::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
+                BridgeLine::Whole(text) => self.take(text),
+                BridgeLine::TooLong(most) => {
+                    let why = format!("Message too large: the limit is {most} bytes");
                     print::line(&refusal(&Json::Null, NOT_ONE, &why, None));
                 }
             }
@@ -79,7 +79,7 @@ impl Bridge {
     }
 
     fn take(&self, text: Vec<u8>) {
-        let message = match Message::read(text) {
+        let message = match McpMessage::read(text) {
             Ok(message) => message,
             Err((code, why)) => return print::line(&refusal(&Json::Null, code, why, None)),
         };
@@ -95,7 +95,8 @@ impl Bridge {
             let mut known = self.known();
             if known.under_way >= MOST {
                 drop(known);
-                let why = format!("{MOST} requests are under way, which is the limit: wait for one of them");
+                let why =
+                    format!("{MOST} requests are in flight, which is the limit: wait for one to finish");
                 return self.turn_down(&message, TURNED_DOWN, &why, None);
             }
             known.under_way += 1;
@@ -107,39 +108,39 @@ impl Bridge {
         });
     }
 
-    fn carry(&self, message: &Message) {
+    fn carry(&self, message: &McpMessage) {
         let version = message.version().or_else(|| self.known().version.clone());
         let headers = message.headers(version.as_deref());
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, it)| (*name, it.as_str())).collect();
         let answered = self.server().and_then(|it| it.exchange(PATH, message.text().to_vec(), &headers));
         match answered {
             Ok(answer) => self.pass_on(message, answer),
-            Err(Unanswered::Stopped(stopped)) => {
+            Err(RequestError::Cli(stopped)) => {
                 // It may come back somewhere else.
                 self.known().server = None;
                 self.turn_down(message, TURNED_DOWN, &stopped.why, None);
             }
-            Err(Unanswered::Refused(problem)) => self.refused(message, &problem),
+            Err(RequestError::Refused(problem)) => self.refused(message, &problem),
         }
     }
 
-    fn server(&self) -> Result<Server, Unanswered> {
+    fn server(&self) -> Result<ServerConnection, RequestError> {
         if let Some(server) = &self.known().server {
             return Ok(server.clone());
         }
-        let found = Server::find(&self.0.reach)?.acting_for(self.0.on_behalf.as_deref());
+        let found = ServerConnection::find(&self.0.reach)?.acting_for(self.0.on_behalf.as_deref());
         self.known().server = Some(found.clone());
         Ok(found)
     }
 
-    fn pass_on(&self, message: &Message, answer: Exchanged<impl BufRead>) {
+    fn pass_on(&self, message: &McpMessage, answer: Exchanged<impl BufRead>) {
         let Exchanged { status, kind, body } = answer;
         if kind.starts_with("text/event-stream") {
             return self.pass_on_events(message, body);
         }
         let mut text = Vec::new();
         if body.take(LONGEST).read_to_end(&mut text).is_err() {
-            let why = "The connection broke before the answer was there: ask again";
+            let why = "The connection broke before the response arrived: send the request again";
             return self.turn_down(message, TURNED_DOWN, why, None);
         }
         match serde_json::from_slice::<Json>(&text) {
@@ -153,8 +154,8 @@ impl Bridge {
         }
     }
 
-    /// An answer in pieces: what is said on the way, and the answer itself.
-    fn pass_on_events(&self, message: &Message, body: impl BufRead) {
+    /// A streamed response: notifications, then the result.
+    fn pass_on_events(&self, message: &McpMessage, body: impl BufRead) {
         let mut event = String::new();
         let mut answered = false;
         for line in body.lines() {
@@ -170,28 +171,27 @@ impl Bridge {
             }
         }
         if !answered {
-            let why = "The server went away before the answer was there: ask again";
+            let why = "The server stopped before the response arrived: send the request again";
             self.turn_down(message, TURNED_DOWN, why, None);
         }
     }
 
-    fn refused(&self, message: &Message, problem: &Problem) {
+    fn refused(&self, message: &McpMessage, problem: &Problem) {
         let next = match problem.status {
-            401 => ". Set TRACKSIDE_TOKEN to a token of this agent: trackside token create makes one",
+            401 => ". Set TRACKSIDE_TOKEN to a token of this agent: create one with trackside token create",
             _ => "",
         };
         let why = format!("{}{next}", problem.detail);
         self.turn_down(message, TURNED_DOWN, &why, serde_json::to_value(problem).ok());
     }
 
-    fn strange(&self, message: &Message, status: u16) {
-        let why =
-            format!("The answer was {status} and nothing that is known here: is it a Trackside server?");
+    fn strange(&self, message: &McpMessage, status: u16) {
+        let why = format!("Unexpected response with status {status}. Check that this is a Trackside server");
         self.turn_down(message, TURNED_DOWN, &why, None);
     }
 
-    /// What the server said, unless nobody wants to hear it.
-    fn tell(&self, message: &Message, said: &Json) {
+    /// Writes a message of the server, unless its request was cancelled.
+    fn tell(&self, message: &McpMessage, said: &Json) {
         let mut known = self.known();
         if message.id_text().is_some_and(|it| known.given_up.contains(&it)) {
             return;
@@ -205,8 +205,8 @@ impl Bridge {
         print::line(&said.to_string());
     }
 
-    /// An error for whoever asked; what is no request has no answer.
-    fn turn_down(&self, message: &Message, code: i64, why: &str, problem: Option<Json>) {
+    /// Answers a request with an error. Notifications get no answer.
+    fn turn_down(&self, message: &McpMessage, code: i64, why: &str, problem: Option<Json>) {
         let Some(id) = message.id() else { return print::message(why) };
         let told: Json = serde_json::from_str(&refusal(id, code, why, problem)).unwrap_or_default();
         self.tell(message, &told);

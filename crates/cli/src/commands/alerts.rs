@@ -1,14 +1,14 @@
-//! `trackside alerts`: what was raised for people to look at, and people who look at it.
+//! `trackside alerts`: list, acknowledge and resolve alerts.
 
 use trackside_protocol::Attend;
 
 use crate::args::{AlertsArgs, AlertsCommand, AttendArgs};
-use crate::listed::{Much, listed};
-use crate::moment::{moment, text};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{moment, text};
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &AlertsArgs) -> u8 {
@@ -17,25 +17,25 @@ pub(crate) fn run(args: &AlertsArgs) -> u8 {
         Some(AlertsCommand::Acknowledge(args)) => (attend(args, "acknowledge"), args.ask.json),
         Some(AlertsCommand::Resolve(args)) => (attend(args, "resolve"), args.ask.json),
     };
-    refused::ended(outcome, About::default(), json)
+    refused::finish(outcome, CommandSubject::default(), json)
 }
 
-fn list(args: &AlertsArgs) -> Result<u8, Unanswered> {
-    let much = Much::new(args.list.limit.map(|it| it as usize), args.list.all);
-    let mut route = Route::new(&["alerts"]);
+fn list(args: &AlertsArgs) -> Result<u8, RequestError> {
+    let much = ListSize::new(args.list.limit.map(|it| it as usize), args.list.all);
+    let mut route = ApiPath::new(&["alerts"]);
     if args.resolved {
         route = route.with("all", true);
     }
-    let found = listed(&Server::find(&args.list.ask.reach)?, &route, much)?;
+    let found = fetch_list(&ServerConnection::find(&args.list.ask.reach)?, &route, much)?;
     if args.list.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message(if args.resolved { "there are no alerts" } else { "there are no open alerts" });
+        print::message(if args.resolved { "no alerts" } else { "no open alerts" });
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["ID", "SINCE", "SEVERITY", "KIND", "OF", "SAYS", "SEEN BY"]);
+    let mut table = TextTable::new(&["ID", "SINCE", "SEVERITY", "KIND", "OF", "SAYS", "SEEN BY"]);
     for it in &found.items {
         let seen = match (text(it, "resolvedBy"), text(it, "acknowledgedBy")) {
             ("", "") => "-".to_owned(),
@@ -57,17 +57,18 @@ fn list(args: &AlertsArgs) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
-fn attend(args: &AttendArgs, how: &str) -> Result<u8, Unanswered> {
+fn attend(args: &AttendArgs, how: &str) -> Result<u8, RequestError> {
     let body = Attend { note: args.note.clone() };
-    let told = Server::find(&args.ask.reach)?.post(&Route::new(&["alerts", &args.id, how]), &body)?;
+    let answer =
+        ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["alerts", &args.id, how]), &body)?;
     if args.ask.json {
-        print::line(&format!("{told:#}"));
+        print::line(&format!("{answer:#}"));
         return Ok(exit::DONE);
     }
-    let alert = told.get("alert").cloned().unwrap_or_default();
+    let alert = answer.get("alert").cloned().unwrap_or_default();
     let word = format!("{how}d");
     let (by, at) = (text(&alert, &format!("{word}By")), text(&alert, &format!("{word}At")));
-    let before = match told.get("changed").and_then(serde_json::Value::as_bool) {
+    let before = match answer.get("changed").and_then(serde_json::Value::as_bool) {
         Some(false) => " before",
         _ => "",
     };

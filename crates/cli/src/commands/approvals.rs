@@ -4,13 +4,13 @@ use serde_json::Value as Json;
 use trackside_protocol::Decide;
 
 use crate::args::{ApprovalsArgs, ApprovalsCommand, DecideArgs};
-use crate::listed::{Much, listed};
-use crate::moment::{moment, places, text};
+use crate::paging::{ListSize, fetch_list};
 use crate::print::{Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{exit, moved, print};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{moment, places, text};
+use crate::url::ApiPath;
+use crate::{exit, print, print_transition};
 
 pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
     let (outcome, json) = match &args.command {
@@ -18,18 +18,19 @@ pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
         Some(ApprovalsCommand::Approve(args)) => (decide(args, "approve"), args.ask.json),
         Some(ApprovalsCommand::Deny(args)) => (decide(args, "deny"), args.ask.json),
     };
-    refused::ended(outcome, About::default().with_options(&["note", "to"]), json)
+    refused::finish(outcome, CommandSubject::default().with_options(&["note", "to"]), json)
 }
 
-fn list(args: &ApprovalsArgs) -> Result<u8, Unanswered> {
-    let much = Much::new(args.list.limit.map(|it| it as usize), args.list.all);
-    let found = listed(&Server::find(&args.list.ask.reach)?, &Route::new(&["approvals"]), much)?;
+fn list(args: &ApprovalsArgs) -> Result<u8, RequestError> {
+    let much = ListSize::new(args.list.limit.map(|it| it as usize), args.list.all);
+    let found =
+        fetch_list(&ServerConnection::find(&args.list.ask.reach)?, &ApiPath::new(&["approvals"]), much)?;
     if args.list.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message("nothing waits for a decision");
+        print::message("no open requests");
         return Ok(exit::DONE);
     }
     for it in &found.items {
@@ -44,21 +45,21 @@ fn list(args: &ApprovalsArgs) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
-fn decide(args: &DecideArgs, decision: &str) -> Result<u8, Unanswered> {
+fn decide(args: &DecideArgs, decision: &str) -> Result<u8, RequestError> {
     let body = Decide {
         decision: decision.to_owned(),
         note: args.note.clone(),
         to: args.to.clone(),
         lifecycle: args.lifecycle.clone(),
     };
-    let told =
-        Server::find(&args.ask.reach)?.post(&Route::new(&["approvals", &args.id, "decision"]), &body)?;
+    let answer = ServerConnection::find(&args.ask.reach)?
+        .post(&ApiPath::new(&["approvals", &args.id, "decision"]), &body)?;
     if args.ask.json {
-        print::line(&format!("{told:#}"));
+        print::line(&format!("{answer:#}"));
         return Ok(exit::DONE);
     }
-    match serde_json::from_value(told) {
-        Ok(it) => moved::tell(&it),
+    match serde_json::from_value(answer) {
+        Ok(it) => print_transition::print(&it),
         Err(_) => print::message("done"),
     }
     Ok(exit::DONE)

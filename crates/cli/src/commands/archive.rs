@@ -11,30 +11,30 @@ use trackside_store::record::hex;
 
 use crate::args::{ArchiveArgs, DataArgs};
 use crate::exit;
-use crate::folder::{self, Stopped, counted};
-use crate::moment::{list, text};
+use crate::folder::{self, CliError, counted};
 use crate::print;
-use crate::project::Project;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{list, text};
+use crate::url::ApiPath;
 
 pub(crate) fn run(args: &ArchiveArgs) -> u8 {
-    let moved = Project::find(&args.data).map_err(Unanswered::from).and_then(|it| match it {
-        Project::Server(server) => served(args, &server),
-        Project::Folder(data) => Ok(archive(args, &data)?),
+    let moved = ProjectLocation::find(&args.data).map_err(RequestError::from).and_then(|it| match it {
+        ProjectLocation::Server(server) => served(args, &server),
+        ProjectLocation::Folder(data) => Ok(archive(args, &data)?),
     });
-    let told = moved.map(|moved| {
+    let answer = moved.map(|moved| {
         match args.json {
             true => print::line(&format!("{:#}", to_json(&moved))),
             false => show(args, &moved),
         }
         exit::DONE
     });
-    refused::ended(told, About::default(), args.json)
+    refused::finish(answer, CommandSubject::default(), args.json)
 }
 
-/// A file that holds what was archived.
+/// An archive file.
 struct Moved {
     path: PathBuf,
     first: u64,
@@ -43,16 +43,16 @@ struct Moved {
 }
 
 /// How old an entry must be.
-fn span(args: &ArchiveArgs) -> Result<Span, Stopped> {
+fn span(args: &ArchiveArgs) -> Result<Span, CliError> {
     Span::parse(&args.older_than).ok_or_else(|| {
-        Stopped::usage(format!("--older-than {}: write a span such as 30d, 24h or 90m", args.older_than))
+        CliError::usage(format!("--older-than {}: write a span such as 30d, 24h or 90m", args.older_than))
     })
 }
 
-/// By the server that has the folder: it goes on meanwhile.
-fn served(args: &ArchiveArgs, server: &Server) -> Result<Vec<Moved>, Unanswered> {
+/// Archives through the server that owns the folder; it keeps running.
+fn served(args: &ArchiveArgs, server: &ServerConnection) -> Result<Vec<Moved>, RequestError> {
     span(args)?;
-    let told = server.post(&Route::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
+    let answer = server.post(&ApiPath::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
     // Of a server that is known by its address alone, the path in its folder.
     let folder = server.folder().unwrap_or(Path::new(""));
     let number = |it: &Json, name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default();
@@ -62,13 +62,13 @@ fn served(args: &ArchiveArgs, server: &Server) -> Result<Vec<Moved>, Unanswered>
         last: number(it, "last"),
         hash: text(it, "hash").to_owned(),
     };
-    Ok(list(&told, "files").iter().map(file).collect())
+    Ok(list(&answer, "files").iter().map(file).collect())
 }
 
-fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, Stopped> {
+fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, CliError> {
     let span = span(args)?;
     let store = Arc::new(folder::open(data, "archive")?);
-    // What is not in the projections yet cannot go.
+    // Entries that are not in the projections yet cannot be archived.
     folder::start_standing(&store, &[])?.stop();
     let before = Timestamp(folder::clock(data, &store)?.now().0.saturating_sub(span.0));
     let (mut reader, mut journal) = (store.reader()?, store.journal()?);
@@ -84,7 +84,7 @@ fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, Stopped> {
 fn show(args: &ArchiveArgs, moved: &[Moved]) {
     if moved.is_empty() {
         print::line(&format!(
-            "nothing to archive: no entry is older than {} and free to go. The newest entry stays",
+            "nothing to archive: no entry older than {} can be moved. The newest entry always stays",
             args.older_than
         ));
     }

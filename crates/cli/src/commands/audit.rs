@@ -1,6 +1,7 @@
-//! `trackside audit verify`: whether the journal is what was written.
+//! `trackside audit verify`: verify the journal.
 
 use serde_json::{Value as Json, json};
+use trackside_engine::event::EventKind;
 use trackside_store::archive::Archive;
 use trackside_store::audit::Dropped;
 use trackside_store::record::hex;
@@ -9,13 +10,13 @@ use trackside_store::{Chain, Reader, StoreError};
 use super::evidence;
 use crate::args::{AuditArgs, AuditCommand, AuditVerifyArgs, DataArgs};
 use crate::exit;
-use crate::folder::{self, Stopped, counted};
-use crate::moment::{list, text};
-use crate::print::{self, Colour, Progress, painted_data};
-use crate::project::Project;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::folder::{self, CliError, counted};
+use crate::print::{self, Colour, ProgressBar, painted_data};
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{list, text};
+use crate::url::ApiPath;
 
 /// Most entries that are named as the reason why payloads are gone.
 const NAMED: usize = 20;
@@ -30,47 +31,47 @@ pub(crate) fn run(args: &AuditArgs) -> u8 {
 fn run_verify(args: &AuditVerifyArgs) -> u8 {
     let known = match args.known.iter().map(|it| noted(it)).collect::<Result<Vec<Chain>, _>>() {
         Ok(known) => known,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
     if let Some(file) = &args.file {
         return evidence::verified(file, &known, args.json);
     }
-    let verified = match Project::find(&args.data) {
-        Ok(Project::Server(server)) => served(&server, &known),
-        Ok(Project::Folder(data)) => verify(&data, &known).map_err(Unanswered::from),
+    let verified = match ProjectLocation::find(&args.data) {
+        Ok(ProjectLocation::Server(server)) => served(&server, &known),
+        Ok(ProjectLocation::Folder(data)) => verify(&data, &known).map_err(RequestError::from),
         Err(stopped) => Err(stopped.into()),
     };
-    let told = verified.map(|verified| {
+    let answer = verified.map(|verified| {
         match args.json {
             true => print::line(&format!("{verified:#}")),
             false => show(&verified),
         }
         if is_intact(&verified) { exit::DONE } else { exit::REFUSED }
     });
-    refused::ended(told, About::default(), args.json)
+    refused::finish(answer, CommandSubject::default(), args.json)
 }
 
-/// The same, by the server that has the folder: it goes on meanwhile.
-fn served(server: &Server, known: &[Chain]) -> Result<Json, Unanswered> {
+/// The same through the server that owns the folder; it keeps running.
+fn served(server: &ServerConnection, known: &[Chain]) -> Result<Json, RequestError> {
     let known: Vec<String> = known.iter().map(|it| format!("{}:{}", it.seq, hex(&it.hash))).collect();
     let known = (!known.is_empty()).then(|| known.join(","));
-    server.get(&Route::new(&["audit", "verify"]).with_some("known", known))
+    server.get(&ApiPath::new(&["audit", "verify"]).with_some("known", known))
 }
 
-fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, Stopped> {
-    let mut reader = folder::look(data)?;
+fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, CliError> {
+    let mut reader = folder::open_to_read(data)?;
     let archive = Archive::of(&data.data)?;
-    let bar = Progress::new("audit");
+    let bar = ProgressBar::new("audit");
     let audit = archive.verify(reader.as_mut(), known, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
     });
     bar.done();
     let audit = audit.map_err(|error| match error {
-        // It is there, and it is not what was written.
+        // The file exists but was changed.
         StoreError::Unreadable { .. } | StoreError::Chain { .. } => {
-            Stopped { why: format!("{error}. See docs/operating/recovery.md"), code: exit::REFUSED }
+            CliError { why: format!("{error}. See docs/operating/recovery.md"), code: exit::REFUSED }
         }
-        StoreError::Damaged { .. } => Stopped { why: error.to_string(), code: exit::REFUSED },
+        StoreError::Damaged { .. } => CliError { why: error.to_string(), code: exit::REFUSED },
         error => error.into(),
     })?;
     let dropped = audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it)).collect();
@@ -78,13 +79,13 @@ fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, Stopped> {
 }
 
 /// An end that was noted earlier: `SEQ:HASH`.
-fn noted(text: &str) -> Result<Chain, Stopped> {
+fn noted(text: &str) -> Result<Chain, CliError> {
     let read = || {
         let (seq, hash) = text.split_once(':')?;
         Some(Chain { seq: seq.parse().ok()?, hash: trackside_store::record::unhex(hash)? })
     };
     read().ok_or_else(|| {
-        Stopped::usage(format!("--known {text}: give an end as an earlier audit printed it, SEQ:HASH"))
+        CliError::usage(format!("--known {text}: give an end as an earlier audit printed it, SEQ:HASH"))
     })
 }
 
@@ -92,9 +93,9 @@ fn noted(text: &str) -> Result<Chain, Stopped> {
 fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Json {
     let here = reader.record(dropped.by).ok().flatten();
     let record = here.or_else(|| archive.record(dropped.by).ok().flatten());
-    let event = if dropped.erased { "ERASED" } else { "REDACTED" };
-    let mut told = json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads });
-    if let (Json::Object(map), Some(entry)) = (&mut told, record.and_then(|it| it.entry().ok())) {
+    let event = if dropped.erased { EventKind::Erased } else { EventKind::Redacted };
+    let mut answer = json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads });
+    if let (Json::Object(map), Some(entry)) = (&mut answer, record.and_then(|it| it.entry().ok())) {
         map.extend([
             ("entity".to_owned(), json!(entry.entity.to_string())),
             ("actor".to_owned(), json!(entry.actor.to_string())),
@@ -102,7 +103,7 @@ fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Json {
             ("reason".to_owned(), json!(entry.reason.map(|it| it.to_string()))),
         ]);
     }
-    told
+    answer
 }
 
 fn is_intact(verified: &Json) -> bool {
@@ -126,7 +127,7 @@ fn show(verified: &Json) {
     }
     if number("/from/seq") > 0 {
         print::message(&format!(
-            "entries up to {} were archived, and their files are not in this folder: they were not looked at",
+            "entries up to {} are archived, but the archive files are missing: not verified",
             number("/from/seq")
         ));
     }
@@ -148,16 +149,16 @@ fn show(verified: &Json) {
     print::line(&format!("ends at {}:{hash}", number("/to/seq")));
     if !is_intact(verified) {
         print::message(
-            "The journal is not what was written. Keep the folder as it is and compare it with a backup: docs/operating/recovery.md",
+            "The journal was changed after it was written. Leave the folder unchanged and compare it with a backup: docs/operating/recovery.md",
         );
     }
 }
 
-/// Why payloads are gone, as far as it may be told: a server leaves out what it was about.
+/// Why payloads were dropped. A server omits which entity it was about.
 fn shown(why: &Json) -> String {
     let number = |name: &str| why.get(name).and_then(Json::as_u64).unwrap_or_default();
     let payloads = counted(number("payloads"), "payload", "payloads");
-    let mut line = format!("dropped {payloads}, as entry {} says: {}", number("seq"), text(why, "event"));
+    let mut line = format!("{payloads} dropped by entry {}: {}", number("seq"), text(why, "event"));
     for (before, name) in [(" ", "entity"), (" by ", "actor"), (" at ", "timestamp"), (": ", "reason")] {
         if let Some(said) = why.get(name).and_then(Json::as_str) {
             line.push_str(before);

@@ -4,131 +4,137 @@ use std::path::Path;
 
 use serde_json::json;
 use trackside_store::archive::Archive;
-use trackside_store::artifacts::Looked;
+use trackside_store::artifacts::ArtifactStats;
 use trackside_store::record::{hex, unhex};
 use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions, StoreError};
 
 use crate::args::{BackupArgs, DataArgs, RestoreArgs};
-use crate::exit;
-use crate::folder::{self, Stopped};
-use crate::moment::texts;
-use crate::print::{self, Progress};
-use crate::project::Project;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::folder::{self, CliError};
+use crate::print::{self, ProgressBar};
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::texts;
+use crate::url::ApiPath;
+use crate::{exit, project_files};
 
 pub(crate) fn run(args: &BackupArgs) -> u8 {
-    let data = match Project::find(&args.data) {
-        Ok(Project::Server(server)) => {
-            return refused::ended(served(args, &server), About::default(), args.json);
+    let data = match ProjectLocation::find(&args.data) {
+        Ok(ProjectLocation::Server(server)) => {
+            return refused::finish(served(args, &server), CommandSubject::default(), args.json);
         }
-        Ok(Project::Folder(data)) => data,
-        Err(stopped) => return stopped.told(),
+        Ok(ProjectLocation::Folder(data)) => data,
+        Err(stopped) => return stopped.report(),
     };
-    let bar = Progress::new("backup");
+    let bar = ProgressBar::new("backup");
     let copied = backup(args, &data, &bar);
     bar.done();
-    told(copied, "backup", &data.data.display().to_string(), &args.to, args.json)
+    print_copied(copied, "backup", &data.data.display().to_string(), &args.to, args.json)
 }
 
 pub(crate) fn run_restore(args: &RestoreArgs) -> u8 {
-    let bar = Progress::new("restore");
+    let bar = ProgressBar::new("restore");
     let copied = restore(args, &bar);
     bar.done();
-    told(copied, "restored", &args.from.display().to_string(), &args.data.data, args.json)
+    print_copied(copied, "restored", &args.from.display().to_string(), &args.data.data, args.json)
 }
 
 /// A copy that was made and checked.
 struct Copied {
     end: Chain,
     files: usize,
-    artifacts: Looked,
+    artifacts: ArtifactStats,
 }
 
-/// The same, by the server that has the folder: it goes on meanwhile.
-fn served(args: &BackupArgs, server: &Server) -> Result<u8, Unanswered> {
+/// The same through the server that owns the folder; it keeps running.
+fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestError> {
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
     if server.folder().is_some() {
         folder::must_be_free(&to)?;
     }
-    let answer = server.post(&Route::new(&["backup"]), &json!({ "to": to }))?;
+    let answer = server.post(&ApiPath::new(&["backup"]), &json!({ "to": to }))?;
     let hash = answer.pointer("/end/hash").and_then(|it| unhex(it.as_str()?));
     let seq = answer.pointer("/end/seq").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let files = answer.get("archiveFiles").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let end = Chain { seq, hash: hash.unwrap_or_default() };
-    let artifacts = Looked {
+    let artifacts = ArtifactStats {
         whole: answer.get("artifacts").and_then(serde_json::Value::as_u64).unwrap_or_default(),
         damaged: texts(&answer, "damagedArtifacts").into_iter().map(str::to_owned).collect(),
     };
     let copied = Copied { end, files: usize::try_from(files).unwrap_or(usize::MAX), artifacts };
-    let code = told(Ok(copied), "backup", &server.place(), &to, args.json);
+    if server.folder().is_some() {
+        project_files::write_gitignore(&to)?;
+    }
+    let code = print_copied(Ok(copied), "backup", &server.place(), &to, args.json);
     if server.folder().is_none() {
-        print::message("The copy is on the machine of the server.");
+        print::message("The copy is on the server's machine.");
     }
     Ok(code)
 }
 
-fn backup(args: &BackupArgs, data: &DataArgs, bar: &Progress) -> Result<Copied, Stopped> {
+fn backup(args: &BackupArgs, data: &DataArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
     let store = folder::open(data, "backup")?;
     folder::must_be_free(&args.to)?;
     let data = &data.data;
     let end = store.backup(&args.to, &mut |done, all| {
-        bar.show(folder::share(done, all), &format!("{done} of {all} pages, then they are checked"));
+        bar.show(folder::share(done, all), &format!("{done} of {all} pages copied"));
     })?;
     let files = Archive::of(data)?.copy(&args.to)?;
     whole(&args.to, files, bar)?;
     let artifacts = Artifacts::of(data).copy(&args.to)?;
     folder::same_clock(data, &args.to)?;
+    project_files::write_gitignore(&args.to)?;
     Ok(Copied { end, files, artifacts })
 }
 
-fn restore(args: &RestoreArgs, bar: &Progress) -> Result<Copied, Stopped> {
+fn restore(args: &RestoreArgs, bar: &ProgressBar) -> Result<Copied, CliError> {
     let data = &args.data.data;
     folder::must_be_free(data)?;
     bar.show(0.0, "checking the backup, then copying it");
     if !args.from.join("journal.db").is_file() {
         let why = format!(
-            "{}: there is no such file as journal.db in it, so it is no backup, or one that was never finished. Name a folder that trackside backup has written",
+            "{}: no journal.db in it: this is not a backup, or an unfinished one. Name a folder written by trackside backup",
             args.from.display()
         );
-        return Err(Stopped { why, code: exit::UNREACHABLE });
+        return Err(CliError { why, code: exit::UNREACHABLE });
     }
-    // Before anything is written: what is in the archive must be whole, too.
+    // Verify the archive before anything is written.
     let from = Archive::of(&args.from)?.files().len();
     if from > 0 {
         whole(&args.from, from, bar)?;
     }
-    let damaged = Artifacts::of(&args.from).look()?.damaged;
+    let damaged = Artifacts::of(&args.from).stats()?.damaged;
     if let Some(first) = damaged.first() {
         let why = format!(
-            "{}: the content of {} is not what its name says, first {first}. Put whole ones in their place, or move them away",
+            "{}: the content of {} does not match its hash, first {first}. Replace them with intact copies, or move them away",
             args.from.display(),
             folder::counted(damaged.len() as u64, "artifact", "artifacts")
         );
-        return Err(Stopped { why, code: exit::REFUSED });
+        return Err(CliError { why, code: exit::REFUSED });
     }
+    project_files::remove(data);
     let end = Sqlite::restore(&args.from, data).map_err(|error| unusable(&args.from, &error))?;
     let files = Archive::of(&args.from)?.copy(data)?;
     whole(data, files, bar)?;
     let artifacts = Artifacts::of(&args.from).copy(data)?;
     folder::same_clock(&args.from, data)?;
+    project_files::write_or_warn(data);
     Ok(Copied { end, files, artifacts })
 }
 
-/// A backup that is not what was written.
-fn unusable(from: &Path, error: &StoreError) -> Stopped {
+/// The error for a damaged backup.
+fn unusable(from: &Path, error: &StoreError) -> CliError {
     let why = match error {
         StoreError::Chain { .. } => {
-            format!("{}: {error}. It is not put back: take another backup", from.display())
+            format!("{}: {error}. It was not restored: use another backup", from.display())
         }
         _ => error.to_string(),
     };
-    Stopped { why, code: exit::UNREACHABLE }
+    CliError { why, code: exit::UNREACHABLE }
 }
 
 /// Goes through the whole chain, where there is an archive; without one it has been followed already.
-fn whole(folder: &Path, files: usize, bar: &Progress) -> Result<(), Stopped> {
+fn whole(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), CliError> {
     if files == 0 {
         return Ok(());
     }
@@ -145,15 +151,15 @@ fn whole(folder: &Path, files: usize, bar: &Progress) -> Result<(), Stopped> {
                 folder.display(),
                 folder.display()
             );
-            Err(Stopped { why, code: exit::REFUSED })
+            Err(CliError { why, code: exit::REFUSED })
         }
     }
 }
 
-fn told(copied: Result<Copied, Stopped>, what: &str, from: &str, to: &Path, json: bool) -> u8 {
+fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &Path, json: bool) -> u8 {
     let Copied { end, files, artifacts } = match copied {
         Ok(copied) => copied,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
     let (seq, hash) = (end.seq, hex(&end.hash));
     if json {
@@ -163,7 +169,7 @@ fn told(copied: Result<Copied, Stopped>, what: &str, from: &str, to: &Path, json
         });
         print::line(&format!("{json:#}"));
     } else {
-        print::line(&format!("{what} to {}, checked: ends at {seq}:{hash}", to.display()));
+        print::line(&format!("{what} to {}, verified: ends at {seq}:{hash}", to.display()));
         if artifacts.whole > 0 {
             print::line(&format!("with {}", folder::counted(artifacts.whole, "artifact", "artifacts")));
         }
@@ -172,6 +178,6 @@ fn told(copied: Result<Copied, Stopped>, what: &str, from: &str, to: &Path, json
         return exit::DONE;
     }
     let names = artifacts.damaged.join(", ");
-    print::message(&format!("not in the copy, because their content is not what their name says: {names}"));
+    print::message(&format!("not copied, because their content does not match their hash: {names}"));
     exit::REFUSED
 }

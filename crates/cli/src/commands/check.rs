@@ -1,21 +1,21 @@
-//! `trackside check`: is it right, before it runs? What can be seen in the text, and the promises within a stated bound.
+//! `trackside check`: is it right, before it runs? Static findings, and promises explored within a stated bound.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use trackside_check::{Finding, Severity, check, locate, to_json};
 use trackside_engine::Law;
-use trackside_explore::report::{How, Outcome, Report, explore};
-use trackside_explore::world::Reduce;
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
+use trackside_study::check::{Finding, ProblemSeverity, check, locate, to_json};
+use trackside_study::explore::report::{ExplorationReport, ExploreOptions, PromiseOutcome, explore};
+use trackside_study::explore::world::Reduce;
 
 use super::explore::cores;
 use crate::args::CheckArgs;
 use crate::packs::{self, PackOnDisk};
 use crate::print::{self, Colour, painted_data};
-use crate::proofs::{self, Shown};
+use crate::proofs::{self, ReportPrinting};
 use crate::{exit, stages};
 
 pub(crate) fn run(args: &CheckArgs) -> u8 {
@@ -48,7 +48,7 @@ struct Checked {
     problems: Problems,
     findings: Vec<Finding>,
     files: Vec<FileId>,
-    reports: Vec<(Report, f64)>,
+    reports: Vec<(ExplorationReport, f64)>,
     seconds: f64,
 }
 
@@ -73,7 +73,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
             if !args.no_proofs {
                 for stage in stages::of(pack, &law, sources, &mut checked.problems) {
                     let begun = Instant::now();
-                    let how = How {
+                    let how = ExploreOptions {
                         bound: stage.bound,
                         threads: args.threads.map_or_else(cores, usize::from),
                         reduce: Reduce::Mirrors,
@@ -91,14 +91,14 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
 }
 
 impl Checked {
-    fn count(&self, severity: Severity) -> usize {
+    fn count(&self, severity: ProblemSeverity) -> usize {
         self.findings.iter().filter(|it| it.severity == severity).count()
     }
 
     fn fails(&self, strict: bool) -> bool {
         self.problems.has_errors()
-            || self.count(Severity::Error) > 0
-            || (strict && (self.count(Severity::Warning) > 0 || !self.problems.is_empty()))
+            || self.count(ProblemSeverity::Error) > 0
+            || (strict && (self.count(ProblemSeverity::Warning) > 0 || !self.problems.is_empty()))
             || self.reports.iter().any(|(it, _)| proofs::fails(it))
             || !self.unreached().is_empty()
     }
@@ -110,7 +110,7 @@ impl Checked {
 
     fn show(&self, sources: &Sources, args: &CheckArgs) {
         let mut shown: Vec<Finding> = self.findings.clone();
-        shown.retain(|it| args.notes || it.severity != Severity::Note);
+        shown.retain(|it| args.notes || it.severity != ProblemSeverity::Note);
         let mut problems = self.problems.clone();
         problems.extend(locate(&shown, sources, &self.files));
         let text = problems.render(sources, print::colour());
@@ -119,7 +119,7 @@ impl Checked {
         }
         for (report, seconds) in &self.reports {
             if args.proofs || proofs::fails(report) {
-                let shown = Shown {
+                let shown = ReportPrinting {
                     pack: &self.name,
                     seconds: *seconds,
                     promise: None,
@@ -141,9 +141,12 @@ impl Checked {
         let many = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
         let findings = format!(
             "{}, {}, {}",
-            many(self.count(Severity::Error) + self.problems.errors(), "error"),
-            many(self.count(Severity::Warning) + self.problems.count() - self.problems.errors(), "warning"),
-            many(self.count(Severity::Note), "note")
+            many(self.count(ProblemSeverity::Error) + self.problems.errors(), "error"),
+            many(
+                self.count(ProblemSeverity::Warning) + self.problems.count() - self.problems.errors(),
+                "warning"
+            ),
+            many(self.count(ProblemSeverity::Note), "note")
         );
         print::line(&format!(
             "{:<10} {mark}  {findings}; {} in {:.2} s",
@@ -156,7 +159,7 @@ impl Checked {
                 let progress = report.progress;
                 print::line(&painted_data(
                     &format!(
-                        "           {}: {} worlds, {} moves, {}",
+                        "           {}: {} worlds, {} moves. {}",
                         report.stage,
                         progress.worlds,
                         progress.moves,
@@ -166,9 +169,9 @@ impl Checked {
                 ));
             }
         }
-        let notes = self.count(Severity::Note);
+        let notes = self.count(ProblemSeverity::Note);
         if notes > 0 && !args.notes {
-            print::message(&format!("{notes} notes are not shown: --notes shows them"));
+            print::message(&format!("notes hidden: {notes}; show them with --notes"));
         }
     }
 
@@ -191,7 +194,7 @@ impl Checked {
             text.push_str(&format!(", {} broken", tally.broken));
         }
         if tally.unseen > 0 {
-            text.push_str(&format!(", {} not seen within the bound", tally.unseen));
+            text.push_str(&format!(", {} not reached within the bound", tally.unseen));
         }
         text
     }
@@ -201,7 +204,7 @@ impl Checked {
         let reports: Vec<Json> =
             reports.map(|(report, seconds)| proofs::to_json(&self.name, report, *seconds)).collect();
         let broken = self.reports.iter().flat_map(|(it, _)| &it.verdicts);
-        let broken = broken.filter(|it| matches!(it.outcome, Outcome::Broken { .. })).count();
+        let broken = broken.filter(|it| matches!(it.outcome, PromiseOutcome::Broken { .. })).count();
         json!({
             "pack": self.name,
             "ok": !self.fails(false),

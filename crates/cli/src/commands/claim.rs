@@ -4,16 +4,17 @@ use serde_json::Value as Json;
 use trackside_protocol::Claim;
 
 use crate::args::ClaimArgs;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
 use crate::{exit, print, values};
 
 pub(crate) fn run(args: &ClaimArgs) -> u8 {
-    refused::ended(claim(args), About::lifecycle(&args.lifecycle), args.ask.json)
+    let (_, typed) = super::fire::words(args.event.as_deref(), &args.fields);
+    refused::finish(claim(args), CommandSubject::lifecycle(&args.lifecycle).with_typed(&typed), args.ask.json)
 }
 
-fn claim(args: &ClaimArgs) -> Result<u8, Unanswered> {
+fn claim(args: &ClaimArgs) -> Result<u8, RequestError> {
     let (event, fields) = super::fire::words(args.event.as_deref(), &args.fields);
     let body = Claim {
         event,
@@ -21,16 +22,16 @@ fn claim(args: &ClaimArgs) -> Result<u8, Unanswered> {
         fields: values::to_send(&fields)?,
         reason: args.reason.clone(),
     };
-    let server = Server::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
-    let route = Route::new(&["entities", &args.lifecycle, "claim"]);
-    let told = server.post_with(&route, &body, &super::fire::headers(args.count.key.as_deref(), None))?;
-    if told.status == 204 {
+    let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
+    let route = ApiPath::new(&["entities", &args.lifecycle, "claim"]);
+    let answer = server.post_with(&route, &body, &super::fire::headers(args.count.key.as_deref(), None))?;
+    if answer.status == 204 {
         if args.ask.json {
             print::line(&Json::Null.to_string());
         }
-        print::message(&format!("nothing of {} can be claimed by you now", args.lifecycle));
+        print::message(&format!("you cannot claim any {} now", args.lifecycle));
         return Ok(exit::REFUSED);
     }
-    super::fire::tell(told.body, args.ask.json)?;
+    super::fire::print_answer(answer.body, args.ask.json)?;
     Ok(exit::DONE)
 }

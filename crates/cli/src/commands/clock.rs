@@ -4,10 +4,10 @@ use serde_json::Value as Json;
 use trackside_protocol::Advance;
 
 use crate::args::{ClockAdvanceArgs, ClockArgs, ClockCommand};
-use crate::moment::text;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::text;
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &ClockArgs) -> u8 {
@@ -15,28 +15,29 @@ pub(crate) fn run(args: &ClockArgs) -> u8 {
         Some(ClockCommand::Advance(args)) => (advance(args), args.ask.json),
         None => (show(args), args.ask.json),
     };
-    refused::ended(outcome, About::default(), json)
+    refused::finish(outcome, CommandSubject::default(), json)
 }
 
-fn show(args: &ClockArgs) -> Result<u8, Unanswered> {
-    let told = Server::find(&args.ask.reach)?.get(&Route::new(&["clock"]))?;
-    tell(&told, args.ask.json);
+fn show(args: &ClockArgs) -> Result<u8, RequestError> {
+    let answer = ServerConnection::find(&args.ask.reach)?.get(&ApiPath::new(&["clock"]))?;
+    print_answer(&answer, args.ask.json);
     Ok(exit::DONE)
 }
 
-fn advance(args: &ClockAdvanceArgs) -> Result<u8, Unanswered> {
+fn advance(args: &ClockAdvanceArgs) -> Result<u8, RequestError> {
     let body = Advance { by: args.by.clone(), to: args.to.clone() };
-    let told = Server::find(&args.ask.reach)?.post(&Route::new(&["clock", "advance"]), &body)?;
-    tell(&told, args.ask.json);
+    let answer =
+        ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["clock", "advance"]), &body)?;
+    print_answer(&answer, args.ask.json);
     Ok(exit::DONE)
 }
 
-fn tell(told: &Json, json: bool) {
+fn print_answer(answer: &Json, json: bool) {
     match json {
-        true => print::line(&format!("{told:#}")),
+        true => print::line(&format!("{answer:#}")),
         false => {
-            let whose = if text(told, "clock") == "manual" { "moved by hand" } else { "the machine's" };
-            print::line(&format!("{} ({whose})", text(told, "now")));
+            let whose = if text(answer, "clock") == "manual" { "manual clock" } else { "system clock" };
+            print::line(&format!("{} ({whose})", text(answer, "now")));
         }
     }
 }

@@ -8,16 +8,16 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{Client, NewLink};
-use trackside_runtime::{Clock, Runtime};
+use trackside_runtime::{ProjectClock, Runtime};
 use trackside_server::{ServeError, Server, ServerOptions};
 
 use super::up;
 use crate::args::DemoArgs;
-use crate::demo::{self, Ended, Pace, Scene, Story};
-use crate::folder::{self, Stopped};
-use crate::moment::{list, text};
+use crate::demo::{self, DemoScene, DemoStory, Pacing, StoryEnd};
+use crate::folder::{self, CliError};
 use crate::print::{self, Colour, painted_data};
-use crate::route::Route;
+use crate::time_format::{list, text};
+use crate::url::ApiPath;
 use crate::{builtin, exit};
 
 /// When the story begins: on a Monday morning.
@@ -28,17 +28,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn run(args: &DemoArgs) -> u8 {
     match demo(args) {
         Ok(code) => code,
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
     }
 }
 
-fn demo(args: &DemoArgs) -> Result<u8, Stopped> {
-    let wrong = || Stopped::usage(format!("--pace {}: write it as 1s, 500ms or 0, up to 60s", args.pace));
-    let pace = Pace::parse(&args.pace).ok_or_else(wrong)?;
+fn demo(args: &DemoArgs) -> Result<u8, CliError> {
+    let wrong = || CliError::usage(format!("--pace {}: write it as 1s, 500ms or 0, up to 60s", args.pace));
+    let pace = Pacing::parse(&args.pace).ok_or_else(wrong)?;
     up::must_be_loopback(&args.listen, false)?;
     let scenes = demo::scenes().map_err(stopped)?;
     let threads = up::threads()?;
-    // Before there is a folder: whoever interrupts early finds nothing left behind, too.
+    // Listen for Ctrl-C before the folder exists, so that an early interrupt leaves nothing behind.
     let stop = {
         let _inside = threads.enter();
         up::stop()
@@ -47,31 +47,31 @@ fn demo(args: &DemoArgs) -> Result<u8, Stopped> {
     let running = Running::start(&folder.path, &args.listen, &pace, threads, stop)?;
     welcome(args, &running, &folder);
     let ended = match pace.rest(4) {
-        true => Story::new(&running.url, &running.token, pace).map_err(stopped)?.play(&scenes),
-        false => Ended::Interrupted,
+        true => DemoStory::new(&running.url, &running.token, pace).map_err(stopped)?.play(&scenes),
+        false => StoryEnd::Interrupted,
     };
     let code = match &ended {
-        Ended::Interrupted => exit::DONE,
-        Ended::Otherwise { place, why } => {
+        StoryEnd::Interrupted => exit::DONE,
+        StoryEnd::Otherwise { place, why } => {
             print::message(&format!("this step did not go as scripted: {place}: {why}"));
             exit::REFUSED
         }
-        Ended::Played(tally) => {
-            let told = format!("{} steps, {} of them refused as they should be", tally.steps, tally.refused);
-            let code = verified(&running, &told)?;
+        StoryEnd::Played(tally) => {
+            let answer = format!("{} steps, {} refused as expected", tally.steps, tally.refused);
+            let code = verified(&running, &answer)?;
             further(args, &running, &folder, &scenes)?;
             code
         }
     };
-    running.end(args.once || !matches!(ended, Ended::Played(_)))?;
+    running.end(args.once || !matches!(ended, StoryEnd::Played(_)))?;
     if let (Some(path), true) = (&args.data, args.once) {
-        print::message(&format!("go on with: trackside up --clock manual --data {}", path.display()));
+        print::message(&format!("continue with: trackside up --clock manual --data {}", path.display()));
     }
     Ok(code)
 }
 
-fn stopped(why: String) -> Stopped {
-    Stopped { why, code: exit::UNREACHABLE }
+fn stopped(why: String) -> CliError {
+    CliError { why, code: exit::UNREACHABLE }
 }
 
 /// The folder of the project; a scratch one goes away with this.
@@ -82,14 +82,14 @@ struct Folder {
 }
 
 impl Folder {
-    fn of(args: &DemoArgs) -> Result<Self, Stopped> {
+    fn of(args: &DemoArgs) -> Result<Self, CliError> {
         let Some(path) = &args.data else { return Self::scratch() };
         folder::must_be_free(path)?;
         Ok(Self { path: path.clone(), scratch: false })
     }
 
-    /// A new one that nobody else can look into: the owner's token is in it.
-    fn scratch() -> Result<Self, Stopped> {
+    /// A new folder that only its owner can read, because it holds the owner's token.
+    fn scratch() -> Result<Self, CliError> {
         let path = std::env::temp_dir().join(format!("trackside-demo-{}", std::process::id()));
         let mut making = std::fs::DirBuilder::new();
         #[cfg(unix)]
@@ -130,22 +130,22 @@ impl Running {
     fn start(
         folder: &Path,
         listen: &str,
-        pace: &Pace,
+        pace: &Pacing,
         threads: tokio::runtime::Runtime,
         stop: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<Self, Stopped> {
+    ) -> Result<Self, CliError> {
         let begin = Timestamp::parse(BEGIN).unwrap_or_default();
-        let runtime = up::open(folder, "demo", &builtin::all(), |_| Ok(Clock::manual(begin)))?;
+        let runtime = up::open(folder, "demo", &builtin::all(), |_| Ok(ProjectClock::manual(begin)))?;
         let server = Server::new(runtime.clone(), ServerOptions::new(folder))?;
         let bound = threads.block_on(server.bind(listen))?;
         let token = std::fs::read_to_string(folder.join("token"));
         let token = token.map_err(|error| stopped(format!("cannot read the token: {error}")))?;
         let (url, enough, pace) = (bound.url.clone(), Arc::new(Notify::new()), pace.clone());
-        let told = enough.clone();
+        let answer = enough.clone();
         let enough_or_stop = async move {
             tokio::select! {
                 () = stop => {}
-                () = told.notified() => {}
+                () = answer.notified() => {}
             }
             pace.end();
         };
@@ -157,8 +157,8 @@ impl Running {
         Client::new(&self.url, &self.token)
     }
 
-    /// Ends, at once or when somebody wants it to.
-    fn end(self, now: bool) -> Result<(), Stopped> {
+    /// Ends at once, or on Ctrl-C.
+    fn end(self, now: bool) -> Result<(), CliError> {
         if now {
             self.enough.notify_one();
         }
@@ -176,22 +176,22 @@ fn heading(title: &str) {
 }
 
 fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
-    print::line(&painted_data("A small team works by itself", Colour::Bold));
+    print::line(&painted_data("A scripted team at work", Colour::Bold));
     print::line(&format!("  server     {}", running.url));
     let kept = if folder.scratch { "removed at the end" } else { "kept" };
     print::line(&format!("  folder     {}  ({kept})", folder.path.display()));
     print::line(&format!("  watch      trackside watch {}  (in another terminal)", folder.flag()));
-    print::line("  time       is moved by hand, so that deadlines and leases run out while you watch");
-    let stop = if args.once { "by itself, or with Ctrl-C" } else { "with Ctrl-C" };
-    print::line(&format!("  it ends    {stop}"));
+    print::line("  clock      is advanced manually, so deadlines and leases expire while you watch");
+    let stop = if args.once { "when done, or with Ctrl-C" } else { "with Ctrl-C" };
+    print::line(&format!("  stop       {stop}"));
 }
 
 /// Looks at the journal as a whole.
-fn verified(running: &Running, told: &str) -> Result<u8, Stopped> {
-    let audit = running.owner().get(Route::new(&["audit", "verify"]).as_str());
+fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
+    let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
     let audit = audit.map_err(|error| stopped(error.to_string()))?.body;
     heading("That was it");
-    print::line(&format!("  {told}"));
+    print::line(&format!("  {answer}"));
     match list(&audit, "problems").first() {
         None => {
             let count = audit.get("entries").and_then(serde_json::Value::as_u64).unwrap_or_default();
@@ -206,20 +206,25 @@ fn verified(running: &Running, told: &str) -> Result<u8, Stopped> {
 }
 
 /// What to look at next.
-fn further(args: &DemoArgs, running: &Running, folder: &Folder, scenes: &[Scene]) -> Result<(), Stopped> {
+fn further(
+    args: &DemoArgs,
+    running: &Running,
+    folder: &Folder,
+    scenes: &[DemoScene],
+) -> Result<(), CliError> {
     if args.once && folder.scratch {
-        print::line("  without --once it stays up, to be looked at");
+        print::line("  without --once the server keeps running, so you can look around");
         return Ok(());
     }
-    heading("What to look at next, in another terminal");
+    heading("Try in another terminal");
     let own =
         scenes.iter().flat_map(|it| &it.next).map(|(command, shows)| (command.as_str(), shows.as_str()));
     let all: Vec<(&str, &str)> = own
         .chain([
-            ("alerts", "what was raised for people"),
-            ("journal --all", "everything that happened, in order"),
-            ("audit verify", "whether the journal is what was written"),
-            ("clock advance 24h", "lets a day go by, and what is due happens"),
+            ("alerts", "open alerts"),
+            ("journal --all", "every entry, in order"),
+            ("audit verify", "whether the journal is intact"),
+            ("clock advance 24h", "advances one day; due timers fire"),
         ])
         .collect();
     let width = all.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
@@ -229,7 +234,7 @@ fn further(args: &DemoArgs, running: &Running, folder: &Folder, scenes: &[Scene]
         print::line(&format!("  trackside {command} {}{room}  {shows}", folder.flag()));
     }
     if !args.once {
-        let link = running.owner().post(Route::new(&["sign-in-links"]).as_str(), &NewLink::default());
+        let link = running.owner().post(ApiPath::new(&["sign-in-links"]).as_str(), &NewLink::default());
         let link = link.map_err(|error| stopped(error.to_string()))?.body;
         print::line(&format!("  {}  signs you in, once", text(&link, "url")));
         print::line("");

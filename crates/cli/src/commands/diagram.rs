@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trackside_draw::graph::Graph;
-use trackside_draw::page::{Page, Tone};
-use trackside_draw::svg::Theme;
-use trackside_draw::{Picture, export};
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::source::Sources;
+use trackside_study::draw::graph::Graph;
+use trackside_study::draw::page::{Page, Tone};
+use trackside_study::draw::svg::Theme;
+use trackside_study::draw::{Picture, export};
 
 use crate::args::{DiagramArgs, DiagramFormat, DiagramTheme};
 use crate::packs;
 use crate::print::{self, Colour, painted_data};
 use crate::{exit, files};
 
-/// Where packs are looked for if nobody says where.
+/// Default folders of packs.
 const PACKS: &str = "packs";
 
 pub(crate) fn run(args: &DiagramArgs) -> u8 {
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
         Ok(graphs) => graphs,
         Err(code) => return code,
     };
-    // Nobody said where, and what is here is not it: one that comes with the program.
+    // No path was given and the local packs lack it: try the built-in packs.
     if args.paths.is_empty()
         && (name.is_some_and(|name| !graphs.iter().any(|it| is_meant(it, name))) || paths.is_empty())
     {
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
         Some(output) => save(&chosen, name, output, args),
         None if chosen.len() > 1 && !args.format.joins() => {
             print::message(
-                "several lifecycles make several files: name a folder with --output, or one lifecycle",
+                "several lifecycles need several files: name a folder with --output, or one lifecycle",
             );
             exit::USAGE
         }
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DiagramArgs) -> u8 {
     }
 }
 
-/// What is to be drawn, and where to look for it. A first word that names a file or folder is a path.
+/// The lifecycle to draw, and the paths to search. A first word that names a file or folder is a path.
 fn asked(args: &DiagramArgs) -> (Option<&str>, Vec<PathBuf>) {
     let mut paths = args.paths.clone();
     let mut name = args.lifecycle.as_deref();
@@ -124,7 +124,7 @@ fn unknown(name: &str, graphs: &[Graph]) -> String {
     let kinds = || graphs.iter().filter(|it| *it.kind == *name).map(|it| it.name.as_str());
     let near = nearest(name, known.iter().copied().chain(packs)).or_else(|| kinds().next());
     let hint = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
-    format!("there is no lifecycle {name}{hint}\nknown are {}", known.join(", "))
+    format!("unknown lifecycle {name}{hint}\nknown lifecycles: {}", known.join(", "))
 }
 
 /// One lifecycle in the format asked for.

@@ -1,13 +1,10 @@
-//! `trackside diff`: what changed, who would be stranded, what would have gone otherwise.
+//! `trackside diff`: changes between two versions, stranded entities, and a replay of a journal.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use trackside_compare::stranded::{Stranding, read_entities, stranded};
-use trackside_compare::whatif::{Actors, WhatIf, read_actors, what_if};
-use trackside_compare::{Change, Direction, Kind, compare, grouped};
 use trackside_engine::journal::Journal;
 use trackside_engine::{Law, View, apply};
 use trackside_lifecycle::compile::compile;
@@ -15,15 +12,18 @@ use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::Timestamp;
+use trackside_study::compare::stranded::{Stranding, read_entities, stranded};
+use trackside_study::compare::whatif::{Actors, WhatIf, read_actors, what_if};
+use trackside_study::compare::{Change, ChangeKind, Direction, compare, grouped};
 
 use crate::args::{DiffArgs, FailOn};
+use crate::git_revision::GitRevision;
 use crate::packs::{self, NoPack};
-use crate::past::Past;
 use crate::print::{self, Colour, painted_data};
 use crate::{exit, files};
 
 pub(crate) fn run(args: &DiffArgs) -> u8 {
-    match told(args) {
+    match compare_versions(args) {
         Ok(answer) => {
             if args.json {
                 print::line(&format!("{:#}", answer.to_json()));
@@ -49,7 +49,7 @@ struct Answer {
 /// Why there is no answer, and the exit code.
 type Failed = (String, u8);
 
-fn told(args: &DiffArgs) -> Result<Answer, Failed> {
+fn compare_versions(args: &DiffArgs) -> Result<Answer, Failed> {
     let (old, wanted) = packs_at(&args.old)?;
     let (new, also) = packs_at(&args.new)?;
     let only = wanted.or(also);
@@ -100,7 +100,7 @@ fn stranded_at_end(old: &Law, new: &Law, journal: &Journal) -> Stranding {
     stranded(old, new, &entities, &journal.about.project(), now)
 }
 
-/// Whether somebody can be there: a pack, a lifecycle or a state.
+/// Whether entities can be there: in a pack, a lifecycle or a state.
 fn is_place(change: &Change) -> bool {
     ["pack ", "lifecycle", "state "].iter().any(|it| change.subject.starts_with(it))
 }
@@ -108,7 +108,7 @@ fn is_place(change: &Change) -> bool {
 /// A pack that came or went as a whole.
 fn whole(name: &Name, gone: bool) -> Change {
     Change {
-        kind: if gone { Kind::Removed } else { Kind::Added },
+        kind: if gone { ChangeKind::Removed } else { ChangeKind::Added },
         direction: if gone { Direction::Tighter } else { Direction::Looser },
         lifecycle: None,
         subject: format!("pack {name}"),
@@ -131,7 +131,7 @@ type Named = (BTreeMap<Name, Arc<Pack>>, Option<Name>);
 
 /// The packs at a path, compiled, and the lifecycle it names if it is a file.
 fn packs_at(path: &Path) -> Result<Named, Failed> {
-    let past = Past::of(path).map_err(|it| (it, exit::USAGE))?;
+    let past = GitRevision::of(path).map_err(|it| (it, exit::USAGE))?;
     let path: PathBuf = past.as_ref().map_or_else(|| path.to_owned(), |it| it.path().to_owned());
     let mut sources = Sources::default();
     let found = packs::find(std::slice::from_ref(&path), &mut sources);
@@ -160,15 +160,15 @@ impl Answer {
             || self.what_if.as_ref().is_some_and(|it| !it.differences.is_empty());
         let tighter = |it: &Change| {
             matches!(it.direction, Direction::Tighter | Direction::Shorter)
-                || (it.kind == Kind::Removed && it.path)
+                || (it.kind == ChangeKind::Removed && it.path)
         };
         match on {
             None => false,
             Some(FailOn::Any) => stranded || self.changes().next().is_some(),
             Some(FailOn::Tighter) => self.changes().any(tighter),
-            // Without data, somebody may be anywhere.
+            // Without data, assume that every state has entities.
             Some(FailOn::Stranded) if self.stranding.is_none() => {
-                self.changes().any(|it| it.kind == Kind::Removed && it.path && is_place(it))
+                self.changes().any(|it| it.kind == ChangeKind::Removed && it.path && is_place(it))
             }
             Some(FailOn::Stranded) => stranded,
         }
@@ -210,9 +210,9 @@ impl Answer {
 
 fn told_of(change: &Change) -> String {
     let mark = match change.kind {
-        Kind::Added => '+',
-        Kind::Removed => '-',
-        Kind::Changed => '~',
+        ChangeKind::Added => '+',
+        ChangeKind::Removed => '-',
+        ChangeKind::Changed => '~',
     };
     let direction = match change.direction {
         Direction::Neutral => "",
@@ -255,17 +255,17 @@ fn show_what_if(answer: &WhatIf, most: usize) {
     let refused = answer.first_hand().count();
     print::line(&painted_data(
         &format!(
-            "What if: {again} commands asked again, {refused} differences and {} that follow from them",
+            "What if: {again} commands replayed, {refused} differences and {} that follow from them",
             answer.follow_ups()
         ),
         Colour::Bold,
     ));
     for (id, roles) in &answer.inferred {
         let roles: Vec<&str> = roles.iter().map(Name::as_str).collect();
-        print::line(&format!("  roles of {id} are not known; the old rules ask for {}", roles.join(", ")));
+        print::line(&format!("  the roles of {id} are unknown; the old rules require {}", roles.join(", ")));
     }
     if answer.inexact > 0 {
-        print::line(&format!("  {} of them without words that were not stored", answer.inexact));
+        print::line(&format!("  {} of them without texts that were not stored", answer.inexact));
     }
     for it in answer.first_hand().take(most) {
         print::line(&format!("  {}", it.line()));
@@ -277,7 +277,7 @@ fn show_what_if(answer: &WhatIf, most: usize) {
     more(answer.ends.len(), most);
     for it in answer.not_run.iter().take(most) {
         print::line(&painted_data(
-            &format!("  {}: cannot be asked again: {}", it.of.head(), it.why),
+            &format!("  {}: cannot be replayed: {}", it.of.head(), it.why),
             Colour::Dim,
         ));
     }

@@ -3,29 +3,29 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use trackside_store::archive::{Archive, Unwanted};
+use trackside_store::archive::{Archive, PayloadDrops};
 use trackside_store::record::hex;
-use trackside_store::rules::{self, Changed};
+use trackside_store::rules::{self, ChangedRules};
 use trackside_store::sqlite::FileHealth;
 use trackside_store::{Chain, Definition, Head, Sqlite, Store, StoreError};
 
 use crate::args::{DataArgs, DoctorArgs};
-use crate::folder::{self, Stopped, counted};
+use crate::folder::{self, CliError, counted};
 use crate::print::{self, Colour, painted_data};
-use crate::reach::Server;
+use crate::server_lookup::ServerConnection;
 use crate::{exit, project};
 
 pub(crate) fn run(args: &DoctorArgs) -> u8 {
     let data = match folder_of(args) {
         Ok(data) => data,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
     if args.rebuild
         && let Err(stopped) = rebuild(&data)
     {
-        return stopped.told();
+        return stopped.report();
     }
-    match look(&data) {
+    match inspect(&data) {
         Ok(found) => {
             match args.json {
                 true => print::line(&format!("{:#}", found.to_json())),
@@ -33,58 +33,58 @@ pub(crate) fn run(args: &DoctorArgs) -> u8 {
             }
             if found.is_well() { exit::DONE } else { exit::REFUSED }
         }
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
     }
 }
 
 /// It looks at files, so a server that is known by its address alone is not enough.
-fn folder_of(args: &DoctorArgs) -> Result<DataArgs, Stopped> {
+fn folder_of(args: &DoctorArgs) -> Result<DataArgs, CliError> {
     if args.data.data.is_none()
-        && let Some(server) = Server::named()?
+        && let Some(server) = ServerConnection::named()?
     {
         let why = format!(
-            "doctor looks at the files of a project, and TRACKSIDE_URL names a server, {}. Name the folder with --data DIR, on the machine that has it; from here ask the server with: trackside audit verify, trackside validate",
+            "doctor reads the files of a project, but TRACKSIDE_URL names a server, {}. Run it on that machine with --data DIR, or ask the server with: trackside audit verify, trackside validate",
             server.place()
         );
-        return Err(Stopped { why, code: exit::UNREACHABLE });
+        return Err(CliError { why, code: exit::UNREACHABLE });
     }
     project::found(&args.data)
 }
 
-/// Throws the projections away and makes them anew from the journal.
-fn rebuild(data: &DataArgs) -> Result<(), Stopped> {
+/// Deletes the projections and rebuilds them from the journal.
+fn rebuild(data: &DataArgs) -> Result<(), CliError> {
     let store = Arc::new(folder::open(data, "doctor --rebuild")?);
     let base = store.reader()?.base()?;
-    // First: what cannot be made anew is not thrown away.
-    store.archive()?.must_hold(base)?;
+    // Check first: never delete a projection that cannot be rebuilt.
+    store.archive()?.check_complete(base)?;
     store.projector()?.clear()?;
     folder::start_standing(&store, &[])?.stop();
     print::message(match base.seq {
-        0 => "state.db was made anew from the journal",
-        _ => "state.db was made anew from the archive and the journal",
+        0 => "state.db was rebuilt from the journal",
+        _ => "state.db was rebuilt from the archive and the journal",
     });
     Ok(())
 }
 
-/// What was seen.
+/// The findings.
 struct Found {
     owner: Option<String>,
     files: [FileHealth; 2],
     archive: Archive,
     archive_bytes: u64,
     /// What waits for archive files that are not there.
-    unwanted: Unwanted,
+    unwanted: PayloadDrops,
     head: Head,
     base: Chain,
     position: u64,
     packs: Vec<Definition>,
     /// Packs whose rules are not those that came into force.
-    changed: Vec<Changed>,
+    changed: Vec<ChangedRules>,
 }
 
-fn look(data: &DataArgs) -> Result<Found, Stopped> {
-    // First a reader: it says best what is wrong with a folder that is none.
-    let mut reader = folder::look(data)?;
+fn inspect(data: &DataArgs) -> Result<Found, CliError> {
+    // Open a reader first: its error is the clearest one for a folder without a project.
+    let mut reader = folder::open_to_read(data)?;
     let data = &data.data;
     let archive = Archive::of(data)?;
     let sizes = archive.files().iter().filter_map(|it| std::fs::metadata(&it.path).ok());
@@ -92,18 +92,18 @@ fn look(data: &DataArgs) -> Result<Found, Stopped> {
         owner: Sqlite::owner(data)?,
         files: Sqlite::health(data)?,
         archive_bytes: sizes.map(|it| it.len()).sum(),
-        unwanted: archive.noted()?,
+        unwanted: archive.pending_drops()?,
         archive,
         // The position first: the journal is never behind it.
         position: reader.position()?,
         head: reader.head()?,
         base: reader.base()?,
         packs: match reader.definitions() {
-            // What cannot be read is told with what was changed.
+            // Unreadable packs are listed with the changed ones.
             Err(StoreError::Rules { .. }) => Vec::new(),
             usual => usual?,
         },
-        changed: rules::look(reader.as_mut())?,
+        changed: rules::find_changed(reader.as_mut())?,
     })
 }
 
@@ -116,7 +116,7 @@ impl Found {
             && self.changed.is_empty()
     }
 
-    /// What is said of a journal that ends before what was made from it.
+    /// The finding for a journal that ends before its projections.
     fn cut_off(&self) -> Option<String> {
         trackside_store::audit::missing(self.position, self.head.chain.seq)
     }
@@ -142,43 +142,41 @@ impl Found {
         let mut next = Vec::new();
         let [journal, state] = &self.files;
         if !journal.problems.is_empty() {
-            next.push("journal.db is damaged: keep a copy of the folder, then restore a backup. See docs/operating/recovery.md".to_owned());
+            next.push("journal.db is damaged: copy the folder, then restore a backup. See docs/operating/recovery.md".to_owned());
         } else if !state.problems.is_empty() {
-            next.push("state.db is damaged and can be made anew: trackside doctor --rebuild".to_owned());
+            next.push("state.db is damaged. Rebuild it with: trackside doctor --rebuild".to_owned());
         }
         if let Some(what) = self.cut_off() {
             next.push(format!("journal.db: {what}. See docs/operating/recovery.md"));
         }
         for it in &self.changed {
             next.push(format!(
-                "{it}. Nothing starts until its text is put back, from a backup, or one is restored into another folder. See docs/operating/recovery.md"
+                "{it}. The project cannot start until the original text is restored, or a backup is restored into another folder. See docs/operating/recovery.md"
             ));
         }
         if let Some(upto) = self.missing() {
             let missing = format!(
-                "entries up to {upto} were archived and their files are not all here: put them back into archive/"
+                "entries up to {upto} were archived, but some archive files are missing: put them back into archive/"
             );
-            // What is made anew needs them.
+            // A rebuild needs the archive files.
             next.insert(0, missing);
         }
         if !self.unwanted.is_empty() {
-            next.push("what was erased or redacted may still be in archive files that are not here: put them back, and it is dropped when the project is started".to_owned());
+            next.push("missing archive files may still contain erased or redacted values: put them back, and the values are dropped when the project starts".to_owned());
         }
         if self.lag() > 0 && self.owner.is_none() {
             let entries = counted(self.lag(), "entry", "entries");
-            next.push(format!(
-                "state.db is {entries} behind: they are caught up when the project is started"
-            ));
+            next.push(format!("state.db is {entries} behind: it catches up when the project starts"));
         }
         if next.is_empty() {
-            next.push("nothing. Check the whole hash chain with: trackside audit verify".to_owned());
+            next.push("nothing to do. Verify the whole hash chain with: trackside audit verify".to_owned());
         }
         next
     }
 
     fn show(&self) {
         let row = |name: &str, text: &str| print::line(&format!("{name:<11} {text}"));
-        row("owner", self.owner.as_deref().unwrap_or("nobody: the folder is free"));
+        row("owner", self.owner.as_deref().unwrap_or("none: the folder is free"));
         for file in &self.files {
             let name = file.path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
             let log = match file.log_bytes {
@@ -233,7 +231,7 @@ impl Found {
             })
         };
         let pack = |it: &Definition| json!({ "pack": it.pack, "version": it.version, "digest": it.digest });
-        let changed = |it: &Changed| json!({ "pack": it.pack, "version": it.version, "seq": it.seq, "message": it.to_string() });
+        let changed = |it: &ChangedRules| json!({ "pack": it.pack, "version": it.version, "seq": it.seq, "message": it.to_string() });
         json!({
             "well": self.is_well(), "owner": self.owner, "files": self.files.iter().map(file).collect::<Vec<_>>(),
             "archive": { "files": self.archive.files().len(), "bytes": self.archive_bytes, "upto": self.base.seq },

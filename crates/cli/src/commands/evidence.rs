@@ -6,44 +6,47 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use trackside_store::Chain;
-use trackside_store::evidence::{EntityTold, Judged, NoEvidence, Verdict, verify};
+use trackside_store::evidence::{EntitySummary, EvidenceJudgement, EvidenceVerdict, NoEvidence, verify};
 
 use crate::args::AuditExportArgs;
-use crate::folder::{Stopped, counted};
+use crate::folder::{CliError, counted};
 use crate::print::{self, Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{exit, files, moved};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
+use crate::{exit, files, print_transition};
 
 /// Writes a file.
 pub(super) fn export(args: &AuditExportArgs) -> u8 {
-    let (lifecycle, id) = match moved::named(&args.entity) {
+    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
         Ok(named) => named,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
-    refused::ended(exported(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+    refused::finish(exported(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
 }
 
-fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
+fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
     let to = &args.to;
     if to.exists() {
-        return Err(Stopped::usage(format!("{} is there already: choose another name", to.display())).into());
+        return Err(CliError::usage(format!("{} already exists: choose another name", to.display())).into());
     }
-    let route = Route::new(&["audit", "export", lifecycle, id]);
-    let mut from = Server::find(&args.ask.reach)?.stream(&route)?;
+    let route = ApiPath::new(&["audit", "export", lifecycle, id]);
+    let mut from = ServerConnection::find(&args.ask.reach)?.stream(&route)?;
     let part = Part(part_of(to));
-    let stopped = |doing: &str, error: io::Error| Stopped {
-        why: format!("{doing} {}. Nothing is left behind; ask again", files::unwritten(to, &error)),
+    let stopped = |doing: &str, error: io::Error| CliError {
+        why: format!(
+            "{doing} {}. No file was left behind: run the command again",
+            files::unwritten(to, &error)
+        ),
         code: exit::UNREACHABLE,
     };
     written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
     // Not given its name before it holds.
     let verdict = judged(&part.0, &[])?;
-    if verdict.judged() == Judged::Broken {
+    if verdict.judged() == EvidenceJudgement::Broken {
         show(&verdict);
-        let why = "The evidence does not hold: the journal is not what was written, or something was redacted meanwhile. See trackside audit verify, then ask again";
-        return Err(Stopped { why: why.to_owned(), code: exit::REFUSED }.into());
+        let why = "The evidence does not verify: the journal was changed, or values were redacted meanwhile. Run trackside audit verify, then export again";
+        return Err(CliError { why: why.to_owned(), code: exit::REFUSED }.into());
     }
     fs::rename(&part.0, to).map_err(|it| stopped("naming", it))?;
     match args.ask.json {
@@ -51,7 +54,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Una
         false => {
             show(&verdict);
             print::message(&format!(
-                "written to {}; whoever has it checks it with: trackside audit verify FILE",
+                "written to {}. Anyone who has the file can verify it with: trackside audit verify FILE",
                 to.display()
             ));
         }
@@ -63,23 +66,23 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Una
 pub(super) fn verified(file: &Path, known: &[Chain], as_json: bool) -> u8 {
     let verdict = match judged(file, known) {
         Ok(verdict) => verdict,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
     match as_json {
         true => print::line(&format!("{:#}", to_json(&verdict))),
         false => show(&verdict),
     }
     match verdict.judged() {
-        Judged::Intact => exit::DONE,
-        Judged::Broken => exit::REFUSED,
+        EvidenceJudgement::Intact => exit::DONE,
+        EvidenceJudgement::Broken => exit::REFUSED,
     }
 }
 
-fn judged(file: &Path, known: &[Chain]) -> Result<Verdict, Stopped> {
+fn judged(file: &Path, known: &[Chain]) -> Result<EvidenceVerdict, CliError> {
     let verdict = File::open(file).map_err(NoEvidence::from).and_then(|it| verify(BufReader::new(it), known));
     verdict.map_err(|error| match error {
-        NoEvidence::Io(error) => Stopped { why: files::unread(file, &error), code: exit::UNREACHABLE },
-        error => Stopped { why: format!("{}: {error}", file.display()), code: exit::REFUSED },
+        NoEvidence::Io(error) => CliError { why: files::unread(file, &error), code: exit::UNREACHABLE },
+        error => CliError { why: format!("{}: {error}", file.display()), code: exit::REFUSED },
     })
 }
 
@@ -105,7 +108,7 @@ fn written(from: &mut impl io::Read, to: &Path) -> io::Result<()> {
     file.get_ref().sync_all()
 }
 
-fn show(verdict: &Verdict) {
+fn show(verdict: &EvidenceVerdict) {
     let (audit, about) = (&verdict.audit, &verdict.about);
     let broken = painted_data("broken", Colour::Red);
     for problem in &audit.problems {
@@ -121,23 +124,23 @@ fn show(verdict: &Verdict) {
         print::line(&line(entity));
     }
     let artifacts = verdict.artifacts.iter().map(|(id, size)| format!("artifact {id}  {size} bytes"));
-    let absent = verdict.absent.iter().map(|id| format!("artifact {id}  is named, and was not kept"));
+    let absent = verdict.absent.iter().map(|id| format!("artifact {id}  is referenced but not stored"));
     artifacts.chain(absent).for_each(|it| print::line(&it));
     for seq in &verdict.outside {
-        print::message(&format!("entry {seq} is not within this file: that end says nothing about it"));
+        print::message(&format!("entry {seq} is not in this file: --known cannot be checked"));
     }
     let mark = match verdict.judged() {
-        Judged::Intact => painted_data("intact", Colour::Green),
-        Judged::Broken => painted_data("BROKEN", Colour::Red),
+        EvidenceJudgement::Intact => painted_data("intact", Colour::Green),
+        EvidenceJudgement::Broken => painted_data("BROKEN", Colour::Red),
     };
     let (entries, first) = (counted(audit.entries, "entry", "entries"), audit.from.seq.saturating_add(1));
-    let hidden = counted(verdict.hidden, "of them by its digest alone", "of them by their digests alone");
+    let hidden = counted(verdict.hidden, "of them as a digest only", "of them as digests only");
     print::line(&format!("{mark}  {entries} from {first} to {}, {hidden}", audit.to.seq));
     print::line(&format!("{} by {} at {}", about.entity, about.by, about.at));
     print::line(&format!("ends at {}:{}", about.head.seq, about.head.hash));
 }
 
-fn line(entity: &EntityTold) -> String {
+fn line(entity: &EntitySummary) -> String {
     let mut line = format!(
         "{}/{}  {}, version {}, {}",
         entity.lifecycle,
@@ -162,7 +165,7 @@ fn line(entity: &EntityTold) -> String {
     line
 }
 
-fn to_json(verdict: &Verdict) -> Json {
+fn to_json(verdict: &EvidenceVerdict) -> Json {
     let audit = &verdict.audit;
     let problems = audit
         .problems
@@ -170,7 +173,7 @@ fn to_json(verdict: &Verdict) -> Json {
         .map(|it| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() }));
     let flaws = verdict.flaws.iter().map(|it| json!({ "code": it.code(), "message": it.to_string() }));
     json!({
-        "intact": verdict.judged() == Judged::Intact,
+        "intact": verdict.judged() == EvidenceJudgement::Intact,
         "about": verdict.about, "entities": verdict.entities,
         "entries": audit.entries, "hidden": verdict.hidden, "payloadsDropped": audit.redacted,
         "artifacts": verdict.artifacts, "absentArtifacts": verdict.absent,

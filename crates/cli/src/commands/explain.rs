@@ -3,47 +3,48 @@
 use serde_json::Value as Json;
 
 use crate::args::ExplainArgs;
-use crate::moment::{list, moment, places, relative, text, texts, value};
 use crate::print::{self, Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
-use crate::{exit, moved};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{list, moment, places, relative, text, texts, value};
+use crate::url::ApiPath;
+use crate::{exit, print_transition};
 
 pub(crate) fn run(args: &ExplainArgs) -> u8 {
-    let (lifecycle, id) = match moved::named(&args.entity) {
+    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
         Ok(named) => named,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
-    refused::ended(explain(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+    refused::finish(explain(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
 }
 
-fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
-    let route = Route::new(&["entities", lifecycle, id, "explain"]);
-    let told = Server::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
+fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["entities", lifecycle, id, "explain"]);
+    let answer =
+        ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
     if args.ask.json {
-        print::line(&format!("{told:#}"));
+        print::line(&format!("{answer:#}"));
         return Ok(exit::DONE);
     }
-    tell(&args.entity, &Told::read(&told));
+    print_answer(&args.entity, &Explanation::read(&answer));
     Ok(exit::DONE)
 }
 
 /// What the server said, sorted for people.
-struct Told<'a> {
+struct Explanation<'a> {
     all: &'a Json,
     entity: &'a Json,
     now: &'a str,
     state: &'a str,
     moves: Vec<Move<'a>>,
-    /// What can be done here without leaving.
+    /// Transitions that stay in the state.
     stays: Vec<Move<'a>>,
     /// What the engine alone can do, and does when its rules say so.
     engine: Vec<Move<'a>>,
 }
 
-/// A way that somebody can ask for.
+/// A transition that an actor can request.
 struct Move<'a> {
     event: &'a str,
     to: Vec<&'a str>,
@@ -59,12 +60,12 @@ struct Move<'a> {
 
 const NOTHING: Json = Json::Null;
 
-impl<'a> Told<'a> {
+impl<'a> Explanation<'a> {
     fn read(all: &'a Json) -> Self {
         let entity = all.get("entity").unwrap_or(&NOTHING);
         let state = text(entity, "state");
         let ways = list(all, "transitions").iter().map(|it| Move::read(all, it));
-        // What leads into the same state anew, such as a claim of what was lost, is a move, too.
+        // A transition into the same state, such as a new claim, is a move, too.
         let (moves, stays): (Vec<Move>, Vec<Move>) = ways.partition(|it| !it.to.is_empty());
         let (engine, moves) = moves.into_iter().partition(|it| it.who == "engine");
         Self { all, entity, now: text(all, "now"), state, moves, stays, engine }
@@ -77,21 +78,21 @@ impl<'a> Told<'a> {
     /// What keeps it where it is, in sentences.
     fn why(&self) -> Vec<String> {
         if self.ended() {
-            return vec!["It has ended: nothing moves it any more.".to_owned()];
+            return vec!["It is in a final state.".to_owned()];
         }
         let mut why = Vec::new();
         let gate = self.gate();
         if let Some(gate) = gate {
             let what = if self.yours_here().is_empty() {
-                "Nothing that you ask of it"
+                "A gate blocks everything you can do"
             } else {
-                "No move that you ask for"
+                "A gate blocks every move you can make"
             };
-            why.push(format!("{what} is heard: {gate}."));
+            why.push(format!("{what}: {gate}."));
         }
         for it in list(self.all, "keptBackBy").iter().filter(|it| list(it, "openers").is_empty()) {
             let key = key_of(it);
-            why.push(format!("{key} keeps it back: see why with trackside explain {key}."));
+            why.push(format!("{key} blocks it: see trackside explain {key}."));
         }
         for it in list(self.entity, "leases") {
             let (slot, holder, until) = (text(it, "slot"), text(it, "holder"), text(it, "expiresAt"));
@@ -100,16 +101,16 @@ impl<'a> Told<'a> {
         }
         for it in list(self.all, "openEffects") {
             why.push(format!(
-                "It waits for the outside: {} was asked for and is not answered.",
+                "It waits for an effect: {} was requested and has no result yet.",
                 text(it, "effect")
             ));
         }
         for it in texts(self.all, "broken") {
-            why.push(format!("Its rule {it} is broken: see trackside violations."));
+            why.push(format!("Its invariant {it} is violated: see trackside violations."));
         }
         for it in list(self.all, "requests") {
             let (key, since) = (key_of(it), text(it, "since"));
-            why.push(format!("It waits for a decision about {key}, asked for {}:", moment(since)));
+            why.push(format!("It waits for a decision on {key}, requested {}:", moment(since)));
             why.extend(it.get("fields").map(places).unwrap_or_default().iter().map(|it| format!("  {it}")));
         }
         if !list(self.all, "requests").is_empty() {
@@ -117,11 +118,11 @@ impl<'a> Told<'a> {
         }
         for it in list(self.all, "claimable") {
             let left = texts(self.all, "givenTo").is_empty() || list(self.entity, "leases").is_empty();
-            let nobody = if left { "It waits to be claimed" } else { "It can be claimed" };
-            why.push(format!("{nobody}, with {}: by {}.", text(it, "event"), text(it, "who")));
+            let waits = if left { "It waits to be claimed" } else { "It can be claimed" };
+            why.push(format!("{waits}, with {}: by {}.", text(it, "event"), text(it, "who")));
         }
         let yours = self.moves.iter().any(|it| it.ready);
-        // Whoever could only do something else with what waits to be claimed is not who it waits for.
+        // An entity that waits to be claimed does not wait for actors who can only do something else.
         let claims = self.claims();
         let another = |it: &Move<'_>| it.ready && !claims.contains(&it.event);
         if !claims.is_empty() && yours && self.moves.iter().all(|it| !it.ready || another(it)) {
@@ -133,13 +134,13 @@ impl<'a> Told<'a> {
         }
         let others = !self.moves.iter().any(|it| it.yours);
         why.push(match (self.moves.is_empty(), yours, possible && others) {
-            (true, _, _) => "Nobody can ask for a move from here: it goes on by itself.".to_owned(),
-            (_, true, _) => "Nobody has asked for a move yet, and you can.".to_owned(),
-            (_, _, true) => "It waits for somebody else to ask for a move.".to_owned(),
+            (true, _, _) => "No actor can move it from here: it moves by itself.".to_owned(),
+            (_, true, _) => "You can move it now.".to_owned(),
+            (_, _, true) => "It waits for another actor to move it.".to_owned(),
             _ if possible => {
-                format!("You may move it, and others too; of yours is missing: {}.", self.misses())
+                format!("You can move it once you provide: {}.", self.misses())
             }
-            _ => format!("Every move from here still misses something: {}.", self.misses()),
+            _ => format!("Every move from here is missing something: {}.", self.misses()),
         });
         why
     }
@@ -149,7 +150,7 @@ impl<'a> Told<'a> {
         list(self.all, "claimable").iter().map(|it| text(it, "event")).collect()
     }
 
-    /// What is missing, of what the one who asks may do, else of all; each once.
+    /// Missing conditions of the caller's moves, or of all moves if the caller has none; each once.
     fn misses(&self) -> String {
         let any = self.moves.iter().any(|it| it.yours);
         let mut all: Vec<&str> = Vec::new();
@@ -169,7 +170,7 @@ impl<'a> Told<'a> {
         attempts.iter().find(shut).filter(|_| !through).map(|it| text(it, "detail").trim_end_matches('.'))
     }
 
-    /// Who can bring it forward: whoever it is given to or held by, then you, then whoever else the rules name.
+    /// Who can act: assignees and lease holders, then you, then others that the rules name.
     fn who(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for it in list(self.all, "requests") {
@@ -190,8 +191,8 @@ impl<'a> Told<'a> {
             all.push(format!("{}{you}: {}", text(it, "who"), text(it, "event")));
         }
         let holders = list(self.entity, "leases").iter().map(|it| (text(it, "holder"), "holds it"));
-        // Whoever no move would hear cannot help, though it is theirs.
-        let assigned = texts(self.all, "ableToAct").into_iter().map(|it| (it, "it is given to them"));
+        // Assignees without a permitted move cannot help.
+        let assigned = texts(self.all, "ableToAct").into_iter().map(|it| (it, "assigned to it"));
         for (name, why) in holders.chain(assigned) {
             if !all.iter().any(|it| it.starts_with(&format!("{name}: "))) {
                 all.push(format!("{name}: {why}"));
@@ -207,18 +208,18 @@ impl<'a> Told<'a> {
             all.push(format!("you: {yours}"));
         }
         let claims = self.claims();
-        let told = |it: &&Move<'_>| !it.yours && !claims.contains(&it.event);
-        let mut others: Vec<&str> = self.moves.iter().filter(told).map(|it| it.who).collect();
+        let answer = |it: &&Move<'_>| !it.yours && !claims.contains(&it.event);
+        let mut others: Vec<&str> = self.moves.iter().filter(answer).map(|it| it.who).collect();
         others.sort_unstable();
         others.dedup();
         for who in others {
-            let theirs = events(&mut self.moves.iter().filter(|it| told(it) && it.who == who));
+            let theirs = events(&mut self.moves.iter().filter(|it| answer(it) && it.who == who));
             all.push(format!("{who}: {theirs}"));
         }
         all
     }
 
-    /// What can be done without moving it by the one who asks.
+    /// Events the caller can fire without moving the entity.
     fn yours_here(&self) -> Vec<&'a str> {
         let mut here: Vec<&str> = self.stays.iter().filter(|it| it.yours).map(|it| it.event).collect();
         here.sort_unstable();
@@ -241,7 +242,7 @@ impl<'a> Told<'a> {
         all.into_iter().map(|(who, events)| format!("{who}: {}", events.join(", "))).collect()
     }
 
-    /// The move that led here, and what came with it.
+    /// The transition that led here, with its fields.
     fn arrival(&self) -> Vec<String> {
         let Some(it) = self.all.get("arrival").filter(|it| it.is_object()) else { return Vec::new() };
         let who = |it: &Json| match text(it, "onBehalfOf") {
@@ -274,7 +275,7 @@ impl<'a> Told<'a> {
         }
         let timed = |event: &str| coming.iter().any(|it| text(it, "then") == event);
         for it in self.engine.iter().filter(|it| !timed(it.event)) {
-            let line = format!("when its rules say so: {} → {}", it.event, it.to.join(" or "));
+            let line = format!("when its rules apply: {} → {}", it.event, it.to.join(" or "));
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -286,9 +287,9 @@ impl<'a> Told<'a> {
         let (name, at, ends) = (text(it, "name"), text(it, "at"), text(it, "dueAt"));
         let when = |at: &str| format!("{}, {}", relative(at, self.now).unwrap_or_default(), moment(at));
         let clock = match name.strip_prefix("lease.") {
-            Some(slot) => format!("the lease of {slot} runs out"),
-            None if name == self.state => format!("its time in {name} is over"),
-            None => format!("{name} is over"),
+            Some(slot) => format!("the lease {slot} expires"),
+            None if name == self.state => format!("the deadline in {name} passes"),
+            None => format!("{name} expires"),
         };
         let to = texts(it, "to").join(" or ");
         let end = match (text(it, "then"), to.as_str()) {
@@ -297,13 +298,13 @@ impl<'a> Told<'a> {
             (then, to) => format!("{clock}, then {then} → {to}"),
         };
         match text(it, "step") {
-            "warning" => format!("{}: a warning of {name}; {}: {end}", when(at), when(ends)),
+            "warning" => format!("{}: warning for {name}; {}: {end}", when(at), when(ends)),
             _ => format!("{}: {end}", when(at)),
         }
     }
 }
 
-/// The name of an entity that is told of.
+/// `LIFECYCLE/ID` of an entity in the answer.
 fn key_of(it: &Json) -> String {
     format!("{}/{}", text(it, "lifecycle"), text(it, "id"))
 }
@@ -319,8 +320,8 @@ impl<'a> Move<'a> {
         let accepted = attempt.is_some_and(|it| it.get("accepted") == Some(&Json::Bool(true)));
         let mut missing = match attempt {
             Some(_) if accepted && yours => Vec::new(),
-            // What a request would be told, to the last condition.
-            Some(attempt) if yours && alone => told_missing(attempt),
+            // The refusal that a request would get.
+            Some(attempt) if yours && alone => missing_in(attempt),
             _ => unmet(way),
         };
         missing.dedup();
@@ -331,28 +332,28 @@ impl<'a> Move<'a> {
 
     fn needs(&self) -> String {
         match (self.missing.is_empty(), self.ready) {
-            (true, true) => "nothing: ask for it".to_owned(),
+            (true, true) => "nothing: you can do it now".to_owned(),
             (true, false) if self.yours => "nothing".to_owned(),
-            (true, false) => "nothing but somebody who may".to_owned(),
+            (true, false) => "nothing, but you may not do it".to_owned(),
             (false, _) => self.missing.join("; "),
         }
     }
 }
 
-fn told_missing(attempt: &Json) -> Vec<String> {
+fn missing_in(attempt: &Json) -> Vec<String> {
     let errors = list(attempt, "errors");
-    let told = errors.iter().map(|it| match text(it, "field") {
+    let answer = errors.iter().map(|it| match text(it, "field") {
         "" => text(it, "message").to_owned(),
         field => format!("{field}: {}", text(it, "message")),
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { vec![text(attempt, "detail").to_owned()] } else { told }
+    let answer: Vec<String> = answer.collect();
+    if answer.is_empty() { vec![text(attempt, "detail").to_owned()] } else { answer }
 }
 
-/// Conditions that do not hold, and what must be brought.
+/// Conditions that do not hold, and required fields.
 fn unmet(way: &Json) -> Vec<String> {
     let is = |it: &Json, name: &str| it.get(name) == Some(&Json::Bool(true));
-    // What is missing of the one who asks need not be missing of those who may.
+    // Conditions on the caller do not apply to other actors.
     let failed = list(way, "checks").iter();
     let failed = failed.filter(|it| !is(it, "passed") && (is(way, "permitted") || !is(it, "ofCaller")));
     let mut missing: Vec<String> = failed
@@ -362,54 +363,54 @@ fn unmet(way: &Json) -> Vec<String> {
         })
         .collect();
     let takes = list(way, "takes").iter().filter(|it| it.get("required") == Some(&Json::Bool(true)));
-    missing.extend(takes.map(|it| format!("{} must be given", text(it, "field"))));
+    missing.extend(takes.map(|it| format!("{} is required", text(it, "field"))));
     if way.get("needsReason") == Some(&Json::Bool(true)) {
-        missing.push("a reason must be given".to_owned());
+        missing.push("a reason is required".to_owned());
     }
     if way.get("needsTarget") == Some(&Json::Bool(true)) {
-        missing.push("to must be given".to_owned());
+        missing.push("a target state is required".to_owned());
     }
     missing
 }
 
-fn tell(key: &str, told: &Told<'_>) {
+fn print_answer(key: &str, answer: &Explanation<'_>) {
     let heading = |title: &str| print::line(&painted_data(title, Colour::Bold));
-    let about = Some(text(told.all, "about")).filter(|it| !it.is_empty());
+    let about = Some(text(answer.all, "about")).filter(|it| !it.is_empty());
     let about = about.map(|it| format!(": {it}")).unwrap_or_default();
-    print::line(&format!("{key} is {}{about}", painted_data(told.state, Colour::Bold)));
-    heading("since when");
-    let since = text(told.all, "since");
-    print::line(&format!("  {}, {}", moment(since), relative(since, told.now).unwrap_or_default()));
-    let arrival = told.arrival();
+    print::line(&format!("{key} is {}{about}", painted_data(answer.state, Colour::Bold)));
+    heading("since");
+    let since = text(answer.all, "since");
+    print::line(&format!("  {}, {}", moment(since), relative(since, answer.now).unwrap_or_default()));
+    let arrival = answer.arrival();
     if !arrival.is_empty() {
-        heading("how it came here");
+        heading("how it got here");
         arrival.iter().for_each(|it| print::line(&format!("  {it}")));
     }
     heading("why it is not moving");
-    told.why().iter().for_each(|it| print::line(&format!("  {it}")));
-    if !told.moves.is_empty() {
+    answer.why().iter().for_each(|it| print::line(&format!("  {it}")));
+    if !answer.moves.is_empty() {
         heading("who must act");
-        told.who().iter().for_each(|it| print::line(&format!("  {it}")));
+        answer.who().iter().for_each(|it| print::line(&format!("  {it}")));
         heading("what would move it");
-        let mut table = Table::new(&["  MOVE", "TO", "WHO MAY", "WHAT IS MISSING"]);
-        for it in &told.moves {
+        let mut table = TextTable::new(&["  MOVE", "TO", "WHO MAY", "MISSING"]);
+        for it in &answer.moves {
             let who = if it.yours { format!("{} (you)", it.who) } else { it.who.to_owned() };
             table.row([format!("  {}", it.event), it.to.join(" or "), who, it.needs()]);
         }
         table.show();
     }
-    let here = told.yours_here();
+    let here = answer.yours_here();
     if !here.is_empty() {
         heading("what you can do without moving it");
         print::line(&format!("  {}", here.join(", ")));
     }
-    let here = told.others_here();
+    let here = answer.others_here();
     if !here.is_empty() {
         heading("what others can do without moving it");
         here.iter().for_each(|it| print::line(&format!("  {it}")));
     }
-    heading("what happens next by itself");
-    match told.next() {
+    heading("what happens next");
+    match answer.next() {
         some if some.is_empty() => print::line("  nothing"),
         some => some.iter().for_each(|it| print::line(&format!("  {it}"))),
     }

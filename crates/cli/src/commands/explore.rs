@@ -1,24 +1,21 @@
-//! `trackside explore`: what can happen, as far as a budget allows.
+//! `trackside explore`: explore stages within a budget.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use trackside_engine::Law;
-use trackside_explore::abstraction::{Size, abstractions, promela};
-use trackside_explore::report::{How, Report, explore};
-use trackside_explore::search::{Bound, Progress};
-use trackside_explore::world::Reduce;
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{Problems, Sources};
+use trackside_study::explore::report::{ExplorationReport, ExploreOptions, explore};
+use trackside_study::explore::search::{Progress, SearchBound};
+use trackside_study::explore::world::Reduce;
 
 use crate::args::ExploreArgs;
-use crate::files::unwritten;
 use crate::packs;
 use crate::print;
-use crate::proofs::{self, Shown};
+use crate::proofs::{self, ReportPrinting};
 use crate::{exit, stages};
 
 pub(crate) fn run(args: &ExploreArgs) -> u8 {
@@ -41,29 +38,18 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                 continue;
             }
         };
-        if let Some(folder) = &args.promela {
-            match models(&law, folder) {
-                Ok(files) => files.iter().for_each(|it| print::line(it)),
-                Err(why) => {
-                    print::message(&why);
-                    failed = true;
-                }
-            }
-            played += 1;
-            continue;
-        }
         let stages = stages::of(pack, &law, &sources, &mut problems);
         if problems.has_errors() {
             print::message(&problems.render(&sources, print::colour()));
             failed = true;
         }
         let wanted = |name: &str| args.stage.as_ref().is_none_or(|it| name.contains(it.as_str()));
-        let mut reports: Vec<Report> = Vec::new();
+        let mut reports: Vec<ExplorationReport> = Vec::new();
         for stage in stages.iter().filter(|it| wanted(&it.name)) {
             played += 1;
             let begun = Instant::now();
             let deadline = begun.checked_add(Duration::from_secs(args.seconds));
-            let line = print::Progress::new(&format!("{} · {}", pack.name, stage.name));
+            let line = print::ProgressBar::new(&format!("{} · {}", pack.name, stage.name));
             let full = AtomicBool::new(false);
             let go_on = |so_far: &Progress| {
                 let spent = begun.elapsed().as_secs_f64().max(0.001);
@@ -79,8 +65,8 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
                 }
                 deadline.is_none_or(|it| Instant::now() < it)
             };
-            let how = How {
-                bound: Bound { worlds: args.worlds, depth: args.depth },
+            let how = ExploreOptions {
+                bound: SearchBound { worlds: args.worlds, depth: args.depth },
                 threads: args.threads.map_or_else(cores, usize::from),
                 reduce: if args.no_symmetry { Reduce::Cone } else { Reduce::Mirrors },
                 go_on: &go_on,
@@ -93,7 +79,7 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             if args.json {
                 all.push(proofs::to_json(&pack.name, report, seconds));
             } else {
-                let shown = Shown {
+                let shown = ReportPrinting {
                     pack: &pack.name,
                     seconds,
                     promise: args.promise.as_deref(),
@@ -116,37 +102,21 @@ pub(crate) fn run(args: &ExploreArgs) -> u8 {
             }
         }
     }
-    if args.json && args.promela.is_none() {
+    if args.json {
         print::line(&format!("{:#}", json!({ "stages": all })));
     }
     if played == 0 && !failed {
-        print::message("no stage was explored: none has that in its name");
+        print::message("no stage name contains this text");
         return exit::USAGE;
     }
     if !named && args.promise.is_some() && !failed {
-        print::message("no promise has that in its sentence");
+        print::message("no promise contains this text");
         return exit::USAGE;
     }
     if failed { exit::REFUSED } else { exit::DONE }
 }
 
-/// Writes the models of every lifecycle; gives the files.
-fn models(law: &Law, folder: &Path) -> Result<Vec<String>, String> {
-    std::fs::create_dir_all(folder).map_err(|it| unwritten(folder, &it))?;
-    let mut files = Vec::new();
-    for pack in law.packs() {
-        for life in &pack.lifecycles {
-            for model in abstractions(pack, life, Size::default()) {
-                let path = folder.join(format!("{}-{}.pml", life.name, model.entities));
-                std::fs::write(&path, promela(&model)).map_err(|it| unwritten(&path, &it))?;
-                files.push(path.display().to_string());
-            }
-        }
-    }
-    Ok(files)
-}
-
-/// Memory in use, in MiB, where the system tells.
+/// Memory in use, in MiB, on systems that report it.
 fn used() -> Option<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     let resident: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;

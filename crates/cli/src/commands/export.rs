@@ -4,29 +4,29 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use trackside_runtime::Clock;
+use trackside_runtime::ProjectClock;
 use trackside_store::archive::Archive;
-use trackside_store::lines::{self, Line};
+use trackside_store::export_lines::{self, ExportLine};
 use trackside_store::{Artifacts, rules};
 
 use crate::args::{DataArgs, ExportArgs};
-use crate::folder::{self, Stopped, counted};
-use crate::project::Project;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::folder::{self, CliError, counted};
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
 use crate::{exit, files, print};
 
 pub(crate) fn run(args: &ExportArgs) -> u8 {
-    refused::ended(export(args), About::default(), false)
+    refused::finish(export(args), CommandSubject::default(), false)
 }
 
-fn export(args: &ExportArgs) -> Result<u8, Unanswered> {
-    let project = Project::find(&args.data)?;
+fn export(args: &ExportArgs) -> Result<u8, RequestError> {
+    let project = ProjectLocation::find(&args.data)?;
     let mut out = Out::new(args.to.as_deref())?;
     let written = match project {
-        Project::Server(server) => served(&server, &mut out),
-        Project::Folder(data) => read(&data, &mut out).map_err(Unanswered::from),
+        ProjectLocation::Server(server) => served(&server, &mut out),
+        ProjectLocation::Folder(data) => read(&data, &mut out).map_err(RequestError::from),
     };
     match written {
         Ok(()) => out.done()?,
@@ -38,18 +38,18 @@ fn export(args: &ExportArgs) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
-/// What the server tells, as it comes.
-fn served(server: &Server, out: &mut Out) -> Result<(), Unanswered> {
-    let cut = |why: String| Stopped {
+/// The server's export, streamed.
+fn served(server: &ServerConnection, out: &mut Out) -> Result<(), RequestError> {
+    let cut = |why: String| CliError {
         why: format!("the export was cut off ({why}). Try again"),
         code: exit::UNREACHABLE,
     };
     let (mut last, mut seen) = (None, 0);
-    for line in server.stream(&Route::new(&["export"]))?.lines() {
+    for line in server.stream(&ApiPath::new(&["export"]))?.lines() {
         let line = line.map_err(|it| cut(it.to_string()))?;
-        match lines::read(&line) {
-            Ok(Line::About(about)) if about.records => last = Some(about.last),
-            Ok(Line::Record(record)) => seen = record.seq,
+        match export_lines::read(&line) {
+            Ok(ExportLine::Header(about)) if about.records => last = Some(about.last),
+            Ok(ExportLine::Record(record)) => seen = record.seq,
             _ => {}
         }
         out.line(&line)?;
@@ -60,27 +60,28 @@ fn served(server: &Server, out: &mut Out) -> Result<(), Unanswered> {
     }
 }
 
-/// What the folder holds, while no server has it or beside whoever has.
-fn read(data: &DataArgs, out: &mut Out) -> Result<(), Stopped> {
-    let mut reader = folder::look(data)?;
-    rules::hold(reader.as_mut(), &data.data.join("journal.db"))?;
+/// The export of a folder, without a server or beside one.
+fn read(data: &DataArgs, out: &mut Out) -> Result<(), CliError> {
+    let mut reader = folder::open_to_read(data)?;
+    rules::check_unchanged(reader.as_mut(), &data.data.join("journal.db"))?;
     let archive = Archive::of(&data.data)?;
     let head = reader.head()?;
     let upto = head.chain.seq;
-    let stands = head.at.max(Clock::noted_in(&data.data));
-    let clock = stands.filter(|_| Clock::is_manual_in(&data.data));
-    out.line(&lines::about(Clock::System.now(), upto, true, clock).to_string())?;
+    let stands = head.at.max(ProjectClock::noted_in(&data.data));
+    let clock = stands.filter(|_| ProjectClock::is_manual_in(&data.data));
+    out.line(&export_lines::about(ProjectClock::System.now(), upto, true, clock).to_string())?;
     for it in reader.definitions()? {
-        out.line(&lines::definition(&it).to_string())?;
+        out.line(&export_lines::definition(&it).to_string())?;
     }
-    lines::each_record::<Stopped>(reader.as_mut(), &archive, upto, &mut |record| {
-        out.line(&lines::record(record).to_string())
+    export_lines::each_record::<CliError>(reader.as_mut(), &archive, upto, &mut |record| {
+        out.line(&export_lines::record(record).to_string())
     })?;
-    let looked = Artifacts::of(&data.data)
-        .each(|id, content| -> Result<(), Stopped> { out.line(&lines::artifact(id, content).to_string()) })?;
+    let looked = Artifacts::of(&data.data).each(|id, content| -> Result<(), CliError> {
+        out.line(&export_lines::artifact(id, content).to_string())
+    })?;
     if !looked.damaged.is_empty() {
         let names = looked.damaged.join(", ");
-        print::message(&format!("left out, because their content is not what their name says: {names}"));
+        print::message(&format!("skipped, because their content does not match their hash: {names}"));
     }
     Ok(())
 }
@@ -92,10 +93,10 @@ enum Out {
 }
 
 impl Out {
-    fn new(to: Option<&Path>) -> Result<Self, Stopped> {
+    fn new(to: Option<&Path>) -> Result<Self, CliError> {
         let Some(to) = to else { return Ok(Self::Printed) };
         if to.exists() {
-            return Err(Stopped::usage(format!("{} is there already: name another file", to.display())));
+            return Err(CliError::usage(format!("{} already exists: name another file", to.display())));
         }
         let mut part = to.as_os_str().to_owned();
         part.push(".partial");
@@ -104,7 +105,7 @@ impl Out {
         Ok(Self::File { to: to.to_owned(), part, file: BufWriter::new(file), lines: 0 })
     }
 
-    fn line(&mut self, text: &str) -> Result<(), Stopped> {
+    fn line(&mut self, text: &str) -> Result<(), CliError> {
         match self {
             Self::Printed => {
                 print::line(text);
@@ -117,7 +118,7 @@ impl Out {
         }
     }
 
-    fn done(self) -> Result<(), Stopped> {
+    fn done(self) -> Result<(), CliError> {
         let Self::File { to, part, mut file, lines } = self else { return Ok(()) };
         let finished =
             file.flush().and_then(|()| file.get_ref().sync_all()).and_then(|()| fs::rename(&part, &to));
@@ -133,6 +134,6 @@ impl Out {
     }
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Stopped {
-    Stopped { why: files::unwritten(path, error), code: exit::UNREACHABLE }
+fn unwritten(path: &Path, error: &io::Error) -> CliError {
+    CliError { why: files::unwritten(path, error), code: exit::UNREACHABLE }
 }

@@ -4,31 +4,32 @@ use serde_json::Value as Json;
 use trackside_protocol::{Moved, Transition};
 
 use crate::args::FireArgs;
-use crate::folder::Stopped;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{exit, moved, print, values};
+use crate::folder::CliError;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
+use crate::{exit, print, print_transition, values};
 
 pub(crate) fn run(args: &FireArgs) -> u8 {
-    let (lifecycle, id) = match moved::named(&args.entity) {
+    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
         Ok(named) => named,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
-    refused::ended(fire(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+    let (_, typed) = words(args.event.as_deref(), &args.fields);
+    let about = CommandSubject::entity(lifecycle, id).with_typed(&typed);
+    refused::finish(fire(args, lifecycle, id), about, args.ask.json)
 }
 
-fn fire(args: &FireArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
+fn fire(args: &FireArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
     let (event, fields) = words(args.event.as_deref(), &args.fields);
     if event.is_some() == args.to.is_some() {
         let why = match event {
-            Some(event) => format!("say the event ({event}) or --to, not both"),
-            None => format!(
-                "say what to ask for: an event, or --to STATE. See them with: trackside explain {}",
-                args.entity
-            ),
+            Some(event) => format!("give the event ({event}) or --to, not both"),
+            None => {
+                format!("give an event, or --to STATE. List them with: trackside explain {}", args.entity)
+            }
         };
-        return Err(Stopped::usage(why).into());
+        return Err(CliError::usage(why).into());
     }
     let body = Transition {
         to: args.to.clone(),
@@ -37,12 +38,13 @@ fn fire(args: &FireArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
         reason: args.reason.clone(),
         fence: args.fence,
     };
-    let server = Server::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
-    let route = Route::new(&["entities", lifecycle, id, "transitions"]);
+    let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.count.on_behalf.as_deref());
+    let route = ApiPath::new(&["entities", lifecycle, id, "transitions"]);
     let route = route.with_some("dryRun", args.dry_run.then_some(true));
     let version = args.if_version.map(|it| format!("\"{it}\""));
-    let told = server.post_with(&route, &body, &headers(args.count.key.as_deref(), version.as_deref()))?;
-    tell(told.body, args.ask.json)?;
+    let response =
+        server.post_with(&route, &body, &headers(args.count.key.as_deref(), version.as_deref()))?;
+    print_answer(response.body, args.ask.json)?;
     Ok(exit::DONE)
 }
 
@@ -64,19 +66,17 @@ pub(super) fn headers<'a>(key: Option<&'a str>, version: Option<&'a str>) -> Vec
     key.into_iter().chain(version.map(|it| ("if-match", it))).collect()
 }
 
-/// Tells what became of it.
-pub(super) fn tell(body: Json, json: bool) -> Result<(), Unanswered> {
+/// Prints the result.
+pub(super) fn print_answer(body: Json, json: bool) -> Result<(), RequestError> {
     if json {
         print::line(&format!("{body:#}"));
         return Ok(());
     }
     let read: Result<Moved, _> = serde_json::from_value(body);
-    let moved = read.map_err(|error| Stopped {
-        why: format!(
-            "the server said something that this release does not know ({error}): see it with --json"
-        ),
+    let moved = read.map_err(|error| CliError {
+        why: format!("this release cannot read the server's answer ({error}). Print it with --json"),
         code: exit::UNREACHABLE,
     })?;
-    moved::tell(&moved);
+    print_transition::print(&moved);
     Ok(())
 }

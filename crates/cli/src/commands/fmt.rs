@@ -41,7 +41,7 @@ fn summary(files: usize, changed: usize, refused: usize, check: bool) -> String 
     let mut summary = match (changed, check) {
         (0, _) => format!("{} formatted already", counted(files - refused)),
         (_, false) => format!("{changed} of {} formatted", counted(files)),
-        (_, true) => format!("{changed} of {} not formatted; `trackside fmt` does it", counted(files)),
+        (_, true) => format!("{changed} of {} not formatted; run `trackside fmt`", counted(files)),
     };
     if refused > 0 {
         summary.push_str(&format!("; {refused} left alone"));
@@ -53,7 +53,7 @@ fn counted(files: usize) -> String {
     format!("{files} {}", if files == 1 { "file" } else { "files" })
 }
 
-/// What came of one file.
+/// The result for one file.
 struct Formatted {
     path: PathBuf,
     outcome: Outcome,
@@ -88,7 +88,7 @@ fn format_file(path: &Path, check: bool, sources: &Sources, file: FileId) -> Out
     }
 }
 
-/// Writes beside the file and renames, so that nobody ever finds half a file.
+/// Writes a temporary file and renames it, so that the file is never half written.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();

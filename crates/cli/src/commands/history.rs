@@ -3,35 +3,35 @@
 use serde_json::Value as Json;
 
 use crate::args::HistoryArgs;
-use crate::listed::{Much, listed};
-use crate::moment::seconds;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{entry, exit, moved, print};
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::seconds;
+use crate::url::ApiPath;
+use crate::{exit, print, print_entry, print_transition};
 
 pub(crate) fn run(args: &HistoryArgs) -> u8 {
-    let (lifecycle, id) = match moved::named(&args.entity) {
+    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
         Ok(named) => named,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
-    refused::ended(history(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+    refused::finish(history(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
 }
 
-fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
-    let route = Route::new(&["entities", lifecycle, id, "history"]);
+fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["entities", lifecycle, id, "history"]);
     let route = route.with_some("all", args.renewals.then_some(true));
-    let much = args.limit.map_or(Much::All, |it| Much::Most(it as usize));
-    let found = listed(&Server::find(&args.ask.reach)?, &route, much)?;
+    let much = args.limit.map_or(ListSize::All, |it| ListSize::Most(it as usize));
+    let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &route, much)?;
     if args.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if let Some(before) = found.first.get("archivedBefore").and_then(Json::as_u64).filter(|it| *it > 0) {
-        print::message(&format!("what happened before entry {before} is in an archive"));
+        print::message(&format!("entries before {before} are archived"));
     }
     for it in &found.items {
-        print::line(&entry::line(it, false));
+        print::line(&print_entry::line(it, false));
     }
     let stays = found.first.get("timeInStates").and_then(Json::as_object);
     let stays: Vec<String> = stays

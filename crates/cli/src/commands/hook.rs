@@ -7,14 +7,14 @@ use trackside_protocol::Evaluate;
 use trackside_server::MCP_TOOLS;
 
 use crate::args::{HookArgs, Otherwise};
-use crate::moment::text;
-use crate::reach::{Server, Unanswered};
-use crate::route::Route;
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::text;
+use crate::url::ApiPath;
 use crate::{exit, print, refused};
 
 /// The most that is read of an action.
 const MOST: u64 = 4 << 20;
-/// The exit code that stops a tool, whoever the agent is.
+/// The exit code that blocks a tool call in every agent.
 const BLOCKED: u8 = 2;
 
 /// How the agent wants to be answered.
@@ -33,7 +33,7 @@ struct Act {
     event: String,
     tool: String,
     arguments: Json,
-    /// Its mode leaves nobody to ask.
+    /// The agent's mode has no person to ask.
     unattended: bool,
     /// The tool is one of Trackside's own.
     own: bool,
@@ -52,20 +52,20 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
     let act = match read.map_err(|it| it.to_string()).and_then(|_| act(&given)) {
         Ok(act) => act,
         Err(why) => {
-            print::message(&format!("Blocked, because what the agent sent cannot be read: {why}"));
+            print::message(&format!("Blocked: cannot read what the agent sent: {why}"));
             return BLOCKED;
         }
     };
     let judged = if act.own { Ok(None) } else { judged(args, &act).map(Some) };
     let (decision, why) = match judged {
-        Ok(None) => (Decision::Allow, "The server judges its own tools by its rules".to_owned()),
-        Ok(Some(told)) => {
-            let outcome = match text(&told, "outcome") {
+        Ok(None) => (Decision::Allow, "Trackside's own tools are checked by the server".to_owned()),
+        Ok(Some(response)) => {
+            let outcome = match text(&response, "outcome") {
                 "allow" => Decision::Allow,
                 "approve" => Decision::Ask,
                 _ => Decision::Deny,
             };
-            (outcome, format!("{} is {}: {}", act.tool, text(&told, "level"), text(&told, "why")))
+            (outcome, format!("{} is {}: {}", act.tool, text(&response, "level"), text(&response, "why")))
         }
         Err(unanswered) => (otherwise(args.unreachable), unanswered),
     };
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &HookArgs) -> u8 {
         print::line(&answer.to_string());
     }
     if decision == Decision::Deny {
-        let next = if nobody { ". Ask for an approval first, or do it another way" } else { "" };
+        let next = if nobody { ". Request an approval first, or choose another way" } else { "" };
         print::message(&format!("{why}{next}"));
         return BLOCKED;
     }
@@ -98,12 +98,12 @@ fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
         arguments: act.arguments.clone(),
         role: args.role.clone(),
     };
-    let told = Server::find(&args.reach)
-        .map_err(Unanswered::from)
-        .and_then(|it| it.post(&Route::new(&["policy", "evaluate"]), &asked));
-    told.map_err(|it| match it {
-        Unanswered::Stopped(stopped) => format!("The policy cannot be asked: {}", stopped.why),
-        Unanswered::Refused(problem) => refused::shown(&problem, refused::About::default()),
+    let response = ServerConnection::find(&args.reach)
+        .map_err(RequestError::from)
+        .and_then(|it| it.post(&ApiPath::new(&["policy", "evaluate"]), &asked));
+    response.map_err(|it| match it {
+        RequestError::Cli(stopped) => format!("Cannot ask the policy: {}", stopped.why),
+        RequestError::Refused(problem) => refused::render(&problem, refused::CommandSubject::default()),
     })
 }
 
@@ -136,11 +136,10 @@ fn act(given: &str) -> Result<Act, String> {
     })
 }
 
-/// Whether a tool is one of ours, under the name that the guide gives the server: whoever calls it speaks with a token,
-/// and the server decides what that may.
+/// Whether a tool is Trackside's own, by the server name of the guide. Such calls carry a token, and the server checks them.
 fn is_own(event: &str, tool: &str, command: &str) -> bool {
     let named = match event {
-        // Cursor tells by which command the server runs.
+        // Cursor sends the command that runs the MCP server.
         "beforeMCPExecution" => {
             let mut words = command.split_whitespace();
             let program = words.next().and_then(|it| it.rsplit(['/', '\\']).next()).unwrap_or_default();
@@ -152,21 +151,21 @@ fn is_own(event: &str, tool: &str, command: &str) -> bool {
     named.is_some_and(|it| MCP_TOOLS.contains(&it))
 }
 
-/// The arguments with every path inside the project told from its root, as policies name paths.
+/// The arguments, with paths inside the project relative to its root, as in policies.
 fn within(arguments: Json, root: &str) -> Json {
     let Json::Object(given) = arguments else { return arguments };
     let root = format!("{}/", root.trim_end_matches('/'));
-    let told = given.into_iter().map(|(name, value)| match value.as_str() {
+    let response = given.into_iter().map(|(name, value)| match value.as_str() {
         Some(text) if root.len() > 1 => {
             let inside = text.strip_prefix(&root).map(Json::from);
             (name, inside.unwrap_or(value))
         }
         _ => (name, value),
     });
-    Json::Object(told.collect::<Map<_, _>>())
+    Json::Object(response.collect::<Map<_, _>>())
 }
 
-/// What is said to the agent; nothing where its own rules go on.
+/// The answer to the agent; none if its own rules decide.
 fn answer(act: &Act, decision: Decision, why: &str, allow: bool) -> Option<Json> {
     let word = match decision {
         Decision::Allow if !allow => return (act.dialect == Dialect::Cursor).then(|| json!({})),

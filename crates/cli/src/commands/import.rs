@@ -11,14 +11,14 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::args::ImportArgs;
-use crate::folder::Stopped;
-use crate::foreign::Trouble;
+use crate::folder::CliError;
+use crate::foreign::ImportProblem;
 use crate::{files, print};
 
 pub(crate) fn run(args: &ImportArgs) -> u8 {
     if let Err(error) = File::open(&args.file) {
         let next = "An export is written by: trackside export --to FILE";
-        return Stopped::usage(format!("{}. {next}", files::unread(&args.file, &error))).told();
+        return CliError::usage(format!("{}. {next}", files::unread(&args.file, &error))).report();
     }
     match args.from {
         Some(tool) => foreign::run(args, tool),
@@ -35,11 +35,11 @@ fn is_export(path: &Path) -> bool {
     read.is_ok() && first.trim_ascii_start().starts_with(b"{\"export\":")
 }
 
-/// Most problems that are told; all of them are counted.
-const TOLD: usize = 200;
+/// Maximum number of problems to print; all are counted.
+const LISTED: usize = 200;
 
-/// Tells what is in the way, all of it at once.
-fn in_the_way(args: &ImportArgs, troubles: &[Trouble], code: u8) -> u8 {
+/// Prints every problem.
+fn in_the_way(args: &ImportArgs, troubles: &[ImportProblem], code: u8) -> u8 {
     let file = args.file.display().to_string();
     if args.json {
         let all: Vec<_> =
@@ -47,11 +47,11 @@ fn in_the_way(args: &ImportArgs, troubles: &[Trouble], code: u8) -> u8 {
         let json = serde_json::json!({ "success": false, "imported": 0, "problems": all });
         print::line(&format!("{json:#}"));
     }
-    for trouble in troubles.iter().take(TOLD) {
-        print::message(&trouble.told(&file));
+    for trouble in troubles.iter().take(LISTED) {
+        print::message(&trouble.describe(&file));
     }
-    if troubles.len() > TOLD {
-        print::message(&format!("and {} more; --json lists all of them", troubles.len() - TOLD));
+    if troubles.len() > LISTED {
+        print::message(&format!("and {} more; --json lists all of them", troubles.len() - LISTED));
     }
     print::message("nothing was imported");
     code

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::InitArgs;
-use crate::folder::Stopped;
-use crate::{exit, files, print};
+use crate::folder::CliError;
+use crate::{exit, files, print, project_files, server_lookup};
 
 /// Where a file goes inside the pack, and its text; `starter` in it becomes the name of the pack.
 const FILES: [(&str, &str); 3] = [
@@ -16,21 +16,22 @@ const FILES: [(&str, &str); 3] = [
 pub(crate) fn run(args: &InitArgs) -> u8 {
     match init(args) {
         Ok(()) => exit::DONE,
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
     }
 }
 
-fn init(args: &InitArgs) -> Result<(), Stopped> {
+fn init(args: &InitArgs) -> Result<(), CliError> {
     let project = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let name = name(&project);
     let pack = project.join("packs").join(&name);
     if pack.exists() {
-        let why = format!("{} is there already, and is left as it is. Choose another folder", pack.display());
-        return Err(Stopped::usage(why));
+        let why = format!("{} already exists and was not changed. Choose another folder", pack.display());
+        return Err(CliError::usage(why));
     }
     for (path, text) in FILES {
         write(&pack.join(path), &text.replace("starter", &name))?;
     }
+    project_files::write(&project.join(server_lookup::USUAL))?;
     let readme = project.join("README.md");
     if !readme.exists() {
         write(&readme, &about(&name))?;
@@ -38,7 +39,7 @@ fn init(args: &InitArgs) -> Result<(), Stopped> {
     print::line(&pack.display().to_string());
     let shown = pack.display();
     print::message(&format!(
-        "A pack of five states. Next: trackside test {shown}, then trackside up and trackside pack add {shown}"
+        "Created a pack with five states. Next: trackside test {shown}, then trackside up and trackside pack add {shown}"
     ));
     Ok(())
 }
@@ -46,14 +47,14 @@ fn init(args: &InitArgs) -> Result<(), Stopped> {
 /// Five lines.
 fn about(name: &str) -> String {
     format!(
-        "# {name}\n\n- `packs/{name}` says what a task may do: change it, then `trackside test packs` and `trackside check packs`.\n- `trackside up` starts the server here; in another terminal `trackside pack add packs/{name}` installs the pack.\n- `trackside new {name}.task title='Try it'` makes a task; `trackside list {name}.task` and `trackside explain` tell where it stands.\n"
+        "# {name}\n\n- `packs/{name}` defines what a task may do. Change it, then run `trackside test packs` and `trackside check packs`.\n- `trackside up` starts the server here; in another terminal `trackside pack add packs/{name}` installs the pack.\n- `trackside new {name}.task title='Try it'` creates a task; `trackside list {name}.task` and `trackside explain` show where it stands.\n"
     )
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Stopped> {
+fn write(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
-    written.map_err(|error| Stopped { why: files::unwritten(path, &error), code: exit::UNREACHABLE })
+    written.map_err(|error| CliError { why: files::unwritten(path, &error), code: exit::UNREACHABLE })
 }
 
 /// The name of a pack, after the folder it is in.

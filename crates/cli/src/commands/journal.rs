@@ -3,43 +3,43 @@
 use serde_json::Value as Json;
 
 use crate::args::JournalArgs;
-use crate::feed::{self, Heard, Wanted};
-use crate::listed::{Much, listed};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{entry, exit, print};
+use crate::feed::{self, FeedEvent, FeedFilter};
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
+use crate::{exit, print, print_entry};
 
 pub(crate) fn run(args: &JournalArgs) -> u8 {
-    refused::ended(journal(args), About::default(), args.ask.json)
+    refused::finish(journal(args), CommandSubject::default(), args.ask.json)
 }
 
-fn journal(args: &JournalArgs) -> Result<u8, Unanswered> {
-    let server = Server::find(&args.ask.reach)?;
+fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.ask.reach)?;
     let show = |it: &Json| match args.ask.json {
         true => print::line(&it.to_string()),
-        false => print::line(&entry::line(it, true)),
+        false => print::line(&print_entry::line(it, true)),
     };
     if args.follow {
-        let wanted = Wanted { after: args.after, everything: true, ..Wanted::default() };
+        let wanted = FeedFilter { after: args.after, everything: true, ..FeedFilter::default() };
         feed::follow(&server, wanted, &mut |heard| match heard {
-            Heard::Entry(it) => {
+            FeedEvent::Entry(it) => {
                 show(&it);
                 print::is_read()
             }
-            Heard::Away => {
-                print::message("the server went away: trying again");
+            FeedEvent::Away => {
+                print::message("lost the connection to the server: reconnecting");
                 true
             }
         })?;
         return Ok(exit::DONE);
     }
-    let route = Route::new(&["journal"]).with_some("after", args.after);
-    let much = Much::new(args.limit.map(|it| it as usize), args.all);
-    let found = listed(&server, &route, much)?;
+    let route = ApiPath::new(&["journal"]).with_some("after", args.after);
+    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
+    let found = fetch_list(&server, &route, much)?;
     found.items.iter().for_each(show);
     if let Some(more) = &found.more {
-        print::message(&format!("It goes on: trackside journal --after {more}, or --all"));
+        print::message(&format!("More entries: trackside journal --after {more}, or --all"));
     }
     Ok(exit::DONE)
 }

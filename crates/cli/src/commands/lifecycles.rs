@@ -4,34 +4,34 @@ use serde_json::Value as Json;
 
 use crate::args::LifecyclesArgs;
 use crate::exit;
-use crate::listed::{Much, listed};
-use crate::moment::{list, text, texts};
+use crate::paging::{ListSize, fetch_list};
 use crate::print::{self, Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{list, text, texts};
+use crate::url::ApiPath;
 
 pub(crate) fn run(args: &LifecyclesArgs) -> u8 {
-    refused::ended(lifecycles(args), About::default(), args.ask.json)
+    refused::finish(lifecycles(args), CommandSubject::default(), args.ask.json)
 }
 
-fn lifecycles(args: &LifecyclesArgs) -> Result<u8, Unanswered> {
-    let server = Server::find(&args.ask.reach)?;
+fn lifecycles(args: &LifecyclesArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.ask.reach)?;
     let found = match &args.lifecycle {
-        Some(lifecycle) => server.get(&Route::new(&["lifecycles", lifecycle]))?,
-        None => listed(&server, &Route::new(&["lifecycles"]), Much::All)?.to_json(),
+        Some(lifecycle) => server.get(&ApiPath::new(&["lifecycles", lifecycle]))?,
+        None => fetch_list(&server, &ApiPath::new(&["lifecycles"]), ListSize::All)?.to_json(),
     };
     match (args.ask.json, &args.lifecycle) {
         (true, _) => print::line(&format!("{found:#}")),
-        (false, None) => tell(&found),
+        (false, None) => print_answer(&found),
         (false, Some(_)) => tell_one(&found),
     }
     Ok(exit::DONE)
 }
 
-fn tell(found: &Json) {
-    let mut table = Table::new(&["LIFECYCLE", "VERSION", "STATES", "ABOUT"]);
+fn print_answer(found: &Json) {
+    let mut table = TextTable::new(&["LIFECYCLE", "VERSION", "STATES", "ABOUT"]);
     for it in list(found, "items") {
         table.row([
             text(it, "lifecycle").to_owned(),
@@ -62,7 +62,7 @@ fn tell_one(it: &Json) {
             None => rows.push((way, vec![from])),
         }
     }
-    let mut table = Table::new(&["EVENT", "TO", "WHO MAY", "FROM"]);
+    let mut table = TextTable::new(&["EVENT", "TO", "WHO MAY", "FROM"]);
     for ([event, to, who], from) in rows {
         table.row([event.to_owned(), to.to_owned(), who.to_owned(), from.join(", ")]);
     }

@@ -5,42 +5,45 @@ use serde_json::Value as Json;
 use super::show::says_something;
 use crate::args::ListArgs;
 use crate::exit;
-use crate::listed::{Much, listed};
-use crate::moment::{list, moment, seconds, text, value};
+use crate::paging::{ListSize, fetch_list};
 use crate::print;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{list, moment, seconds, text, value};
+use crate::url::ApiPath;
 
 pub(crate) fn run(args: &ListArgs) -> u8 {
-    refused::ended(entities(args), About::lifecycle(&args.lifecycle), args.ask.json)
+    refused::finish(entities(args), CommandSubject::lifecycle(&args.lifecycle), args.ask.json)
 }
 
-fn entities(args: &ListArgs) -> Result<u8, Unanswered> {
-    let route = Route::new(&["entities", &args.lifecycle])
+fn entities(args: &ListArgs) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["entities", &args.lifecycle])
         .with_some("state", args.state.as_ref())
         .with_some("where", args.only.as_ref())
         .with_some("overdue", args.overdue.then_some(true));
-    let much = Much::new(args.limit.map(|it| it as usize), args.all);
-    let found =
-        listed(&Server::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()), &route, much)?;
+    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
+    let found = fetch_list(
+        &ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()),
+        &route,
+        much,
+    )?;
     if args.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message(&format!("there is no such {}", args.lifecycle));
+        print::message(&format!("no {} found", args.lifecycle));
         return Ok(exit::DONE);
     }
-    tell(&found.items);
+    print_answer(&found.items);
     found.tell_more();
     Ok(exit::DONE)
 }
 
 /// Entities as a table.
-pub(super) fn tell(entities: &[Json]) {
-    let mut table = Table::new(&["ID", "STATE", "FOR", "HELD BY", "NEXT BY ITSELF", "SAYS"]);
+pub(super) fn print_answer(entities: &[Json]) {
+    let mut table = TextTable::new(&["ID", "STATE", "FOR", "HELD BY", "NEXT TIMER", "FIELDS"]);
     for it in entities {
         let stay = it.get("timeInState").and_then(Json::as_f64).unwrap_or_default();
         let holders: Vec<&str> = list(it, "leases").iter().map(|it| text(it, "holder")).collect();
@@ -57,7 +60,7 @@ pub(super) fn tell(entities: &[Json]) {
     table.show();
 }
 
-/// The short values of an entity in a line; what is nothing, no or none is left out.
+/// The short values of an entity in a line, without empty and false ones.
 fn says(entity: &Json) -> String {
     let fields = entity.get("fields").and_then(Json::as_object).into_iter().flatten();
     let short = fields.filter(|(_, it)| match it {

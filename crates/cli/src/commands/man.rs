@@ -5,7 +5,7 @@ use std::path::Path;
 use clap_mangen::Man;
 
 use crate::args::ManArgs;
-use crate::folder::Stopped;
+use crate::folder::CliError;
 use crate::{exit, files, help, print};
 
 pub(crate) fn run(args: &ManArgs) -> u8 {
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ManArgs) -> u8 {
         Ok(()) => exit::DONE,
         Err(error) => {
             let to = args.output.as_deref().unwrap_or(Path::new("standard output"));
-            Stopped { why: files::unwritten(to, &error), code: exit::UNREACHABLE }.told()
+            CliError { why: files::unwritten(to, &error), code: exit::UNREACHABLE }.report()
         }
     }
 }

@@ -1,31 +1,31 @@
-//! `trackside messages`: what was said about an entity.
+//! `trackside messages`: the messages of an entity.
 
 use crate::args::MessagesArgs;
-use crate::listed::{Much, listed};
-use crate::moment::{moment, text, texts};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{exit, moved, print};
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{moment, text, texts};
+use crate::url::ApiPath;
+use crate::{exit, print, print_transition};
 
 pub(crate) fn run(args: &MessagesArgs) -> u8 {
-    let (lifecycle, id) = match moved::named(&args.entity) {
+    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
         Ok(named) => named,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
-    refused::ended(messages(args, lifecycle, id), About::entity(lifecycle, id), args.list.ask.json)
+    refused::finish(messages(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.list.ask.json)
 }
 
-fn messages(args: &MessagesArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
-    let much = Much::new(args.list.limit.map(|it| it as usize), args.list.all);
-    let route = Route::new(&["entities", lifecycle, id, "messages"]);
-    let found = listed(&Server::find(&args.list.ask.reach)?, &route, much)?;
+fn messages(args: &MessagesArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
+    let much = ListSize::new(args.list.limit.map(|it| it as usize), args.list.all);
+    let route = ApiPath::new(&["entities", lifecycle, id, "messages"]);
+    let found = fetch_list(&ServerConnection::find(&args.list.ask.reach)?, &route, much)?;
     if args.list.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message(&format!("nothing was said about {}", args.entity));
+        print::message(&format!("no messages for {}", args.entity));
         return Ok(exit::DONE);
     }
     for it in &found.items {

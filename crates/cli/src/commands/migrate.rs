@@ -10,17 +10,17 @@ use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{Failure, Migration, Moved, PackSource, Part, Runtime};
+use trackside_runtime::{Failure, MigratedEntity, Migration, MigrationRange, PackSource, Runtime};
 use trackside_store::{Sqlite, Store};
 
 use crate::args::{DataArgs, MigrateArgs, MigrateCommand, MigrateToArgs, MigrateUndoArgs};
 use crate::exit;
-use crate::folder::{self, Stopped, counted};
-use crate::moment::{list, text};
-use crate::print::{self, Colour, Progress, painted_data};
-use crate::project::Project;
-use crate::reach::Unanswered;
-use crate::refused::{self, About};
+use crate::folder::{self, CliError, counted};
+use crate::print::{self, Colour, ProgressBar, painted_data};
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::RequestError;
+use crate::time_format::{list, text};
 use crate::{packs, values};
 
 /// Entities that are named in one line; `--json` names all.
@@ -31,28 +31,28 @@ pub(crate) fn run(args: &MigrateArgs) -> u8 {
         MigrateCommand::Plan(args) | MigrateCommand::Apply(args) => (&args.data, &args.lifecycle, args.json),
         MigrateCommand::Undo(args) => (&args.data, &args.lifecycle, args.json),
     };
-    let outcome = Project::find(data).map_err(Unanswered::from).and_then(|it| match it {
-        Project::Server(server) => served::run(&args.command, &server),
-        Project::Folder(data) => Ok(match &args.command {
+    let outcome = ProjectLocation::find(data).map_err(RequestError::from).and_then(|it| match it {
+        ProjectLocation::Server(server) => served::run(&args.command, &server),
+        ProjectLocation::Folder(data) => Ok(match &args.command {
             MigrateCommand::Plan(args) => plan(args, &data)?,
             MigrateCommand::Apply(args) => apply(args, &data)?,
             MigrateCommand::Undo(args) => undo(args, &data)?,
         }),
     });
-    let told = outcome.map(|moves| {
+    let answer = outcome.map(|moves| {
         match json {
             true => print::line(&format!("{:#}", moves.to_json())),
             false => moves.show(),
         }
         if moves.stuck().next().is_some() { exit::REFUSED } else { exit::DONE }
     });
-    refused::ended(told, About::lifecycle(lifecycle), json)
+    refused::finish(answer, CommandSubject::lifecycle(lifecycle), json)
 }
 
-/// What would become, or has become, of all of them.
+/// The planned or actual result of a migration.
 struct Moves {
     lifecycle: Name,
-    /// How it is told: `would move`, and what stands for it in JSON.
+    /// The verb for people: `would move`, and the key in JSON.
     verb: &'static str,
     code: &'static str,
     all: Vec<One>,
@@ -67,14 +67,14 @@ struct One {
     outcome: Result<String, Json>,
 }
 
-impl From<&Moved> for One {
-    fn from(it: &Moved) -> Self {
+impl From<&MigratedEntity> for One {
+    fn from(it: &MigratedEntity) -> Self {
         let outcome = it.outcome.as_ref().map(Name::to_string).map_err(|it| it.to_json());
         Self { id: it.entity.id.to_string(), from: it.from, outcome }
     }
 }
 
-fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
+fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
     let (migration, packs) = asked(args)?;
     let store = Arc::new(folder::open(data, "migrate plan")?);
     let all = match packs.is_empty() {
@@ -82,7 +82,7 @@ fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
         false => {
             // A pack that is only tried must not be installed: it is, in a copy.
             let copy = Scratch::make(data.data.join("plan"))?;
-            let bar = Progress::new("copy");
+            let bar = ProgressBar::new("copy");
             let copied = store.backup(&copy.0, &mut |done, all| {
                 bar.show(folder::share(done, all), &format!("{done} of {all} pages"));
             });
@@ -95,35 +95,35 @@ fn plan(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
     Ok(Moves { lifecycle: migration.lifecycle, verb: "would move", code: "planned", all })
 }
 
-fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, Stopped> {
+fn planned(store: &Arc<Sqlite>, migration: &Migration, packs: &[PackSource]) -> Result<Vec<One>, CliError> {
     let runtime = folder::start_standing(store, packs)?;
     known(&runtime.law(), &migration.lifecycle, migration.to)?;
-    let all = followed("plan", store, migration.lifecycle.clone(), &mut |told| {
-        runtime.plan_migration(folder::owner(), migration, &Part::default(), told).map(|_| ())
+    let all = followed("plan", store, migration.lifecycle.clone(), &mut |answer| {
+        runtime.plan_migration(folder::owner(), migration, &MigrationRange::default(), answer).map(|_| ())
     })?;
     runtime.stop();
     Ok(all)
 }
 
-fn apply(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, Stopped> {
+fn apply(args: &MigrateToArgs, data: &DataArgs) -> Result<Moves, CliError> {
     let (migration, packs) = asked(args)?;
     let store = Arc::new(folder::open(data, "migrate apply")?);
     let runtime = started(data, &store, &packs, &migration.lifecycle, migration.to)?;
-    let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |told| {
-        runtime.apply_migration(folder::owner(), &migration, &Part::default(), told).map(|_| ())
+    let all = followed("migrate", &store, migration.lifecycle.clone(), &mut |answer| {
+        runtime.apply_migration(folder::owner(), &migration, &MigrationRange::default(), answer).map(|_| ())
     })?;
     runtime.stop();
     Ok(Moves { lifecycle: migration.lifecycle, verb: "moved", code: "moved", all })
 }
 
-/// Starts it with new packs, but not if what was typed is wrong: then nothing is installed.
+/// Starts the project with new packs. Wrong usage installs nothing.
 fn started(
     data: &DataArgs,
     store: &Arc<Sqlite>,
     packs: &[PackSource],
     lifecycle: &Name,
     version: u32,
-) -> Result<Runtime, Stopped> {
+) -> Result<Runtime, CliError> {
     let mut law = Law::default();
     for definition in store.reader()?.definitions()? {
         law.add(Arc::new(PackSource { files: definition.files }.compile()?.0));
@@ -135,31 +135,33 @@ fn started(
     folder::start(data, store, packs)
 }
 
-fn undo(args: &MigrateUndoArgs, data: &DataArgs) -> Result<Moves, Stopped> {
+fn undo(args: &MigrateUndoArgs, data: &DataArgs) -> Result<Moves, CliError> {
     let store = Arc::new(folder::open(data, "migrate undo")?);
     let lifecycle = Name::new(&args.lifecycle);
     let runtime = started(data, &store, &[], &lifecycle, args.version)?;
-    let all = followed("undo", &store, lifecycle.clone(), &mut |told| {
-        runtime.undo_migration(folder::owner(), &lifecycle, args.version, &Part::default(), told).map(|_| ())
+    let all = followed("undo", &store, lifecycle.clone(), &mut |answer| {
+        runtime
+            .undo_migration(folder::owner(), &lifecycle, args.version, &MigrationRange::default(), answer)
+            .map(|_| ())
     })?;
     runtime.stop();
     Ok(Moves { lifecycle, verb: "moved back", code: "undone", all })
 }
 
 /// States that have another name there.
-fn states(typed: &[String]) -> Result<BTreeMap<Name, Name>, Stopped> {
+fn states(typed: &[String]) -> Result<BTreeMap<Name, Name>, CliError> {
     let mut states = BTreeMap::new();
     for typed in typed {
         let Some((old, new)) = typed.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty())
         else {
-            return Err(Stopped::usage(format!("--state {typed}: write OLD=NEW")));
+            return Err(CliError::usage(format!("--state {typed}: write OLD=NEW")));
         };
         states.insert(Name::new(old), Name::new(new));
     }
     Ok(states)
 }
 
-fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), Stopped> {
+fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError> {
     let states = states(&args.state)?;
     let packs = packs::sources(args.pack.as_slice())?;
     let (lifecycle, fields) = (Name::new(&args.lifecycle), values::fields(&args.field)?);
@@ -167,16 +169,16 @@ fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), Stopped> 
 }
 
 /// Whether there is such a version of such a lifecycle.
-fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Stopped> {
+fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
         let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
         let near = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-        return Err(Stopped::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
+        return Err(CliError::usage(format!("no pack of this project has a lifecycle {lifecycle}{near}")));
     }
     if law.definition(lifecycle, version).is_none() {
-        return Err(Stopped::usage(format!(
-            "{lifecycle} has no version {version} here, only {}. Bring a newer pack with --pack PATH",
+        return Err(CliError::usage(format!(
+            "{lifecycle} has no version {version} here, only {}. Pass a newer pack with --pack PATH",
             versions.join(", ")
         )));
     }
@@ -184,7 +186,7 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Stopped> {
 }
 
 /// Whether a pack that is to be installed for a migration brings what entities are to move to.
-fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), Stopped> {
+fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError> {
     let mut law = Law::default();
     for source in packs::sources(&[pack.to_path_buf()])? {
         law.add(Arc::new(source.compile()?.0));
@@ -194,20 +196,20 @@ fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), Stopped>
         let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
         let near = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
         let why = format!("{shown} has no lifecycle {lifecycle}.{near} Nothing was installed");
-        return Err(Stopped::usage(why));
+        return Err(CliError::usage(why));
     };
     if newest.version != version {
         let why = format!(
             "{shown} has version {} of {lifecycle}, and --to says {version}. Nothing was installed",
             newest.version
         );
-        return Err(Stopped::usage(why));
+        return Err(CliError::usage(why));
     }
     Ok(())
 }
 
 /// What is done, telling what becomes of each.
-type Work<'a> = dyn FnMut(&mut dyn FnMut(&Moved)) -> Result<(), Failure> + 'a;
+type Work<'a> = dyn FnMut(&mut dyn FnMut(&MigratedEntity)) -> Result<(), Failure> + 'a;
 
 /// Does it with a bar, and notes what becomes of each.
 fn followed(
@@ -215,9 +217,9 @@ fn followed(
     store: &Arc<Sqlite>,
     lifecycle: Name,
     work: &mut Work<'_>,
-) -> Result<Vec<One>, Stopped> {
+) -> Result<Vec<One>, CliError> {
     let all: u64 = store.reader()?.states(&lifecycle)?.value.values().sum();
-    let bar = Progress::new(title);
+    let bar = ProgressBar::new(title);
     let mut moves = Vec::new();
     let done = work(&mut |moved| {
         moves.push(One::from(moved));
@@ -232,10 +234,10 @@ fn followed(
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn make(path: PathBuf) -> Result<Self, Stopped> {
+    fn make(path: PathBuf) -> Result<Self, CliError> {
         // One that is left is of a plan that was killed: the folder around it is ours.
         if path.exists() {
-            std::fs::remove_dir_all(&path).map_err(|it| Stopped {
+            std::fs::remove_dir_all(&path).map_err(|it| CliError {
                 why: format!("{}: {it}", path.display()),
                 code: exit::UNREACHABLE,
             })?;
@@ -280,11 +282,9 @@ impl Moves {
         print::line(&format!("{}: {moved} {}, {kept} cannot", self.lifecycle, self.verb));
         if kept > 0 {
             print::message(match self.code {
-                "undone" => {
-                    "What has changed since it moved stays where it is: undo takes back only a move that nothing followed."
-                }
+                "undone" => "Entities that have changed since the migration cannot be undone.",
                 _ => {
-                    "Say what becomes of states and fields with --state OLD=NEW and --field name=value, or change those entities first."
+                    "Map states and fields with --state OLD=NEW and --field name=value, or change those entities first."
                 }
             });
         }
@@ -299,7 +299,7 @@ impl Moves {
     }
 }
 
-/// Every reason of a refusal, a line each; without the name of whom it is about, so that many share them.
+/// Every reason of a refusal, a line each, without the entity's name, so that entities with the same reasons are grouped.
 fn reasons(refusal: &Json) -> Vec<String> {
     let reason = |it: &Json| match text(it, "field") {
         "" => text(it, "message").to_owned(),

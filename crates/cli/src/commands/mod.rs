@@ -5,7 +5,6 @@ mod approvals;
 mod archive;
 mod audit;
 mod backup;
-mod bench;
 mod check;
 mod claim;
 mod clock;
@@ -39,7 +38,7 @@ mod pack;
 mod query;
 mod redact;
 mod reference;
-mod schema;
+pub(crate) mod schema;
 mod settings;
 mod show;
 mod sign_in;
@@ -55,64 +54,64 @@ mod whoami;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, CliCommand};
 use crate::print;
 
 pub(crate) fn run(args: &Args) -> ExitCode {
     let code = match &args.command {
-        Command::Up(args) => up::run(args),
-        Command::Demo(args) => demo::run(args),
-        Command::Init(args) => init::run(args),
-        Command::New(args) => new::run(args),
-        Command::Fire(args) => fire::run(args),
-        Command::Claim(args) => claim::run(args),
-        Command::Heartbeat(args) => heartbeat::run(args),
-        Command::Hook(args) => hook::run(args),
-        Command::Correct(args) => correct::run(args),
-        Command::Show(args) => show::run(args),
-        Command::List(args) => list::run(args),
-        Command::History(args) => history::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Watch(args) => watch::run(args),
-        Command::Mcp(args) => mcp::run(args),
-        Command::Journal(args) => journal::run(args),
-        Command::Query(args) => query::run(args),
-        Command::Lifecycles(args) => lifecycles::run(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Approvals(args) => approvals::run(args),
-        Command::Messages(args) => messages::run(args),
-        Command::Notifications(args) => notifications::run(args),
-        Command::Alerts(args) => alerts::run(args),
-        Command::Violations(args) => violations::run(args),
-        Command::Whoami(args) => whoami::run(args),
-        Command::Token(args) => token::run(args),
-        Command::Webhook(args) => webhook::run(args),
-        Command::SignIn(args) => sign_in::run(args),
-        Command::Clock(args) => clock::run(args),
-        Command::Pack(args) => pack::run(args),
-        Command::Settings(args) => settings::run(args),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
-        Command::Test(args) => test::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Diagram(args) => diagram::run(args),
-        Command::Diff(args) => diff::run(args),
-        Command::Explore(args) => explore::run(args),
-        Command::Fmt(args) => fmt::run(args),
-        Command::Audit(args) => audit::run(args),
-        Command::Archive(args) => archive::run(args),
-        Command::Backup(args) => backup::run(args),
-        Command::Restore(args) => backup::run_restore(args),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Validate(args) => validate::run(args),
-        Command::Redact(args) => redact::run(args),
-        Command::Migrate(args) => migrate::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Import(args) => import::run(args),
-        Command::Schema(args) => schema::run(args),
-        Command::Reference => reference::run(),
-        Command::Version => {
+        CliCommand::Up(args) => up::run(args),
+        CliCommand::Demo(args) => demo::run(args),
+        CliCommand::Init(args) => init::run(args),
+        CliCommand::New(args) => new::run(args),
+        CliCommand::Fire(args) => fire::run(args),
+        CliCommand::Claim(args) => claim::run(args),
+        CliCommand::Heartbeat(args) => heartbeat::run(args),
+        CliCommand::Hook(args) => hook::run(args),
+        CliCommand::Correct(args) => correct::run(args),
+        CliCommand::Show(args) => show::run(args),
+        CliCommand::List(args) => list::run(args),
+        CliCommand::History(args) => history::run(args),
+        CliCommand::Explain(args) => explain::run(args),
+        CliCommand::Watch(args) => watch::run(args),
+        CliCommand::Mcp(args) => mcp::run(args),
+        CliCommand::Journal(args) => journal::run(args),
+        CliCommand::Query(args) => query::run(args),
+        CliCommand::Lifecycles(args) => lifecycles::run(args),
+        CliCommand::Stats(args) => stats::run(args),
+        CliCommand::Approvals(args) => approvals::run(args),
+        CliCommand::Messages(args) => messages::run(args),
+        CliCommand::Notifications(args) => notifications::run(args),
+        CliCommand::Alerts(args) => alerts::run(args),
+        CliCommand::Violations(args) => violations::run(args),
+        CliCommand::Whoami(args) => whoami::run(args),
+        CliCommand::Token(args) => token::run(args),
+        CliCommand::Webhook(args) => webhook::run(args),
+        CliCommand::SignIn(args) => sign_in::run(args),
+        CliCommand::Clock(args) => clock::run(args),
+        CliCommand::Pack(args) => pack::run(args),
+        CliCommand::Settings(args) => settings::run(args),
+        CliCommand::Completions(args) => completions::run(args),
+        CliCommand::Man(args) => man::run(args),
+        CliCommand::Test(args) => test::run(args),
+        CliCommand::Bench(args) => crate::bench::run(args),
+        CliCommand::Check(args) => check::run(args),
+        CliCommand::Diagram(args) => diagram::run(args),
+        CliCommand::Diff(args) => diff::run(args),
+        CliCommand::Explore(args) => explore::run(args),
+        CliCommand::Fmt(args) => fmt::run(args),
+        CliCommand::Audit(args) => audit::run(args),
+        CliCommand::Archive(args) => archive::run(args),
+        CliCommand::Backup(args) => backup::run(args),
+        CliCommand::Restore(args) => backup::run_restore(args),
+        CliCommand::Doctor(args) => doctor::run(args),
+        CliCommand::Validate(args) => validate::run(args),
+        CliCommand::Redact(args) => redact::run(args),
+        CliCommand::Migrate(args) => migrate::run(args),
+        CliCommand::Export(args) => export::run(args),
+        CliCommand::Import(args) => import::run(args),
+        CliCommand::Schema(args) => schema::run(args),
+        CliCommand::Reference => reference::run(),
+        CliCommand::Version => {
             print::line(concat!("trackside ", env!("CARGO_PKG_VERSION")));
             crate::exit::DONE
         }

@@ -5,30 +5,30 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
-use trackside_engine::refusal::Refusal;
+use trackside_engine::refusal::{Code, Refusal};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{Answer, Redaction};
+use trackside_runtime::{CommandAnswer, Redaction};
 use trackside_store::Store;
 use trackside_store::archive::{Archive, folder_of};
 
 use crate::args::{DataArgs, RedactArgs};
-use crate::folder::{self, Stopped, counted};
-use crate::moment::list;
-use crate::project::Project;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::folder::{self, CliError, counted};
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::list;
+use crate::url::ApiPath;
 use crate::{exit, print, values};
 
 pub(crate) fn run(args: &RedactArgs) -> u8 {
-    let data = match Project::find(&args.data) {
-        Ok(Project::Server(server)) => {
+    let data = match ProjectLocation::find(&args.data) {
+        Ok(ProjectLocation::Server(server)) => {
             let (lifecycle, id) = args.entity.split_once('/').unwrap_or((&args.entity, ""));
-            return refused::ended(served(args, &server), About::entity(lifecycle, id), args.json);
+            return refused::finish(served(args, &server), CommandSubject::entity(lifecycle, id), args.json);
         }
-        Ok(Project::Folder(data)) => data,
-        Err(stopped) => return stopped.told(),
+        Ok(ProjectLocation::Folder(data)) => data,
+        Err(stopped) => return stopped.report(),
     };
     match redact(args, &data) {
         Ok(Ok(dropped)) => {
@@ -43,30 +43,30 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
                 print::line(&format!("{:#}", refusal.to_json()));
             }
             print::message(&refusal.to_string());
-            if refusal.code == "cannot-redact" {
+            if refusal.code == Code::CannotRedact {
                 print::message(
-                    "Say with --set NAME=VALUE what a field becomes, or with --entry N (as often as needed) which entries go.",
+                    "Set new values with --set NAME=VALUE, or choose entries with --entry N (repeatable).",
                 );
             }
             exit::REFUSED
         }
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
     }
 }
 
 /// The same, by the server that has the folder.
-fn served(args: &RedactArgs, server: &Server) -> Result<u8, Unanswered> {
-    let (lifecycle, id) = crate::moved::named(&args.entity)?;
+fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestError> {
+    let (lifecycle, id) = crate::print_transition::parse_entity(&args.entity)?;
     let body = json!({
         "lifecycle": lifecycle, "id": id, "entries": args.entry, "all": args.entry.is_empty(),
         "becomes": values::to_send(&args.set)?, "reason": args.reason,
     });
-    let told = server.post(&Route::new(&["redactions"]), &body)?;
-    let fields = told.get("fields").and_then(Json::as_object).into_iter().flatten();
+    let answer = server.post(&ApiPath::new(&["redactions"]), &body)?;
+    let fields = answer.get("fields").and_then(Json::as_object).into_iter().flatten();
     let dropped = Dropped {
         entity: EntityKey::new(lifecycle, id),
-        seq: told.get("seq").and_then(Json::as_u64).unwrap_or_default(),
-        entries: list(&told, "entries").iter().filter_map(Json::as_u64).collect(),
+        seq: answer.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+        entries: list(&answer, "entries").iter().filter_map(Json::as_u64).collect(),
         fields: fields.map(|(name, value)| (Name::new(name), Value::from_json(value))).collect(),
     };
     match args.json {
@@ -76,7 +76,7 @@ fn served(args: &RedactArgs, server: &Server) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
-/// What is gone.
+/// The result of a redaction.
 struct Dropped {
     entity: EntityKey,
     /// The entry that says so.
@@ -86,9 +86,9 @@ struct Dropped {
     fields: Vec<(Name, Value)>,
 }
 
-fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refusal>>, Stopped> {
+fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refusal>>, CliError> {
     let Some(entity) = EntityKey::parse(&args.entity) else {
-        return Err(Stopped::usage(format!("{}: name an entity as LIFECYCLE/ID", args.entity)));
+        return Err(CliError::usage(format!("{}: name an entity as LIFECYCLE/ID", args.entity)));
     };
     let becomes = values::fields(&args.set)?;
     let store = Arc::new(folder::open(data, "redact")?);
@@ -100,21 +100,18 @@ fn redact(args: &RedactArgs, data: &DataArgs) -> Result<Result<Dropped, Box<Refu
     let missing = records.first().map_or(last, |it| it.prev);
     if missing > 0 {
         let why = format!(
-            "entry {missing} of {entity} was archived and its file is not in {}: put it back first",
+            "entry {missing} of {entity} was archived and its archive file is missing from {}: put it back first",
             folder_of(&data.data).display()
         );
-        return Err(Stopped { why, code: exit::REFUSED });
+        return Err(CliError { why, code: exit::REFUSED });
     }
     let (entries, reason) = (args.entry.clone(), args.reason.clone());
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once: None };
     let accepted = match runtime.redact_knowing(folder::owner(), redaction, &records)? {
-        Answer::Accepted(accepted) => accepted,
-        Answer::Refused(refusal) => return Ok(Err(refusal)),
-        Answer::Replayed { first, .. } => {
-            return Err(Stopped {
-                why: format!("it was done before, by entry {first}"),
-                code: exit::REFUSED,
-            });
+        CommandAnswer::Accepted(accepted) => accepted,
+        CommandAnswer::Refused(refusal) => return Ok(Err(refusal)),
+        CommandAnswer::Replayed { first, .. } => {
+            return Err(CliError { why: format!("already done by entry {first}"), code: exit::REFUSED });
         }
     };
     let mut dropped = Dropped { entity, seq: 0, entries: Vec::new(), fields: Vec::new() };
@@ -134,7 +131,7 @@ impl Dropped {
     fn show(&self) {
         let list: Vec<String> = self.entries.iter().map(ToString::to_string).collect();
         print::line(&format!(
-            "dropped the values and words of {} of {}: {}",
+            "erased the values of {} of {}: {}",
             counted(self.entries.len() as u64, "entry", "entries"),
             self.entity,
             list.join(", ")
@@ -145,8 +142,8 @@ impl Dropped {
                 false => print::line(&format!("  {name} is now {}", value.to_json())),
             }
         }
-        print::line(&format!("entry {} says so", self.seq));
-        print::message("Backups, exports and copies in entries of other entities still have it.");
+        print::line(&format!("recorded as entry {}", self.seq));
+        print::message("Backups, exports and entries of other entities may still contain the values.");
     }
 
     fn to_json(&self) -> Json {

@@ -1,4 +1,4 @@
-//! `trackside reference`: every command on one page, for `docs/reference/commands.md`.
+//! `trackside reference`: the reference of every command, for `docs/reference/commands.md`.
 
 use clap::{Arg, ArgAction, Command};
 
@@ -7,9 +7,9 @@ use crate::{exit, help, print};
 const HEAD: &str = "\
 # Every command
 
-<!-- Made from the program by `cargo xtask reference`. Do not edit. -->
+<!-- Generated from the help texts by `cargo xtask reference`. Do not edit. -->
 
-What each command takes. How they work together is told in [the command line](cli.md).
+Arguments, options and examples of each command. [The command line](cli.md) explains how the commands work together.
 ";
 
 pub(crate) fn run() -> u8 {
@@ -19,19 +19,22 @@ pub(crate) fn run() -> u8 {
     let mut page = HEAD.to_owned();
     for (title, names) in help::GROUPS {
         page.push_str(&format!("\n## {title}\n"));
-        for command in names.iter().filter_map(|it| command.find_subcommand(it)) {
-            told(command, 3, &mut page);
+        for command in names.iter().filter(|it| **it != "help").filter_map(|it| command.find_subcommand(it)) {
+            write_command(command, 3, &mut page);
         }
     }
     print::text(&page);
     exit::DONE
 }
 
-/// A command, and those below it.
-fn told(command: &Command, depth: usize, page: &mut String) {
+/// Writes a command and its subcommands.
+fn write_command(command: &Command, depth: usize, page: &mut String) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     page.push_str(&format!("\n{} `{name}`\n\n{about}.\n", "#".repeat(depth)));
+    for alias in command.get_visible_aliases() {
+        page.push_str(&format!("\nAlias: `trackside {alias}`.\n"));
+    }
     let below: Vec<&Command> =
         command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help").collect();
     if below.is_empty() {
@@ -44,13 +47,13 @@ fn told(command: &Command, depth: usize, page: &mut String) {
         page.push_str("\n| | |\n|---|---|\n");
         arguments.iter().for_each(|it| page.push_str(&row(it)));
     }
-    if let Some(more) = command.get_after_help().filter(|_| below.is_empty()) {
+    if let Some(more) = command.get_after_help() {
         page.push_str(&format!("\n```\n{}\n```\n", more.to_string().trim()));
     }
-    below.into_iter().for_each(|it| told(it, depth + 1, page));
+    below.into_iter().for_each(|it| write_command(it, depth + 1, page));
 }
 
-/// An argument, what it means, and what it is if nothing is said.
+/// A table row: an argument, its meaning and its default.
 fn row(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     let values: Vec<String> = names.iter().map(|it| it.to_string()).collect();

@@ -1,19 +1,24 @@
 //! `trackside schema`: the grammar, for editors and validators.
 
+use serde_json::Value as Json;
 use trackside_engine::scenario;
-use trackside_explore::stage;
 use trackside_lifecycle::syntax::{SchemaOf, schema};
+use trackside_study::explore::stage;
 
 use crate::args::{SchemaArgs, SchemaKind};
 use crate::print;
 
 pub(crate) fn run(args: &SchemaArgs) -> u8 {
-    let json = match args.of {
+    print::line(&format!("{:#}", of(args.of)));
+    crate::exit::DONE
+}
+
+/// The schema of one kind of file.
+pub(crate) fn of(kind: SchemaKind) -> Json {
+    match kind {
         SchemaKind::Lifecycle => schema(SchemaOf::Lifecycle),
         SchemaKind::Pack => schema(SchemaOf::Pack),
         SchemaKind::Scenario => scenario::schema(),
         SchemaKind::Stage => stage::schema(),
-    };
-    print::line(&format!("{json:#}"));
-    crate::exit::DONE
+    }
 }

@@ -3,36 +3,35 @@
 use serde_json::{Value as Json, json};
 
 use crate::args::SettingsArgs;
-use crate::folder::Stopped;
-use crate::moment::{list, text, value};
+use crate::folder::CliError;
 use crate::print::{self, Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{list, text, value};
+use crate::url::ApiPath;
 use crate::{exit, values};
 
 /// The widest that a value is shown.
 const WIDEST: usize = 48;
 
 pub(crate) fn run(args: &SettingsArgs) -> u8 {
-    refused::ended(settings(args), About::default(), args.ask.json)
+    refused::finish(settings(args), CommandSubject::default(), args.ask.json)
 }
 
-fn settings(args: &SettingsArgs) -> Result<u8, Unanswered> {
-    let server = Server::find(&args.ask.reach)?;
+fn settings(args: &SettingsArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.ask.reach)?;
     let all = match &args.pack {
         Some(pack) if values::is_value(pack) => {
-            return Err(Stopped::usage(format!(
-                "{pack}: say of which pack first, as in settings PACK {pack}"
-            ))
-            .into());
+            return Err(
+                CliError::usage(format!("{pack}: name the pack first, as in settings PACK {pack}")).into()
+            );
         }
-        Some(pack) if args.values.is_empty() => vec![server.get(&Route::new(&["settings", pack]))?],
+        Some(pack) if args.values.is_empty() => vec![server.get(&ApiPath::new(&["settings", pack]))?],
         Some(pack) => {
-            vec![server.put(&Route::new(&["settings", pack]), &values::to_send(&args.values)?)?]
+            vec![server.put(&ApiPath::new(&["settings", pack]), &values::to_send(&args.values)?)?]
         }
-        None => list(&server.get(&Route::new(&["settings"]))?, "packs").to_vec(),
+        None => list(&server.get(&ApiPath::new(&["settings"]))?, "packs").to_vec(),
     };
     if args.ask.json {
         match (&args.pack, all.as_slice()) {
@@ -41,7 +40,7 @@ fn settings(args: &SettingsArgs) -> Result<u8, Unanswered> {
         }
         return Ok(exit::DONE);
     }
-    all.iter().filter(|it| args.pack.is_some() || !list(it, "items").is_empty()).for_each(tell);
+    all.iter().filter(|it| args.pack.is_some() || !list(it, "items").is_empty()).for_each(print_answer);
     Ok(exit::DONE)
 }
 
@@ -53,10 +52,10 @@ fn short(value: &str) -> String {
     }
 }
 
-fn tell(told: &Json) {
-    print::line(&painted_data(text(told, "pack"), Colour::Bold));
-    let mut table = Table::new(&["  SETTING", "VALUE", "FROM", "ABOUT"]);
-    for it in list(told, "items") {
+fn print_answer(answer: &Json) {
+    print::line(&painted_data(text(answer, "pack"), Colour::Bold));
+    let mut table = TextTable::new(&["  SETTING", "VALUE", "FROM", "ABOUT"]);
+    for it in list(answer, "items") {
         table.row([
             format!("  {}", text(it, "name")),
             short(&value(it.get("value").unwrap_or(&Json::Null))),

@@ -3,32 +3,33 @@
 use serde_json::Value as Json;
 
 use crate::args::ShowArgs;
-use crate::moment::{list, moment, seconds, text, texts, value};
 use crate::print::{self, Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{exit, moved};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{list, moment, seconds, text, texts, value};
+use crate::url::ApiPath;
+use crate::{exit, print_transition};
 
 pub(crate) fn run(args: &ShowArgs) -> u8 {
-    let (lifecycle, id) = match moved::named(&args.entity) {
+    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
         Ok(named) => named,
-        Err(stopped) => return stopped.told(),
+        Err(stopped) => return stopped.report(),
     };
-    refused::ended(show(args, lifecycle, id), About::entity(lifecycle, id), args.ask.json)
+    refused::finish(show(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
 }
 
-fn show(args: &ShowArgs, lifecycle: &str, id: &str) -> Result<u8, Unanswered> {
-    let route = Route::new(&["entities", lifecycle, id]).with_some("at", args.at);
-    let entity = Server::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
+fn show(args: &ShowArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["entities", lifecycle, id]).with_some("at", args.at);
+    let entity =
+        ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
     match args.ask.json {
         true => print::line(&format!("{entity:#}")),
-        false => tell(&entity),
+        false => print_answer(&entity),
     }
     Ok(exit::DONE)
 }
 
-fn tell(entity: &Json) {
+fn print_answer(entity: &Json) {
     let number = |name: &str| entity.get(name).and_then(Json::as_u64).unwrap_or_default();
     let state = painted_data(text(entity, "state"), Colour::Bold);
     let stay = entity.get("timeInState").and_then(Json::as_f64).unwrap_or_default();
@@ -64,21 +65,21 @@ fn tell(entity: &Json) {
         }
         for it in all {
             match name {
-                "leases" => print::line(&moved::lease_line(it)),
+                "leases" => print::line(&print_transition::lease_line(it)),
                 _ => print::line(&format!("  {} ends at {}", text(it, "name"), moment(text(it, "dueAt")))),
             }
         }
     }
     match texts(entity, "allowedTransitions") {
         some if some.is_empty() && entity.get("final") == Some(&Json::Bool(true)) => {
-            print::line("it has ended: nothing leads out of here");
+            print::line("final state: no transition leads out of it");
         }
-        some if some.is_empty() => print::line("you may not move it from here"),
-        some => print::line(&format!("you may move it to {}", some.join(", "))),
+        some if some.is_empty() => print::line("you cannot move it from here"),
+        some => print::line(&format!("you can move it to: {}", some.join(", "))),
     }
 }
 
-/// Whether a value tells more than that there is none.
+/// Whether a value is not empty.
 pub(super) fn says_something(it: &Json) -> bool {
     match it {
         Json::Null => false,

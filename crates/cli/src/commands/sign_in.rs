@@ -3,19 +3,19 @@
 use trackside_protocol::NewLink;
 
 use crate::args::SignInArgs;
-use crate::moment::{moment, text};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{moment, text};
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &SignInArgs) -> u8 {
-    refused::ended(link(args), About::default(), args.ask.json)
+    refused::finish(link(args), CommandSubject::default(), args.ask.json)
 }
 
-fn link(args: &SignInArgs) -> Result<u8, Unanswered> {
+fn link(args: &SignInArgs) -> Result<u8, RequestError> {
     let body = NewLink { actor: args.actor.clone(), roles: args.role.clone() };
-    let made = Server::find(&args.ask.reach)?.post(&Route::new(&["sign-in-links"]), &body)?;
+    let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["sign-in-links"]), &body)?;
     if args.ask.json {
         print::line(&format!("{made:#}"));
         return Ok(exit::DONE);

@@ -1,37 +1,37 @@
-//! `trackside stats`: how many are where, how long they stay, how many moves there were and what was refused.
+//! `trackside stats`: entities per state, time in states, transitions and refusals.
 
 use serde_json::Value as Json;
 
 use crate::args::StatsArgs;
 use crate::exit;
-use crate::moment::{list, seconds, text};
 use crate::print::{self, Colour, painted_data};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{list, seconds, text};
+use crate::url::ApiPath;
 
 pub(crate) fn run(args: &StatsArgs) -> u8 {
-    let about = About { lifecycle: args.lifecycle.as_deref(), ..About::default() };
-    refused::ended(stats(args), about, args.ask.json)
+    let about = CommandSubject { lifecycle: args.lifecycle.as_deref(), ..CommandSubject::default() };
+    refused::finish(stats(args), about, args.ask.json)
 }
 
-fn stats(args: &StatsArgs) -> Result<u8, Unanswered> {
-    let route = Route::new(&["stats"]).with_some("lifecycle", args.lifecycle.as_ref());
-    let found = Server::find(&args.ask.reach)?.get(&route)?;
+fn stats(args: &StatsArgs) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["stats"]).with_some("lifecycle", args.lifecycle.as_ref());
+    let found = ServerConnection::find(&args.ask.reach)?.get(&route)?;
     if args.ask.json {
         print::line(&format!("{found:#}"));
         return Ok(exit::DONE);
     }
     if args.lifecycle.is_some() {
-        tell(&found);
+        print_answer(&found);
         return Ok(exit::DONE);
     }
     let lived: Vec<&Json> = list(&found, "items").iter().filter(|it| total(it) > 0).collect();
     if lived.is_empty() {
-        print::message("there is nothing yet: trackside new makes something");
+        print::message("no entities yet. Create one with: trackside new LIFECYCLE");
     }
-    lived.into_iter().for_each(tell);
+    lived.into_iter().for_each(print_answer);
     Ok(exit::DONE)
 }
 
@@ -40,9 +40,9 @@ fn total(it: &Json) -> u64 {
     states.filter_map(|(_, count)| count.as_u64()).sum()
 }
 
-fn tell(it: &Json) {
+fn print_answer(it: &Json) {
     print::line(&format!("{}  {} in all", painted_data(text(it, "lifecycle"), Colour::Bold), total(it)));
-    let mut table = Table::new(&["  STATE", "NOW", "STAYS", "MEAN", "P50", "P90", "P99"]);
+    let mut table = TextTable::new(&["  STATE", "NOW", "STAYS", "MEAN", "P50", "P90", "P99"]);
     let counts = it.get("states").and_then(Json::as_object);
     let stays = it.get("timeInState").and_then(Json::as_object);
     let mut states: Vec<&String> = counts.into_iter().chain(stays).flat_map(|it| it.keys()).collect();
@@ -52,8 +52,8 @@ fn tell(it: &Json) {
         let now = counts.and_then(|it| it.get(state)).and_then(Json::as_u64).unwrap_or_default();
         let stay = stays.and_then(|it| it.get(state));
         let length = |name: &str| {
-            let told = stay.and_then(|it| it.get(name)).and_then(Json::as_f64);
-            told.map_or_else(|| "-".to_owned(), seconds)
+            let answer = stay.and_then(|it| it.get(name)).and_then(Json::as_f64);
+            answer.map_or_else(|| "-".to_owned(), seconds)
         };
         let count = stay.and_then(|it| it.get("count")).and_then(Json::as_u64).unwrap_or_default();
         table.row([
@@ -68,8 +68,8 @@ fn tell(it: &Json) {
     }
     table.show();
     let moves = |name: &str| {
-        let told = it.pointer(&format!("/throughput/{name}")).and_then(Json::as_u64);
-        told.unwrap_or_default()
+        let answer = it.pointer(&format!("/throughput/{name}")).and_then(Json::as_u64);
+        answer.unwrap_or_default()
     };
     let from = it.pointer("/throughput/countedFrom").and_then(Json::as_str);
     let from = from.map(|it| format!(" (counted from {it})")).unwrap_or_default();

@@ -90,10 +90,8 @@ fn test(pack: &PackOnDisk, sources: &Sources, args: &TestArgs) -> PackResult {
         missed: Vec::new(),
         seconds: 0.0,
         why_none: match &args.only {
-            Some(only) => format!("none has `{only}` in its name"),
-            None => {
-                "its `scenarios` folder has no file, or a file that is no scenario file was named".to_owned()
-            }
+            Some(only) => format!("no scenario name contains `{only}`"),
+            None => "its `scenarios` folder is empty, or the named file is not a scenario file".to_owned(),
         },
     };
     let compiled = match compile(sources, &pack.files) {

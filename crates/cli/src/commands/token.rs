@@ -3,12 +3,12 @@
 use trackside_protocol::NewToken;
 
 use crate::args::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs};
-use crate::listed::{Much, listed};
-use crate::moment::{moment, text, texts};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{moment, text, texts};
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &TokenArgs) -> u8 {
@@ -17,10 +17,10 @@ pub(crate) fn run(args: &TokenArgs) -> u8 {
         TokenCommand::List(args) => (list(args), args.ask.json),
         TokenCommand::Revoke(args) => (revoke(args), false),
     };
-    refused::ended(outcome, About::default(), json)
+    refused::finish(outcome, CommandSubject::default(), json)
 }
 
-fn create(args: &TokenCreateArgs) -> Result<u8, Unanswered> {
+fn create(args: &TokenCreateArgs) -> Result<u8, RequestError> {
     let body = NewToken {
         actor: args.actor.clone(),
         kind: args.kind.as_str().to_owned(),
@@ -29,7 +29,7 @@ fn create(args: &TokenCreateArgs) -> Result<u8, Unanswered> {
         lifetime: args.lifetime.clone(),
         note: args.note.clone(),
     };
-    let made = Server::find(&args.ask.reach)?.post(&Route::new(&["tokens"]), &body)?;
+    let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["tokens"]), &body)?;
     if args.ask.json {
         print::line(&format!("{made:#}"));
         return Ok(exit::DONE);
@@ -41,19 +41,19 @@ fn create(args: &TokenCreateArgs) -> Result<u8, Unanswered> {
         until => format!("until {}", moment(until)),
     };
     print::message(&format!(
-        "token {} of {}, good {until}. It is not shown again",
+        "token {} of {}, valid {until}. It is not shown again",
         text(&details, "id"),
         args.actor
     ));
     if !text(&made, "shortened").is_empty() {
-        print::message(&format!("It is shorter than you wanted: {}", text(&made, "shortened")));
+        print::message(&format!("The lifetime is shorter than requested: {}", text(&made, "shortened")));
     }
     Ok(exit::DONE)
 }
 
-fn list(args: &TokenListArgs) -> Result<u8, Unanswered> {
-    let server = Server::find(&args.ask.reach)?;
-    let mut found = listed(&server, &Route::new(&["tokens"]), Much::All)?;
+fn list(args: &TokenListArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.ask.reach)?;
+    let mut found = fetch_list(&server, &ApiPath::new(&["tokens"]), ListSize::All)?;
     if !args.ended {
         found.items.retain(|it| text(it, "state") == LIVE);
     }
@@ -61,7 +61,8 @@ fn list(args: &TokenListArgs) -> Result<u8, Unanswered> {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["ID", "ACTOR", "KIND", "ROLES", "FOR", "PURPOSE", "IS", "UNTIL", "NOTE"]);
+    let mut table =
+        TextTable::new(&["ID", "ACTOR", "KIND", "ROLES", "FOR", "PURPOSE", "IS", "UNTIL", "NOTE"]);
     for it in &found.items {
         let joined = |name: &str| match texts(it, name) {
             some if some.is_empty() => "-".to_owned(),
@@ -87,8 +88,8 @@ fn list(args: &TokenListArgs) -> Result<u8, Unanswered> {
 /// The state of a token that is good, in the server's own lifecycle of tokens.
 const LIVE: &str = "VALID";
 
-fn revoke(args: &TokenRevokeArgs) -> Result<u8, Unanswered> {
-    Server::find(&args.reach)?.delete(&Route::new(&["tokens", &args.id]))?;
-    print::message(&format!("token {} is good no more", args.id));
+fn revoke(args: &TokenRevokeArgs) -> Result<u8, RequestError> {
+    ServerConnection::find(&args.reach)?.delete(&ApiPath::new(&["tokens", &args.id]))?;
+    print::message(&format!("token {} is revoked", args.id));
     Ok(exit::DONE)
 }

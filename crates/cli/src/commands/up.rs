@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::time::Timestamp;
-use trackside_runtime::{Clock, Options, PackSource, Runtime};
-use trackside_server::{Bound, Level, Log, LogForm, ServeError, Server, ServerOptions, Tls};
+use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
+use trackside_server::{BoundServer, Level, LogFormat, LogOptions, ServeError, Server, ServerOptions, Tls};
 use trackside_store::{Sqlite, Store as _};
 
-use crate::args::{ClockKind, LogKind, LogLevel, UpArgs};
-use crate::folder::{self, Stopped};
-use crate::print::{self, Progress};
-use crate::{builtin, exit, huge_pages, open_files, traces};
+use crate::args::{ClockArg, LogKind, LogLevel, UpArgs};
+use crate::folder::{self, CliError};
+use crate::print::{self, ProgressBar};
+use crate::{builtin, exit, huge_pages, open_files, project_files, traces};
 
 /// Where a manual clock stands at first.
 const FIRST: &str = "2026-01-01T00:00:00Z";
@@ -22,18 +22,15 @@ const FIRST: &str = "2026-01-01T00:00:00Z";
 pub(crate) fn run(args: &UpArgs) -> u8 {
     match up(args) {
         Ok(()) => exit::DONE,
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
     }
 }
 
-fn up(args: &UpArgs) -> Result<(), Stopped> {
+fn up(args: &UpArgs) -> Result<(), CliError> {
     huge_pages::avoid();
     must_be_loopback(&args.listen, args.public)?;
     if args.store != "sqlite" {
-        return Err(Stopped::usage(format!(
-            "{}: this release keeps projects in SQLite; say --store sqlite",
-            args.store
-        )));
+        return Err(CliError::usage(format!("--store {}: this release supports only sqlite", args.store)));
     }
     let packs = packs(&args.packs)?;
     let runtime = open(&args.data.data, "up", &packs, |store| clock(args, store))?;
@@ -43,7 +40,7 @@ fn up(args: &UpArgs) -> Result<(), Stopped> {
     tokio.block_on(serve(args, server))?;
     tokio.shutdown_timeout(Duration::from_secs(1));
     if args.log == LogKind::Text {
-        print::message("stopped; everything that was answered is on disk");
+        print::message("stopped; every answered command is on disk");
     }
     drop(runtime);
     Ok(())
@@ -54,16 +51,17 @@ pub(super) fn open(
     folder: &Path,
     doing: &str,
     packs: &[PackSource],
-    clock: impl FnOnce(&Sqlite) -> Result<Clock, Stopped>,
-) -> Result<Arc<Runtime>, Stopped> {
+    clock: impl FnOnce(&Sqlite) -> Result<ProjectClock, CliError>,
+) -> Result<Arc<Runtime>, CliError> {
     let store = Arc::new(Sqlite::open(folder, folder::owned_by(doing))?);
+    project_files::write_or_warn(folder);
     let clock = clock(&store)?;
     folder::note_clock(folder, &clock)?;
     Ok(Arc::new(start(&store, packs, clock)?))
 }
 
 /// Threads that answer, and those beside them that wait for the store; by name, so that one sees who is busy.
-pub(super) fn threads() -> Result<tokio::runtime::Runtime, Stopped> {
+pub(super) fn threads() -> Result<tokio::runtime::Runtime, CliError> {
     let answering = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let started = std::sync::atomic::AtomicUsize::new(0);
     let name = move || match started.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
@@ -72,38 +70,38 @@ pub(super) fn threads() -> Result<tokio::runtime::Runtime, Stopped> {
     };
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let built = builder.worker_threads(answering).thread_name_fn(name).enable_all().build();
-    built.map_err(|error| Stopped { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
+    built.map_err(|error| CliError { why: format!("cannot start threads: {error}"), code: exit::UNREACHABLE })
 }
 
-fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, Stopped> {
+fn server(args: &UpArgs, runtime: Arc<Runtime>) -> Result<Server, CliError> {
     let mut options = ServerOptions::new(args.data.data.clone());
     options.hosts.clone_from(&args.host);
     options.open_metrics = args.open_metrics;
     options.webhooks.allow_private = args.allow_private_webhooks;
     if let Some(file) = &args.webhook_ca {
-        options.webhooks.trust(file).map_err(Stopped::usage)?;
+        options.webhooks.trust(file).map_err(CliError::usage)?;
     }
     options.log = log(args);
-    options.traces = traces::from(|name| std::env::var(name).ok()).map_err(Stopped::usage)?;
+    options.traces = traces::from(|name| std::env::var(name).ok()).map_err(CliError::usage)?;
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
-        options.tls = Some(Tls::read(certificate, key).map_err(Stopped::usage)?);
+        options.tls = Some(Tls::read(certificate, key).map_err(CliError::usage)?);
     }
     Ok(Server::new(runtime, options)?)
 }
 
-async fn serve(args: &UpArgs, server: Server) -> Result<(), Stopped> {
+async fn serve(args: &UpArgs, server: Server) -> Result<(), CliError> {
     let bound = server.bind(&args.listen).await?;
     greet(args, &bound);
     bound.run(stop(), Duration::from_secs(args.stop_within)).await?;
     Ok(())
 }
 
-/// What is said first. A link that lets somebody in is for the eyes of who started it, not for what collects lines.
-fn greet(args: &UpArgs, bound: &Bound) {
+/// Prints the address. The sign-in link is a secret: it is not written to JSON logs, which may be collected.
+fn greet(args: &UpArgs, bound: &BoundServer) {
     if args.log == LogKind::Json {
         let more = [("url", bound.url.as_str().into()), ("version", env!("CARGO_PKG_VERSION").into())];
-        let log = Log { level: Level::Info, ..log(args) };
-        return log.say(Level::Info, "up", &more);
+        let log = LogOptions { level: Level::INFO, ..log(args) };
+        return log.write(Level::INFO, "up", &more);
     }
     print::message(&format!("Trackside is up at {}", bound.url));
     print::message(&format!("  sign in    {}  (once, within 15 minutes)", bound.sign_in));
@@ -111,21 +109,21 @@ fn greet(args: &UpArgs, bound: &Bound) {
     print::message("  stop       Ctrl-C");
 }
 
-fn log(args: &UpArgs) -> Log {
+fn log(args: &UpArgs) -> LogOptions {
     let form = match args.log {
-        LogKind::Text => LogForm::Text,
-        LogKind::Json => LogForm::Json,
+        LogKind::Text => LogFormat::Text,
+        LogKind::Json => LogFormat::Json,
     };
     let level = match args.log_level {
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warn,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
+        LogLevel::Error => Level::ERROR,
+        LogLevel::Warn => Level::WARN,
+        LogLevel::Info => Level::INFO,
+        LogLevel::Debug => Level::DEBUG,
     };
-    Log { form, level }
+    LogOptions { form, level }
 }
 
-/// Until somebody wants it to end, from the moment of this call on. To be called where tokio is.
+/// Completes on SIGINT or SIGTERM, from this call on. Needs a tokio runtime.
 #[cfg(unix)]
 pub(super) fn stop() -> impl Future<Output = ()> + Send + 'static {
     use tokio::signal::unix::{SignalKind, signal};
@@ -147,94 +145,93 @@ pub(super) fn stop() -> impl Future<Output = ()> + Send + 'static {
     }
 }
 
-/// Until somebody wants it to end.
+/// Completes on Ctrl-C.
 #[cfg(not(unix))]
 pub(super) async fn stop() {
     tokio::signal::ctrl_c().await.ok();
 }
 
-/// Nobody else is let in by accident.
-pub(super) fn must_be_loopback(listen: &str, public: bool) -> Result<(), Stopped> {
+/// Refuses an address that other machines can reach, unless `--public` is given.
+pub(super) fn must_be_loopback(listen: &str, public: bool) -> Result<(), CliError> {
     let found = listen.to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>);
-    let addresses = found
-        .map_err(|error| Stopped::usage(format!("--listen {listen}: {error}. Write it as 127.0.0.1:7420")))?;
+    let addresses = found.map_err(|error| {
+        CliError::usage(format!("--listen {listen}: {error}. Write it as 127.0.0.1:7420"))
+    })?;
     if public || addresses.iter().all(|it| it.ip().is_loopback()) {
         return Ok(());
     }
-    Err(Stopped::usage(format!(
-        "--listen {listen} can be reached from other machines. Say --public if that is meant, and --host NAME for the name it is reached by"
+    Err(CliError::usage(format!(
+        "--listen {listen} can be reached from other machines. Add --public to allow that, and --host NAME for the server's host name"
     )))
 }
 
-fn clock(args: &UpArgs, store: &Sqlite) -> Result<Clock, Stopped> {
+fn clock(args: &UpArgs, store: &Sqlite) -> Result<ProjectClock, CliError> {
     let last = folder::stands_at(&args.data.data, store)?;
     let kind = match (args.clock, last) {
         (Some(kind), _) => kind,
-        (None, Some(last)) if Clock::is_manual_in(&args.data.data) => {
+        (None, Some(last)) if ProjectClock::is_manual_in(&args.data.data) => {
             return Err(not_by_the_machine(args, last, store.reader()?.head()?.at));
         }
-        (None, _) => ClockKind::System,
+        (None, _) => ClockArg::System,
     };
-    if kind == ClockKind::System {
+    if kind == ClockArg::System {
         if args.now.is_some() {
-            return Err(Stopped::usage("--now is for the manual clock: add --clock manual"));
+            return Err(CliError::usage("--now needs --clock manual"));
         }
-        return Ok(Clock::System);
+        return Ok(ProjectClock::System);
     }
     let text = args.now.as_deref().unwrap_or(FIRST);
     let now = Timestamp::parse(text)
-        .ok_or_else(|| Stopped::usage(format!("--now {text}: write a time as in {FIRST}")))?;
+        .ok_or_else(|| CliError::usage(format!("--now {text}: write a time as in {FIRST}")))?;
     // Time never goes back.
     if let Some(last) = last.filter(|it| args.now.is_some() && *it > now) {
         say(
             args,
-            &format!(
-                "--now {text} is not heeded: the project is at {last} already, and time never goes back"
-            ),
+            &format!("--now {text} is ignored: the project is already at {last}, and time never goes back"),
         );
     }
-    Ok(Clock::manual(last.map_or(now, |it| it.max(now))))
+    Ok(ProjectClock::manual(last.map_or(now, |it| it.max(now))))
 }
 
-/// A project whose time was moved by hand does not go by the machine's clock unless somebody says so.
-fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Timestamp>) -> Stopped {
+/// The error for a project with a manual clock that is started without `--clock`.
+fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Timestamp>) -> CliError {
     let folder = args.data.data.display();
-    let then = by_the_machine(Clock::System.now(), stands, journal_ends.unwrap_or(stands));
-    Stopped::usage(format!(
-        "The project in {folder} lives by a clock that is moved by hand, which stands at {stands}. Nothing was started. \
-         Go on with that clock: trackside up --clock manual --data {folder}. \
-         Or let it go by the machine's clock from now on: trackside up --clock system --data {folder}. {then}"
+    let then = by_the_machine(ProjectClock::System.now(), stands, journal_ends.unwrap_or(stands));
+    CliError::usage(format!(
+        "The project in {folder} has a manual clock, at {stands}. The server was not started.\n\
+         Keep the manual clock with: trackside up --clock manual --data {folder}\n\
+         Switch to the system clock with: trackside up --clock system --data {folder}\n{then}"
     ))
 }
 
-/// What becomes of the time of a project that goes by the machine's clock from now on: it is never before the last entry.
+/// What switching to the system clock does to project time, which is never before the last entry.
 fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) -> String {
     if now < journal_ends {
         return format!(
-            "The machine's clock is behind, at {now}: the time of the project stands still at {journal_ends} then, nothing becomes due, \
-             and it goes on when the machine has come to there"
+            "The system clock is behind, at {now}: project time would stay at {journal_ends}, and no timer would fire, \
+             until the system clock reaches it"
         );
     }
     if now < stands {
         return format!(
-            "The machine's clock is behind, at {now}: the time of the project goes back to there then, \
-             which it can because nothing has happened in it since {journal_ends}"
+            "The system clock is behind, at {now}: project time would go back to it, \
+             which is safe because nothing has happened since {journal_ends}"
         );
     }
     format!(
-        "Its time jumps to {now} then, everything that is due until there fires at once, and it does not go back"
+        "Project time would jump to {now}, and every timer due until then would fire at once. This cannot be undone"
     )
 }
 
-/// A word to whoever started it, in the form in which it speaks.
+/// Prints or logs a warning, depending on the log format.
 fn say(args: &UpArgs, text: &str) {
     match args.log {
         LogKind::Text => print::message(text),
-        LogKind::Json => log(args).say(Level::Warn, text, &[]),
+        LogKind::Json => log(args).write(Level::WARN, text, &[]),
     }
 }
 
-fn packs(asked: &[String]) -> Result<Vec<PackSource>, Stopped> {
+fn packs(asked: &[String]) -> Result<Vec<PackSource>, CliError> {
     if asked.is_empty() {
         return Ok(builtin::all());
     }
@@ -245,17 +242,18 @@ fn packs(asked: &[String]) -> Result<Vec<PackSource>, Stopped> {
             None if Path::new(name).exists() => Ok(PackSource::read(Path::new(name))?),
             None => {
                 let near = nearest(name, builtin::names()).map(|it| format!(". Did you mean {it}?"));
-                let known = || format!(". There is {}", builtin::names().collect::<Vec<_>>().join(", "));
+                let known =
+                    || format!(". Built-in packs: {}", builtin::names().collect::<Vec<_>>().join(", "));
                 let hint = near.unwrap_or_else(known);
-                let why = format!("{name} is no pack that comes with the program, and no folder{hint}");
-                Err(Stopped::usage(why))
+                let why = format!("{name} is neither a built-in pack nor a folder{hint}");
+                Err(CliError::usage(why))
             }
         })
         .collect()
 }
 
-fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runtime, Stopped> {
-    let bar = Progress::new("catching up");
+fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: ProjectClock) -> Result<Runtime, CliError> {
+    let bar = ProgressBar::new("catching up");
     let options = Options { clock, ..Options::default() };
     let started = Runtime::start_telling(store.clone(), packs, options, &mut |done, all| {
         bar.show(folder::share(done, all), &format!("{done} of {all} entries"));
@@ -264,7 +262,7 @@ fn start(store: &Arc<Sqlite>, packs: &[PackSource], clock: Clock) -> Result<Runt
     Ok(started?)
 }
 
-impl From<ServeError> for Stopped {
+impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
         Self { why: error.to_string(), code: exit::UNREACHABLE }
     }
@@ -276,16 +274,13 @@ mod tests {
 
     #[test]
     fn what_the_machines_clock_does_to_a_time_that_was_moved_by_hand_is_told_as_it_is() {
-        let told = |now, stands, ends| by_the_machine(Timestamp(now), Timestamp(stands), Timestamp(ends));
-        let jumps = told(90_000, 60_000, 30_000);
-        assert!(
-            jumps.contains("jumps to 1970-01-01T00:01:30Z") && jumps.contains("fires at once"),
-            "{jumps}"
-        );
-        let back = told(45_000, 60_000, 30_000);
-        assert!(back.contains("goes back to there") && back.contains("since 1970-01-01T00:00:30Z"), "{back}");
-        let still = told(10_000, 60_000, 30_000);
-        assert!(still.contains("stands still at 1970-01-01T00:00:30Z"), "{still}");
-        assert!(!still.contains("fires") && !back.contains("fires"));
+        let response = |now, stands, ends| by_the_machine(Timestamp(now), Timestamp(stands), Timestamp(ends));
+        let jumps = response(90_000, 60_000, 30_000);
+        assert!(jumps.contains("jump to 1970-01-01T00:01:30Z") && jumps.contains("fire at once"), "{jumps}");
+        let back = response(45_000, 60_000, 30_000);
+        assert!(back.contains("go back to it") && back.contains("since 1970-01-01T00:00:30Z"), "{back}");
+        let still = response(10_000, 60_000, 30_000);
+        assert!(still.contains("stay at 1970-01-01T00:00:30Z"), "{still}");
+        assert!(!still.contains("at once") && !back.contains("at once"));
     }
 }

@@ -1,10 +1,10 @@
-//! `trackside validate`: the sweep over the whole project, and what is broken after it.
+//! `trackside validate`: run the sweep over the whole project and list open violations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use trackside_engine::event::{Entry, Event};
+use trackside_engine::event::{Entry, Event, EventKind};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Severity;
 use trackside_lifecycle::name::Name;
@@ -14,41 +14,41 @@ use trackside_store::{Reader, Store, StoreError};
 
 use crate::args::{DataArgs, ValidateArgs};
 use crate::exit;
-use crate::folder::{self, Stopped, counted};
-use crate::listed::{Much, listed};
-use crate::moment::text;
-use crate::print::{self, Colour, Progress, painted_data};
-use crate::project::Project;
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::folder::{self, CliError, counted};
+use crate::paging::{ListSize, fetch_list};
+use crate::print::{self, Colour, ProgressBar, painted_data};
+use crate::project::ProjectLocation;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::text;
+use crate::url::ApiPath;
 
 /// Notices read at a time.
 const PIECE: usize = 1_000;
 
 pub(crate) fn run(args: &ValidateArgs) -> u8 {
-    let found = match Project::find(&args.data) {
-        Ok(Project::Server(server)) => served(args, &server),
-        Ok(Project::Folder(data)) => validate(args, &data).map_err(Unanswered::from),
+    let found = match ProjectLocation::find(&args.data) {
+        Ok(ProjectLocation::Server(server)) => served(args, &server),
+        Ok(ProjectLocation::Folder(data)) => validate(args, &data).map_err(RequestError::from),
         Err(stopped) => Err(stopped.into()),
     };
-    let told = found.map(|found| {
+    let answer = found.map(|found| {
         match args.json {
             true => print::line(&format!("{:#}", found.to_json())),
             false => found.show(),
         }
         if found.errors() + found.sweep.forged > 0 { exit::REFUSED } else { exit::DONE }
     });
-    refused::ended(told, About::default(), args.json)
+    refused::finish(answer, CommandSubject::default(), args.json)
 }
 
 /// The same, by the server that has the folder.
-fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
-    let route = Route::new(&["sweep"]);
+fn served(args: &ValidateArgs, server: &ServerConnection) -> Result<Found, RequestError> {
+    let route = ApiPath::new(&["sweep"]);
     let route = if args.deep { route.with("deep", true) } else { route };
-    let swept = |route: &Route| -> Result<(Json, SweepReport), Unanswered> {
-        let told = server.post(route, &json!({}))?;
-        let number = |name: &str| told.get(name).and_then(Json::as_u64).unwrap_or_default();
+    let swept = |route: &ApiPath| -> Result<(Json, SweepReport), RequestError> {
+        let answer = server.post(route, &json!({}))?;
+        let number = |name: &str| answer.get(name).and_then(Json::as_u64).unwrap_or_default();
         let sweep = SweepReport {
             looked_at: number("lookedAt"),
             found: number("found"),
@@ -59,18 +59,18 @@ fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
             unchecked: number("unchecked"),
             forged: number("forged"),
         };
-        Ok((told, sweep))
+        Ok((answer, sweep))
     };
-    let (told, mut sweep) = swept(&route)?;
+    let (answer, mut sweep) = swept(&route)?;
     if sweep.repaired > 0 {
-        sweep.cleared += swept(&Route::new(&["sweep"]))?.1.cleared;
+        sweep.cleared += swept(&ApiPath::new(&["sweep"]))?.1.cleared;
     }
     let place =
-        |name: &str| told.pointer(&format!("/journal/{name}")).and_then(Json::as_u64).unwrap_or_default();
+        |name: &str| answer.pointer(&format!("/journal/{name}")).and_then(Json::as_u64).unwrap_or_default();
     let (after, upto) = (place("after"), place("upto"));
-    let much = Much::Most(usize::try_from(upto.saturating_sub(after)).unwrap_or(usize::MAX));
+    let much = ListSize::Most(usize::try_from(upto.saturating_sub(after)).unwrap_or(usize::MAX));
     let written = match upto > after {
-        true => listed(server, &Route::new(&["journal"]).with("after", after), much)?.items,
+        true => fetch_list(server, &ApiPath::new(&["journal"]).with("after", after), much)?.items,
         false => Vec::new(),
     };
     let repairs = written.iter().filter(|it| text(it, "reason").starts_with(REPAIR)).map(|it| Repair {
@@ -79,7 +79,7 @@ fn served(args: &ValidateArgs, server: &Server) -> Result<Found, Unanswered> {
         why: text(it, "reason").to_owned(),
         seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
     });
-    let violations = listed(server, &Route::new(&["violations"]), Much::All)?;
+    let violations = fetch_list(server, &ApiPath::new(&["violations"]), ListSize::All)?;
     let broken = violations.items.iter().filter(|it| it.get("cleared") != Some(&Json::Bool(true)));
     let severity = |it: &Json| serde_json::from_value::<Severity>(it.clone()).ok();
     let open = broken.map(|it| Open {
@@ -125,7 +125,7 @@ struct Repair {
     seq: u64,
 }
 
-/// What was repaired in these entries and those after them.
+/// Repairs in these entries and later ones.
 fn repaired(reader: &mut dyn Reader, mut after: u64) -> Result<Vec<Repair>, StoreError> {
     let mut all = Vec::new();
     loop {
@@ -142,18 +142,18 @@ fn repaired(reader: &mut dyn Reader, mut after: u64) -> Result<Vec<Repair>, Stor
     }
 }
 
-fn validate(args: &ValidateArgs, data: &DataArgs) -> Result<Found, Stopped> {
+fn validate(args: &ValidateArgs, data: &DataArgs) -> Result<Found, CliError> {
     let store = Arc::new(folder::open(data, "validate")?);
     let runtime = folder::start(data, &store, &[])?;
     let depth = if args.deep { Depth::Journal } else { Depth::Entities };
     let before = runtime.seq();
-    let bar = Progress::new("sweep");
-    bar.show(0.0, "looking at every entity");
-    // What is not written yet cannot be held against anything.
+    let bar = ProgressBar::new("sweep");
+    bar.show(0.0, "checking every entity");
+    // Records that are not written yet cannot be compared.
     let swept =
         |depth| runtime.wait_until_written().and_then(|()| runtime.gateway()?.sweep_to(depth)?.wait());
     let sweep = swept(depth).and_then(|mut sweep| {
-        // What was repaired is looked at again: it need not be broken any more.
+        // Check repaired entities again: they may be fine now.
         if sweep.repaired > 0 {
             sweep.cleared += swept(Depth::Entities)?.cleared;
         }
@@ -176,7 +176,11 @@ fn still_open(reader: &mut dyn Reader, archive: &Archive) -> Result<(Vec<Open>, 
     let mut open: BTreeMap<(EntityKey, Name), Entry> = BTreeMap::new();
     let mut after = 0;
     loop {
-        let some = reader.notices(&["VIOLATION", "VIOLATION_CLEARED"], after, PIECE)?;
+        let some = reader.notices(
+            &[EventKind::ViolationFound, EventKind::ViolationCleared].map(|it| it.as_str()),
+            after,
+            PIECE,
+        )?;
         let Some(last) = some.last() else { break };
         after = *last;
         for seq in some {
@@ -236,33 +240,29 @@ impl Found {
         let SweepReport { looked_at, found, cleared, repaired, compared, mended, unchecked, forged } =
             self.sweep;
         let records = counted(compared, "record", "records");
-        print::line(&format!(
-            "{records} held against the journal, {mended} were not what it says and were made anew"
-        ));
+        print::line(&format!("{records} compared with the journal, {mended} differed and were rebuilt"));
         if unchecked > 0 {
             print::line(&format!(
-                "{} could not be: what the journal says of them is in archive files that are not here, or too long",
+                "{} could not be compared: their entries are in missing archive files, or too long",
                 counted(unchecked, "record", "records")
             ));
         }
         if forged > 0 {
             print::line(&format!(
-                "{} {}: the journal is not what was written of them, and nothing was made of it",
+                "{} {}: their journal entries were changed, so nothing was rebuilt from them",
                 painted_data("error", Colour::Red),
                 counted(forged, "entity", "entities")
             ));
-            print::message(
-                "Keep the folder as it is. `trackside audit verify` names the entries that were changed.",
-            );
+            print::message("Leave the folder unchanged. `trackside audit verify` lists the changed entries.");
         }
         if self.unseen > 0 {
             print::message(&format!(
-                "{} about violations in archive files that are not here: put them back into archive/ to see all.",
+                "{} about violations are in missing archive files: put them back into archive/ to see all.",
                 counted(self.unseen, "entry is", "entries are")
             ));
         }
         print::line(&format!(
-            "{} looked at: {} new, {cleared} cleared, {}; {} open, {} of them errors",
+            "{} checked: {} new, {cleared} cleared, {}; {} open, {} of them errors",
             counted(looked_at, "entity", "entities"),
             counted(found, "violation", "violations"),
             counted(repaired, "repair", "repairs"),
@@ -270,9 +270,7 @@ impl Found {
             self.errors()
         ));
         if self.errors() > 0 {
-            print::message(
-                "Set right what is wrong by the lifecycle's own moves, or correct it; then validate again.",
-            );
+            print::message("Fix the violations with transitions or trackside correct, then validate again.");
         }
     }
 

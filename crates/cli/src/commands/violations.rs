@@ -3,30 +3,30 @@
 use serde_json::Value as Json;
 
 use crate::args::NoticesArgs;
-use crate::listed::{Much, listed};
-use crate::moment::{moment, text};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{moment, text};
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &NoticesArgs) -> u8 {
-    refused::ended(violations(args), About::default(), args.ask.json)
+    refused::finish(violations(args), CommandSubject::default(), args.ask.json)
 }
 
-fn violations(args: &NoticesArgs) -> Result<u8, Unanswered> {
-    let much = Much::new(args.limit.map(|it| it as usize), args.all);
-    let found = listed(&Server::find(&args.ask.reach)?, &Route::new(&["violations"]), much)?;
+fn violations(args: &NoticesArgs) -> Result<u8, RequestError> {
+    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
+    let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &ApiPath::new(&["violations"]), much)?;
     if args.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message("nothing was found broken");
+        print::message("no violations");
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["SINCE", "NOW", "SEVERITY", "OF", "RULE", "SAYS"]);
+    let mut table = TextTable::new(&["SINCE", "NOW", "SEVERITY", "OF", "RULE", "SAYS"]);
     for it in &found.items {
         let cleared = it.get("cleared") == Some(&Json::Bool(true));
         table.row([

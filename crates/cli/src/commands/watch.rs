@@ -3,22 +3,22 @@
 use std::io::IsTerminal;
 
 use crate::args::WatchArgs;
-use crate::feed::{self, Heard, Wanted};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::{entry, exit, live, print};
+use crate::feed::{self, FeedEvent, FeedFilter};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
+use crate::{exit, live, print, print_entry};
 
 pub(crate) fn run(args: &WatchArgs) -> u8 {
-    let about = About { lifecycle: args.lifecycle.as_deref(), ..About::default() };
-    refused::ended(watch(args), about, args.ask.json)
+    let about = CommandSubject { lifecycle: args.lifecycle.as_deref(), ..CommandSubject::default() };
+    refused::finish(watch(args), about, args.ask.json)
 }
 
-fn watch(args: &WatchArgs) -> Result<u8, Unanswered> {
-    let server = Server::find(&args.ask.reach)?;
+fn watch(args: &WatchArgs) -> Result<u8, RequestError> {
+    let server = ServerConnection::find(&args.ask.reach)?;
     if let Some(lifecycle) = &args.lifecycle {
-        // A name that is typed wrongly is told at once, and not waited for.
-        server.get(&Route::new(&["lifecycles", lifecycle]))?;
+        // Report an unknown lifecycle at once instead of waiting for its events.
+        server.get(&ApiPath::new(&["lifecycles", lifecycle]))?;
     }
     let is_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if is_terminal && !args.ask.json {
@@ -30,18 +30,18 @@ fn watch(args: &WatchArgs) -> Result<u8, Unanswered> {
 }
 
 /// Every event as a line.
-fn lines(server: &Server, args: &WatchArgs) -> Result<(), Unanswered> {
-    let wanted = Wanted { lifecycle: args.lifecycle.clone(), ..Wanted::default() };
+fn lines(server: &ServerConnection, args: &WatchArgs) -> Result<(), RequestError> {
+    let wanted = FeedFilter { lifecycle: args.lifecycle.clone(), ..FeedFilter::default() };
     feed::follow(server, wanted, &mut |heard| match heard {
-        Heard::Entry(it) => {
+        FeedEvent::Entry(it) => {
             match args.ask.json {
                 true => print::line(&it.to_string()),
-                false => print::line(&entry::line(&it, true)),
+                false => print::line(&print_entry::line(&it, true)),
             }
             print::is_read()
         }
-        Heard::Away => {
-            print::message("the server went away: trying again");
+        FeedEvent::Away => {
+            print::message("lost the connection to the server: reconnecting");
             true
         }
     })

@@ -7,12 +7,12 @@ use crate::args::{
     WebhookAddArgs, WebhookArgs, WebhookCommand, WebhookDeliveriesArgs, WebhookListArgs, WebhookRemoveArgs,
     WebhookReplayArgs,
 };
-use crate::listed::{Much, listed};
-use crate::moment::{self, moment, text, texts};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
-use crate::table::Table;
+use crate::paging::{ListSize, fetch_list};
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::table::TextTable;
+use crate::time_format::{self, moment, text, texts};
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &WebhookArgs) -> u8 {
@@ -23,10 +23,10 @@ pub(crate) fn run(args: &WebhookArgs) -> u8 {
         WebhookCommand::Deliveries(args) => (deliveries(args), args.ask.json),
         WebhookCommand::Replay(args) => (replay(args), args.ask.json),
     };
-    refused::ended(outcome, About::default(), json)
+    refused::finish(outcome, CommandSubject::default(), json)
 }
 
-fn add(args: &WebhookAddArgs) -> Result<u8, Unanswered> {
+fn add(args: &WebhookAddArgs) -> Result<u8, RequestError> {
     let body = NewWebhook {
         url: args.url.clone(),
         lifecycles: args.lifecycle.clone(),
@@ -34,7 +34,7 @@ fn add(args: &WebhookAddArgs) -> Result<u8, Unanswered> {
         audience: Some(args.audience.as_str().to_owned()),
         note: args.note.clone(),
     };
-    let made = Server::find(&args.ask.reach)?.post(&Route::new(&["webhooks"]), &body)?;
+    let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["webhooks"]), &body)?;
     if args.ask.json {
         print::line(&format!("{made:#}"));
         return Ok(exit::DONE);
@@ -42,23 +42,24 @@ fn add(args: &WebhookAddArgs) -> Result<u8, Unanswered> {
     print::line(text(&made, "secret"));
     let id = made.pointer("/details/id").and_then(Json::as_str).unwrap_or_default();
     print::message(&format!(
-        "webhook {id} tells {} what happens from now on. Give the receiver the secret: it is not shown again",
+        "webhook {id} sends events to {} from now on. Give the secret to the receiver: it is not shown again",
         args.url
     ));
     Ok(exit::DONE)
 }
 
-fn list(args: &WebhookListArgs) -> Result<u8, Unanswered> {
-    let found = listed(&Server::find(&args.ask.reach)?, &Route::new(&["webhooks"]), Much::All)?;
+fn list(args: &WebhookListArgs) -> Result<u8, RequestError> {
+    let found =
+        fetch_list(&ServerConnection::find(&args.ask.reach)?, &ApiPath::new(&["webhooks"]), ListSize::All)?;
     if args.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message("there are no webhooks. Add one with: trackside webhook add URL");
+        print::message("no webhooks. Add one with: trackside webhook add URL");
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["ID", "URL", "OF", "IS", "UP TO", "DEAD", "HOLDER", "NOTE"]);
+    let mut table = TextTable::new(&["ID", "URL", "OF", "IS", "UP TO", "DEAD", "HOLDER", "NOTE"]);
     for it in &found.items {
         let number = |name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default().to_string();
         let of: Vec<&str> = texts(it, "lifecycles").into_iter().chain(texts(it, "events")).collect();
@@ -81,25 +82,25 @@ fn list(args: &WebhookListArgs) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
-fn remove(args: &WebhookRemoveArgs) -> Result<u8, Unanswered> {
-    Server::find(&args.reach)?.delete(&Route::new(&["webhooks", &args.id]))?;
-    print::message(&format!("webhook {} tells nobody any more", args.id));
+fn remove(args: &WebhookRemoveArgs) -> Result<u8, RequestError> {
+    ServerConnection::find(&args.reach)?.delete(&ApiPath::new(&["webhooks", &args.id]))?;
+    print::message(&format!("webhook {} is removed", args.id));
     Ok(exit::DONE)
 }
 
-fn deliveries(args: &WebhookDeliveriesArgs) -> Result<u8, Unanswered> {
-    let route = Route::new(&["webhooks", &args.id, "deliveries"]).with_some("state", args.state.as_ref());
-    let much = Much::new(args.limit.map(|it| it as usize), args.all);
-    let found = listed(&Server::find(&args.ask.reach)?, &route, much)?;
+fn deliveries(args: &WebhookDeliveriesArgs) -> Result<u8, RequestError> {
+    let route = ApiPath::new(&["webhooks", &args.id, "deliveries"]).with_some("state", args.state.as_ref());
+    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
+    let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &route, much)?;
     if args.ask.json {
         print::line(&format!("{:#}", found.to_json()));
         return Ok(exit::DONE);
     }
     if found.items.is_empty() {
-        print::message("there are no such messages");
+        print::message("no deliveries");
         return Ok(exit::DONE);
     }
-    let mut table = Table::new(&["SEQ", "IS", "TRIED", "LAST", "ANSWER", "NEXT", "WHY"]);
+    let mut table = TextTable::new(&["SEQ", "IS", "TRIED", "LAST", "ANSWER", "NEXT", "WHY"]);
     for it in &found.items {
         let number = |name: &str| it.get(name).and_then(Json::as_u64).map(|it| it.to_string());
         let next = Some(text(it, "nextAt")).filter(|it| !it.is_empty()).map(moment);
@@ -118,29 +119,30 @@ fn deliveries(args: &WebhookDeliveriesArgs) -> Result<u8, Unanswered> {
     Ok(exit::DONE)
 }
 
-fn replay(args: &WebhookReplayArgs) -> Result<u8, Unanswered> {
+fn replay(args: &WebhookReplayArgs) -> Result<u8, RequestError> {
     let body = ReplayWebhook { seqs: args.seqs.clone() };
-    let route = Route::new(&["webhooks", &args.id, "replay"]);
-    let told = Server::find(&args.ask.reach)?.post(&route, &body)?;
+    let route = ApiPath::new(&["webhooks", &args.id, "replay"]);
+    let answer = ServerConnection::find(&args.ask.reach)?.post(&route, &body)?;
     if args.ask.json {
-        print::line(&format!("{told:#}"));
+        print::line(&format!("{answer:#}"));
         return Ok(exit::DONE);
     }
-    let count = told.get("replayed").and_then(Json::as_u64).unwrap_or_default();
-    let on = match told.get("enabled").and_then(Json::as_bool) {
+    let count = answer.get("replayed").and_then(Json::as_u64).unwrap_or_default();
+    let on = match answer.get("enabled").and_then(Json::as_bool) {
         Some(true) => format!("webhook {} is on again; ", args.id),
         _ => String::new(),
     };
-    let passed_over: Vec<String> = moment::list(&told, "passedOver").iter().map(Json::to_string).collect();
+    let passed_over: Vec<String> =
+        time_format::list(&answer, "passedOver").iter().map(Json::to_string).collect();
     if !passed_over.is_empty() {
         print::message(&format!(
-            "passed over, since they are no dead letters: {}. See what is: trackside webhook deliveries {} --state dead",
+            "ignored, because they are not dead letters: {}. List dead letters with: trackside webhook deliveries {} --state dead",
             passed_over.join(", "),
             args.id
         ));
     }
     print::message(&format!(
-        "{on}{count} to be tried. See how it goes with: trackside webhook deliveries {}",
+        "{on}{count} to be retried. Follow them with: trackside webhook deliveries {}",
         args.id
     ));
     Ok(exit::DONE)

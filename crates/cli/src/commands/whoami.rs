@@ -1,18 +1,18 @@
-//! `trackside whoami`: as whom you ask.
+//! `trackside whoami`: the identity of your token.
 
 use crate::args::WhoamiArgs;
-use crate::moment::{moment, text, texts};
-use crate::reach::{Server, Unanswered};
-use crate::refused::{self, About};
-use crate::route::Route;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{moment, text, texts};
+use crate::url::ApiPath;
 use crate::{exit, print};
 
 pub(crate) fn run(args: &WhoamiArgs) -> u8 {
-    refused::ended(whoami(args), About::default(), args.ask.json)
+    refused::finish(whoami(args), CommandSubject::default(), args.ask.json)
 }
 
-fn whoami(args: &WhoamiArgs) -> Result<u8, Unanswered> {
-    let who = Server::find(&args.ask.reach)?.get(&Route::new(&["whoami"]))?;
+fn whoami(args: &WhoamiArgs) -> Result<u8, RequestError> {
+    let who = ServerConnection::find(&args.ask.reach)?.get(&ApiPath::new(&["whoami"]))?;
     if args.ask.json {
         print::line(&format!("{who:#}"));
         return Ok(exit::DONE);
@@ -22,11 +22,11 @@ fn whoami(args: &WhoamiArgs) -> Result<u8, Unanswered> {
     print::line(&format!("{} ({}), {roles}", text(&who, "actor"), text(&who, "kind")));
     let on_behalf = texts(&who, "for");
     if !on_behalf.is_empty() {
-        print::line(&format!("may act for {}", on_behalf.join(", ")));
+        print::line(&format!("can act for {}", on_behalf.join(", ")));
     }
     match text(&who, "expiresAt") {
         "" => {}
-        until => print::line(&format!("the token is good until {}", moment(until))),
+        until => print::line(&format!("token valid until {}", moment(until))),
     }
     Ok(exit::DONE)
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::ask::{Answer, Ask};
-use super::door::Place;
+use super::interface::DemoServer;
+use super::request::{DemoAnswer, DemoRequest};
 
 /// The version of the protocol that is spoken.
 const VERSION: &str = "2025-11-25";
@@ -19,14 +19,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Session {
     child: Child,
-    /// None once it is told to end.
+    /// None once the session has ended.
     to: Option<ChildStdin>,
     from: Receiver<Json>,
     asked: u64,
 }
 
 impl Session {
-    pub fn open(at: Place<'_>, token: &str) -> Result<Self, String> {
+    pub fn open(at: DemoServer<'_>, token: &str) -> Result<Self, String> {
         let mut command = Command::new(at.program);
         command.arg("mcp").env("TRACKSIDE_URL", at.url).env("TRACKSIDE_TOKEN", token);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -53,17 +53,18 @@ impl Session {
         Ok(session)
     }
 
-    pub fn ask(&mut self, ask: &Ask) -> Result<Answer, String> {
+    pub fn ask(&mut self, ask: &DemoRequest) -> Result<DemoAnswer, String> {
         let (name, arguments) = tool(ask).ok_or_else(|| format!("there is no tool of MCP for {ask:?}"))?;
         let result = self.call("tools/call", &json!({ "name": name, "arguments": arguments }))?;
-        let told = result.get("structuredContent").cloned().unwrap_or_default();
+        let response = result.get("structuredContent").cloned().unwrap_or_default();
         if result.get("isError") == Some(&Json::Bool(true)) {
-            let problem = serde_json::from_value(told).map_err(|it| format!("{name}: {it} in {result}"))?;
-            return Ok(Answer::Refused(Box::new(problem)));
+            let problem =
+                serde_json::from_value(response).map_err(|it| format!("{name}: {it} in {result}"))?;
+            return Ok(DemoAnswer::Refused(Box::new(problem)));
         }
-        Ok(match told.get("claimed") {
-            Some(Json::Bool(false)) => Answer::Nothing,
-            _ => Answer::Done(told),
+        Ok(match response.get("claimed") {
+            Some(Json::Bool(false)) => DemoAnswer::Nothing,
+            _ => DemoAnswer::Done(response),
         })
     }
 
@@ -101,22 +102,26 @@ impl Drop for Session {
 }
 
 /// `tool {…}`.
-pub(super) fn words(ask: &Ask) -> String {
+pub(super) fn words(ask: &DemoRequest) -> String {
     match tool(ask) {
         Some((name, arguments)) => format!("{name} {arguments}"),
         None => String::new(),
     }
 }
 
-/// The tool, and what it is given.
-fn tool(ask: &Ask) -> Option<(&'static str, Json)> {
+/// The tool and its arguments.
+fn tool(ask: &DemoRequest) -> Option<(&'static str, Json)> {
     let name = match ask {
-        Ask::Create { .. } => "create",
-        Ask::Fire { .. } => "fire",
-        Ask::Claim { .. } => "claim",
-        Ask::Heartbeat { .. } => "heartbeat",
-        Ask::Explain { .. } => "explain",
-        Ask::Correct { .. } | Ask::Decide { .. } | Ask::Settle { .. } | Ask::Advance { .. } | Ask::Sweep => {
+        DemoRequest::Create { .. } => "create",
+        DemoRequest::Fire { .. } => "fire",
+        DemoRequest::Claim { .. } => "claim",
+        DemoRequest::Heartbeat { .. } => "heartbeat",
+        DemoRequest::Explain { .. } => "explain",
+        DemoRequest::Correct { .. }
+        | DemoRequest::Decide { .. }
+        | DemoRequest::Settle { .. }
+        | DemoRequest::Advance { .. }
+        | DemoRequest::Sweep => {
             return None;
         }
     };

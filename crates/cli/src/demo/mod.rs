@@ -3,16 +3,16 @@
 //! `script` reads it, `door` is how an actor asks, `story` plays it step by step and holds the server to what the
 //! script expects, `telling` shows it. Nothing here knows a state, role or field of a pack.
 
-mod ask;
-mod door;
 mod http;
+mod interface;
 mod mcp;
-mod pace;
+mod pacing;
+mod request;
 mod script;
 mod shell;
 mod story;
-mod telling;
+mod story_printer;
 
-pub(crate) use pace::Pace;
-pub(crate) use script::{Scene, scenes};
-pub(crate) use story::{Ended, Story};
+pub(crate) use pacing::Pacing;
+pub(crate) use script::{DemoScene, scenes};
+pub(crate) use story::{DemoStory, StoryEnd};

@@ -1,4 +1,4 @@
-//! The story as data: scenes, who acts in them, what they ask for, and what must come of it.
+//! The story as data: scenes, actors, requests and expected results.
 
 use serde_json::{Map, Value as Json};
 use trackside_engine::actor::ActorKind;
@@ -7,8 +7,8 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{At, FromNode as _, Json as Any, Named, Problems, Sources, read};
 use trackside_protocol::{Claim, Correct, Decide, Heartbeat, Transition};
 
-use super::ask::{Ask, Key};
-use super::door::Through;
+use super::interface::Through;
+use super::request::{DemoRequest, EntityRef};
 
 /// In the order in which they are played.
 const SCENES: &[(&str, &str)] = &[
@@ -27,7 +27,7 @@ keys! {
         scene: String,
         /// What to know before.
         about: Option<String>,
-        /// Who acts: name to kind, roles and door.
+        /// The actors: name to kind, roles and interface.
         team: Named<ActorDecl>,
         /// What happens, in order.
         steps: Vec<At<StepDecl>>,
@@ -37,7 +37,7 @@ keys! {
 }
 
 keys! {
-    /// Somebody: one kind, with roles, and the way in.
+    /// An actor: kind, roles and interface.
     struct ActorDecl {
         /// Roles of a person.
         human: Option<Vec<Name>>,
@@ -51,9 +51,9 @@ keys! {
 }
 
 keys! {
-    /// One thing that somebody asks for, and what must come of it.
+    /// One request and its expected result.
     struct StepDecl {
-        /// Who asks.
+        /// The requesting actor.
         r#as: Option<Name>,
         /// What to make of it, for the one who watches.
         says: Option<String>,
@@ -91,7 +91,7 @@ keys! {
         advance: Option<String>,
         /// Looks at everything, and repairs.
         sweep: Option<bool>,
-        /// Tells why this entity is not moving.
+        /// Explains why this entity is not moving.
         explain: Option<String>,
         /// Fields sent.
         with: Named<Any>,
@@ -110,16 +110,16 @@ keys! {
 
 /// A part of the story.
 #[derive(Clone, Debug)]
-pub(crate) struct Scene {
+pub(crate) struct DemoScene {
     pub(super) title: String,
     pub(super) about: Option<String>,
     pub(super) team: Vec<Member>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
     /// Commands to look further with, and what each shows.
     pub(crate) next: Vec<(String, String)>,
 }
 
-/// Somebody who acts in a scene.
+/// An actor of a scene.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub id: String,
@@ -130,31 +130,31 @@ pub(super) struct Member {
 
 /// One step of a scene.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     /// Where it is written.
     pub place: String,
-    /// Who asks; the owner of the project if nobody is named.
+    /// The requesting actor; the owner of the project by default.
     pub by: Option<String>,
     pub says: Option<String>,
-    pub ask: Ask,
+    pub ask: DemoRequest,
     pub expects: Expects,
 }
 
-/// What must come of a step.
+/// The expected result of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expects {
     pub refused: Option<String>,
     pub nothing: bool,
     pub claimed: Option<String>,
-    pub states: Vec<(Key, String)>,
+    pub states: Vec<(EntityRef, String)>,
 }
 
-/// The whole story; or what is wrong with how it is written.
-pub(crate) fn scenes() -> Result<Vec<Scene>, String> {
+/// Reads the whole story, or returns its mistakes.
+pub(crate) fn scenes() -> Result<Vec<DemoScene>, String> {
     SCENES.iter().map(|(path, text)| scene(path, text)).collect()
 }
 
-fn scene(path: &str, text: &str) -> Result<Scene, String> {
+fn scene(path: &str, text: &str) -> Result<DemoScene, String> {
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let file = sources.add(path, text);
     let decl = read(&sources, file, &mut problems).and_then(|it| SceneDecl::from_node(&it, &mut problems));
@@ -196,11 +196,11 @@ fn scene(path: &str, text: &str) -> Result<Scene, String> {
         }
     }
     let next = decl.next.iter().map(|(name, it)| (name.it.to_string(), it.clone())).collect();
-    Ok(Scene { title: decl.scene, about: decl.about, team, steps, next })
+    Ok(DemoScene { title: decl.scene, about: decl.about, team, steps, next })
 }
 
 impl StepDecl {
-    fn step(&self, place: String) -> Result<Step, String> {
+    fn step(&self, place: String) -> Result<ScriptStep, String> {
         let states = self.then.iter().map(|(name, state)| Ok((key(name.as_str())?, state.clone())));
         let expects = Expects {
             refused: self.refused.clone(),
@@ -209,53 +209,57 @@ impl StepDecl {
             states: states.collect::<Result<_, String>>()?,
         };
         let by = self.r#as.as_ref().map(Name::to_string);
-        Ok(Step { place, by, says: self.says.clone(), ask: self.ask()?, expects })
+        Ok(ScriptStep { place, by, says: self.says.clone(), ask: self.ask()?, expects })
     }
 
-    fn ask(&self) -> Result<Ask, String> {
+    fn ask(&self) -> Result<DemoRequest, String> {
         let (fields, reason) = (self.fields(), self.reason.clone());
         if let Some(entity) = &self.create {
-            return Ok(Ask::Create { entity: key(entity)?, fields });
+            return Ok(DemoRequest::Create { entity: key(entity)?, fields });
         }
         if let Some(event) = &self.fire {
             let entity = key(self.of.as_deref().ok_or("`fire` needs `of`")?)?;
             let what = Transition { event: Some(event.clone()), fields, reason, ..Transition::default() };
-            return Ok(Ask::Fire { entity, what });
+            return Ok(DemoRequest::Fire { entity, what });
         }
         if let Some(entity) = &self.r#move {
             let what = Transition { to: self.to.clone(), fields, reason, ..Transition::default() };
-            return Ok(Ask::Fire { entity: key(entity)?, what });
+            return Ok(DemoRequest::Fire { entity: key(entity)?, what });
         }
         if let Some(lifecycle) = &self.claim {
             let what = Claim { event: self.event.clone(), only: self.r#where.clone(), fields, reason };
-            return Ok(Ask::Claim { lifecycle: lifecycle.clone(), what });
+            return Ok(DemoRequest::Claim { lifecycle: lifecycle.clone(), what });
         }
         if let Some(entity) = &self.heartbeat {
             let what = Heartbeat { slot: self.slot.clone(), fence: None };
-            return Ok(Ask::Heartbeat { entity: key(entity)?, what });
+            return Ok(DemoRequest::Heartbeat { entity: key(entity)?, what });
         }
         if let Some(decision) = &self.decide {
             let id = self.of.clone().ok_or("`decide` needs `of`")?;
             let (decision, note, to) = (decision.clone(), self.note.clone(), self.to.clone());
-            return Ok(Ask::Decide { id, what: Decide { decision, note, to, lifecycle: None } });
+            return Ok(DemoRequest::Decide { id, what: Decide { decision, note, to, lifecycle: None } });
         }
         if let Some(effect) = &self.effect {
-            return Ok(Ask::Settle { effect: effect.clone(), ok: self.ok != Some(false), detail: fields });
+            return Ok(DemoRequest::Settle {
+                effect: effect.clone(),
+                ok: self.ok != Some(false),
+                detail: fields,
+            });
         }
         if let Some(entity) = &self.correct {
-            return Ok(Ask::Correct {
+            return Ok(DemoRequest::Correct {
                 entity: key(entity)?,
                 what: Correct { to: self.to.clone(), fields, reason },
             });
         }
         if let Some(by) = &self.advance {
-            return Ok(Ask::Advance { by: by.clone() });
+            return Ok(DemoRequest::Advance { by: by.clone() });
         }
         if let Some(entity) = &self.explain {
-            return Ok(Ask::Explain { entity: key(entity)? });
+            return Ok(DemoRequest::Explain { entity: key(entity)? });
         }
         match self.sweep {
-            Some(true) => Ok(Ask::Sweep),
+            Some(true) => Ok(DemoRequest::Sweep),
             _ => Err("it asks for nothing".to_owned()),
         }
     }
@@ -265,8 +269,8 @@ impl StepDecl {
     }
 }
 
-fn key(text: &str) -> Result<Key, String> {
-    Key::parse(text).ok_or_else(|| format!("{text}: name an entity as LIFECYCLE/ID"))
+fn key(text: &str) -> Result<EntityRef, String> {
+    EntityRef::parse(text).ok_or_else(|| format!("{text}: name an entity as LIFECYCLE/ID"))
 }
 
 #[cfg(test)]

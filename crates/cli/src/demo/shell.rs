@@ -1,14 +1,14 @@
-//! By the command line: this very program, started anew for every command.
+//! The command line: starts this program for every command.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Map, Value as Json};
 
-use super::ask::{Answer, Ask, Key};
-use super::door::Place;
+use super::interface::DemoServer;
+use super::request::{DemoAnswer, DemoRequest, EntityRef};
 
-/// Somebody at a shell.
+/// An actor that uses the command line.
 #[derive(Debug)]
 pub(super) struct Shell {
     program: PathBuf,
@@ -17,13 +17,13 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    pub fn new(at: Place<'_>, token: &str) -> Self {
+    pub fn new(at: DemoServer<'_>, token: &str) -> Self {
         Self { program: at.program.to_owned(), url: at.url.to_owned(), token: token.to_owned() }
     }
 
-    pub fn ask(&self, ask: &Ask) -> Result<Answer, String> {
+    pub fn ask(&self, ask: &DemoRequest) -> Result<DemoAnswer, String> {
         let Some(mut args) = arguments(ask) else {
-            return Err(format!("the command line has no way to say {ask:?}"));
+            return Err(format!("the command line cannot express {ask:?}"));
         };
         args.push("--json".to_owned());
         let output = self.run(&args)?;
@@ -31,18 +31,18 @@ impl Shell {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code();
         match (serde_json::from_str::<Json>(&said), code) {
-            (Ok(Json::Null), Some(1)) => Ok(Answer::Nothing),
-            (Ok(told), Some(0)) => Ok(Answer::Done(told)),
-            (Ok(told), Some(_)) if told.get("code").is_some() => {
-                let problem = serde_json::from_value(told).map_err(|it| it.to_string())?;
-                Ok(Answer::Refused(Box::new(problem)))
+            (Ok(Json::Null), Some(1)) => Ok(DemoAnswer::Nothing),
+            (Ok(answer), Some(0)) => Ok(DemoAnswer::Done(answer)),
+            (Ok(answer), Some(_)) if answer.get("code").is_some() => {
+                let problem = serde_json::from_value(answer).map_err(|it| it.to_string())?;
+                Ok(DemoAnswer::Refused(Box::new(problem)))
             }
             _ => Err(format!("it ended with {code:?} and said: {said}{complained}")),
         }
     }
 
     /// What the command line answers to people.
-    pub fn shown(&self, ask: &Ask) -> Result<String, String> {
+    pub fn shown(&self, ask: &DemoRequest) -> Result<String, String> {
         let args = arguments(ask).unwrap_or_default();
         let output = self.run(&args)?;
         match output.status.success() {
@@ -60,22 +60,22 @@ impl Shell {
 }
 
 /// `$ trackside fire …`, as one would type it.
-pub(super) fn words(ask: &Ask) -> String {
+pub(super) fn words(ask: &DemoRequest) -> String {
     let args = arguments(ask).unwrap_or_default();
     let typed: Vec<String> = args.iter().map(|it| quoted(it)).collect();
     format!("$ trackside {}", typed.join(" "))
 }
 
 /// How it is typed; none if there is no command for it.
-fn arguments(ask: &Ask) -> Option<Vec<String>> {
+fn arguments(ask: &DemoRequest) -> Option<Vec<String>> {
     let mut args = Vec::new();
     let mut say = |words: &[&str]| args.extend(words.iter().map(|it| (*it).to_owned()));
     match ask {
-        Ask::Create { entity: Key { lifecycle, id }, fields } => {
+        DemoRequest::Create { entity: EntityRef { lifecycle, id }, fields } => {
             say(&["new", lifecycle, "--id", id]);
             args.extend(fields_of(fields));
         }
-        Ask::Fire { entity, what } => {
+        DemoRequest::Fire { entity, what } => {
             say(&["fire", &entity.to_string()]);
             args.extend(what.event.clone());
             args.extend(fields_of(&what.fields));
@@ -83,26 +83,26 @@ fn arguments(ask: &Ask) -> Option<Vec<String>> {
             args.extend(what.reason.iter().flat_map(|it| ["--reason".to_owned(), it.clone()]));
             args.extend(what.fence.iter().flat_map(|it| ["--fence".to_owned(), it.to_string()]));
         }
-        Ask::Claim { lifecycle, what } => {
+        DemoRequest::Claim { lifecycle, what } => {
             say(&["claim", lifecycle]);
             args.extend(what.event.clone());
             args.extend(fields_of(&what.fields));
             args.extend(what.only.iter().flat_map(|it| ["--where".to_owned(), it.clone()]));
         }
-        Ask::Heartbeat { entity, what } => {
+        DemoRequest::Heartbeat { entity, what } => {
             say(&["heartbeat", &entity.to_string()]);
             args.extend(what.slot.iter().flat_map(|it| ["--slot".to_owned(), it.clone()]));
             args.extend(what.fence.iter().flat_map(|it| ["--fence".to_owned(), it.to_string()]));
         }
-        Ask::Correct { entity, what } => {
+        DemoRequest::Correct { entity, what } => {
             say(&["correct", &entity.to_string()]);
             args.extend(fields_of(&what.fields));
             args.extend(what.to.iter().flat_map(|it| ["--to".to_owned(), it.clone()]));
             args.extend(what.reason.iter().flat_map(|it| ["--reason".to_owned(), it.clone()]));
         }
-        Ask::Explain { entity } => say(&["explain", &entity.to_string()]),
-        Ask::Advance { by } => say(&["clock", "advance", by]),
-        Ask::Decide { .. } | Ask::Settle { .. } | Ask::Sweep => return None,
+        DemoRequest::Explain { entity } => say(&["explain", &entity.to_string()]),
+        DemoRequest::Advance { by } => say(&["clock", "advance", by]),
+        DemoRequest::Decide { .. } | DemoRequest::Settle { .. } | DemoRequest::Sweep => return None,
     }
     Some(args)
 }
@@ -151,7 +151,7 @@ mod tests {
             fence: Some(3),
             ..Transition::default()
         };
-        let ask = Ask::Fire { entity: Key::parse("x.y/1").unwrap(), what };
+        let ask = DemoRequest::Fire { entity: EntityRef::parse("x.y/1").unwrap(), what };
         let expected = r#"$ trackside fire x.y/1 go note='it'\''s done' plan:='["a","b"]' who=ada --reason 'why not' --fence 3"#;
         assert_eq!(words(&ask), expected);
     }

@@ -6,63 +6,63 @@ use std::path::PathBuf;
 use serde_json::Value as Json;
 use trackside_protocol::{Client, ClientError, NewToken};
 
-use super::ask::{Answer, Ask, Key};
-use super::door::{Door, Place};
-use super::pace::Pace;
-use super::script::{Scene, Step};
+use super::interface::{DemoClient, DemoServer};
+use super::pacing::Pacing;
+use super::request::{DemoAnswer, DemoRequest, EntityRef};
+use super::script::{DemoScene, ScriptStep};
 use super::shell::Shell;
-use super::telling::{Telling, Who};
-use crate::moment::{list, text};
+use super::story_printer::{DemoActor, StoryPrinter};
 use crate::print;
-use crate::route::Route;
+use crate::time_format::{list, text};
+use crate::url::ApiPath;
 
-/// Whoever lets time pass and looks at everything.
+/// The actor that advances the clock and runs the sweep.
 const OWNER: &str = "owner";
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum StoryEnd {
     /// Everything went as scripted.
-    Played(Tally),
-    /// Somebody wanted it to end.
+    Played(StoryTally),
+    /// The user stopped it.
     Interrupted,
     /// A step did not go as scripted: which, and why.
     Otherwise { place: String, why: String },
 }
 
-/// What came together.
+/// Totals of the story.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct StoryTally {
     pub(crate) steps: usize,
     pub(crate) refused: usize,
 }
 
 /// The story while it is played.
 #[derive(Debug)]
-pub(crate) struct Story {
+pub(crate) struct DemoStory {
     url: String,
     program: PathBuf,
     owner: Client,
-    pace: Pace,
-    /// The last entry of the journal that was told.
+    pace: Pacing,
+    /// The last journal entry that was printed.
     heard: u64,
     /// Under which numbers actors hold their leases.
-    fences: BTreeMap<(String, Key), u64>,
-    tally: Tally,
+    fences: BTreeMap<(String, EntityRef), u64>,
+    tally: StoryTally,
 }
 
 /// Those who act in a scene.
 type Team = BTreeMap<String, Actor>;
 
-/// Somebody with a way in.
+/// An actor with its client.
 #[derive(Debug)]
 struct Actor {
-    door: Door,
+    door: DemoClient,
     token: String,
 }
 
-impl Story {
-    pub(crate) fn new(url: &str, owner_token: &str, pace: Pace) -> Result<Self, String> {
+impl DemoStory {
+    pub(crate) fn new(url: &str, owner_token: &str, pace: Pacing) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|it| format!("cannot find this program: {it}"))?;
         Ok(Self {
             url: url.to_owned(),
@@ -71,17 +71,17 @@ impl Story {
             pace,
             heard: 0,
             fences: BTreeMap::new(),
-            tally: Tally::default(),
+            tally: StoryTally::default(),
         })
     }
 
     /// Plays all of them.
-    pub(crate) fn play(&mut self, scenes: &[Scene]) -> Ended {
+    pub(crate) fn play(&mut self, scenes: &[DemoScene]) -> StoryEnd {
         for (at, scene) in scenes.iter().enumerate() {
-            let telling = Telling::of(scene);
+            let telling = StoryPrinter::of(scene);
             telling.heading(at + 1, scenes.len(), scene);
             if !self.pace.rest(4) {
-                return Ended::Interrupted;
+                return StoryEnd::Interrupted;
             }
             let mut team = match self.team(scene) {
                 Ok(team) => team,
@@ -94,20 +94,20 @@ impl Story {
                 // What needs reading gets its time.
                 let is_short = step.says.is_none() && step.expects.refused.is_none();
                 if !self.pace.rest(if is_short { 1 } else { 2 }) || !print::is_read() {
-                    return Ended::Interrupted;
+                    return StoryEnd::Interrupted;
                 }
             }
         }
-        Ended::Played(self.tally)
+        StoryEnd::Played(self.tally)
     }
 
     /// What fails while everything ends is no surprise.
-    fn otherwise(&self, place: String, why: String) -> Ended {
-        if self.pace.is_ended() { Ended::Interrupted } else { Ended::Otherwise { place, why } }
+    fn otherwise(&self, place: String, why: String) -> StoryEnd {
+        if self.pace.is_ended() { StoryEnd::Interrupted } else { StoryEnd::Otherwise { place, why } }
     }
 
     /// Tokens and ways in for those who act.
-    fn team(&mut self, scene: &Scene) -> Result<Team, String> {
+    fn team(&mut self, scene: &DemoScene) -> Result<Team, String> {
         let mut team = Team::new();
         for member in &scene.team {
             let wanted = NewToken {
@@ -117,17 +117,18 @@ impl Story {
                 note: Some("demo".to_owned()),
                 ..NewToken::default()
             };
-            let made = self.owner.post(Route::new(&["tokens"]).as_str(), &wanted).map_err(told)?;
-            let at = Place { url: &self.url, program: &self.program };
+            let made =
+                self.owner.post(ApiPath::new(&["tokens"]).as_str(), &wanted).map_err(describe_error)?;
+            let at = DemoServer { url: &self.url, program: &self.program };
             let token = text(&made.body, "token").to_owned();
-            let door = Door::open(member.through, at, &token)?;
+            let door = DemoClient::open(member.through, at, &token)?;
             team.insert(member.id.clone(), Actor { door, token });
         }
         self.hear()?;
         Ok(team)
     }
 
-    fn step(&mut self, telling: &Telling, team: &mut Team, step: &Step) -> Result<(), String> {
+    fn step(&mut self, telling: &StoryPrinter, team: &mut Team, step: &ScriptStep) -> Result<(), String> {
         if let Some(says) = &step.says {
             telling.aside(says);
         }
@@ -139,7 +140,10 @@ impl Story {
         let answer = match team.get_mut(by) {
             Some(Actor { door, .. }) => {
                 let now = self.now()?;
-                telling.asked(&Who { now: &now, id: by, through: door.through().word() }, &door.words(&ask));
+                telling.asked(
+                    &DemoActor { now: &now, id: by, through: door.through().word() },
+                    &door.words(&ask),
+                );
                 door.ask(&ask)?
             }
             None => {
@@ -153,48 +157,52 @@ impl Story {
         self.remember(by, &answer);
         let entries = self.hear()?;
         let direct = match &answer {
-            Answer::Done(told) => told.pointer("/transition/seq").and_then(Json::as_u64),
+            DemoAnswer::Done(response) => response.pointer("/transition/seq").and_then(Json::as_u64),
             _ => None,
         };
         let others = entries.iter().filter(|it| it.get("seq").and_then(Json::as_u64) != direct);
-        let matter: Vec<&Key> = step.expects.states.iter().map(|(key, _)| key).chain(ask.entity()).collect();
+        let matter: Vec<&EntityRef> =
+            step.expects.states.iter().map(|(key, _)| key).chain(ask.entity()).collect();
         telling.followed(others, &matter);
-        if let (Ask::Explain { .. }, Some(Actor { token, .. })) = (&ask, team.get(by)) {
-            let at = Place { url: &self.url, program: &self.program };
+        if let (DemoRequest::Explain { .. }, Some(Actor { token, .. })) = (&ask, team.get(by)) {
+            let at = DemoServer { url: &self.url, program: &self.program };
             telling.shown(&Shell::new(at, token).shown(&ask)?);
         }
-        self.tally.refused += usize::from(matches!(answer, Answer::Refused(_)));
+        self.tally.refused += usize::from(matches!(answer, DemoAnswer::Refused(_)));
         self.hold(step, &answer)
     }
 
-    /// Holds what came to what the script expects.
-    fn hold(&self, step: &Step, answer: &Answer) -> Result<(), String> {
+    /// Compares an answer with the script.
+    fn hold(&self, step: &ScriptStep, answer: &DemoAnswer) -> Result<(), String> {
         let expects = &step.expects;
         match (answer, &expects.refused) {
-            (Answer::Refused(it), None) => {
+            (DemoAnswer::Refused(it), None) => {
                 return Err(format!("it was refused: {} ({})", it.detail, it.code));
             }
-            (Answer::Refused(it), Some(code)) if it.code != *code => {
+            (DemoAnswer::Refused(it), Some(code)) if it.code != *code => {
                 return Err(format!("it was refused as {} and not as {code}: {}", it.code, it.detail));
             }
-            (Answer::Refused(_), Some(_)) => {}
+            (DemoAnswer::Refused(_), Some(_)) => {}
             (_, Some(code)) => return Err(format!("it was not refused, and should be as {code}")),
-            (Answer::Nothing, None) if !expects.nothing => {
+            (DemoAnswer::Nothing, None) if !expects.nothing => {
                 return Err("there was nothing to claim".to_owned());
             }
-            (Answer::Done(_), None) if expects.nothing => {
+            (DemoAnswer::Done(_), None) if expects.nothing => {
                 return Err("there was something to claim".to_owned());
             }
             _ => {}
         }
-        if let (Answer::Done(told), Some(expected)) = (answer, &expects.claimed) {
-            let id = told.pointer("/transition/id").and_then(Json::as_str).unwrap_or_default();
+        if let (DemoAnswer::Done(response), Some(expected)) = (answer, &expects.claimed) {
+            let id = response.pointer("/transition/id").and_then(Json::as_str).unwrap_or_default();
             if id != expected {
                 return Err(format!("it claimed {id} and not {expected}"));
             }
         }
-        for (Key { lifecycle, id }, expected) in &expects.states {
-            let seen = self.owner.get(Route::new(&["entities", lifecycle, id]).as_str()).map_err(told)?;
+        for (EntityRef { lifecycle, id }, expected) in &expects.states {
+            let seen = self
+                .owner
+                .get(ApiPath::new(&["entities", lifecycle, id]).as_str())
+                .map_err(describe_error)?;
             let state = text(&seen.body, "state");
             if state != expected {
                 return Err(format!("{lifecycle}/{id} is {state} and should be {expected}"));
@@ -203,11 +211,12 @@ impl Story {
         Ok(())
     }
 
-    /// Keeps the numbers of the leases that somebody was granted.
-    fn remember(&mut self, by: &str, answer: &Answer) {
-        let Answer::Done(told) = answer else { return };
-        let Some(entity) = told.get("entity") else { return };
-        let key = Key { lifecycle: text(entity, "lifecycle").to_owned(), id: text(entity, "id").to_owned() };
+    /// Remembers the fences of granted leases.
+    fn remember(&mut self, by: &str, answer: &DemoAnswer) {
+        let DemoAnswer::Done(response) = answer else { return };
+        let Some(entity) = response.get("entity") else { return };
+        let key =
+            EntityRef { lifecycle: text(entity, "lifecycle").to_owned(), id: text(entity, "id").to_owned() };
         let mine = list(entity, "leases").iter().find(|it| text(it, "holder") == by);
         if let Some(fence) = mine.and_then(|it| it.get("fence")).and_then(Json::as_u64) {
             self.fences.insert((by.to_owned(), key), fence);
@@ -218,8 +227,8 @@ impl Story {
     fn hear(&mut self) -> Result<Vec<Json>, String> {
         let mut all = Vec::new();
         loop {
-            let route = Route::new(&["journal"]).with("after", self.heard).with("limit", 200);
-            let page = self.owner.get(route.as_str()).map_err(told)?.body;
+            let route = ApiPath::new(&["journal"]).with("after", self.heard).with("limit", 200);
+            let page = self.owner.get(route.as_str()).map_err(describe_error)?.body;
             let entries = list(&page, "items");
             let last = entries.last().and_then(|it| it.get("seq")).and_then(Json::as_u64);
             let Some(last) = last else { return Ok(all) };
@@ -229,11 +238,11 @@ impl Story {
     }
 
     fn now(&self) -> Result<String, String> {
-        let clock = self.owner.get(Route::new(&["clock"]).as_str()).map_err(told)?;
+        let clock = self.owner.get(ApiPath::new(&["clock"]).as_str()).map_err(describe_error)?;
         Ok(text(&clock.body, "now").to_owned())
     }
 }
 
-fn told(error: ClientError) -> String {
+fn describe_error(error: ClientError) -> String {
     error.to_string()
 }

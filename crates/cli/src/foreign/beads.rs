@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Found, Thing, Trouble, WORDS, many};
+use super::{ForeignTask, ForeignTasks, ImportProblem, WORDS, many};
 
 /// Reads issues, one on a line.
-pub(super) fn read(text: &str) -> Found {
-    let mut found = Found::default();
+pub(super) fn read(text: &str) -> ForeignTasks {
+    let mut found = ForeignTasks::default();
     let (mut deleted, mut others) = (0, 0);
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let at = format!("line {}", n + 1);
         let issue = match serde_json::from_str::<Json>(line) {
             Ok(Json::Object(issue)) => issue,
             Ok(_) => {
-                found.troubles.push(Trouble::new(at, "this is no issue: it must be an object"));
+                found.troubles.push(ImportProblem::new(at, "not an issue: each line must be a JSON object"));
                 continue;
             }
             Err(error) => {
@@ -23,10 +23,10 @@ pub(super) fn read(text: &str) -> Found {
                     || line.starts_with(">>>>>>>")
                     || line.starts_with("=======")
                 {
-                    true => "git left a conflict here: resolve it first".to_owned(),
-                    false => format!("this is no JSON ({error})"),
+                    true => "unresolved git conflict: resolve it first".to_owned(),
+                    false => format!("this is not valid JSON ({error})"),
                 };
-                found.troubles.push(Trouble::new(at, what));
+                found.troubles.push(ImportProblem::new(at, what));
                 continue;
             }
         };
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Found {
         found.left_out.push(format!("{} deleted there", many(deleted, "issue", "issues")));
     }
     if others > 0 {
-        found.left_out.push(format!("{} no issue", many(others, "line that is", "lines that are")));
+        found.left_out.push(many(others, "line that is not an issue", "lines that are not issues"));
     }
     let gone = only_known(&mut found);
     if gone > 0 {
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Found {
         found.left_out.push(format!("{what} not in the file"));
     }
     if found.things.is_empty() && found.troubles.is_empty() {
-        found.troubles.push(Trouble::new("", "there is no issue in it"));
+        found.troubles.push(ImportProblem::new("", "the file contains no issue"));
     }
     found
 }
@@ -59,10 +59,10 @@ fn text_of<'a>(issue: &'a Map<String, Json>, name: &str) -> Option<&'a str> {
     issue.get(name).and_then(Json::as_str)
 }
 
-/// What is counted there and not kept.
+/// Counters of beads that are not imported.
 const COUNTS: [&str; 3] = ["dependency_count", "dependent_count", "comment_count"];
 
-fn thing(mut issue: Map<String, Json>, at: String, found: &mut Found) {
+fn thing(mut issue: Map<String, Json>, at: String, found: &mut ForeignTasks) {
     let mut missing = Vec::new();
     let mut take = |name: &str| match issue.remove(name) {
         Some(Json::String(text)) if !text.trim().is_empty() => text,
@@ -73,9 +73,7 @@ fn thing(mut issue: Map<String, Json>, at: String, found: &mut Found) {
     };
     let (id, status) = (take("id"), take("status"));
     if !missing.is_empty() {
-        found
-            .troubles
-            .push(Trouble::new(at, format!("an issue has {}, and this one has not", missing.join(" and "))));
+        found.troubles.push(ImportProblem::new(at, format!("this issue has no {}", missing.join(" and "))));
         return;
     }
     let mut values = Map::new();
@@ -92,10 +90,10 @@ fn thing(mut issue: Map<String, Json>, at: String, found: &mut Found) {
             }
         }
     }
-    found.things.push(Thing { at, id, status, mark: None, values });
+    found.things.push(ForeignTask { at, id, status, mark: None, values });
 }
 
-/// What it waits for, what it is a part of, and what it has to do with.
+/// Dependencies, parent and related issues.
 fn depend(value: &Json, values: &mut Map<String, Json>) {
     let all = value.as_array().map(Vec::as_slice).unwrap_or_default();
     let of = |kinds: &dyn Fn(&str) -> bool| -> Vec<Json> {
@@ -119,15 +117,15 @@ fn depend(value: &Json, values: &mut Map<String, Json>) {
 
 fn comments(value: &Json) -> Json {
     let all = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    let told = |it: &Json| {
+    let answer = |it: &Json| {
         let part = |name: &str| it.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
         json!(format!("{}: {}", part("author"), part("text")))
     };
-    all.iter().map(told).collect()
+    all.iter().map(answer).collect()
 }
 
 /// Leaves out ids that are none of these things; how many.
-fn only_known(found: &mut Found) -> usize {
+fn only_known(found: &mut ForeignTasks) -> usize {
     let ids: BTreeSet<String> = found.things.iter().map(|it| it.id.clone()).collect();
     let known = |it: &Json| it.as_str().is_some_and(|it| ids.contains(it));
     let mut gone = 0;
@@ -173,19 +171,22 @@ mod tests {
         assert_eq!(first.values["related"], json!(["bd-2"]));
         assert_eq!(first.values["comments"], json!(["ann: Soon"]));
         assert!(!first.values.contains_key("dependency_count"));
-        let left =
-            ["1 issue deleted there", "1 line that is no issue", "1 reference to an issue not in the file"];
+        let left = [
+            "1 issue deleted there",
+            "1 line that is not an issue",
+            "1 reference to an issue not in the file",
+        ];
         assert_eq!(found.left_out, left);
     }
 
     #[test]
     fn every_line_that_is_wrong_is_named() {
         let found = read("{\"id\":\"a\"}\nnope\n[1]\n<<<<<<< HEAD\n{\"status\":\"open\"}\n");
-        let told: Vec<String> = found.troubles.iter().map(|it| it.told("f")).collect();
-        assert_eq!(told.len(), 5, "{told:#?}");
-        assert_eq!(told[0], "f line 1: an issue has `status`, and this one has not");
-        assert!(told[1].starts_with("f line 2: this is no JSON"));
-        assert!(told[3].contains("git left a conflict"));
-        assert!(told[4].contains("`id`"));
+        let answer: Vec<String> = found.troubles.iter().map(|it| it.describe("f")).collect();
+        assert_eq!(answer.len(), 5, "{answer:#?}");
+        assert_eq!(answer[0], "f line 1: this issue has no `status`");
+        assert!(answer[1].starts_with("f line 2: this is not valid JSON"));
+        assert!(answer[3].contains("unresolved git conflict"));
+        assert!(answer[4].contains("`id`"));
     }
 }

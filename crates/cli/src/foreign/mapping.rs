@@ -1,4 +1,4 @@
-//! From things of another tool to entities of a lifecycle: by what is called alike, and by what the user says.
+//! Maps tasks of another tool to entities: by equal names and by the user's options.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Json, json};
 use trackside_lifecycle::guard::nearest;
 use trackside_protocol::ImportEntity;
 
-use super::target::Field;
-use super::{Found, Target, Thing, Trouble, many};
+use super::target::TargetField;
+use super::{ForeignTask, ForeignTasks, ImportProblem, TargetLifecycle, many};
 
 /// What the user says of the mapping.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Mapped {
     pub(crate) states: BTreeMap<(String, String), usize>,
     /// What they call it to the field.
     pub(crate) fields: BTreeMap<String, String>,
-    /// What has no place here, and how many have it.
+    /// Keys without a field, and how many tasks have them.
     pub(crate) without: BTreeMap<String, usize>,
     pub(crate) left_out: Vec<String>,
 }
@@ -41,30 +41,31 @@ pub(crate) struct Mapped {
 /// The word for leaving things out.
 const OUT: &str = "-";
 
-/// Maps all of them, or tells everything that is in the way.
+/// Maps all tasks, or returns every problem.
 pub(crate) fn mapped(
     tool: &str,
-    found: Found,
-    target: &Target,
+    found: ForeignTasks,
+    target: &TargetLifecycle,
     wishes: &Wishes,
-) -> Result<Mapped, Vec<Trouble>> {
+) -> Result<Mapped, Vec<ImportProblem>> {
     if found.things.is_empty() && !found.troubles.is_empty() {
         return Err(found.troubles);
     }
     let mut troubles = found.troubles;
-    // If nothing is chosen, nothing more is known of what is in it.
-    let unchosen: Vec<Trouble> = wishes.only.iter().filter_map(|it| unchosen(&found.things, it)).collect();
+    // Without a matching task, nothing more can be checked.
+    let unchosen: Vec<ImportProblem> =
+        wishes.only.iter().filter_map(|it| unchosen(&found.things, it)).collect();
     if !unchosen.is_empty() {
         troubles.extend(unchosen);
         return Err(troubles);
     }
     let mut mapped = Mapped { left_out: found.left_out, ..Mapped::default() };
-    let things: Vec<Thing> = found.things.into_iter().filter(|it| wishes.wants(it)).collect();
+    let things: Vec<ForeignTask> = found.things.into_iter().filter(|it| wishes.wants(it)).collect();
     let places = places(&things, target, wishes, &mut mapped, &mut troubles);
     let states = states(&things, target, wishes, &mut troubles);
     troubles.extend(wishes.sets.iter().filter_map(|it| unset(target, it)));
     if troubles.is_empty() && things.is_empty() {
-        troubles.push(Trouble::new("", "nothing in it is all that --only asks"));
+        troubles.push(ImportProblem::new("", "no task matches every --only option"));
     }
     if !troubles.is_empty() {
         return Err(troubles);
@@ -95,13 +96,16 @@ pub(crate) fn mapped(
         mapped.entities.push((entity, thing.at));
     }
     if out > 0 {
-        mapped.left_out.push(format!("{} whose status is left out", many(out, "thing", "things")));
+        mapped.left_out.push(format!("{} with a skipped status", many(out, "task", "tasks")));
     }
     Ok(mapped)
 }
 
-/// What is wrong with a field that is set, if something is.
-fn unset(target: &Target, (state, field, _): &(Option<String>, String, Json)) -> Option<Trouble> {
+/// The problem with a `--set` option, if any.
+fn unset(
+    target: &TargetLifecycle,
+    (state, field, _): &(Option<String>, String, Json),
+) -> Option<ImportProblem> {
     let lifecycle = &target.lifecycle;
     if let Some(state) = state.as_ref().filter(|it| !target.states.contains(it)) {
         let near = nearest(state, target.states.iter().map(String::as_str));
@@ -109,7 +113,7 @@ fn unset(target: &Target, (state, field, _): &(Option<String>, String, Json)) ->
             || format!("it has {}", target.states.join(", ")),
             |it| format!("did you mean {it}?"),
         );
-        return Some(Trouble::new(
+        return Some(ImportProblem::new(
             "",
             format!("--set {state}:{field}=: {lifecycle} has no state {state}; {hint}"),
         ));
@@ -119,13 +123,13 @@ fn unset(target: &Target, (state, field, _): &(Option<String>, String, Json)) ->
         None => {
             let near = nearest(field, target.field_names());
             let hint = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
-            Some(Trouble::new("", format!("--set {field}=: {lifecycle} has no field {field}{hint}")))
+            Some(ImportProblem::new("", format!("--set {field}=: {lifecycle} has no field {field}{hint}")))
         }
     }
 }
 
-/// What is wrong with a choice that no thing fits: there is no such name, or nothing has that value.
-fn unchosen(things: &[Thing], (key, wanted): &(String, String)) -> Option<Trouble> {
+/// The problem with an `--only` option that matches no task.
+fn unchosen(things: &[ForeignTask], (key, wanted): &(String, String)) -> Option<ImportProblem> {
     let mut keys: BTreeSet<&str> = BTreeSet::from([STATUS, ID]);
     keys.extend(things.iter().flat_map(|it| it.values.keys()).map(String::as_str));
     let (word, known): (&str, Vec<String>) = if keys.contains(key.as_str()) {
@@ -141,26 +145,23 @@ fn unchosen(things: &[Thing], (key, wanted): &(String, String)) -> Option<Troubl
     if word == wanted && known.contains(wanted) {
         return None;
     }
-    let what = if word == wanted {
-        format!("nothing in it has {key} {wanted}")
-    } else {
-        format!("nothing in it has {key}")
-    };
+    let what =
+        if word == wanted { format!("no task has {key} {wanted}") } else { format!("no task has {key}") };
     let hint = match nearest(word, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {near}?"),
         None => {
             let shown: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
-            format!("there is {}{}", shown.join(", "), if known.len() > SHOWN { ", …" } else { "" })
+            format!("found: {}{}", shown.join(", "), if known.len() > SHOWN { ", …" } else { "" })
         }
     };
-    Some(Trouble::new("", format!("--only {key}={wanted}: {what}; {hint}")))
+    Some(ImportProblem::new("", format!("--only {key}={wanted}: {what}; {hint}")))
 }
 
-/// Most values of theirs that are told.
+/// Maximum number of values to print.
 const SHOWN: usize = 20;
 
 impl Wishes {
-    fn wants(&self, thing: &Thing) -> bool {
+    fn wants(&self, thing: &ForeignTask) -> bool {
         self.only.iter().all(|(key, wanted)| match key.as_str() {
             "status" => thing.status == *wanted,
             "id" => thing.id == *wanted,
@@ -171,12 +172,12 @@ impl Wishes {
 
 /// Which field each of their names goes to, in the order in which texts are joined: a title comes first.
 fn places<'a>(
-    things: &[Thing],
-    target: &'a Target,
+    things: &[ForeignTask],
+    target: &'a TargetLifecycle,
     wishes: &Wishes,
     mapped: &mut Mapped,
-    troubles: &mut Vec<Trouble>,
-) -> Vec<(String, &'a Field)> {
+    troubles: &mut Vec<ImportProblem>,
+) -> Vec<(String, &'a TargetField)> {
     let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
     for key in
         things.iter().flat_map(|it| it.values.iter()).filter(|(_, it)| !is_nothing(it)).map(|(key, _)| key)
@@ -188,10 +189,10 @@ fn places<'a>(
     {
         let near = nearest(key, keys.keys().copied());
         let hint = near.map_or_else(
-            || format!("there is {}", keys.keys().copied().collect::<Vec<_>>().join(", ")),
+            || format!("found: {}", keys.keys().copied().collect::<Vec<_>>().join(", ")),
             |it| format!("did you mean {it}?"),
         );
-        troubles.push(Trouble::new("", format!("--map {key}=: nothing in it has {key}; {hint}")));
+        troubles.push(ImportProblem::new("", format!("--map {key}=: no task has {key}; {hint}")));
     }
     let mut places = Vec::new();
     let titled = keys.keys().copied().filter(|it| *it == TITLE);
@@ -207,7 +208,7 @@ fn places<'a>(
                     continue;
                 }
             },
-            // Where it is and what it is called are the entity's own.
+            // The id and the place in the file belong to the entity.
             None if key == STATUS || key == ID => continue,
             None => target.alike(key),
         };
@@ -218,8 +219,8 @@ fn places<'a>(
             }
             None if key == TITLE => {
                 let names: Vec<&str> = target.field_names().collect();
-                troubles.push(Trouble::new("", format!(
-                    "{} has no field for their {key}: write --map {key}=FIELD with one of {}, or --map {key}= to leave it out",
+                troubles.push(ImportProblem::new("", format!(
+                    "{} has no field for the key {key}: add --map {key}=FIELD with one of {}, or --map {key}= to skip it",
                     target.lifecycle,
                     names.join(", ")
                 )));
@@ -236,20 +237,20 @@ const TITLE: &str = "title";
 const STATUS: &str = "status";
 const ID: &str = "id";
 
-fn no_field(target: &Target, key: &str, name: &str) -> Trouble {
+fn no_field(target: &TargetLifecycle, key: &str, name: &str) -> ImportProblem {
     let hint = match nearest(name, target.field_names()) {
         Some(near) => format!("did you mean {near}?"),
         None => format!("it has {}", target.field_names().collect::<Vec<_>>().join(", ")),
     };
-    Trouble::new("", format!("--map {key}={name}: {} has no field {name}; {hint}", target.lifecycle))
+    ImportProblem::new("", format!("--map {key}={name}: {} has no field {name}; {hint}", target.lifecycle))
 }
 
 /// Which state each of their statuses is.
 fn states(
-    things: &[Thing],
-    target: &Target,
+    things: &[ForeignTask],
+    target: &TargetLifecycle,
     wishes: &Wishes,
-    troubles: &mut Vec<Trouble>,
+    troubles: &mut Vec<ImportProblem>,
 ) -> BTreeMap<String, String> {
     let mut counts: BTreeMap<&str, (usize, Option<&str>)> = BTreeMap::new();
     for thing in things {
@@ -263,13 +264,13 @@ fn states(
             let near = nearest(ours, target.states.iter().map(String::as_str));
             let hint = near.map_or_else(|| format!("it has {known}"), |it| format!("did you mean {it}?"));
             let what = format!("--state {theirs}={ours}: {} has no state {ours}; {hint}", target.lifecycle);
-            troubles.push(Trouble::new("", what));
+            troubles.push(ImportProblem::new("", what));
         }
         let is_mark = |it: &(usize, Option<&str>)| it.1 == Some(theirs.as_str());
         if !counts.contains_key(theirs.as_str()) && !counts.values().any(is_mark) {
             let all = counts.keys().copied().collect::<Vec<_>>().join(", ");
-            let what = format!("--state {theirs}={ours}: nothing in it is {theirs}; there is {all}");
-            troubles.push(Trouble::new("", what));
+            let what = format!("--state {theirs}={ours}: no task has the status {theirs}; found: {all}");
+            troubles.push(ImportProblem::new("", what));
         }
     }
     for (status, (count, mark)) in counts {
@@ -280,8 +281,8 @@ fn states(
             Some(state) => {
                 states.insert(status.to_owned(), state.to_owned());
             }
-            None => troubles.push(Trouble::new("", format!(
-                "their status `{status}` ({count}) is no state of {}: write --state '{status}=STATE' with one of {known}, or --state '{status}={OUT}' to leave {} out",
+            None => troubles.push(ImportProblem::new("", format!(
+                "the status `{status}` ({count}) matches no state of {}: add --state '{status}=STATE' with one of {known}, or --state '{status}={OUT}' to skip {}",
                 target.lifecycle,
                 if count == 1 { "it" } else { "them" }
             ))),
@@ -290,7 +291,7 @@ fn states(
     states
 }
 
-fn fields(thing: &Thing, places: &[(String, &Field)], wishes: &Wishes) -> Map<String, Json> {
+fn fields(thing: &ForeignTask, places: &[(String, &TargetField)], wishes: &Wishes) -> Map<String, Json> {
     let mut fields: Map<String, Json> = Map::new();
     for (key, field) in places {
         let value = match key.as_str() {
@@ -337,8 +338,8 @@ mod tests {
 
     use super::*;
 
-    fn target() -> Target {
-        Target::of(&json!({
+    fn target() -> TargetLifecycle {
+        TargetLifecycle::of(&json!({
             "lifecycle": "t.job", "states": ["OPEN", "CLOSED"],
             "fields": [
                 { "name": "text", "type": "string", "by": "caller" },
@@ -347,19 +348,19 @@ mod tests {
         }))
     }
 
-    fn thing(id: &str, status: &str, values: Json) -> Thing {
+    fn thing(id: &str, status: &str, values: Json) -> ForeignTask {
         let values = values.as_object().unwrap().clone();
         let (at, id, status) = (format!("line {id}"), id.to_owned(), status.to_owned());
-        Thing { at, id, status, mark: None, values }
+        ForeignTask { at, id, status, mark: None, values }
     }
 
-    fn found() -> Found {
+    fn found() -> ForeignTasks {
         let things = vec![
             thing("1", "open", json!({ "title": "A", "body": "more", "rank": "low", "notes": "n" })),
             thing("2", "wontfix", json!({ "title": "B", "rank": 2, "body": "" })),
             thing("3", "done", json!({ "title": "C" })),
         ];
-        Found { things, ..Found::default() }
+        ForeignTasks { things, ..ForeignTasks::default() }
     }
 
     fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -369,18 +370,18 @@ mod tests {
     #[test]
     fn everything_that_is_missing_is_told_at_once_with_what_to_write() {
         let troubles = mapped("x", found(), &target(), &Wishes::default()).unwrap_err();
-        let told: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
-        assert_eq!(told.len(), 3, "{told:#?}");
+        let answer: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
+        assert_eq!(answer.len(), 3, "{answer:#?}");
         assert!(
-            told[0].contains("no field for their title: write --map title=FIELD with one of rank, text")
-                || told[0].contains("one of text, rank"),
-            "{told:#?}"
+            answer[0].contains("no field for the key title: add --map title=FIELD with one of rank, text")
+                || answer[0].contains("one of text, rank"),
+            "{answer:#?}"
         );
         assert!(
-            told[1].contains("`done` (1)")
-                && told[1].contains("--state 'done=STATE' with one of OPEN, CLOSED")
+            answer[1].contains("`done` (1)")
+                && answer[1].contains("--state 'done=STATE' with one of OPEN, CLOSED")
         );
-        assert!(told[2].contains("`wontfix` (1)"));
+        assert!(answer[2].contains("`wontfix` (1)"));
         let wrong = Wishes {
             fields: pairs(&[("title", "txt"), ("nothing", "text")]),
             states: pairs(&[("done", "CLOSE"), ("wontfix", "-"), ("never", "OPEN")]),
@@ -391,12 +392,12 @@ mod tests {
             ..Wishes::default()
         };
         let troubles = mapped("x", found(), &target(), &wrong).unwrap_err();
-        let told: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
-        assert_eq!(told.len(), 6, "{told:#?}");
-        assert!(told.iter().any(|it| it.contains("did you mean OPEN?")));
-        assert!(told.iter().any(|it| it.contains("did you mean rank?")));
-        assert!(told.iter().any(|it| it.contains("did you mean text?")));
-        assert!(told.iter().any(|it| it.contains("did you mean CLOSED?")));
+        let answer: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
+        assert_eq!(answer.len(), 6, "{answer:#?}");
+        assert!(answer.iter().any(|it| it.contains("did you mean OPEN?")));
+        assert!(answer.iter().any(|it| it.contains("did you mean rank?")));
+        assert!(answer.iter().any(|it| it.contains("did you mean text?")));
+        assert!(answer.iter().any(|it| it.contains("did you mean CLOSED?")));
     }
 
     #[test]
@@ -412,25 +413,25 @@ mod tests {
             ..Wishes::default()
         };
         let mapped = mapped("x", found(), &target(), &wishes).unwrap();
-        let told: Vec<(&str, &str, &Map<String, Json>)> = mapped
+        let answer: Vec<(&str, &str, &Map<String, Json>)> = mapped
             .entities
             .iter()
             .map(|(it, _)| (it.id.as_str(), it.state.as_deref().unwrap(), &it.fields))
             .collect();
-        assert_eq!(told.len(), 2);
-        assert_eq!((told[0].0, told[0].1), ("1", "OPEN"));
-        assert_eq!(told[0].2["text"], "A\n\nmore");
-        assert_eq!(told[0].2["rank"], 9);
-        assert_eq!((told[1].0, told[1].1), ("3", "CLOSED"));
+        assert_eq!(answer.len(), 2);
+        assert_eq!((answer[0].0, answer[0].1), ("1", "OPEN"));
+        assert_eq!(answer[0].2["text"], "A\n\nmore");
+        assert_eq!(answer[0].2["rank"], 9);
+        assert_eq!((answer[1].0, answer[1].1), ("3", "CLOSED"));
         assert_eq!(
-            (&told[1].2["rank"], &told[1].2["text"]),
+            (&answer[1].2["rank"], &answer[1].2["text"]),
             (&json!(7), &json!("C")),
             "set where nothing goes"
         );
         assert_eq!(mapped.entities[0].0.origin, "x 1");
         assert_eq!(mapped.entities[0].1, "line 1");
         assert_eq!(mapped.without, BTreeMap::from([("notes".to_owned(), 1)]));
-        assert_eq!(mapped.left_out, ["1 thing whose status is left out"]);
+        assert_eq!(mapped.left_out, ["1 task with a skipped status"]);
     }
 
     #[test]
@@ -443,16 +444,16 @@ mod tests {
         let some = mapped("x", found(), &target(), &wishes).unwrap();
         assert_eq!(some.entities.len(), 1);
         for (only, says) in [
-            (("rnk", "low"), "--only rnk=low: nothing in it has rnk; did you mean rank?"),
-            (("rank", "lwo"), "--only rank=lwo: nothing in it has rank lwo; did you mean low?"),
+            (("rnk", "low"), "--only rnk=low: no task has rnk; did you mean rank?"),
+            (("rank", "lwo"), "--only rank=lwo: no task has rank lwo; did you mean low?"),
             (
                 ("status", "never"),
-                "--only status=never: nothing in it has status never; there is done, open, wontfix",
+                "--only status=never: no task has status never; found: done, open, wontfix",
             ),
         ] {
             let wrong = Wishes { only: pairs(&[only]), ..wishes.clone() };
-            let told = mapped("x", found(), &target(), &wrong).unwrap_err();
-            assert_eq!(told.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), [says]);
+            let answer = mapped("x", found(), &target(), &wrong).unwrap_err();
+            assert_eq!(answer.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), [says]);
         }
     }
 }

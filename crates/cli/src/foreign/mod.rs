@@ -13,37 +13,37 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use crate::args::Tool;
+use crate::args::ForeignTool;
 pub(crate) use mapping::{Mapped, Wishes, mapped};
-pub(crate) use target::Target;
+pub(crate) use target::TargetLifecycle;
 
 /// A thing of another tool, as it is there.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Thing {
+pub(crate) struct ForeignTask {
     /// Where in the file, for messages: `line 12`.
     pub(crate) at: String,
     pub(crate) id: String,
     pub(crate) status: String,
-    /// The sign by which its status was told, where it was one: `[x]`.
+    /// The symbol of its status, if it had one: `[x]`.
     pub(crate) mark: Option<String>,
     pub(crate) values: Map<String, Json>,
 }
 
 /// Something that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trouble {
+pub(crate) struct ImportProblem {
     /// Empty where it is about the whole.
     pub(crate) at: String,
     pub(crate) what: String,
 }
 
-impl Trouble {
+impl ImportProblem {
     pub(crate) fn new(at: impl Into<String>, what: impl Into<String>) -> Self {
         Self { at: at.into(), what: what.into() }
     }
 
     /// In a line, with the file.
-    pub(crate) fn told(&self, file: &str) -> String {
+    pub(crate) fn describe(&self, file: &str) -> String {
         match self.at.as_str() {
             "" => format!("{file}: {}", self.what),
             at => format!("{file} {at}: {}", self.what),
@@ -53,27 +53,26 @@ impl Trouble {
 
 /// What a file holds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) things: Vec<Thing>,
-    /// What is not taken from it, in words.
+pub(crate) struct ForeignTasks {
+    pub(crate) things: Vec<ForeignTask>,
+    /// Descriptions of what is skipped.
     pub(crate) left_out: Vec<String>,
-    pub(crate) troubles: Vec<Trouble>,
+    pub(crate) troubles: Vec<ImportProblem>,
 }
 
 /// Reads the file of a tool.
-pub(crate) fn read(tool: Tool, path: &Path) -> Found {
+pub(crate) fn read(tool: ForeignTool, path: &Path) -> ForeignTasks {
     let mut found = match tool {
-        Tool::Plan => of_text(path, plan::read),
-        Tool::Beads => of_text(path, beads::read),
-        Tool::VibeKanban => vibe_kanban::read(path),
+        ForeignTool::Plan => of_text(path, plan::read),
+        ForeignTool::Beads => of_text(path, beads::read),
+        ForeignTool::VibeKanban => vibe_kanban::read(path),
     };
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
     let mut twice = Vec::new();
     for thing in &found.things {
         match first.get(thing.id.as_str()) {
-            Some(at) => {
-                twice.push(Trouble::new(&thing.at, format!("{} is there twice, first in {at}", thing.id)))
-            }
+            Some(at) => twice
+                .push(ImportProblem::new(&thing.at, format!("{} appears twice, first in {at}", thing.id))),
             None => {
                 first.insert(&thing.id, &thing.at);
             }
@@ -86,10 +85,13 @@ pub(crate) fn read(tool: Tool, path: &Path) -> Found {
 /// Most bytes of a text that is read at once.
 const MOST: u64 = 256 * 1024 * 1024;
 
-fn of_text(path: &Path, read: fn(&str) -> Found) -> Found {
-    let failed = |what: String| Found { troubles: vec![Trouble::new("", what)], ..Found::default() };
+fn of_text(path: &Path, read: fn(&str) -> ForeignTasks) -> ForeignTasks {
+    let failed = |what: String| ForeignTasks {
+        troubles: vec![ImportProblem::new("", what)],
+        ..ForeignTasks::default()
+    };
     match std::fs::metadata(path) {
-        Ok(about) if about.len() > MOST => return failed(format!("it has more than {MOST} bytes: split it")),
+        Ok(about) if about.len() > MOST => return failed(format!("larger than {MOST} bytes. Split it")),
         Ok(_) | Err(_) => {}
     }
     match std::fs::read_to_string(path) {
@@ -98,14 +100,14 @@ fn of_text(path: &Path, read: fn(&str) -> Found) -> Found {
     }
 }
 
-/// The words of those tools, and what is called alike. Data, as definitions are.
+/// Names that mean the same in those tools and here. Data, as definitions are.
 #[derive(Debug, Deserialize)]
 struct Words {
     /// A status that means that it is gone.
     deleted: Vec<String>,
     /// Dependencies that hold something up.
     waits: Vec<String>,
-    /// Dependencies on what it is a part of.
+    /// Dependencies on its parent.
     belongs: Vec<String>,
     /// Names that mean the same, as [`plain`] writes them.
     alike: Vec<Vec<String>>,

@@ -1,15 +1,15 @@
-//! A plan in Markdown: phases as headings, tasks as checkboxes, what is known of them in lines below.
+//! A Markdown plan: phases are headings, tasks are checkboxes, fields are the lines below.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Found, Thing, Trouble, many};
+use super::{ForeignTask, ForeignTasks, ImportProblem, many};
 use trackside_engine::key::is_valid_id;
 
 /// Reads a plan.
-pub(super) fn read(text: &str) -> Found {
-    let mut found = Found::default();
+pub(super) fn read(text: &str) -> ForeignTasks {
+    let mut found = ForeignTasks::default();
     let mut plan = Plan::default();
     let mut fenced = false;
     for (n, line) in text.lines().enumerate() {
@@ -40,9 +40,9 @@ pub(super) fn read(text: &str) -> Found {
             .push(format!("{} that explain the symbols", many(plan.skipped, "checkbox", "checkboxes")));
     }
     if found.things.is_empty() && found.troubles.is_empty() {
-        found.troubles.push(Trouble::new(
+        found.troubles.push(ImportProblem::new(
             "",
-            "there is no task in it: a task is a line such as `- [ ] TASK-001: What to do`",
+            "the file contains no task: a task is a line such as `- [ ] TASK-001: What to do`",
         ));
     }
     name_things(&mut found);
@@ -69,7 +69,7 @@ impl Plan {
         text.clone_into(&mut self.phase);
     }
 
-    fn line(&mut self, found: &mut Found, n: usize, line: &str) {
+    fn line(&mut self, found: &mut ForeignTasks, n: usize, line: &str) {
         let indent = indent_of(line);
         if let Some((mark, text)) = checkbox(line) {
             self.open.retain(|(of, _)| *of < indent);
@@ -108,7 +108,7 @@ impl Plan {
 /// Where the place of a parent is noted until all have their ids.
 const PARENT: &str = "\u{0}parent";
 
-impl Thing {
+impl ForeignTask {
     /// A line such as `Dependencies: [TASK-001]`.
     fn know(&mut self, key: &str, value: &str) {
         let key = key.trim().trim_matches('*').to_lowercase().replace(' ', "_");
@@ -132,8 +132,8 @@ impl Thing {
     }
 }
 
-impl Thing {
-    /// A status that no line tells is the one that its symbol means, or the symbol itself.
+impl ForeignTask {
+    /// Without a status line, the status is the meaning of the symbol, or the symbol itself.
     fn go_by(&mut self, words: &BTreeMap<String, String>) {
         if let Some(mark) = &self.mark {
             words.get(mark).unwrap_or(mark).clone_into(&mut self.status);
@@ -148,7 +148,7 @@ fn word(text: &str) -> Option<&str> {
     text.get(..end.unwrap_or(text.len())).map(str::trim).filter(|it| !it.is_empty())
 }
 
-fn task(n: usize, mark: String, text: &str) -> Thing {
+fn task(n: usize, mark: String, text: &str) -> ForeignTask {
     let (id, rest) = match numbered(text) {
         Some((id, rest)) => (id.to_owned(), rest),
         None => (String::new(), text),
@@ -162,7 +162,7 @@ fn task(n: usize, mark: String, text: &str) -> Thing {
     if !description.is_empty() {
         values.insert("description".to_owned(), json!(description));
     }
-    Thing { at: format!("line {n}"), id, status: String::new(), mark: Some(mark), values }
+    ForeignTask { at: format!("line {n}"), id, status: String::new(), mark: Some(mark), values }
 }
 
 /// `TASK-001: text`, with or without stars around the number.
@@ -176,7 +176,7 @@ fn numbered(text: &str) -> Option<(&str, &str)> {
     fits.then(|| (id, rest.trim_start().trim_start_matches("**").trim_start()))
 }
 
-/// The box, such as `[x]`, and what is behind it.
+/// The box, such as `[x]`, and the text after it.
 fn checkbox(line: &str) -> Option<(String, &str)> {
     let rest = bullet(line.trim_start())?.strip_prefix('[')?;
     let symbol = rest.chars().next()?;
@@ -214,7 +214,7 @@ fn tidied(values: &mut Map<String, Json>) {
 }
 
 /// Tasks without a number are called by their title; the second of the same title has a 2 behind it.
-fn name_things(found: &mut Found) {
+fn name_things(found: &mut ForeignTasks) {
     let mut taken: std::collections::BTreeSet<String> =
         found.things.iter().filter(|it| !it.id.is_empty()).map(|it| it.id.clone()).collect();
     for thing in &mut found.things {

@@ -6,28 +6,28 @@ use serde_json::{Value as Json, json};
 use trackside_protocol::Unmet;
 
 use super::{WORDS, plain};
-use crate::moment::{list, text, texts};
+use crate::time_format::{list, text, texts};
 
 /// A lifecycle with its states and fields.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Target {
+pub(crate) struct TargetLifecycle {
     pub(crate) lifecycle: String,
     pub(crate) states: Vec<String>,
     /// What other tools call them, as the pack says.
     known_as: BTreeMap<String, String>,
-    fields: Vec<Field>,
+    fields: Vec<TargetField>,
 }
 
-/// A field, and what may be in it.
+/// A field and its type.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Field {
+pub(super) struct TargetField {
     pub(super) name: String,
     /// Whether callers write it, rather than the engine.
     ours: bool,
     shape: Shape,
 }
 
-/// What may be in a field.
+/// The type of a field.
 #[derive(Clone, Debug, Default)]
 struct Shape {
     kind: String,
@@ -36,25 +36,26 @@ struct Shape {
     items: Option<Box<Shape>>,
 }
 
-impl Target {
+impl TargetLifecycle {
     /// As `GET /v1/lifecycles/{lifecycle}` tells it.
-    pub(crate) fn of(told: &Json) -> Self {
-        let fields = list(told, "fields").iter().filter(|it| text(it, "by") != "nobody").map(|it| Field {
-            name: text(it, "name").to_owned(),
-            ours: text(it, "by") == "caller",
-            shape: Shape::of(it),
-        });
-        let known = told.get("knownAs").and_then(Json::as_object).into_iter().flatten();
+    pub(crate) fn of(answer: &Json) -> Self {
+        let fields =
+            list(answer, "fields").iter().filter(|it| text(it, "by") != "nobody").map(|it| TargetField {
+                name: text(it, "name").to_owned(),
+                ours: text(it, "by") == "caller",
+                shape: Shape::of(it),
+            });
+        let known = answer.get("knownAs").and_then(Json::as_object).into_iter().flatten();
         let known = known.filter_map(|(word, it)| Some((word.clone(), it.as_str()?.to_owned())));
         Self {
-            lifecycle: text(told, "lifecycle").to_owned(),
-            states: texts(told, "states").into_iter().map(str::to_owned).collect(),
+            lifecycle: text(answer, "lifecycle").to_owned(),
+            states: texts(answer, "states").into_iter().map(str::to_owned).collect(),
             known_as: known.collect(),
             fields: fields.collect(),
         }
     }
 
-    pub(super) fn field(&self, name: &str) -> Option<&Field> {
+    pub(super) fn field(&self, name: &str) -> Option<&TargetField> {
         self.fields.iter().find(|it| it.name == name)
     }
 
@@ -70,11 +71,11 @@ impl Target {
             return None;
         }
         let options: Vec<String> = empty.iter().map(|it| format!("--set '{state}:{it}=…'")).collect();
-        Some(format!("{state} needs {}: give it with {}", empty.join(", "), options.join(" ")))
+        Some(format!("{state} requires {}: add {}", empty.join(", "), options.join(" ")))
     }
 
     /// The field that is called like this, or alike. Only one that callers write.
-    pub(super) fn alike(&self, key: &str) -> Option<&Field> {
+    pub(super) fn alike(&self, key: &str) -> Option<&TargetField> {
         let key = plain(key);
         let called = |name: &str| self.fields.iter().find(|it| it.ours && plain(&it.name) == name);
         let groups = WORDS.alike.iter().filter(|it| it.contains(&key));
@@ -88,23 +89,23 @@ impl Target {
     }
 }
 
-impl Field {
+impl TargetField {
     pub(super) fn is_text(&self) -> bool {
         self.shape.kind == "string" && self.shape.values.is_empty()
     }
 
-    /// A value as the field would have it; what does not fit is left as it is, for the server to say why.
+    /// Converts a value to the type of the field. A value that does not fit is unchanged; the server reports it.
     pub(super) fn fitted(&self, value: &Json) -> Json {
         self.shape.fitted(value)
     }
 }
 
 impl Shape {
-    fn of(told: &Json) -> Self {
+    fn of(answer: &Json) -> Self {
         Self {
-            kind: text(told, "type").to_owned(),
-            values: texts(told, "enum").into_iter().map(str::to_owned).collect(),
-            items: told.get("items").map(|it| Box::new(Self::of(it))),
+            kind: text(answer, "type").to_owned(),
+            values: texts(answer, "enum").into_iter().map(str::to_owned).collect(),
+            items: answer.get("items").map(|it| Box::new(Self::of(it))),
         }
     }
 
@@ -166,8 +167,8 @@ mod tests {
 
     use super::*;
 
-    fn target() -> Target {
-        Target::of(&json!({
+    fn target() -> TargetLifecycle {
+        TargetLifecycle::of(&json!({
             "lifecycle": "t.job", "states": ["TO_DO", "DONE"],
             "knownAs": { "[ ]": "TO_DO", "[+]": "DONE", "closed": "DONE", "to-do": "DONE" },
             "fields": [

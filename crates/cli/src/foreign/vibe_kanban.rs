@@ -6,29 +6,28 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Found, Thing, Trouble};
+use super::{ForeignTask, ForeignTasks, ImportProblem};
 
 /// Most tasks that are read.
 const MOST: usize = 200_000;
 
 /// Reads tasks. The file is only read, and nothing in it is run.
-pub(super) fn read(path: &Path) -> Found {
+pub(super) fn read(path: &Path) -> ForeignTasks {
     match tasks(path) {
         Ok(found) => found,
-        Err(what) => Found { troubles: vec![Trouble::new("", what)], ..Found::default() },
+        Err(what) => ForeignTasks { troubles: vec![ImportProblem::new("", what)], ..ForeignTasks::default() },
     }
 }
 
-fn tasks(path: &Path) -> Result<Found, String> {
+fn tasks(path: &Path) -> Result<ForeignTasks, String> {
     if !path.is_file() {
         return Err(
-            "there is no such file. vibe-kanban keeps its own in db.v2.sqlite, in its folder for data"
-                .to_owned(),
+            "no such file. vibe-kanban stores its tasks in db.v2.sqlite in its data folder".to_owned()
         );
     }
     let unread = |error: rusqlite::Error| {
         format!(
-            "it cannot be read as a database of vibe-kanban ({error}). Stop vibe-kanban, and name its db.v2.sqlite"
+            "not readable as a vibe-kanban database ({error}). Stop vibe-kanban, and name its db.v2.sqlite"
         )
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -43,7 +42,7 @@ fn tasks(path: &Path) -> Result<Found, String> {
         ["id", "title", "status"].into_iter().filter(|it| !own.iter().any(|own| own == it)).collect();
     if !missing.is_empty() {
         return Err(format!(
-            "its table tasks has no {}: is it a database of vibe-kanban? Name its db.v2.sqlite",
+            "its table tasks has no {}, so this is not a vibe-kanban database. Name its db.v2.sqlite",
             missing.join(", ")
         ));
     }
@@ -75,24 +74,24 @@ fn tasks(path: &Path) -> Result<Found, String> {
     sql.push_str(&format!(" FROM tasks{joins} ORDER BY tasks.rowid LIMIT {}", MOST + 1));
     let mut asked = file.prepare(&sql).map_err(unread)?;
     let mut rows = asked.query([]).map_err(unread)?;
-    let mut found = Found::default();
+    let mut found = ForeignTasks::default();
     while let Some(row) = rows.next().map_err(unread)? {
         let at = format!("task {}", found.things.len() + found.troubles.len() + 1);
         match thing(row, &names, at.clone()) {
             Some(thing) => found.things.push(thing),
-            None => found.troubles.push(Trouble::new(at, "its id, title or status is no text")),
+            None => found.troubles.push(ImportProblem::new(at, "its id, title or status is not text")),
         }
     }
     if found.things.len() > MOST {
         return Err(format!("it has more than {MOST} tasks"));
     }
     if found.things.is_empty() && found.troubles.is_empty() {
-        return Err("there is no task in it".to_owned());
+        return Err("the file contains no task".to_owned());
     }
     Ok(found)
 }
 
-fn thing(row: &Row<'_>, names: &[&str], at: String) -> Option<Thing> {
+fn thing(row: &Row<'_>, names: &[&str], at: String) -> Option<ForeignTask> {
     let id = text(row, 0)?;
     let (title, status) = (text(row, 1)?, text(row, 2)?);
     let mut values = Map::from_iter([("title".to_owned(), json!(title))]);
@@ -101,7 +100,7 @@ fn thing(row: &Row<'_>, names: &[&str], at: String) -> Option<Thing> {
             values.insert((*name).to_owned(), Json::String(value));
         }
     }
-    Some(Thing { at, id, status, mark: None, values })
+    Some(ForeignTask { at, id, status, mark: None, values })
 }
 
 /// A text; an id of 16 bytes as it is written everywhere else.

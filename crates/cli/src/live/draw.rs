@@ -6,13 +6,13 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::scene::Scene;
-use crate::moment::{moment, seconds};
+use super::scene::LiveView;
+use crate::time_format::{moment, seconds};
 
 /// The longest bar of a count.
 const BAR: u64 = 20;
 
-pub(super) fn draw(frame: &mut Frame<'_>, scene: &Scene) {
+pub(super) fn draw(frame: &mut Frame<'_>, scene: &LiveView) {
     let rows = (scene.look.counts.len().max(scene.look.late.len()) + 2).clamp(4, 24);
     let rows = u16::try_from(rows).unwrap_or(u16::MAX);
     let [top, middle, bottom] =
@@ -23,10 +23,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, scene: &Scene) {
     head(frame, top, scene);
     panel(frame, left, "where things are", counts(scene), "nothing yet");
     panel(frame, right, "overdue", late(scene), "nothing is overdue");
-    panel(frame, bottom, "what happened last", movers(scene), "nothing since you began to watch");
+    panel(frame, bottom, "latest events", movers(scene), "none since you started watching");
 }
 
-fn head(frame: &mut Frame<'_>, area: Rect, scene: &Scene) {
+fn head(frame: &mut Frame<'_>, area: Rect, scene: &LiveView) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let line = match scene.trouble {
         Some(trouble) => Line::from(Span::styled(trouble, Style::new().add_modifier(Modifier::REVERSED))),
@@ -46,16 +46,16 @@ fn panel(frame: &mut Frame<'_>, area: Rect, title: &str, mut lines: Vec<Line<'_>
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-fn counts(scene: &Scene) -> Vec<Line<'_>> {
+fn counts(scene: &LiveView) -> Vec<Line<'_>> {
     let all = &scene.look.counts;
     let several = all.iter().any(|it| Some(&it.lifecycle) != all.first().map(|it| &it.lifecycle));
-    let name = |it: &super::scene::Count| match several {
+    let name = |it: &super::scene::StateCount| match several {
         true => format!("{} {}", it.lifecycle, it.state),
         false => it.state.clone(),
     };
     let width = all.iter().map(|it| name(it).chars().count()).max().unwrap_or(0);
     let most = all.iter().map(|it| it.many).max().unwrap_or(0).max(1);
-    let line = |it: &super::scene::Count| {
+    let line = |it: &super::scene::StateCount| {
         let bar = (it.many * BAR).div_ceil(most);
         let bar = "█".repeat(usize::try_from(bar).unwrap_or_default());
         Line::from(format!("{:<width$}  {:>5}  {bar}", name(it), it.many))
@@ -63,14 +63,14 @@ fn counts(scene: &Scene) -> Vec<Line<'_>> {
     all.iter().map(line).collect()
 }
 
-fn late(scene: &Scene) -> Vec<Line<'_>> {
+fn late(scene: &LiveView) -> Vec<Line<'_>> {
     let line = |it: &super::scene::Late| {
         Line::from(format!("{}  {}  for {}", it.entity, it.state, seconds(it.seconds)))
     };
     scene.look.late.iter().map(line).collect()
 }
 
-fn movers(scene: &Scene) -> Vec<Line<'_>> {
+fn movers(scene: &LiveView) -> Vec<Line<'_>> {
     scene.movers.iter().map(|it| Line::from(it.as_str())).collect()
 }
 
@@ -82,15 +82,15 @@ mod tests {
     use ratatui::backend::TestBackend;
     use serde_json::json;
 
-    use super::super::scene::{Count, Late, Look};
+    use super::super::scene::{Late, LiveQuery, StateCount};
     use super::*;
 
     #[test]
     fn counts_late_ones_and_movers_are_drawn() {
-        let mut scene = Scene::new(Some("x.task"));
+        let mut scene = LiveView::new(Some("x.task"));
         let count =
-            |state: &str, many| Count { lifecycle: "x.task".to_owned(), state: state.to_owned(), many };
-        scene.looked(Look {
+            |state: &str, many| StateCount { lifecycle: "x.task".to_owned(), state: state.to_owned(), many };
+        scene.looked(LiveQuery {
             now: "2026-01-01T00:00:00Z".to_owned(),
             counts: vec![count("OPEN", 10), count("WAITING", 1), count("CLOSED", 0)],
             late: vec![Late { entity: "x.task/7".to_owned(), state: "OPEN".to_owned(), seconds: 7_260.0 }],
@@ -104,6 +104,6 @@ mod tests {
         insta::assert_snapshot!(terminal.backend());
         scene.away();
         terminal.draw(|frame| draw(frame, &scene)).unwrap();
-        assert!(terminal.backend().to_string().contains("the server went away: trying again"));
+        assert!(terminal.backend().to_string().contains("lost the connection to the server: reconnecting"));
     }
 }

@@ -1,4 +1,4 @@
-//! A live view of a server on a terminal: how many are where, what happened last, what is overdue.
+//! A live view of a server on a terminal: entities per state, latest events, overdue entities.
 
 mod draw;
 mod scene;
@@ -8,39 +8,39 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use scene::{Look, Scene};
+use scene::{LiveQuery, LiveView};
 
 use crate::exit;
-use crate::feed::{self, Heard, Wanted};
-use crate::folder::Stopped;
-use crate::reach::{Server, Unanswered};
+use crate::feed::{self, FeedEvent, FeedFilter};
+use crate::folder::CliError;
+use crate::server_lookup::{RequestError, ServerConnection};
 
 /// How long a key may wait, and how often news is shown.
 const TURN: Duration = Duration::from_millis(100);
-/// How often counts are read again while nothing happens; clocks run all the same.
+/// How often to refresh counts without events, because timers still run.
 const AGAIN: Duration = Duration::from_secs(5);
 /// How long events are collected before counts are read again.
 const SETTLE: Duration = Duration::from_millis(300);
 
-/// What comes in while the view is shown.
+/// Input of the view.
 enum News {
-    Heard(Heard),
-    Looked(Box<Look>),
-    Lost(Unanswered),
+    Entry(FeedEvent),
+    Looked(Box<LiveQuery>),
+    Lost(RequestError),
 }
 
-/// Shows it until somebody types q.
-pub(crate) fn show(server: &Server, lifecycle: Option<&str>) -> Result<(), Unanswered> {
-    let mut scene = Scene::new(lifecycle);
+/// Shows the view until q is pressed.
+pub(crate) fn show(server: &ServerConnection, lifecycle: Option<&str>) -> Result<(), RequestError> {
+    let mut scene = LiveView::new(lifecycle);
     // The first look is taken before the screen is: a refusal is read like any other.
-    scene.looked(Look::take(server, lifecycle)?);
+    scene.looked(LiveQuery::take(server, lifecycle)?);
     let (tell, news) = channel();
     let (ask, asked) = channel();
     follow(server.clone(), lifecycle.map(str::to_owned), tell.clone());
-    look(server.clone(), lifecycle.map(str::to_owned), tell, asked);
-    let failed = |error: std::io::Error| Stopped {
+    poll(server.clone(), lifecycle.map(str::to_owned), tell, asked);
+    let failed = |error: std::io::Error| CliError {
         why: format!(
-            "the terminal cannot be drawn on ({error}). Watch line by line with: trackside watch --json"
+            "cannot draw on this terminal ({error}). Follow line by line with: trackside watch --json"
         ),
         code: exit::UNREACHABLE,
     };
@@ -53,10 +53,10 @@ pub(crate) fn show(server: &Server, lifecycle: Option<&str>) -> Result<(), Unans
 }
 
 /// Follows events beside the view.
-fn follow(server: Server, lifecycle: Option<String>, tell: Sender<News>) {
+fn follow(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News>) {
     thread::spawn(move || {
-        let wanted = Wanted { lifecycle, ..Wanted::default() };
-        let ended = feed::follow(&server, wanted, &mut |heard| tell.send(News::Heard(heard)).is_ok());
+        let wanted = FeedFilter { lifecycle, ..FeedFilter::default() };
+        let ended = feed::follow(&server, wanted, &mut |heard| tell.send(News::Entry(heard)).is_ok());
         if let Err(error) = ended {
             let _ = tell.send(News::Lost(error));
         }
@@ -64,11 +64,11 @@ fn follow(server: Server, lifecycle: Option<String>, tell: Sender<News>) {
 }
 
 /// Reads counts again beside the view, whenever it is asked for.
-fn look(server: Server, lifecycle: Option<String>, tell: Sender<News>, asked: Receiver<()>) {
+fn poll(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News>, asked: Receiver<()>) {
     thread::spawn(move || {
         while asked.recv().is_ok() {
-            // A server that is away is told by the stream.
-            if let Ok(look) = Look::take(&server, lifecycle.as_deref())
+            // The event stream reports a lost server.
+            if let Ok(look) = LiveQuery::take(&server, lifecycle.as_deref())
                 && tell.send(News::Looked(Box::new(look))).is_err()
             {
                 return;
@@ -77,23 +77,23 @@ fn look(server: Server, lifecycle: Option<String>, tell: Sender<News>, asked: Re
     });
 }
 
-/// Draws, listens and reads keys in turns; ends with what was lost, or with nothing if it was left.
+/// Draws, receives events and reads keys in turn. Returns the error that ended it, or none if the user quit.
 fn turns(
     terminal: &mut ratatui::DefaultTerminal,
-    scene: &mut Scene,
+    scene: &mut LiveView,
     news: &Receiver<News>,
     ask: &Sender<()>,
-) -> std::io::Result<Option<Unanswered>> {
+) -> std::io::Result<Option<RequestError>> {
     let (mut read, mut stale) = (Instant::now(), false);
     loop {
         terminal.draw(|frame| draw::draw(frame, scene))?;
         while let Ok(it) = news.try_recv() {
             match it {
-                News::Heard(Heard::Entry(entry)) => {
+                News::Entry(FeedEvent::Entry(entry)) => {
                     scene.heard(entry);
                     stale = true;
                 }
-                News::Heard(Heard::Away) => scene.away(),
+                News::Entry(FeedEvent::Away) => scene.away(),
                 News::Looked(look) => scene.looked(*look),
                 News::Lost(error) => return Ok(Some(error)),
             }

@@ -4,28 +4,28 @@ use std::collections::VecDeque;
 
 use serde_json::Value as Json;
 
-use crate::entry;
-use crate::listed::{Much, listed};
-use crate::moment::{list, text, texts};
-use crate::reach::{Server, Unanswered};
-use crate::route::Route;
+use crate::paging::{ListSize, fetch_list};
+use crate::print_entry;
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{list, text, texts};
+use crate::url::ApiPath;
 
 /// Most entries that are remembered.
 const KEPT: usize = 200;
-/// Most entities of a lifecycle that are told to be overdue.
+/// Maximum number of overdue entities per lifecycle.
 const LATE: usize = 20;
 
 /// How many are where, and which are late, at one moment.
 #[derive(Debug, Default)]
-pub(super) struct Look {
+pub(super) struct LiveQuery {
     pub(super) now: String,
-    pub(super) counts: Vec<Count>,
+    pub(super) counts: Vec<StateCount>,
     pub(super) late: Vec<Late>,
 }
 
 /// How many of a lifecycle are in a state.
 #[derive(Debug, PartialEq)]
-pub(super) struct Count {
+pub(super) struct StateCount {
     pub(super) lifecycle: String,
     pub(super) state: String,
     pub(super) many: u64,
@@ -39,11 +39,11 @@ pub(super) struct Late {
     pub(super) seconds: f64,
 }
 
-impl Look {
-    pub(super) fn take(server: &Server, lifecycle: Option<&str>) -> Result<Self, Unanswered> {
-        let now = text(&server.get(&Route::new(&["clock"]))?, "now").to_owned();
-        let defined = listed(server, &Route::new(&["lifecycles"]), Much::All)?.to_json();
-        let stats = server.get(&Route::new(&["stats"]).with_some("lifecycle", lifecycle))?;
+impl LiveQuery {
+    pub(super) fn take(server: &ServerConnection, lifecycle: Option<&str>) -> Result<Self, RequestError> {
+        let now = text(&server.get(&ApiPath::new(&["clock"]))?, "now").to_owned();
+        let defined = fetch_list(server, &ApiPath::new(&["lifecycles"]), ListSize::All)?.to_json();
+        let stats = server.get(&ApiPath::new(&["stats"]).with_some("lifecycle", lifecycle))?;
         let mut counts = Vec::new();
         match lifecycle {
             Some(_) => count(&stats, &defined, true, &mut counts),
@@ -53,7 +53,7 @@ impl Look {
         lived.dedup();
         let mut late = Vec::new();
         for lifecycle in lived {
-            let route = Route::new(&["entities", lifecycle]).with("overdue", true).with("limit", LATE);
+            let route = ApiPath::new(&["entities", lifecycle]).with("overdue", true).with("limit", LATE);
             late.extend(list(&server.get(&route)?, "items").iter().map(Late::read));
         }
         late.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
@@ -62,13 +62,17 @@ impl Look {
 }
 
 /// Counts of one lifecycle, in the order in which its states are declared.
-fn count(stats: &Json, defined: &Json, empty_too: bool, counts: &mut Vec<Count>) {
+fn count(stats: &Json, defined: &Json, empty_too: bool, counts: &mut Vec<StateCount>) {
     let lifecycle = text(stats, "lifecycle");
     let known = list(defined, "items").iter().find(|it| text(it, "lifecycle") == lifecycle);
     let declared = known.map(|it| texts(it, "states")).unwrap_or_default();
     let many = |state: &str| stats.pointer(&format!("/states/{state}")).and_then(Json::as_u64).unwrap_or(0);
     for state in declared.iter().filter(|it| empty_too || many(it) > 0) {
-        counts.push(Count { lifecycle: lifecycle.to_owned(), state: (*state).to_owned(), many: many(state) });
+        counts.push(StateCount {
+            lifecycle: lifecycle.to_owned(),
+            state: (*state).to_owned(),
+            many: many(state),
+        });
     }
 }
 
@@ -84,32 +88,32 @@ impl Late {
 
 /// All that is shown.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct LiveView {
     pub(super) title: String,
-    pub(super) look: Look,
+    pub(super) look: LiveQuery,
     /// What happened, the newest first.
     pub(super) movers: VecDeque<String>,
     pub(super) trouble: Option<&'static str>,
 }
 
-impl Scene {
+impl LiveView {
     pub(super) fn new(lifecycle: Option<&str>) -> Self {
         let title = lifecycle.unwrap_or("all lifecycles").to_owned();
-        Self { title, look: Look::default(), movers: VecDeque::new(), trouble: None }
+        Self { title, look: LiveQuery::default(), movers: VecDeque::new(), trouble: None }
     }
 
     pub(super) fn heard(&mut self, entry: Json) {
         self.trouble = None;
-        self.movers.push_front(entry::plain(&entry));
+        self.movers.push_front(print_entry::plain(&entry));
         self.movers.truncate(KEPT);
     }
 
-    pub(super) fn looked(&mut self, look: Look) {
+    pub(super) fn looked(&mut self, look: LiveQuery) {
         self.trouble = None;
         self.look = look;
     }
 
     pub(super) fn away(&mut self) {
-        self.trouble = Some("the server went away: trying again");
+        self.trouble = Some("lost the connection to the server: reconnecting");
     }
 }

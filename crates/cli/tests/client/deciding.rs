@@ -7,10 +7,10 @@ fn people_see_what_waits_for_them_and_decide() {
     let ground = Ground::start(scratch("deciding"), "mission");
     let ada = ground.token("ada", "agent", &["mission:specialist"]);
     let [pia, tom] = ["pia", "tom"].map(|it| ground.token(it, "human", &[]));
-    ground.ask(&["approvals"]).says(0, &["nothing waits for a decision"]);
+    ground.ask(&["approvals"]).says(0, &["no open requests"]);
     ground.ask(&["new", "mission.task", "--id", "T-1", "title=Send the letter"]).says(0, &[]);
     ground.ask(&["fire", "mission.task/T-1", "assign", "assigneeIds:=[\"ada\"]"]).says(0, &[]);
-    ground.ask_as(&ada, &["notifications", "--to", "me"]).says(0, &["assignees", "T-1 is yours"]);
+    ground.ask_as(&ada, &["notifications", "--to", "me"]).says(0, &["assignees", "T-1 is assigned to you"]);
     let plan = "workPlan:={\"bullets\":[\"a\",\"b\",\"c\"]}";
     ground.ask_as(&ada, &["fire", "mission.task/T-1", "start", plan]).says(0, &["IN_PROGRESS"]);
     ground.ask_as(&ada, &["messages", "mission.task/T-1"]).says(0, &["WORK_PLAN by ada"]);

@@ -11,10 +11,7 @@ fn the_story_goes_as_it_is_written_and_touches_every_pack() {
     let data = scratch("demo").join("data");
     let data = data.to_str().unwrap();
     let played = told(binary(&["demo", "--once", "--pace", "0", "--data", data]));
-    played.says(
-        0,
-        &["1 of 6", "6 of 6", "refused as they should be", "its hash chain verifies", "trackside up"],
-    );
+    played.says(0, &["1 of 6", "6 of 6", "refused as expected", "its hash chain verifies", "trackside up"]);
     for door in ["$ trackside fire", "POST /v1/entities", "fire {"] {
         assert!(played.data.contains(door), "nobody came by {door}:\n{}", played.data);
     }
@@ -30,7 +27,7 @@ fn a_folder_that_is_used_and_a_pace_that_is_none_are_told() {
     let data = scratch("demo-used");
     std::fs::write(data.join("mine"), "x").unwrap();
     told(binary(&["demo", "--data", data.to_str().unwrap()]))
-        .says(2, &["there is something in it already", "Name another folder"]);
+        .says(2, &["is not empty", "Name another folder"]);
     told(binary(&["demo", "--pace", "quickly"])).says(2, &["--pace quickly", "500ms"]);
     told(binary(&["demo", "--listen", "0.0.0.0:0"])).says(2, &["can be reached from other machines"]);
 }

@@ -16,7 +16,7 @@ fn evidence_leaves_the_server_and_holds_without_it() {
     done.says(0, &["intact", "small.light/A  ON, version 2, ", "trackside audit verify FILE"]);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("the hall") && !text.contains("somewhere private"));
-    ground.ask(&export).says(2, &["is there already"]);
+    ground.ask(&export).says(2, &["already exists"]);
     assert_eq!(
         std::fs::read_dir(&ground.root)
             .unwrap()
@@ -40,14 +40,14 @@ fn evidence_leaves_the_server_and_holds_without_it() {
         "{json:#}"
     );
     verify(&["--known", &end.replace(|it: char| it.is_ascii_alphabetic(), "0")])
-        .says(1, &["BROKEN", "noted elsewhere"]);
+        .says(1, &["BROKEN", "does not match the hash noted"]);
     verify(&["--known", "999999:0"]).says(2, &["SEQ:HASH"]);
     verify(&["--data", "somewhere"]).says(2, &["cannot be used with"]);
 
     std::fs::write(&file, text.replace("the hall", "the cave")).unwrap();
     verify(&[]).says(1, &["BROKEN", "the payload of entry", "was changed"]);
     std::fs::write(&file, "{}\n").unwrap();
-    verify(&[]).says(1, &["it is no evidence file", "trackside audit export"]);
+    verify(&[]).says(1, &["it is not an evidence file", "trackside audit export"]);
     std::fs::remove_file(&file).unwrap();
-    verify(&[]).says(3, &["there is no such file"]);
+    verify(&[]).says(3, &["no such file"]);
 }

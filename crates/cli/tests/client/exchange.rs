@@ -24,7 +24,7 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     let file = file.to_str().unwrap();
     ground.ask(&["export", "--to", file]).says(0, &["lines in"]);
     assert_eq!(ground.ask(&["export"]).says(0, &[]).data.lines().count(), lines(file));
-    ground.ask(&["export", "--to", file]).says(2, &["is there already"]);
+    ground.ask(&["export", "--to", file]).says(2, &["already exists"]);
     let pia = ground.token("pia", "human", &[]);
     let seen = ground.root.join("seen.jsonl");
     ground.ask_as(&pia, &["export", "--to", seen.to_str().unwrap()]).says(0, &[]);
@@ -33,9 +33,9 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     // The same project elsewhere.
     let root = scratch("export-copy");
     let data = root.join("data");
-    told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["as they were written"]);
+    told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
     told(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
-        .says(1, &["let a person with role admin export"]);
+        .says(1, &["export it as a person with the role admin"]);
     // Its clock stands where it stood, and an export of the folder says so, too.
     let clock = |folder: &Path| std::fs::read_to_string(folder.join("clock")).unwrap();
     assert_eq!(clock(&data), clock(&ground.root.join("data")));
@@ -60,13 +60,12 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
         args.extend(dry.then_some("--dry-run"));
         other.ask(&args)
     };
-    import(true)
-        .says(0, &["1 entity would be imported", "left out: ", "access.token", "Nothing was changed"]);
+    import(true).says(0, &["1 entity would be imported", "skipped: ", "access.token", "nothing was changed"]);
     other.ask(&["show", "small.light/A"]).says(1, &["unknown-entity"]);
     import(false).says(0, &["1 entity imported"]);
     other.ask(&["show", "small.light/A"]).says(0, &["ON", "hall", "60"]);
     other.ask(&["history", "small.light/A"]).says(0, &["import", "imported from trackside"]);
-    import(false).says(0, &["0 entities imported", "1 was imported before"]);
+    import(false).says(0, &["0 entities imported", "1 was already imported"]);
     let pia = other.token("pia", "human", &[]);
     other.ask_as(&pia, &["import", file]).says(4, &["not-permitted"]);
     // An id that is somebody else's there is a problem of its line.
@@ -90,7 +89,7 @@ fn a_plan_becomes_tasks() {
     told.says(
         2,
         &[
-            "their status `blocked` (1) is no state of build.task",
+            "the status `blocked` (1) matches no state of build.task",
             "--state 'blocked=STATE'",
             "nothing was imported",
         ],
@@ -114,8 +113,8 @@ fn a_plan_becomes_tasks() {
         "completed is completed: 1",
         "blocked is human_escalation: 1",
         "assigned to assignedAgent, dependencies to dependencies, description to description, title to title",
-        "left out: 3 checkboxes that explain the symbols",
-        "No field is called like phase (5), worktree (1)",
+        "skipped: 3 checkboxes that explain the symbols",
+        "no field has that name: phase (5), worktree (1)",
     ];
     import(true).says(0, &words);
     ground.ask(&["list", "build.task"]).says(0, &[]);
@@ -132,7 +131,7 @@ fn a_plan_becomes_tasks() {
         (&"pending".into(), &"Read prices from a file".into())
     );
     ground.ask(&["history", "build.task/TASK-001"]).says(0, &["imported from plan TASK-001 in plan.md"]);
-    import(false).says(0, &["0 entities of build.task imported", "5 were imported before"]);
+    import(false).says(0, &["0 entities of build.task imported", "5 were already imported"]);
     // A plan that has grown brings what is new.
     let grown = ground.root.join("grown.md");
     let text = std::fs::read_to_string(&plan).unwrap();
@@ -140,7 +139,7 @@ fn a_plan_becomes_tasks() {
     let grown = grown.to_str().unwrap();
     let again =
         ["import", "--from", "plan", grown, "--into", "build.task", "--state", "blocked=human_escalation"];
-    ground.ask(&again).says(0, &["1 entity of build.task imported", "5 were imported before"]);
+    ground.ask(&again).says(0, &["1 entity of build.task imported", "5 were already imported"]);
 }
 
 #[test]
@@ -175,13 +174,13 @@ fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
     assert_eq!(pairs, expected);
     // A state that needs something which the plan does not say names what to write.
     import(&["--dry-run"])
-        .says(1, &["cto_intervention needs returnTo: give it with --set 'cto_intervention:returnTo=…'"]);
+        .says(1, &["cto_intervention requires returnTo: add --set 'cto_intervention:returnTo=…'"]);
     import(&["--dry-run", "--only", "statsu=[x]"])
-        .says(2, &["--only statsu=[x]: nothing in it has statsu; did you mean status?"]);
+        .says(2, &["--only statsu=[x]: no task has statsu; did you mean status?"]);
     // What is said goes before what the pack says.
     let said = ["--state", "[#]=testing", "--state", "[@]=-", "--state", "[~]=assigned", "--dry-run"];
     import(&said).says(0, &["[#] is testing: 1", "[~] is assigned: 1", "[?] is planning: 1"]);
-    import(&["--state", "[!]=testing"]).says(2, &["nothing in it is [!]"]);
+    import(&["--state", "[!]=testing"]).says(2, &["no task has the status [!]"]);
     // A legend in other words, and a pack of one's own.
     let legend =
         "# Symbols\n\n- [#] looked at (by us)\n- [+] gone\n\n# Plan\n\n- [#] A-1: One\n- [+] A-2: Two\n";
@@ -196,7 +195,7 @@ fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
     // The same while no server runs.
     let mut own = own;
     own.stop();
-    own.ask(&[&into[..], &["--dry-run"]].concat()).says(0, &["2 were imported before"]);
+    own.ask(&[&into[..], &["--dry-run"]].concat()).says(0, &["2 were already imported"]);
 }
 
 #[test]
@@ -217,7 +216,12 @@ fn issues_of_beads_become_tasks() {
     let told = ask(&["--state", "closd=DONE"]);
     told.says(
         2,
-        &["`closed` (1)", "`open` (1)", "--state closd=DONE: nothing in it is closd", "INBOX, ASSIGNED"],
+        &[
+            "`closed` (1)",
+            "`open` (1)",
+            "--state closd=DONE: no task has the status closd",
+            "INBOX, ASSIGNED",
+        ],
     );
     let states = ["--state", "open=INBOX", "--state", "closed=DONE", "--state", "in_progress=ASSIGNED"];
     // What does not fit is told by its line.
@@ -232,7 +236,7 @@ fn issues_of_beads_become_tasks() {
     let fitting = ["--map", "issue_type=", "--value", "priority:0:=1"];
     // So is a rule that would be broken.
     ask(&[&states[..], &fitting].concat())
-        .says(1, &["issues.jsonl line 2: shop-2: ", "A done task has its completion record"]);
+        .says(1, &["issues.jsonl line 2: shop-2: ", "A done task has a completion record"]);
     let record = [
         "--map",
         "close_reason=decisionNote",
@@ -248,9 +252,9 @@ fn issues_of_beads_become_tasks() {
             "3 entities of mission.task would be imported",
             "in_progress is ASSIGNED: 1",
             "assignee to assigneeIds",
-            "left out: 1 issue deleted there",
-            "left out: 1 line that is no issue",
-            "left out: 1 reference to an issue not in the file",
+            "skipped: 1 issue deleted there",
+            "skipped: 1 line that is not an issue",
+            "skipped: 1 reference to an issue not in the file",
         ],
     );
     let told = ask(&[&all[..], &["--json"]].concat());
@@ -267,7 +271,7 @@ fn issues_of_beads_become_tasks() {
     );
     assert_eq!(closed["fields"]["approvedBy"], "ann");
     assert!(first["fields"].get("approvedBy").is_none_or(serde_json::Value::is_null), "{first:#}");
-    ask(&all).says(0, &["0 entities", "3 were imported before"]);
+    ask(&all).says(0, &["0 entities", "3 were already imported"]);
 
     // A lifecycle without a title says so; texts can share a field.
     let coding = [
@@ -289,7 +293,7 @@ fn issues_of_beads_become_tasks() {
     ];
     ground
         .ask(&coding)
-        .says(2, &["coding.task has no field for their title: write --map title=FIELD with one of "]);
+        .says(2, &["coding.task has no field for the key title: add --map title=FIELD with one of "]);
     let joined = [&coding[..], &["--map", "title=description"]].concat();
     ground
         .ask(&joined)
@@ -310,7 +314,7 @@ fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
     ask(&[]).says(
         2,
         &[
-            "no field for their title",
+            "no field for the key title",
             "`cancelled` (1)",
             "`done` (1)",
             "`inreview` (1)",
@@ -333,14 +337,14 @@ fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
     let words = [
         "2 entities of small.light would be imported",
         "todo is OFF: 1",
-        "left out: 1 thing whose status is left out",
+        "skipped: 1 task with a skipped status",
     ];
     ask(&[&wishes[..], &["--dry-run"]].concat()).says(0, &words);
     ask(&wishes).says(0, &["2 entities of small.light imported"]);
     ground
         .ask(&["show", "small.light/11111111-1111-4001-8001-000000000002"])
         .says(0, &["ON", "Hang the sign"]);
-    ask(&wishes).says(0, &["0 entities", "2 were imported before"]);
+    ask(&wishes).says(0, &["0 entities", "2 were already imported"]);
     assert_eq!(std::fs::read(&path).unwrap(), before, "their file is as it was");
 
     let nothing = ground.root.join("nothing.sqlite");
@@ -350,8 +354,8 @@ fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
         ground.ask(&["import", "--from", "vibe-kanban", &path, "--into", "small.light"])
     };
     wrong(&nothing).says(1, &["its table tasks has no id, title, status"]);
-    wrong(Path::new(&fixture("plan.md"))).says(1, &["cannot be read as a database"]);
-    wrong(Path::new("/nowhere/db.sqlite")).says(2, &["there is no such file"]);
+    wrong(Path::new(&fixture("plan.md"))).says(1, &["not readable as a vibe-kanban database"]);
+    wrong(Path::new("/nowhere/db.sqlite")).says(2, &["no such file"]);
 }
 
 #[test]
@@ -383,5 +387,5 @@ fn what_is_typed_wrongly_is_told() {
         "--data",
         nowhere.to_str().unwrap(),
     ]))
-    .says(3, &["there is no project in", "trackside up"]);
+    .says(3, &["no project in", "trackside up"]);
 }

@@ -54,6 +54,7 @@ pub(crate) fn small(root: &Path, version: u32, lifecycle: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub root: PathBuf,
+    data: PathBuf,
     shell: Child,
     pipe: Option<ChildStdin>,
 }
@@ -76,9 +77,20 @@ impl Ground {
         Self::start_by(root, packs, "manual", more)
     }
 
+    /// A server whose project folder has this name.
+    pub fn start_in(root: PathBuf, folder: &str, packs: &str) -> Self {
+        Self::start_as(root, folder, packs, "manual", &[])
+    }
+
     /// The same by this clock.
     pub fn start_by(root: PathBuf, packs: &str, clock: &str, more: &[&str]) -> Self {
-        let data = root.join("data");
+        Self::start_as(root, "data", packs, clock, more)
+    }
+
+    fn start_as(root: PathBuf, folder: &str, packs: &str, clock: &str, more: &[&str]) -> Self {
+        let data = root.join(folder);
+        // An address of an earlier run says nothing about this one.
+        let _ = std::fs::remove_file(data.join("address"));
         let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_trackside"), "up", "--data"]).arg(&data);
@@ -93,7 +105,7 @@ impl Ground {
             assert!(well && begun.elapsed() < Duration::from_secs(60), "the server did not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Self { root, shell, pipe }
+        Self { root, data, shell, pipe }
     }
 
     /// The one with every pack that comes with the program, for tests that do not move its clock.
@@ -103,7 +115,7 @@ impl Ground {
     }
 
     pub fn data(&self) -> String {
-        self.root.join("data").to_str().unwrap().to_owned()
+        self.data.to_str().unwrap().to_owned()
     }
 
     /// Asks as the owner.

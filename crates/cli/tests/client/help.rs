@@ -10,7 +10,7 @@ fn what_is_typed_wrongly_is_told_with_what_may_have_been_meant() {
         (&["up", "--packs", "misson", "--data", "/nowhere/at/all"], "Did you mean mission?"),
         (
             &["up", "--packs", "nope", "--data", "/nowhere/at/all"],
-            "There is build, coding, mission, research, turns",
+            "Built-in packs: build, coding, mission, research, turns",
         ),
     ] {
         told(binary(args)).says(2, &[says]);

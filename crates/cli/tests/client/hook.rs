@@ -47,7 +47,7 @@ fn the_policy_speaks_before_an_agent_acts() {
     assert_eq!((told.code, said(&told, "permissionDecision").as_str()), (0, "ask"));
     assert!(said(&told, "permissionDecisionReason").contains("intern may not do YELLOW"), "{told:?}");
     hook(&ground, &ivy, &["--unattended"], &test)
-        .says(2, &["intern may not do YELLOW", "Ask for an approval"]);
+        .says(2, &["intern may not do YELLOW", "Request an approval"]);
 
     let write = |path: &str| tool("Write", json!({ "file_path": path, "content": "x" }));
     assert_eq!(hook(&ground, &sam, &[], &write("/w/src/a.rs")).data, "");
@@ -66,7 +66,7 @@ fn the_policy_speaks_before_an_agent_acts() {
     assert_eq!(said(&hook(&ground, &ivy, &["--allow"], &own), "permissionDecision"), "allow");
     hook(&ground, &ivy, &["--unattended"], &tool("mcp__other__my_work", json!({}))).says(2, &["intern"]);
 
-    hook(&ground, &sam, &[], "no json").says(2, &["cannot be read"]);
+    hook(&ground, &sam, &[], "no json").says(2, &["cannot read what the agent sent"]);
     hook(&ground, &sam, &["--role", "nobody"], &test).says(2, &["no role nobody"]);
     hook(&ground, "ts_000000000000_0", &[], &test).says(2, &["unauthorized"]);
     hook(&ground, "ts_000000000000_0", &["--unreachable", "allow"], &test).says(0, &[]);

@@ -16,10 +16,10 @@ fn tokens_are_made_used_listed_and_revoked() {
         "--note",
         "night shift",
     ]);
-    made.says(0, &["good until 2026-01-01 08:00:00Z"]);
+    made.says(0, &["valid until 2026-01-01 08:00:00Z"]);
     let token = made.data.trim();
     assert_eq!(made.data.lines().count(), 1, "the token stands alone");
-    ground.ask_as(token, &["whoami"]).says(0, &["ada (agent), no role", "good until 2026-01-01 08:00:00Z"]);
+    ground.ask_as(token, &["whoami"]).says(0, &["ada (agent), no role", "valid until 2026-01-01 08:00:00Z"]);
     ground
         .ask_as(token, &["token", "create", "eve", "--kind", "human"])
         .says(4, &["refused: not-permitted", "who may:"]);
@@ -29,7 +29,7 @@ fn tokens_are_made_used_listed_and_revoked() {
     let listed = ground.ask(&["token", "list", "--json"]).json();
     let ada = listed["items"].as_array().unwrap().iter().find(|it| it["actor"] == "ada").unwrap();
     let id = ada["id"].as_str().unwrap();
-    ground.ask(&["token", "revoke", id]).says(0, &["is good no more"]);
+    ground.ask(&["token", "revoke", id]).says(0, &["is revoked"]);
     ground.ask_as(token, &["whoami"]).says(4, &["refused: unauthorized"]);
     assert!(!ground.ask(&["token", "list"]).data.contains("night shift"));
     ground.ask(&["token", "list", "--ended"]).says(0, &["night shift"]);
@@ -51,7 +51,7 @@ fn a_supervisor_acts_for_its_agents_and_nobody_else() {
     let ground = Ground::small("supervisor");
     let made = ground.ask(&["token", "create", "boss", "--kind", "agent", "--for", "coder-*"]);
     let boss = made.says(0, &[]).data.trim().to_owned();
-    ground.ask_as(&boss, &["whoami"]).says(0, &["may act for coder-*"]);
+    ground.ask_as(&boss, &["whoami"]).says(0, &["can act for coder-*"]);
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     let fire = ["fire", "small.light/A", "fix", "--for", "coder-1"];
     ground.ask_as(&boss, &fire).says(0, &["work held by coder-1"]);

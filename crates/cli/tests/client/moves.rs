@@ -8,7 +8,7 @@ use crate::ground::Ground;
 fn an_entity_is_made_moved_and_refused() {
     let ground = Ground::small("moves");
     let made = ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]);
-    made.says(0, &["small.light/A created, OFF", "from here you may go to: ON, BROKEN"]);
+    made.says(0, &["small.light/A created, OFF", "you can move it to: ON, BROKEN"]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &["small.light/A OFF → ON on switch_on"]);
     ground.ask(&["fire", "small.light/A", "--to", "OFF"]).says(0, &["ON → OFF on switch_off"]);
     // Without an id one is made, and it is printed.
@@ -25,14 +25,14 @@ fn an_entity_is_made_moved_and_refused() {
     // A key counts once.
     let again = ["fire", "small.light/A", "switch_on", "--key", "k1"];
     ground.ask(&again).says(0, &["OFF → ON"]);
-    ground.ask(&again).says(0, &["carried out before"]);
+    ground.ask(&again).says(0, &["already executed"]);
     let other = ["fire", "small.light/A", "switch_off", "--key", "k1"];
     ground.ask(&other).says(1, &["idempotency-conflict", "another --key"]);
     // A version that has passed.
     let late = ["fire", "small.light/A", "switch_off", "--if-version", "1"];
     ground
         .ask(&late)
-        .says(1, &["refused: version-mismatch", "next: look again with trackside show small.light/A"]);
+        .says(1, &["refused: version-mismatch", "next: read it again with trackside show small.light/A"]);
     // Nothing to set right, and what is not there.
     let wrong = |more: &[&str], says: &[&str]| {
         let args = [&["correct", "small.light/A", "--reason", "a slip"], more].concat();
@@ -44,7 +44,7 @@ fn an_entity_is_made_moved_and_refused() {
     wrong(&["--to", "OF"], &["small.light has no state OF. Did you mean OFF?"]);
     wrong(&["wats:=20"], &["small.light has no field wats; did you mean watts?"]);
     let twice = ["correct", "small.light/A", "--reason", "a slip", "watts:=1", "watts:=2"];
-    ground.ask(&twice).says(2, &["watts is given twice: leave one of them out"]);
+    ground.ask(&twice).says(2, &["watts is given twice. Remove one of them"]);
     // Set right, loudly.
     let right = ["correct", "small.light/A", "--to", "OFF", "watts:=20", "--reason", "a slip"];
     ground.ask(&right).says(0, &["an alert was raised"]);
@@ -55,7 +55,7 @@ fn an_entity_is_made_moved_and_refused() {
     ground.ask(&seen).says(0, &["was acknowledged by owner"]);
     ground.ask(&seen).says(0, &["was acknowledged before by owner"]);
     ground.ask(&["alerts", "resolve", &alert, "--json"]).says(0, &["\"resolvedBy\": \"owner\""]);
-    ground.ask(&["alerts"]).says(0, &["there are no open alerts"]);
+    ground.ask(&["alerts"]).says(0, &["no open alerts"]);
     ground.ask(&["alerts", "--resolved"]).says(0, &["resolved by owner"]);
     ground.ask(&["alerts", "acknowledge", &alert]).says(1, &["alert-resolved", "owner resolved alert"]);
     ground.ask(&["alerts", "resolve", "0"]).says(1, &["unknown-alert"]);
@@ -127,15 +127,13 @@ fn a_refusal_says_the_same_as_over_http() {
 fn what_is_claimed_is_held_until_its_lease_runs_out() {
     let ground = Ground::small("claims");
     let ada = ground.token("ada", "agent", &[]);
-    ground
-        .ask_as(&ada, &["claim", "small.light"])
-        .says(1, &["nothing of small.light can be claimed by you now"]);
+    ground.ask_as(&ada, &["claim", "small.light"]).says(1, &["you cannot claim any small.light now"]);
     ground.ask(&["new", "small.light", "--id", "A", "watts:=60"]).says(0, &[]);
     // Whoever may claim nothing at all is told who may, be there something or not.
     let mine = ["claim", "small.light"];
     ground.ask(&mine).says(4, &["not-permitted", "owner may not claim a small.light. Who may: agent"]);
     let far = ["claim", "small.light", "fix", "--where", "watts > 90"];
-    ground.ask_as(&ada, &far).says(1, &["nothing of small.light can be claimed"]);
+    ground.ask_as(&ada, &far).says(1, &["you cannot claim any small.light"]);
     let claimed = ground.ask_as(&ada, &["claim", "small.light", "fix", "--where", "watts > 50"]);
     claimed.says(
         0,
@@ -149,10 +147,7 @@ fn what_is_claimed_is_held_until_its_lease_runs_out() {
         .says(1, &["stale-fence", "trackside show"]);
     ground.ask(&["explain", "small.light/A"]).says(
         0,
-        &[
-            "ada holds it (work) until 2026-01-01 01:50:00Z, in 1h",
-            "the lease of work runs out, then drop → OFF",
-        ],
+        &["ada holds it (work) until 2026-01-01 01:50:00Z, in 1h", "the lease work expires, then drop → OFF"],
     );
     ground.ask(&["clock", "advance", "--to", "2026-01-01T02:00:00Z"]).says(0, &[]);
     ground.ask(&["show", "small.light/A"]).says(0, &["small.light/A  OFF"]);

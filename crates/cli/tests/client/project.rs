@@ -21,8 +21,124 @@ fn a_new_project_has_a_pack_that_passes_its_test_and_its_check() {
     assert!(!lifecycle.contains("starter"), "{lifecycle}");
     // What is there is never overwritten.
     std::fs::write(root.join("shop/packs/shop/pack.yaml"), "mine").unwrap();
-    run(&["init", "shop"]).says(2, &["is there already, and is left as it is"]);
+    run(&["init", "shop"]).says(2, &["already exists and was not changed"]);
     assert_eq!(std::fs::read_to_string(root.join("shop/packs/shop/pack.yaml")).unwrap(), "mine");
+}
+
+/// What `git add -A` stages in a folder.
+fn staged(root: &std::path::Path) -> Vec<String> {
+    let git = |args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "init.defaultBranch=main", "-c", "core.excludesFile="]).args(args).current_dir(root);
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "-A"]);
+    git(&["ls-files", "--cached"]).lines().map(str::to_owned).collect()
+}
+
+const SCHEMAS: [&str; 5] = [
+    ".trackside/.gitignore",
+    ".trackside/schema/lifecycle.json",
+    ".trackside/schema/pack.json",
+    ".trackside/schema/scenario.json",
+    ".trackside/schema/stage.json",
+];
+
+#[test]
+fn git_never_stages_tokens_or_databases() {
+    let root = scratch("git");
+    let mut init = binary(&["init", "."]);
+    init.current_dir(&root);
+    told(init).says(0, &[]);
+    let mut expected: Vec<String> = SCHEMAS.map(str::to_owned).to_vec();
+    expected.push("README.md".to_owned());
+    expected.extend(
+        ["lifecycles/task.yaml", "pack.yaml", "scenarios/task.yaml"].map(|it| format!("packs/git/{it}")),
+    );
+    assert_eq!(staged(&root), expected);
+    // A running server has a token, databases, a lock and logs of SQLite.
+    let mut ground = Ground::start_in(root.clone(), ".trackside", "packs/git");
+    assert!(root.join(".trackside/token").is_file() && root.join(".trackside/journal.db").is_file());
+    std::fs::remove_file(root.join("up.log")).unwrap();
+    assert_eq!(staged(&root), expected);
+    // So does a backup.
+    ground.ask(&["backup", "copy"]).says(0, &[]);
+    expected.push("copy/.gitignore".to_owned());
+    expected.sort();
+    assert_eq!(staged(&root), expected);
+    ground.stop();
+}
+
+#[test]
+fn a_project_folder_from_an_older_release_gets_a_gitignore() {
+    let root = scratch("git-older");
+    let mut ground = Ground::start_in(root.clone(), ".trackside", "mission");
+    ground.stop();
+    std::fs::remove_file(root.join(".trackside/.gitignore")).unwrap();
+    std::fs::remove_dir_all(root.join(".trackside/schema")).unwrap();
+    let mut ground = Ground::start_in(root.clone(), ".trackside", "mission");
+    ground.stop();
+    std::fs::remove_file(root.join("up.log")).unwrap();
+    assert_eq!(staged(&root), SCHEMAS);
+    // One that somebody changed is left alone.
+    std::fs::write(root.join(".trackside/.gitignore"), "*\n").unwrap();
+    Ground::start_in(root.clone(), ".trackside", "mission").stop();
+    assert_eq!(std::fs::read_to_string(root.join(".trackside/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn the_starter_pack_refers_to_local_schemas_that_are_current() {
+    let root = scratch("schema");
+    let run = |args: &[&str]| {
+        let mut command = binary(args);
+        command.current_dir(&root);
+        told(command)
+    };
+    run(&["init", "shop"]).says(0, &[]);
+    let pack = root.join("shop/packs/shop");
+    for (file, kind) in
+        [("pack.yaml", "pack"), ("lifecycles/task.yaml", "lifecycle"), ("scenarios/task.yaml", "scenario")]
+    {
+        let path = pack.join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let first = text.lines().next().unwrap();
+        let named = first.strip_prefix("# yaml-language-server: $schema=").unwrap();
+        let schema = path.parent().unwrap().join(named);
+        let written =
+            std::fs::read_to_string(&schema).unwrap_or_else(|it| panic!("{}: {it}", schema.display()));
+        assert_eq!(written, run(&["schema", kind]).data, "{file}");
+    }
+    // A schema of another release is replaced when a pack is added.
+    let ground = Ground::start_in(root.join("shop"), ".trackside", "packs/shop");
+    let schema = root.join("shop/.trackside/schema/pack.json");
+    std::fs::write(&schema, "{}").unwrap();
+    ground.ask(&["pack", "add", "packs/shop"]).says(0, &[]);
+    assert_eq!(std::fs::read_to_string(&schema).unwrap(), run(&["schema", "pack"]).data);
+}
+
+#[test]
+fn a_project_can_be_restored_and_imported_into_a_folder_that_init_prepared() {
+    let ground = Ground::small("prepared");
+    ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
+    ground.ask(&["backup", "copy"]).says(0, &[]);
+    ground.ask(&["export", "--to", "all.jsonl"]).says(0, &[]);
+    for (name, args) in [("one", ["restore", "../copy"]), ("two", ["import", "../all.jsonl"])] {
+        let run = |folder: &std::path::Path, args: &[&str]| {
+            let mut command = binary(args);
+            command.current_dir(folder);
+            told(command)
+        };
+        run(&ground.root, &["init", name]).says(0, &[]);
+        let project = ground.root.join(name);
+        run(&project, &args).says(0, &[]);
+        assert!(project.join(".trackside/journal.db").is_file(), "{name}");
+        assert!(project.join(".trackside/.gitignore").is_file(), "{name}");
+        assert!(project.join(".trackside/schema/pack.json").is_file(), "{name}");
+        run(&project, &["doctor"]).says(0, &[]);
+    }
 }
 
 #[test]
@@ -33,7 +149,7 @@ fn the_starter_pack_is_added_to_a_running_server_and_used() {
     init.current_dir(&ground.root);
     told(init).says(0, &[]);
     ground.ask(&["pack", "add", "shop/packs/shop"]).says(0, &["shop 1 is installed: shop.task"]);
-    ground.ask(&["pack", "add", "shop/packs/shop"]).says(0, &["shop 1 was there already"]);
+    ground.ask(&["pack", "add", "shop/packs/shop"]).says(0, &["shop 1 is already installed"]);
     ground
         .ask(&["new", "shop.task", "--id", "T-1", "title=Try it"])
         .says(0, &["shop.task/T-1 created, TODO"]);
@@ -60,7 +176,7 @@ fn a_pack_is_refused_with_what_is_wrong_or_installed_beside_the_running_one() {
     assert_eq!((definition("small.light/A"), definition("small.light/B")), (1.into(), 2.into()));
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["pack", "add", &better]).says(4, &["not-permitted"]);
-    ground.ask(&["pack", "add", "nowhere"]).says(2, &["there is no such file or folder"]);
+    ground.ask(&["pack", "add", "nowhere"]).says(2, &["no such file or folder"]);
 }
 
 #[test]

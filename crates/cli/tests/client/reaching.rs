@@ -20,7 +20,8 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     // The environment goes before the folder, and says so.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", "http://127.0.0.1:9").env("TRACKSIDE_TOKEN", "x");
-    told(command).says(3, &["goes before --data", "cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
+    told(command)
+        .says(3, &["takes precedence over --data", "cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
     // An address without a token is no way in, and the token of a folder is not sent to it.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", &url);
@@ -53,8 +54,7 @@ fn where_there_is_no_server_the_next_step_is_told() {
     let mut command = binary(&["list", "mission.task"]);
     // Whatever lies above the folders of these tests is not meant.
     command.current_dir("/");
-    told(command)
-        .says(3, &["there is no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
+    told(command).says(3, &["no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
     let data = empty.join("none");
     let data = data.to_str().unwrap();
     told(binary(&["list", "mission.task", "--data", data]))
@@ -108,7 +108,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     made.current_dir(&home);
     told(made).says(0, &[]);
     let before = std::fs::read(home.join(".trackside/journal.db")).unwrap();
-    let meant = format!("This is about the project of {url}");
+    let meant = format!("Using the project of {url}");
     let copy = home.join("copy");
     for args in OF_A_PROJECT {
         let mut args = args.to_vec();
@@ -125,8 +125,8 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     assert_eq!(copied["to"], of_server["to"], "the copy is of the server's project");
     // What needs the files of a folder says so, and looks at one that is named.
     asked(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
-    asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["nobody"]);
-    asked(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "held against the journal"]);
+    asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["none: the folder is free"]);
+    asked(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "compared with the journal"]);
     asked(&["migrate", "plan", "small.light", "--to", "2", "--pack", &pack], &home, &url, &token)
         .says(3, &["TRACKSIDE_URL names a server", "without TRACKSIDE_URL"]);
     // An archive file is named as the server has it, not as if it were in a folder of ours.
@@ -153,7 +153,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
     std::fs::create_dir(home.join(".trackside")).unwrap();
     below(&["import", &journal, "--packs", &pack]).says(0, &["in ", ".trackside"]);
     assert!(home.join(".trackside/journal.db").is_file() && !home.join("a/b/.trackside").exists());
-    let which = format!("This is about the project in {}", home.join(".trackside").display());
+    let which = format!("Using the project in {}", home.join(".trackside").display());
     for args in [
         &["validate"][..],
         &["audit", "verify"],
@@ -178,7 +178,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
     assert!(here.says(0, &["intact"]).messages.is_empty(), "{here:#?}");
     let mut nowhere = binary(&["audit", "verify"]);
     nowhere.current_dir("/");
-    told(nowhere).says(3, &["there is no .trackside in this folder or above it"]);
+    told(nowhere).says(3, &["no .trackside in this folder or above it"]);
 }
 
 #[test]
@@ -189,8 +189,10 @@ fn the_audit_of_a_running_server_is_its_own() {
     let known = format!("{}:{}", end["to"]["seq"], end["to"]["hash"].as_str().unwrap());
     ground.ask(&["audit", "verify", "--known", &known]).says(0, &["intact"]);
     let other = format!("1:{}", "0".repeat(64));
-    ground.ask(&["audit", "verify", "--known", &other]).says(1, &["entry 1 is not the one", "recovery.md"]);
+    ground
+        .ask(&["audit", "verify", "--known", &other])
+        .says(1, &["entry 1 does not match the hash noted for it", "recovery.md"]);
     // It is the server that looks: an agent's token is refused by it.
     let ada = ground.token("ada", "agent", &[]);
-    ground.ask_as(&ada, &["audit", "verify"]).says(4, &["The audit is for people"]);
+    ground.ask_as(&ada, &["audit", "verify"]).says(4, &["Only people may run the audit"]);
 }

@@ -92,7 +92,7 @@ fn long_lists_are_read_page_by_page() {
     let all = ids(&["list", "small.light", "--all", "--json"]);
     assert_eq!(all.len(), 12);
     assert_eq!(ids(&["list", "small.light", "--limit", "5", "--json"]), all[..5]);
-    ground.ask(&["list", "small.light", "--limit", "5"]).says(0, &["These are the first 5", "--all"]);
+    ground.ask(&["list", "small.light", "--limit", "5"]).says(0, &["Showing the first 5", "--all"]);
     let first = ground.ask(&["journal", "--limit", "3", "--json"]);
     assert_eq!(first.data.lines().count(), 3);
     first.says(0, &["trackside journal --after 3"]);
@@ -106,7 +106,7 @@ fn what_is_overdue_is_listed() {
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
-    ground.ask(&["list", "small.light", "--overdue"]).says(0, &["there is no such small.light"]);
+    ground.ask(&["list", "small.light", "--overdue"]).says(0, &["no small.light found"]);
     // Its deadline switches it off by itself; nothing is left overdue, and the journal says why.
     ground.ask(&["clock", "advance", "9h"]).says(0, &[]);
     ground.ask(&["history", "small.light/A"]).says(0, &["TIMEOUT_WARNING", "ON → OFF  switch_off"]);

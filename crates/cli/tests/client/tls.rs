@@ -35,7 +35,7 @@ fn commands_trust_whom_they_are_told_to_and_nobody_else() {
     };
     trusting("ca.pem").says(0, &["owner (human)"]);
     trusting("none.pem").says(3, &["TRACKSIDE_CA, none.pem"]);
-    trusting("key.pem").says(3, &["there is no certificate in it"]);
+    trusting("key.pem").says(3, &["it contains no certificate"]);
     let other = scratch("tls-other");
     certificates(&other, "127.0.0.1");
     trusting(other.join("ca.pem").to_str().unwrap()).says(3, &["cannot reach"]);

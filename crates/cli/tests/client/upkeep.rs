@@ -7,7 +7,7 @@ use crate::program::{binary, told};
 fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     let ground = Ground::small("upkeep");
     ground.ask(&["new", "small.light", "--id", "A", "place=the secret place"]).says(0, &[]);
-    ground.ask(&["validate"]).says(0, &["looked at", "0 open, 0 of them errors"]);
+    ground.ask(&["validate"]).says(0, &["checked", "0 open, 0 of them errors"]);
     ground.ask(&["clock", "advance", "31d"]).says(0, &[]);
     ground
         .ask(&["validate"])
@@ -16,7 +16,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     assert_eq!(json["violations"][0]["rule"], "dusted", "{json:#}");
     ground
         .ask(&["validate", "--deep"])
-        .says(1, &["held against the journal, 0 were not", "1 of them errors"]);
+        .says(1, &["compared with the journal, 0 differed", "1 of them errors"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
     ground.ask(&["doctor"]).says(0, &["trackside up"]);
     let copy = ground.root.join("copy");
@@ -24,7 +24,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     told(binary(&["audit", "verify", "--data", copy.to_str().unwrap()])).says(0, &["intact"]);
     ground.ask(&["backup", copy.to_str().unwrap()]).says(2, &["Name another folder"]);
     let odd = ["redact", "small.light/A", "--set", "size=big", "--reason", "it was secret"];
-    ground.ask(&odd).says(1, &["refused: cannot-redact", "next: say what a field becomes with --set"]);
+    ground.ask(&odd).says(1, &["refused: cannot-redact", "next: set the new value of a field with --set"]);
     let redact = [
         "redact",
         "small.light/A",
@@ -35,7 +35,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
         "--reason",
         "it was secret",
     ];
-    ground.ask(&redact).says(0, &["dropped the values and words of", "place is now \"[gone]\""]);
+    ground.ask(&redact).says(0, &["erased the values of", "place is now \"[gone]\""]);
     ground.ask(&["show", "small.light/A"]).says(0, &["[gone]"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "dropped"]);
     // Whatever was archived meanwhile is found as before.
@@ -97,7 +97,7 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
     ground.ask(&plan).says(1, &["has no version 2"]);
     ground
         .ask(&["migrate", "plan", "small.light", "--to", "2", "--pack", &better])
-        .says(3, &["Stop the server first"]);
+        .says(3, &["Stop the server"]);
     // What is typed wrong installs nothing.
     let wrong = ["migrate", "apply", "small.ligt", "--to", "2", "--pack", &better];
     ground
@@ -126,10 +126,10 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
         let args = [&["up", "--listen", "127.0.0.1:0", "--packs", &pack], more].concat();
         ground.ask(&args)
     };
-    let ways = ["moved by hand", "--clock manual --data", "--clock system --data", "fires at once"];
+    let ways = ["manual clock", "--clock manual --data", "--clock system --data", "fire at once"];
     up(&[]).says(2, &ways);
-    up(&["--now", "2027-01-01T00:00:00Z"]).says(2, &["moved by hand"]);
-    up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"]).says(2, &["--now is for the manual clock"]);
+    up(&["--now", "2027-01-01T00:00:00Z"]).says(2, &["manual clock"]);
+    up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"]).says(2, &["--now needs --clock manual"]);
     // A copy of it is no other project, nor is what was restored from it.
     let copy = ground.root.join("copy");
     assert!(copy.join("clock").is_file());
@@ -145,7 +145,7 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
         "its deadline is over"
     );
     ground.stop();
-    assert!(!std::path::Path::new(&data).join("clock").exists(), "from now on it goes by the machine's");
+    assert!(!std::path::Path::new(&data).join("clock").exists(), "from now on it uses the system clock");
 }
 
 #[test]
@@ -171,8 +171,8 @@ fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way
     ground.stop();
     let up = ["up", "--listen", "127.0.0.1:0", "--packs", &pack];
     let ahead = ground.ask(&up);
-    ahead.says(2, &["moved by hand", "stands at 2113-05-01", "The machine's clock is behind"]);
-    assert!(!ahead.messages.contains("fires at once"), "{}", ahead.messages);
+    ahead.says(2, &["manual clock", "at 2113-05-01", "The system clock is behind"]);
+    assert!(!ahead.messages.contains("fire at once"), "{}", ahead.messages);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_time_that_is_not_heeded_is_spoken_of() {
     let ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2026-01-01T00:30:00Z"]);
     let log = std::fs::read_to_string(ground.root.join("up.log")).unwrap();
     assert!(
-        log.contains("--now 2026-01-01T00:30:00Z is not heeded: the project is at 2026-01-01T01:00"),
+        log.contains("--now 2026-01-01T00:30:00Z is ignored: the project is already at 2026-01-01T01:00"),
         "{log}"
     );
 }

@@ -87,7 +87,7 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
     });
     // Blanks are not drawn, so words are looked for one by one.
     let mut seen = String::new();
-    for words in ["small.light", "things", "overdue", "happened", "FIXING", "quits"] {
+    for words in ["small.light", "things", "overdue", "latest", "FIXING", "quits"] {
         shown(&screen, &mut seen, words);
     }
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);

@@ -13,7 +13,7 @@ fn an_intact_journal_is_told_so_with_its_end() {
     let other = format!("6:{}", "0".repeat(64));
     ground
         .ask(&["audit", "verify", "--known", &other])
-        .says(1, &["entry 6 is not the one that was noted elsewhere", "recovery.md"]);
+        .says(1, &["entry 6 does not match the hash noted for it", "recovery.md"]);
     ground.ask(&["audit", "verify", "--known", "6"]).says(2, &["SEQ:HASH"]);
 }
 
@@ -35,7 +35,7 @@ fn whatever_was_done_to_an_entry_is_named() {
         (
             "gone",
             "UPDATE journal SET payload = NULL WHERE seq = 1",
-            "the payload of entry 1 is gone, and no entry tells why",
+            "the payload of entry 1 is missing, and no entry records why",
             "payload-gone",
         ),
         ("removed", "DELETE FROM journal WHERE seq = 4", "entry 4 was removed", "removed"),
@@ -73,7 +73,7 @@ fn an_entry_that_is_no_text_any_more_is_named_too() {
         ground.tamper("journal.db", &format!("UPDATE journal SET header = 'nothing' WHERE seq = {seq}"));
         ground.ask(&["audit", "verify"]).says(1, &[&format!("entry {seq} was changed")]);
         ground.tamper("journal.db", &format!("UPDATE journal SET hash = 'x' WHERE seq = {seq}"));
-        let words = if seq == 8 { "met a value that was never written" } else { "entry 1 cannot be read" };
+        let words = if seq == 8 { "a value is invalid" } else { "entry 1 cannot be read" };
         ground.ask(&["audit", "verify"]).says(1, &[words, "recovery.md"]);
     }
 }
@@ -81,9 +81,9 @@ fn an_entry_that_is_no_text_any_more_is_named_too() {
 #[test]
 fn what_cannot_be_opened_is_neither_intact_nor_broken() {
     let ground = Ground::new("audit-nowhere");
-    ground.ask(&["audit", "verify"]).says(3, &["there is no such folder", "--data"]);
+    ground.ask(&["audit", "verify"]).says(3, &["does not exist", "--data"]);
     std::fs::create_dir_all(ground.data()).unwrap();
-    ground.ask(&["audit", "verify"]).says(3, &["holds no project"]);
+    ground.ask(&["audit", "verify"]).says(3, &["has no project yet"]);
     std::fs::write(ground.data().join("journal.db"), "no database at all, but long enough to be looked at")
         .unwrap();
     ground.ask(&["audit", "verify"]).says(3, &["is not an SQLite file"]);
@@ -110,7 +110,7 @@ fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
     ground.ask(&["audit", "verify"]).says(1, &[words, "BROKEN", "recovery.md"]);
     let json = ground.ask(&["audit", "verify", "--json"]).json();
     assert_eq!((&json["intact"], &json["problems"][0]["code"]), (&false.into(), &"rules-changed".into()));
-    ground.ask(&["doctor"]).says(1, &["small 1, RULES CHANGED", words, "put back"]);
+    ground.ask(&["doctor"]).says(1, &["small 1, RULES CHANGED", words, "restored"]);
     let json = ground.ask(&["doctor", "--json"]).json();
     assert_eq!(
         (&json["well"], &json["rulesChanged"][0]["pack"]),
@@ -129,9 +129,10 @@ fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
         &migrate,
         &["up", "--listen", "127.0.0.1:0"],
     ] {
-        ground
-            .ask(command)
-            .says(3, &["journal.db: the rules of small 1 were changed", "restore one", "recovery.md"]);
+        ground.ask(command).says(
+            3,
+            &["journal.db: the rules of small 1 were changed", "restore the whole backup", "recovery.md"],
+        );
         assert_eq!(ground.number("state.db", position), 8, "{command:?}: nothing is cleared");
         assert!(!std::path::Path::new(&backup).exists(), "{command:?}: nothing is left of it");
     }

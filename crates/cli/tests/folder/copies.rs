@@ -11,7 +11,7 @@ fn a_backup_is_a_project_and_can_be_put_back() {
     trackside(&["audit", "verify", "--data", &copy]).says(0, &["intact  8 entries"]);
     trackside(&["restore", &copy, "--data", &back]).says(0, &["restored", "ends at 8:"]);
     trackside(&["audit", "verify", "--data", &back]).says(0, &["intact  8 entries"]);
-    trackside(&["validate", "--data", &back]).says(0, &["3 entities looked at"]);
+    trackside(&["validate", "--data", &back]).says(0, &["3 entities checked"]);
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn artifacts_are_in_a_backup_and_held_against_their_hash() {
     // One whose content is another one's is not copied, and said.
     put("data", ids[0], "something else");
     let other = ground.path("other");
-    ground.ask(&["backup", &other]).says(1, &["with 1 artifact", "not in the copy", ids[0]]);
+    ground.ask(&["backup", &other]).says(1, &["with 1 artifact", "not copied", ids[0]]);
     assert!(!ground.root.join("other/artifacts/d9").exists());
     put("copy", ids[0], "something else");
     let nowhere = ground.path("nowhere");
-    trackside(&["restore", &copy, "--data", &nowhere]).says(1, &["is not what its name says", ids[0]]);
+    trackside(&["restore", &copy, "--data", &nowhere]).says(1, &["does not match its hash", ids[0]]);
     assert!(!ground.root.join("nowhere").exists(), "nothing was made");
 }
 
@@ -51,8 +51,8 @@ fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
     let ground = Ground::filled("backup-refused", "Lights go on");
     let copy = ground.path("copy");
     ground.ask(&["backup", &copy]).says(0, &["ends at 8:"]);
-    ground.ask(&["backup", &copy]).says(2, &["there is something in it already", "Name another folder"]);
-    ground.ask(&["restore", &copy]).says(2, &["there is something in it already", "Name another folder"]);
+    ground.ask(&["backup", &copy]).says(2, &["is not empty", "Name another folder"]);
+    ground.ask(&["restore", &copy]).says(2, &["is not empty", "Name another folder"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
 
     let broken = rusqlite::Connection::open(ground.root.join("copy/journal.db")).unwrap();
@@ -60,10 +60,10 @@ fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
     drop(broken);
     let nowhere = ground.path("nowhere");
     trackside(&["restore", &copy, "--data", &nowhere])
-        .says(3, &["copy: ", "entry 5 comes after 3", "take another backup"]);
+        .says(3, &["copy: ", "entry 5 comes after 3", "use another backup"]);
     assert!(!ground.root.join("nowhere").exists(), "nothing was made");
     trackside(&["restore", &ground.path("no-backup"), "--data", &nowhere])
-        .says(3, &["there is no such file as journal.db", "Name a folder that trackside backup has written"]);
+        .says(3, &["no journal.db in it", "Name a folder written by trackside backup"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_folder_that_somebody_has_is_left_alone() {
     let ground = Ground::filled("backup-taken", "Lights go on");
     let _lock = ground.taken();
     let copy = ground.path("copy");
-    let words = ["is in use by a server (process 1)", "Stop that one first"];
+    let words = ["is in use by a server (process 1)", "Stop that process first"];
     for args in [
         vec!["backup", &copy],
         vec!["archive", "--older-than", "1d"],
@@ -119,23 +119,21 @@ fn projections_are_made_anew_from_archive_and_journal() {
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["(8 to "]);
     let rows = ground.rows("state.db");
     assert!(rows.iter().any(|it| it.starts_with("entity ") && it.contains("hall")), "{rows:#?}");
-    ground
-        .ask(&["doctor", "--rebuild"])
-        .says(0, &["made anew from the archive and the journal", ", 0 behind"]);
+    ground.ask(&["doctor", "--rebuild"]).says(0, &["rebuilt from the archive and the journal", ", 0 behind"]);
     assert_eq!(ground.rows("state.db"), rows);
 
     // Gone: it is made anew by whatever needs it.
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         std::fs::remove_file(ground.data().join(file)).ok();
     }
-    ground.ask(&["doctor"]).says(3, &["made anew by: trackside doctor --rebuild"]);
-    ground.ask(&["validate"]).says(0, &["3 entities looked at"]);
+    ground.ask(&["doctor"]).says(3, &["Rebuild it with: trackside doctor --rebuild"]);
+    ground.ask(&["validate"]).says(0, &["3 entities checked"]);
     assert_eq!(ground.rows("state.db"), rows);
 
     // Damaged: put aside, and made anew.
     std::fs::write(ground.data().join("state.db"), "no database".repeat(1_000)).unwrap();
-    let aside = ["state.db was damaged", "kept as", "state.db.damaged-1", "look after the disk"];
-    ground.ask(&["validate"]).says(0, &["3 entities looked at"]).says(0, &aside);
+    let aside = ["state.db was damaged", "the damaged file is now", "state.db.damaged-1", "check the disk"];
+    ground.ask(&["validate"]).says(0, &["3 entities checked"]).says(0, &aside);
     assert_eq!(ground.rows("state.db"), rows);
     assert!(ground.data().join("state.db.damaged-1").is_file());
     let told = ground.ask(&["validate"]);
@@ -159,9 +157,9 @@ fn what_cannot_be_made_anew_is_not_thrown_away() {
 
     std::fs::remove_file(&file).unwrap();
     let words = [
-        "the entries 1 to 7 were archived, and no file in",
+        "entries 1 to 7 are archived, but no file in",
         "archive/journal-000000000001-",
-        "put it back, from where it was moved to or from a backup",
+        "back, from where it was moved or from a backup",
     ];
     ground.ask(&["doctor", "--rebuild"]).says(3, &words);
     assert_eq!(ground.rows("state.db"), rows, "nothing was thrown away");
@@ -172,7 +170,7 @@ fn what_cannot_be_made_anew_is_not_thrown_away() {
         ground.ask(&["validate"]).says(3, &words);
     }
     std::fs::write(&file, text).unwrap();
-    ground.ask(&["validate"]).says(0, &["3 entities looked at"]);
+    ground.ask(&["validate"]).says(0, &["3 entities checked"]);
     assert_eq!(ground.rows("state.db"), rows);
 }
 
@@ -181,9 +179,9 @@ fn an_archive_that_is_elsewhere_is_missed() {
     let ground = Ground::filled("archive-elsewhere", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     std::fs::rename(ground.data().join("archive"), ground.path("elsewhere")).unwrap();
-    ground.ask(&["audit", "verify"]).says(0, &["entries up to 7 were archived", "not looked at"]);
-    ground.ask(&["doctor"]).says(1, &["entries up to 7 were archived and their files are not all here"]);
+    ground.ask(&["audit", "verify"]).says(0, &["entries up to 7 are archived", "not verified"]);
+    ground.ask(&["doctor"]).says(1, &["entries up to 7 were archived, but some archive files are missing"]);
     ground
         .ask(&["redact", "small.light/A", "--reason", "why not"])
-        .says(1, &["was archived and its file is not in", "put it back first"]);
+        .says(1, &["was archived and its archive file is missing from", "put it back first"]);
 }

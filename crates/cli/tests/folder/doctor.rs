@@ -8,9 +8,9 @@ fn it_tells_what_is_there_and_changes_nothing() {
     let told = ground.ask(&["doctor"]);
     told.says(
         0,
-        &["nobody: the folder is free", "journal.db", "schema 2, pages ok", "8 entries at", "small 1"],
+        &["none: the folder is free", "journal.db", "schema 3, pages ok", "8 entries at", "small 1"],
     );
-    told.says(0, &["written up to 0, 8 behind", "caught up when the project is started"]);
+    told.says(0, &["written up to 0, 8 behind", "catches up when the project starts"]);
     let json = ground.ask(&["doctor", "--json"]).json();
     assert_eq!((&json["well"], &json["projections"]["lag"]), (&true.into(), &8.into()), "{json:#}");
     let _lock = ground.taken();
@@ -24,7 +24,7 @@ fn projections_are_made_anew_from_the_journal() {
     ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
     let hall = "SELECT count(*) FROM entity WHERE body LIKE '%hall%'";
     assert_eq!(ground.number("state.db", hall), 0);
-    ground.ask(&["doctor", "--rebuild"]).says(0, &["state.db was made anew"]);
+    ground.ask(&["doctor", "--rebuild"]).says(0, &["state.db was rebuilt"]);
     assert_eq!(ground.number("state.db", hall), 1);
     assert_eq!(ground.number("journal.db", "SELECT count(*) FROM journal"), 8, "nothing was added");
 }
@@ -51,10 +51,10 @@ fn a_journal_that_lost_its_end_is_told_everywhere_and_nothing_is_wiped() {
     let ground = Ground::filled("doctor-cut", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     ground.tamper("journal.db", "DELETE FROM journal WHERE seq > 7");
-    let words = "it ends at 7, but state.db beside it was made from 8 entries";
+    let words = "it ends at 7, but state.db was built from 8 entries";
     ground.ask(&["doctor"]).says(1, &["written up to 8, BEYOND", words, "journal.db-wal back"]);
     assert_eq!(ground.ask(&["doctor", "--json"]).json()["well"], false);
-    ground.ask(&["audit", "verify"]).says(1, &["BROKEN", "entry 8 is gone"]);
+    ground.ask(&["audit", "verify"]).says(1, &["BROKEN", "entry 8 is missing"]);
     for command in [vec!["validate"], vec!["doctor", "--rebuild"], vec!["archive", "--older-than", "0s"]] {
         ground.ask(&command).says(3, &["journal.db is damaged", words, "restore a backup"]);
     }

@@ -86,9 +86,9 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
     for Made { name, data, export: first, .. } in made() {
         let (back, second) = (ground.path(&format!("{name}-back")), ground.path(&format!("{name}.2")));
         let dry = trackside(&["import", first, "--data", &back, "--dry-run"]);
-        dry.says(0, &["would be in", "Nothing was changed"]);
+        dry.says(0, &["would be in", "nothing was changed"]);
         assert!(!Path::new(&back).exists(), "{name}");
-        trackside(&["import", first, "--data", &back]).says(0, &["as they were written", "checked: ends at"]);
+        trackside(&["import", first, "--data", &back]).says(0, &["unchanged", "verified: ends at"]);
         trackside(&["export", "--to", &second, "--data", &back]).says(0, &[]);
         let (mut first, mut second) = (lines(first), lines(&second));
         // When it was written is all that may differ.
@@ -191,7 +191,7 @@ fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made
     let ground = Ground::filled("export-broken", "Lights go on");
     let (file, back) = (ground.path("out.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &file]).says(0, &[]);
-    ground.ask(&["export", "--to", &file]).says(2, &["is there already"]);
+    ground.ask(&["export", "--to", &file]).says(2, &["already exists"]);
     let printed = ground.ask(&["export"]);
     assert_eq!(printed.says(0, &[]).data.lines().count(), lines(&file).len());
     let good = lines(&file);
@@ -205,10 +205,7 @@ fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made
         let left = std::fs::read_dir(&ground.root).unwrap();
         assert!(!left.map(|it| it.unwrap().file_name()).any(|it| it.to_string_lossy().contains("importing")));
     };
-    broken(
-        &|it| drop(it.pop()),
-        &["ends with entry 7, and should with 8", "cut off", "nothing was imported"],
-    );
+    broken(&|it| drop(it.pop()), &["ends with entry 7 instead of 8", "incomplete", "nothing was imported"]);
     broken(&|it| drop(it.remove(4)), &["line 5", "comes after 2"]);
     broken(&|it| it[2] = it[2].replace("secret place", "other place"), &["line 3", "was changed"]);
     broken(&|it| it[1] = it[1].replace("small.light", "small.lamp"), &["line 2"]);
@@ -217,17 +214,17 @@ fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made
             it[3] = "nonsense".to_owned();
             it[5] = "{}".to_owned();
         },
-        &["line 4: this is no line of an export", "line 6: this is no line of an export"],
+        &["line 4: this is not a line of an export", "line 6: this is not a line of an export"],
     );
     broken(&|it| drop(it.remove(2)), &["begins with entry 2"]);
     broken(
         &|it| *it = vec![it[0].replace("records", "entries"), "{\"entry\":{}}".to_owned()],
-        &["without role admin", "let a person with role admin export"],
+        &["without the role admin", "export it as a person with the role admin"],
     );
     // Into a folder with something else in it, nothing goes.
     std::fs::create_dir_all(&back).unwrap();
     std::fs::write(ground.root.join("back/mine"), "x").unwrap();
-    trackside(&["import", &file, "--data", &back]).says(2, &["there is something in it already"]);
+    trackside(&["import", &file, "--data", &back]).says(2, &["is not empty"]);
 }
 
 #[test]
@@ -254,5 +251,5 @@ fn what_was_redacted_or_archived_stays_so() {
     let cut = ground.path("cut.jsonl");
     ground.ask(&["export", "--to", &cut]).says(0, &[]);
     trackside(&["import", &cut, "--data", &ground.path("none")])
-        .says(1, &["in an archive that was elsewhere"]);
+        .says(1, &["in archive files that were missing"]);
 }

@@ -11,21 +11,21 @@ fn a_file_that_is_not_what_it_should_be_is_told_with_the_next_step() {
     let below = format!("{file}/below");
     let bytes = ground.path("bytes");
     std::fs::write(&bytes, [0xff, 0xfe]).unwrap();
-    let none = "there is no such file";
+    let none = "no such file";
     let rows: [(&[&str], i32, &str); 13] = [
         (&["import", &nowhere, "--data", &data], 2, none),
         (&["import", &nowhere, "--data", &data], 2, "trackside export --to FILE"),
         (&["import", &nowhere, "--from", "plan", "--into", "small.light", "--data", &data], 2, none),
-        (&["import", &pack, "--data", &new], 2, "it is a folder"),
-        (&["import", &bytes, "--data", &new], 2, "it is not UTF-8 text"),
+        (&["import", &pack, "--data", &new], 2, "this is a folder"),
+        (&["import", &bytes, "--data", &new], 2, "not UTF-8 text"),
         (&["redact", "small.light/A", "--set", &note, "--reason", "x", "--data", &data], 2, none),
         (&["audit", "verify", &nowhere], 3, none),
         (&["diff", &pack, &pack, "--entities", &nowhere], 2, none),
-        (&["export", "--to", &deep, "--data", &data], 3, "its folder is not there"),
-        (&["test", &pack, "--only", "Lights go on", "--journal", &deep], 2, "its folder is not there"),
-        (&["diagram", "small.light", &pack, "--output", &deep], 2, "its folder is not there"),
-        (&["init", &below], 3, "a file is where a folder should be"),
-        (&["man", "--output", &below], 3, "a file is where a folder should be"),
+        (&["export", "--to", &deep, "--data", &data], 3, "its folder does not exist"),
+        (&["test", &pack, "--only", "Lights go on", "--journal", &deep], 2, "its folder does not exist"),
+        (&["diagram", "small.light", &pack, "--output", &deep], 2, "its folder does not exist"),
+        (&["init", &below], 3, "a file is in the place of a folder"),
+        (&["man", "--output", &below], 3, "a file is in the place of a folder"),
     ];
     for (args, code, words) in rows {
         let told = trackside(args);

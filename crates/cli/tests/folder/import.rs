@@ -15,7 +15,7 @@ fn what_was_imported_is_read_back_and_replays_to_the_same() {
     let mut reader = Sqlite::open_to_read(&ground.data(), SqliteOptions::default()).unwrap();
     let read: Vec<_> = reader.records(0, 1_000).unwrap().iter().map(|it| it.entry().unwrap()).collect();
     assert_eq!(read[..written.len()], written[..]);
-    let more: Vec<&str> = read[written.len()..].iter().map(|it| it.event.kind()).collect();
+    let more: Vec<&str> = read[written.len()..].iter().map(|it| it.event.kind().as_str()).collect();
     assert_eq!(more, ["PACK_INSTALLED", "PROJECT_CHANGED"]);
     drop(reader);
 
@@ -49,10 +49,10 @@ fn a_journal_of_a_pack_that_comes_with_the_program_needs_no_pack() {
 fn nothing_is_written_where_something_is_or_where_it_would_not_run() {
     let ground = Ground::filled("import-refused", "Lights go on");
     let (journal, pack) = (ground.path("journal.jsonl"), ground.path("pack"));
-    ground.ask(&["import", &journal, "--packs", &pack]).says(2, &["there is something in it already"]);
+    ground.ask(&["import", &journal, "--packs", &pack]).says(2, &["is not empty"]);
 
     let other = Ground::new("import-refused-other");
-    other.ask(&["import", &journal]).says(1, &["in none of the packs: name its pack with --packs"]);
+    other.ask(&["import", &journal]).says(1, &["which none of the packs has: name its pack with --packs"]);
     other.ask(&["import", &other.path("pack/pack.yaml")]).says(1, &["this is no journal entry"]);
     other.ask(&["import", &other.path("nowhere.jsonl")]).says(2, &["nowhere.jsonl"]);
     let text = std::fs::read_to_string(&journal).unwrap();

@@ -9,13 +9,13 @@ fn what_is_dropped_is_gone_from_every_file_and_the_chain_says_so() {
     assert!(holds(&ground.data(), "secret place"));
     ground
         .ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "it was said in confidence"])
-        .says(0, &["of small.light/A: 1", "note is cleared", "says so"]);
+        .says(0, &["of small.light/A: 1", "note is cleared", "recorded as entry"]);
     assert!(!holds(&ground.data(), "secret place"));
     ground.ask(&["audit", "verify"]).says(
         0,
         &["intact", "REDACTED small.light/A by olga at", "it was said in confidence", "1 payload dropped"],
     );
-    ground.ask(&["validate", "--deep"]).says(0, &[", 0 were not"]);
+    ground.ask(&["validate", "--deep"]).says(0, &[", 0 differed"]);
 }
 
 #[test]

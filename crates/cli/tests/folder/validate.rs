@@ -5,7 +5,7 @@ use crate::ground::{Ground, LIGHT};
 #[test]
 fn a_sound_project_is_told_so() {
     let ground = Ground::filled("validate-sound", "Lights go on");
-    ground.ask(&["validate"]).says(0, &["3 entities looked at: 0 violations new", "0 open"]);
+    ground.ask(&["validate"]).says(0, &["3 entities checked: 0 violations new", "0 open"]);
 }
 
 #[test]
@@ -50,15 +50,15 @@ fn what_the_sweep_repairs_is_told_be_it_a_move_or_a_change_of_fields() {
 /// What was done behind everybody's back is found and made anew, and the second time there is nothing to find.
 fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
     let ground = Ground::filled(name, "Lights go on");
-    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 0 were not"]);
+    ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 0 differed"]);
     let before = state_of_all(&ground);
     ground.tamper("state.db", sql);
-    let told = format!("{mended} were not what it says and were made anew");
+    let told = format!("{mended} differed and were rebuilt");
     ground.ask(&["validate"]).says(0, &[&told, "0 open"]);
     assert_eq!(state_of_all(&ground), before, "{sql}");
     ground
         .ask(&["validate", "--deep"])
-        .says(0, &["3 records held against the journal, 0 were not", "0 open"]);
+        .says(0, &["3 records compared with the journal, 0 differed", "0 open"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
     let loud = "SELECT count(*) FROM entries WHERE event = 'STATE_CORRECTED'";
     assert_eq!(ground.number("journal.db", loud), mended as i64, "each is journalled");
@@ -99,9 +99,9 @@ fn a_record_that_was_deleted_is_made_anew() {
         "state.db",
         "INSERT INTO state_count SELECT lifecycle, state, count(*) FROM entity GROUP BY 1, 2",
     );
-    ground.ask(&["validate"]).says(0, &["2 records held against the journal, 0 were not"]);
-    ground.ask(&["validate", "--deep"]).says(0, &["3 records held against the journal, 1 were not"]);
-    ground.ask(&["validate", "--deep"]).says(0, &["3 records held against the journal, 0 were not"]);
+    ground.ask(&["validate"]).says(0, &["2 records compared with the journal, 0 differed"]);
+    ground.ask(&["validate", "--deep"]).says(0, &["3 records compared with the journal, 1 differed"]);
+    ground.ask(&["validate", "--deep"]).says(0, &["3 records compared with the journal, 0 differed"]);
 }
 
 #[test]
@@ -122,10 +122,10 @@ fn a_state_that_only_its_record_has_does_not_move_it() {
     let ground = Ground::filled("validate-om", "Lights go on");
     ground.ask(&["validate"]).says(0, &[]);
     ground.tamper("state.db", &format!("{state}; {body}"));
-    ground.ask(&["validate"]).says(0, &["2 were not what it says and were made anew", "0 open"]);
+    ground.ask(&["validate"]).says(0, &["2 differed and were rebuilt", "0 open"]);
     let moved = "SELECT count(*) FROM entries WHERE event = 'STATE_CORRECTED' AND \"from\" != \"to\"";
     assert_eq!(ground.number("journal.db", moved), 0, "the journal says that it is on, and so it stays");
-    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 0 were not", "0 open"]);
+    ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 0 differed", "0 open"]);
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn a_clock_that_was_lost_runs_again() {
     let there = timers();
     assert!(there > 0);
     ground.tamper("state.db", "DELETE FROM timer");
-    ground.ask(&["validate"]).says(0, &["1 were not what it says and were made anew"]);
+    ground.ask(&["validate"]).says(0, &["1 differed and were rebuilt"]);
     assert_eq!(timers(), there);
-    ground.ask(&["validate"]).says(0, &["0 were not"]);
+    ground.ask(&["validate"]).says(0, &["0 differed"]);
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn what_is_archived_is_read_there_and_what_is_not_here_is_said_to_be_unchecked()
     ground.tamper("state.db", "UPDATE entity SET body = replace(body, 'hall', 'cellar')");
     let (here, away) = (ground.data().join("archive"), ground.root.join("away"));
     std::fs::rename(&here, &away).unwrap();
-    ground.ask(&["validate"]).says(0, &["0 records held against the journal", "3 records could not be"]);
+    ground.ask(&["validate"]).says(0, &["0 records compared with the journal", "3 records could not be"]);
     assert_eq!(ground.number("state.db", "SELECT count(*) FROM entity WHERE body LIKE '%cellar%'"), 1);
     std::fs::rename(&away, &here).unwrap();
-    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 1 were not"]);
-    ground.ask(&["validate"]).says(0, &["3 records held against the journal, 0 were not"]);
+    ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 1 differed"]);
+    ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 0 differed"]);
 }
 
 #[test]

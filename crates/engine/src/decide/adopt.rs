@@ -1,7 +1,7 @@
 //! Entities that come from elsewhere.
 //!
-//! They are put in place as they are, without the transitions that led there, so nothing reacts to them; but
-//! whatever can be told from the definition is checked, for all of them together.
+//! Entities are stored as they are, without the transitions that led there, so nothing reacts to them; everything the
+//! definition says about them is checked, for all of them together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use super::correct::fitting;
 use super::create::invalid_id;
 use super::fire::plain_scope;
 use super::request::Request;
-use super::{Decider, Stop, unknown_lifecycle};
+use super::{DecisionBuilder, Stop, unknown_lifecycle};
 use crate::command::Adopted;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
-impl Decider<'_> {
-    /// Takes in all of them, or says of each what is wrong: only for people with role admin, and the engine.
+impl DecisionBuilder<'_> {
+    /// Imports all entities, or reports what is wrong with each: only for people with role admin, and the engine.
     pub fn adopt(&mut self, adopted: &[Adopted], request: &Request) -> Result<(), Stop> {
         if !(request.is_admin() || request.is_own()) {
             return Err(not_admin("import entities").into());
@@ -51,18 +51,14 @@ impl Decider<'_> {
             }
         }
         if let Some(first) = unmet.first() {
-            let stage = match first.code {
-                "invariant-violated" => Stage::Invariants,
-                _ => Stage::Requirements,
-            };
-            let mut refusal = Refusal::new(stage, "cannot-import", first.message.clone());
-            refusal.errors = unmet;
-            return Err(refusal.into());
+            let broken = first.code == Code::InvariantViolated;
+            let stage = if broken { Stage::Invariants } else { Stage::Requirements };
+            return Err(Refusal::with(Code::CannotImport, unmet).at(stage).into());
         }
         self.invariants()
     }
 
-    /// Puts one in place, or tells everything that is wrong with it.
+    /// Imports one entity, or reports everything that is wrong with it.
     fn adopt_one(&mut self, it: &Adopted, request: &Request) -> Result<Vec<Unmet>, Stop> {
         let key = &it.entity;
         let Some(life) = self.law.newest(&key.lifecycle) else {
@@ -72,18 +68,20 @@ impl Decider<'_> {
         let life: Arc<Lifecycle> = life.clone();
         let mut unmet = Vec::new();
         if let Some(message) = invalid_id(&life, key) {
-            unmet.push(Unmet::new("invalid-id", message).of("id"));
+            unmet.push(Unmet::new(Code::InvalidId, message).of("id"));
         }
         match self.draft.entity(key) {
             Found::Absent => {}
             Found::Unknown => return Err(Stop::NotLoaded),
             Found::Here(entity) => {
                 let message = format!("{key} exists already and is {}. Give it another id", entity.state);
-                unmet.push(Unmet::new("already-exists", message).of("id"));
+                unmet.push(Unmet::new(Code::AlreadyExists, message).of("id"));
             }
         }
         if it.origin.trim().is_empty() {
-            unmet.push(Unmet::new("missing", "Say where it comes from, for the journal").of("origin"));
+            unmet.push(
+                Unmet::new(ConditionCode::Missing, "Say where it comes from, for the journal").of("origin"),
+            );
         }
         let to = it.state.as_ref().unwrap_or(&life.initial);
         if life.state(to).is_none() {
@@ -97,11 +95,11 @@ impl Decider<'_> {
         }));
         for (counter, _, _) in it.tallies.iter().filter(|(name, _, _)| life.counter(name).is_none()) {
             let message = format!("{} has no counter {counter}", life.name);
-            unmet.push(Unmet::new("unknown-counter", message).of("counts"));
+            unmet.push(Unmet::new(ConditionCode::UnknownCounter, message).of("counts"));
         }
         for (slot, _) in it.leases.iter().filter(|(name, _)| life.slot(name).is_none()) {
             let message = format!("{} has no slot {slot}", life.name);
-            unmet.push(Unmet::new("unknown-slot", message).of("leases"));
+            unmet.push(Unmet::new(Code::UnknownSlot, message).of("leases"));
         }
         if !unmet.is_empty() {
             return Ok(unmet);
@@ -132,28 +130,28 @@ impl Decider<'_> {
         let Some(value) = self.same_value(&scope)?.filter(|it| entity.same.as_ref() != Some(it)) else {
             return Ok(Vec::new());
         };
-        match self.draft.same(&life.name, &value) {
+        match self.draft.unique_holder(&life.name, &value) {
             Found::Unknown => Err(Stop::NotLoaded),
             Found::Absent => Ok(Vec::new()),
             Found::Here(twin) => {
                 let message = format!("{twin} is open and has {value}, which no two may have in common");
-                Ok(vec![Unmet::new("already-exists", message)])
+                Ok(vec![Unmet::new(Code::AlreadyExists, message)])
             }
         }
     }
 }
 
-/// There is no such state, and what may have been meant; `field` is where it was named.
+/// There is no such state, with a suggestion; `field` is where it was named.
 pub(super) fn unknown_state(life: &Lifecycle, state: &Name, field: &str) -> Unmet {
     let names = || life.states.iter().map(|it| it.name.as_str());
     let hint = match nearest(state, names()) {
         Some(near) => format!("Did you mean {near}?"),
         None => format!("It has {}", names().collect::<Vec<_>>().join(", ")),
     };
-    Unmet::new("unknown-state", format!("{} has no state {state}. {hint}", life.name)).of(field)
+    Unmet::new(Code::UnknownState, format!("{} has no state {state}. {hint}", life.name)).of(field)
 }
 
-/// With the place of the entity before the name of what is wrong.
+/// The entity's position, before the field name.
 fn placed(it: &Adopted, unmet: Unmet) -> Unmet {
     let path = match &unmet.field {
         Some(field) => format!("entities.{}.{field}", it.place),

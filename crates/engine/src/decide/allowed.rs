@@ -7,29 +7,36 @@ use trackside_lifecycle::time::Timestamp;
 use super::assess::{askable, target};
 use super::fire::plain_scope;
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop};
 use crate::actor::Actor;
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::law::Law;
-use crate::view::View;
+use crate::view::{Lookup, Needs, View};
 
 /// The targets that the rules permit this actor, in declared order.
-pub fn allowed(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<Name> {
-    let decider = Decider::new(law, view, now, false);
-    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
+pub fn allowed(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Vec<Name>, Needs> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Ok(Vec::new()) };
+    let lookup = Lookup::new(view);
+    let builder = DecisionBuilder::new(law, &lookup, now, false);
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
-    allowed_here(&decider, life, entity, &request).unwrap_or_default()
+    lookup.finish(allowed_here(&builder, life, entity, &request).unwrap_or_default())
 }
 
 pub(super) fn allowed_here(
-    decider: &Decider<'_>,
+    builder: &DecisionBuilder<'_>,
     life: &Lifecycle,
     entity: &Entity,
     request: &Request,
 ) -> Result<Vec<Name>, Stop> {
-    let around = decider.around();
+    let around = builder.around();
     let scope = plain_scope(&around, life, entity, request);
     let mut allowed: Vec<Name> = Vec::new();
     // Only being created again leads out of a final state.
@@ -41,12 +48,12 @@ pub(super) fn allowed_here(
         for arm in transition.arms.iter().filter(|it| it.from.has(&entity.state)) {
             let aims: Vec<Name> =
                 targets(&scope, arm).into_iter().filter(|it| !allowed.contains(it)).collect();
-            if aims.is_empty() || !decider.permits(life, entity, &arm.by, request)? {
+            if aims.is_empty() || !builder.permits(life, entity, &arm.by, request)? {
                 continue;
             }
             let open = match open {
                 Some(it) => it,
-                None => *open.insert(gates_open(decider, life, &scope, &transition.name)?),
+                None => *open.insert(gates_open(builder, life, &scope, &transition.name)?),
             };
             if open {
                 allowed.extend(aims);
@@ -58,13 +65,13 @@ pub(super) fn allowed_here(
 
 /// Gates that the request itself cannot open.
 fn gates_open(
-    decider: &Decider<'_>,
+    builder: &DecisionBuilder<'_>,
     life: &Lifecycle,
-    scope: &Scope<'_>,
+    scope: &EntityScope<'_>,
     trigger: &Name,
 ) -> Result<bool, Stop> {
     for gate in life.gates.iter().filter(|it| !it.reads_request) {
-        if gate.binds(trigger) && decider.shut(scope, gate)? {
+        if gate.binds(trigger) && builder.shut(scope, gate)? {
             return Ok(false);
         }
     }
@@ -72,7 +79,7 @@ fn gates_open(
 }
 
 /// The states an arm is asked for by.
-pub(super) fn targets(scope: &Scope<'_>, arm: &Arm) -> Vec<Name> {
+pub(super) fn targets(scope: &EntityScope<'_>, arm: &Arm) -> Vec<Name> {
     match arm.target.main() {
         Aim::Stay => Vec::new(),
         Aim::Ask { among, earlier, of } => askable(scope, among, *earlier, of.as_ref()),

@@ -1,35 +1,35 @@
 //! Whether a rule may be taken, with every unmet condition at once.
 
 use trackside_lifecycle::guard::nearest;
-use trackside_lifecycle::model::{Aim, Check, Consequences, Lifecycle, Spot, State, StateSet};
+use trackside_lifecycle::model::{Aim, AssignTarget, Check, Consequences, Lifecycle, State, StateSet};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::plan::{Aims, Plan, Rule};
+use super::plan::{Aims, Rule, RulePlan};
 use super::request::Request;
-use super::scope::{NO_FIELDS, SINGLE, Scope};
-use super::{Decider, Stop};
+use super::scope::{EntityScope, NO_FIELDS, SINGLE};
+use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, Tally};
 use crate::event::TallyChange;
 use crate::fields::Fields;
-use crate::refusal::Unmet;
+use crate::refusal::{Code, ConditionCode, Unmet};
 use crate::trace::PointKind;
 
 /// Which choice and which state; or why there is no target.
 type Aimed = Result<(Option<usize>, Option<Name>), Unmet>;
 
 /// What a rule would change of its own entity, and what of that cannot be.
-pub(super) struct Outcome {
+pub(super) struct RuleOutcome {
     pub fields: Vec<(Name, Value)>,
     tallies: Vec<TallyChange>,
     grants: Vec<(Name, Name)>,
     /// What could not be computed, or not be granted.
     faults: Vec<Unmet>,
-    /// What must not change where it is.
+    /// Frozen fields that the rule would change.
     frozen: Vec<Unmet>,
 }
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// The plan of a rule for this entity and request, or everything that speaks against it.
     pub fn assess<'l>(
         &self,
@@ -37,7 +37,7 @@ impl Decider<'_> {
         entity: &Entity,
         rule: &Rule<'_>,
         request: &Request,
-    ) -> Result<Result<Plan<'l>, Vec<Unmet>>, Stop> {
+    ) -> Result<Result<RulePlan<'l>, Vec<Unmet>>, Stop> {
         let mut unmet = Vec::new();
         let mut plan = self.accept(life, rule, request, &mut unmet);
         self.holding(life, entity, rule, request, &mut unmet);
@@ -45,10 +45,10 @@ impl Decider<'_> {
             (rule.reason, request.reason.as_ref().filter(|it| !it.trim().is_empty()))
         {
             self.hit(life, PointKind::Refusal, || format!("{}.reason", rule.label));
-            unmet.push(Unmet::new("missing", message).of("reason"));
+            unmet.push(Unmet::new(ConditionCode::Missing, message).of("reason"));
         }
         let around = self.around();
-        let mut scope = Scope {
+        let mut scope = EntityScope {
             around: &around,
             life,
             entity,
@@ -82,7 +82,7 @@ impl Decider<'_> {
                 return Ok(Err(unmet));
             }
         };
-        let Outcome { fields, tallies, grants, faults, frozen } =
+        let RuleOutcome { fields, tallies, grants, faults, frozen } =
             self.outcome(&scope, rule, choice, to.as_ref())?;
         // What could not be computed is only news if nothing else is wrong: a missing field
         // spoils the expressions that read it.
@@ -90,7 +90,7 @@ impl Decider<'_> {
             unmet.extend(faults);
         }
         unmet.extend(frozen);
-        let after = Scope { changed: &fields, ..scope };
+        let after = EntityScope { changed: &fields, ..scope };
         self.required(&after, rule.require, rule.label.as_str(), &mut unmet);
         if let Some(state) = entered(life, entity, rule, to.as_ref()) {
             let label = if self.is_traced() { format!("states.{}", state.name) } else { String::new() };
@@ -112,11 +112,11 @@ impl Decider<'_> {
     /// What a rule would make of its entity, by what it, its choice and the states it leaves and enters set.
     pub fn outcome(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         rule: &Rule<'_>,
         choice: Option<usize>,
         to: Option<&Name>,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<RuleOutcome, Stop> {
         let (life, entity) = (scope.life, scope.entity);
         let differs = |name: &Name, value: &Value| rule.creating || entity.fields.value(name) != *value;
         let mut fields: Vec<(Name, Value)> =
@@ -132,7 +132,7 @@ impl Decider<'_> {
         for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
             self.sets(scope, consequences, &mut fields, &mut tallies, &mut faults)?;
         }
-        // What leaving releases can be granted anew by the same move.
+        // A lease that leaving releases can be granted again by the same move.
         let mut released: Vec<Name> = Vec::new();
         for consequences in [Some(rule.then), chosen, leaving].into_iter().flatten() {
             self.releases(life, consequences, &mut fields, &mut released);
@@ -150,7 +150,7 @@ impl Decider<'_> {
                 there.state = state.name.clone();
             }
             let before = fields.clone();
-            let inside = Scope { entity: &there, changed: &before, ..*scope };
+            let inside = EntityScope { entity: &there, changed: &before, ..*scope };
             self.sets(&inside, &state.enter, &mut fields, &mut tallies, &mut faults)?;
             self.releases(life, &state.enter, &mut fields, &mut released);
             grants.retain(|(slot, _)| !state.enter.release.contains(slot));
@@ -164,17 +164,17 @@ impl Decider<'_> {
             }
             fields.retain(|(name, value)| value.is_null() || kept.contains(name));
         }
-        Ok(Outcome { fields, tallies, grants, faults, frozen })
+        Ok(RuleOutcome { fields, tallies, grants, faults, frozen })
     }
 
-    /// Sorts what was sent into what is taken, what is ignored and what is not expected.
+    /// Sorts the sent fields into taken, ignored and unexpected ones.
     fn accept<'l>(
         &self,
         life: &'l Lifecycle,
         rule: &Rule<'_>,
         request: &Request,
         unmet: &mut Vec<Unmet>,
-    ) -> Plan<'l> {
+    ) -> RulePlan<'l> {
         let mut taken = Fields::default();
         let mut sent: Vec<(Name, Value)> = Vec::new();
         let mut ignored = Vec::new();
@@ -203,7 +203,7 @@ impl Decider<'_> {
             } else if life.field(name).is_some_and(|it| it.engine) {
                 ignored.push(name.clone());
             } else {
-                unmet.push(Unmet::new("unexpected-field", unexpected(name, rule)).of(name));
+                unmet.push(Unmet::new(Code::UnexpectedField, unexpected(name, rule)).of(name));
             }
         }
         if let Some(state) = &request.asked
@@ -224,7 +224,7 @@ impl Decider<'_> {
                 unmet.push(reason);
             }
         }
-        Plan {
+        RulePlan {
             to: None,
             choice: None,
             taken,
@@ -239,7 +239,7 @@ impl Decider<'_> {
 
     pub fn checks(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         checks: &[Check],
         label: &str,
         unmet: &mut Vec<Unmet>,
@@ -250,18 +250,18 @@ impl Decider<'_> {
                 Ok(true) => continue,
                 Ok(false) => {
                     let message = check.says.render(scope).unwrap_or_else(|_| check.says.source().to_owned());
-                    Unmet::new("guard-failed", message)
+                    Unmet::new(Code::GuardFailed, message)
                 }
                 Err(_) if !clear => continue,
                 Err(fault) => Unmet::new(
-                    "evaluation-failed",
+                    Code::EvaluationFailed,
                     format!("`{}` could not be answered: {fault}", check.guard.source()),
                 ),
             };
             self.hit(scope.life, PointKind::Refusal, || format!("{label}.when[{n}]"));
             reason.field.clone_from(&check.field);
             reason.rule = Some(Name::new(check.guard.source()));
-            reason.saw = scope.saw(&check.guard);
+            reason.saw = scope.values_read(&check.guard);
             unmet.push(reason);
         }
         Ok(())
@@ -269,7 +269,7 @@ impl Decider<'_> {
 
     pub fn required(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         required: &[(Name, String)],
         label: &str,
         unmet: &mut Vec<Unmet>,
@@ -287,7 +287,7 @@ impl Decider<'_> {
     }
 
     /// Which choice, and which state; or why there is no target.
-    pub fn aim(&self, scope: &Scope<'_>, rule: &Rule<'_>) -> Result<Aimed, Stop> {
+    pub fn aim(&self, scope: &EntityScope<'_>, rule: &Rule<'_>) -> Result<Aimed, Stop> {
         let (choice, aim) = match rule.aims {
             Aims::One(aim) => (None, aim),
             Aims::Choices(choices) => {
@@ -302,13 +302,13 @@ impl Decider<'_> {
                         Err(fault) => {
                             let source = choice.when.as_ref().map(|it| it.source()).unwrap_or_default();
                             let message = format!("`{source}` could not be answered: {fault}");
-                            return Ok(Err(Unmet::new("evaluation-failed", message)));
+                            return Ok(Err(Unmet::new(Code::EvaluationFailed, message)));
                         }
                     }
                 }
                 match found {
                     Some((n, aim)) => (Some(n), aim),
-                    None => return Ok(Err(Unmet::new("no-target", "none of its choices fits"))),
+                    None => return Ok(Err(Unmet::new(ConditionCode::NoTarget, "none of its choices fits"))),
                 }
             }
         };
@@ -317,7 +317,7 @@ impl Decider<'_> {
 
     fn sets(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         from: &Consequences,
         fields: &mut Vec<(Name, Value)>,
         tallies: &mut Vec<TallyChange>,
@@ -328,12 +328,12 @@ impl Decider<'_> {
                 Ok(value) => value,
                 Err(fault) => {
                     let message = format!("`{}` could not be computed: {fault}", assign.value.source());
-                    faults.push(Unmet::new("evaluation-failed", message));
+                    faults.push(Unmet::new(Code::EvaluationFailed, message));
                     continue;
                 }
             };
-            match &assign.spot {
-                Spot::Field(name) => {
+            match &assign.target {
+                AssignTarget::Field(name) => {
                     let fits = scope.life.field(name).map(|it| it.fits.accept(name, &value));
                     match fits {
                         Some(Ok(value)) => put(fields, name, value),
@@ -345,18 +345,18 @@ impl Decider<'_> {
                         None => put(fields, name, value),
                     }
                 }
-                Spot::Counter(name) => {
+                AssignTarget::Counter(name) => {
                     let per_state = scope.life.counter(name).map(|it| &it.tally);
                     let key = match per_state {
-                        Some(trackside_lifecycle::model::Tally::PerState) => scope.entity.state.clone(),
+                        Some(trackside_lifecycle::model::TallyBy::PerState) => scope.entity.state.clone(),
                         _ => Name::new(SINGLE),
                     };
                     tallies.push(set_tally(scope, name, key, &value));
                 }
-                Spot::CounterAt(name, key) => match self.eval(scope, key)? {
+                AssignTarget::CounterAt(name, key) => match self.eval(scope, key)? {
                     Ok(Value::Text(key)) => tallies.push(set_tally(scope, name, key, &value)),
                     _ => faults
-                        .push(Unmet::new("evaluation-failed", format!("`{}` gives no key", key.source()))),
+                        .push(Unmet::new(Code::EvaluationFailed, format!("`{}` gives no key", key.source()))),
                 },
             }
         }
@@ -385,7 +385,7 @@ impl Decider<'_> {
             if fields.iter().any(|(it, value)| it == name && *value != entity.fields.value(name)) {
                 self.hit(life, PointKind::Refusal, || format!("states.{}.frozen.{name}", state.name));
                 unmet.push(
-                    Unmet::new("frozen", format!("{name} cannot change while {}", state.name)).of(name),
+                    Unmet::new(Code::Frozen, format!("{name} cannot change while {}", state.name)).of(name),
                 );
             }
         }
@@ -412,7 +412,7 @@ fn changes_anything(it: &Consequences) -> bool {
         && it.release.is_empty())
 }
 
-fn set_tally(scope: &Scope<'_>, counter: &Name, key: Name, value: &Value) -> TallyChange {
+fn set_tally(scope: &EntityScope<'_>, counter: &Name, key: Name, value: &Value) -> TallyChange {
     let value = value.as_float().unwrap_or_default();
     let window = scope.life.counter(counter).is_some_and(|it| it.within.is_some() || it.last.is_some());
     let marks = if window { vec![(scope.around.now, value)] } else { Vec::new() };
@@ -433,7 +433,8 @@ fn complained(unmet: &[Unmet], field: &Name) -> bool {
 }
 
 fn blank(name: &Name, value: Option<&Value>, message: &str) -> Unmet {
-    let code = if matches!(value, Some(Value::List(_))) { "too-few" } else { "missing" };
+    let code =
+        if matches!(value, Some(Value::List(_))) { ConditionCode::TooFew } else { ConditionCode::Missing };
     Unmet::new(code, message).of(name)
 }
 
@@ -449,29 +450,35 @@ fn unexpected(name: &Name, rule: &Rule<'_>) -> String {
 }
 
 /// The state an aim stands for here and now.
-pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet> {
+pub(super) fn target(scope: &EntityScope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet> {
     let life = scope.life;
     let state = |name: Name| match life.state(&name) {
         Some(state) => Ok(Some(state.name.clone())),
-        None => Err(Unmet::new("no-target", format!("{} has no state {name}", life.name))),
+        None => Err(Unmet::new(ConditionCode::NoTarget, format!("{} has no state {name}", life.name))),
     };
     match aim {
         Aim::Stay => Ok(None),
         Aim::State(name) => Ok(Some(name.clone())),
-        Aim::Field(field) => match scope.field(field) {
-            Value::Text(name) => state(name),
-            _ => Err(Unmet::new("no-target", format!("{field} does not say where to go")).of(field)),
-        },
+        Aim::Field(field) => {
+            match scope.field(field) {
+                Value::Text(name) => state(name),
+                _ => Err(Unmet::new(ConditionCode::NoTarget, format!("{field} does not say where to go"))
+                    .of(field)),
+            }
+        }
         Aim::Table(table) => match table.get(&scope.entity.state) {
             Some(name) => Ok(Some(name.clone())),
-            None => Err(Unmet::new("no-target", format!("there is no way on from {}", scope.entity.state))),
+            None => Err(Unmet::new(
+                ConditionCode::NoTarget,
+                format!("there is no way on from {}", scope.entity.state),
+            )),
         },
         Aim::Next { of } => {
             let from = base(scope, of.as_ref());
             let next = life.rank(&from).and_then(|it| life.path.get(it + 1));
             match next {
                 Some(name) => Ok(Some(name.clone())),
-                None => Err(Unmet::new("no-target", format!("nothing comes after {from}"))),
+                None => Err(Unmet::new(ConditionCode::NoTarget, format!("nothing comes after {from}"))),
             }
         }
         Aim::Ask { among, earlier, of } => {
@@ -483,23 +490,28 @@ pub(super) fn target(scope: &Scope<'_>, aim: &Aim) -> Result<Option<Name>, Unmet
                     let near = nearest(name, legal.iter().map(Name::as_str));
                     let near = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
                     let message = format!("{name} is no place to go from here; choose one of {list}{near}");
-                    Err(Unmet::new("not-one-of", message).of("to"))
+                    Err(Unmet::new(ConditionCode::NotOneOf, message).of("to"))
                 }
-                _ => Err(Unmet::new("missing", format!("Say where to: one of {list}")).of("to")),
+                _ => Err(Unmet::new(ConditionCode::Missing, format!("Say where to: one of {list}")).of("to")),
             }
         }
     }
 }
 
 /// The states a caller may name.
-pub(super) fn askable(scope: &Scope<'_>, among: &StateSet, earlier: bool, of: Option<&Name>) -> Vec<Name> {
+pub(super) fn askable(
+    scope: &EntityScope<'_>,
+    among: &StateSet,
+    earlier: bool,
+    of: Option<&Name>,
+) -> Vec<Name> {
     let life = scope.life;
     let limit = earlier.then(|| life.rank(&base(scope, of)).unwrap_or(0));
     let fits = |name: &Name| limit.is_none_or(|limit| life.rank(name).is_some_and(|it| it < limit));
     among.0.iter().filter(|it| fits(it)).cloned().collect()
 }
 
-fn base(scope: &Scope<'_>, of: Option<&Name>) -> Name {
+fn base(scope: &EntityScope<'_>, of: Option<&Name>) -> Name {
     match of.map(|it| scope.field(it)) {
         Some(Value::Text(state)) => state,
         _ => scope.entity.state.clone(),

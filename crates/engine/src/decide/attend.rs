@@ -3,21 +3,20 @@
 use trackside_lifecycle::name::Name;
 
 use super::request::Request;
-use super::{Decider, Stop, unknown_entity};
+use super::{DecisionBuilder, Stop, unknown_entity};
 use crate::actor::ActorKind;
 use crate::command::Attention;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, Refusal};
 use crate::view::Found;
 
 /// Most alerts of one entity that are open at a time: beyond them the oldest gives way.
 const MOST: usize = 256;
 
-impl Decider<'_> {
-    /// Notes that somebody has seen an alert, or seen to it. What was said before is said by whoever said it first:
-    /// nothing is written then.
+impl DecisionBuilder<'_> {
+    /// Acknowledges or resolves an alert. A second acknowledgement or resolution writes nothing.
     pub fn attend(
         &mut self,
         key: &EntityKey,
@@ -31,13 +30,13 @@ impl Decider<'_> {
         }
         if request.actor.kind != ActorKind::Human {
             let message = format!("Only people {} alerts: ask one to look at it", how.as_str());
-            let mut refusal = Refusal::one(Stage::Who, "not-permitted", message);
+            let mut refusal = Refusal::one(Code::NotPermitted, message);
             refusal.who = Some("human".to_owned());
             return Err(refusal.into());
         }
         let Some(open) = entity.alert(alert) else {
             let message = format!("{key} has no open alert {alert}: it was resolved before, or never raised");
-            return Err(Refusal::one(Stage::Edge, "alert-resolved", message).into());
+            return Err(Refusal::one(Code::AlertResolved, message).into());
         };
         let event = match how {
             Attention::Acknowledge if open.acknowledged.is_some() => return Ok(()),

@@ -1,4 +1,4 @@
-//! What is asked of the caller alone, whatever entity it is about.
+//! Conditions on the caller alone, for any entity.
 
 use trackside_lifecycle::guard::{Guard, Outline, Scope as _};
 use trackside_lifecycle::model::{Gate, Lifecycle, Read};
@@ -7,12 +7,12 @@ use trackside_lifecycle::value::Value;
 
 use super::fire::plain_scope;
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop};
 use crate::key::EntityKey;
 use crate::refusal::Unmet;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Gates that are closed to this caller for every entity: their own record, the operator's mode.
     pub fn closed_to_caller(
         &self,
@@ -35,20 +35,20 @@ impl Decider<'_> {
     }
 }
 
-/// Whether a rule could admit somebody to an entity as it is: what `by` asks of the caller is left open.
-pub(super) fn may_admit_somebody(scope: &Scope<'_>, by: &Guard) -> bool {
+/// Whether a rule could admit some caller to an entity as it is: conditions of `by` on the caller are left open.
+pub(super) fn may_admit_somebody(scope: &EntityScope<'_>, by: &Guard) -> bool {
     let known = |slot: u32| scope.life.reads.get(slot as usize).is_some_and(is_of_entity_alone);
     whichever(scope, &by.outline(), &known) != Some(Value::Bool(false))
 }
 
-/// Whether what is read is the same for every caller and request.
+/// Whether a value is the same for every caller and request.
 fn is_of_entity_alone(read: &Read) -> bool {
     !read.is_of_caller() && !matches!(read, Read::Taken(_) | Read::Reason | Read::Fence | Read::Setting(_))
 }
 
-/// What an expression comes to if only some of what it reads is `known`; none where that depends on the rest, or is not
-/// seen from its form.
-fn whichever(scope: &Scope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
+/// The value of an expression if only some of its reads are `known`; none if it depends on the rest, or its form does
+/// not show it.
+fn whichever(scope: &EntityScope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Option<Value> {
     match it {
         Outline::Constant(value) => Some(value.clone()),
         Outline::Read(slot, members) if members.is_empty() => match scope.life.reads.get(slot.0 as usize)? {
@@ -67,9 +67,9 @@ fn whichever(scope: &Scope<'_>, it: &Outline, known: &dyn Fn(u32) -> bool) -> Op
     }
 }
 
-/// What several come to together: one that is `decisive` settles it, whatever the others are.
+/// The value of a conjunction or disjunction: one `decisive` part settles it.
 fn settled(
-    scope: &Scope<'_>,
+    scope: &EntityScope<'_>,
     parts: &[Outline],
     decisive: bool,
     known: &dyn Fn(u32) -> bool,
@@ -82,7 +82,7 @@ fn settled(
     all.iter().all(|it| *it == is(!decisive)).then_some(Value::Bool(!decisive))
 }
 
-fn same(scope: &Scope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u32) -> bool) -> Option<bool> {
+fn same(scope: &EntityScope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u32) -> bool) -> Option<bool> {
     Some(whichever(scope, left, known)? == whichever(scope, right, known)?)
 }
 
@@ -151,7 +151,7 @@ fn is_not_of(life: &Lifecycle, slot: u32) -> bool {
     }
 }
 
-/// Whether what comes of it may differ from caller to caller.
+/// Whether the value may differ between callers.
 pub(super) fn reads_caller(life: &Lifecycle, guard: &Guard) -> bool {
     guard.reads().iter().any(|it| match life.reads.get(it.slot.0 as usize) {
         Some(Read::Computed(guard) | Read::Relation(guard)) => reads_caller(life, guard),

@@ -1,18 +1,18 @@
-//! Writes what follows from a rule that was taken.
+//! Writes the entries of a rule that was taken.
 
 use std::sync::Arc;
 
 use trackside_lifecycle::guard::Guard;
-use trackside_lifecycle::model::{Consequences, Lifecycle, NotifyOn, Severity, Tally, Tell};
+use trackside_lifecycle::model::{Consequences, Lifecycle, Notification, NotifyOn, Severity, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::count::counted;
 use super::fire::plain_scope;
-use super::plan::{Aims, Counted, Plan, Rule};
+use super::plan::{Aims, CountedChange, Rule, RulePlan};
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop, unanswered};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop, unanswered};
 use crate::apply::evolve;
 use crate::entity::{Entity, ids_in};
 use crate::event::{Changes, Event, Shift, TallyChange};
@@ -20,15 +20,15 @@ use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::trace::PointKind;
 
-/// What a move leaves behind for what follows from it.
-pub(super) struct Moved<'l> {
+/// What a move passes to its consequences.
+pub(super) struct MoveResult<'l> {
     pub taken: Fields,
     pub was: Fields,
-    pub counted: Vec<Counted<'l>>,
+    pub counted: Vec<CountedChange<'l>>,
     pub entered: bool,
 }
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Writes the move itself and everything of its own entity that goes with it.
     /// Gives what it leaves behind, and the consequences that are still to follow.
     pub fn carry<'l>(
@@ -37,9 +37,9 @@ impl Decider<'_> {
         key: &EntityKey,
         born: Option<Entity>,
         rule: &Rule<'l>,
-        plan: Plan<'l>,
+        plan: RulePlan<'l>,
         request: &mut Request,
-    ) -> Result<(Moved<'l>, Vec<&'l Consequences>), Stop> {
+    ) -> Result<(MoveResult<'l>, Vec<&'l Consequences>), Stop> {
         self.moved()?;
         let choice = rule.choice(&plan).map(|it| &it.then);
         let left = plan.to.as_ref().and(born.is_none().then(|| self.here(key).map(|it| it.1.state.clone())));
@@ -68,7 +68,7 @@ impl Decider<'_> {
             let changes = event.changes()?;
             let (_, after) = changes.fields.iter().find(|(it, _)| it == field)?;
             let before = was.value(field);
-            // That it is still nobody's is no news.
+            // A slot that stays free is not worth an entry.
             let news = before != *after && !(is_nobody(&before) && is_nobody(after));
             news.then(|| Event::Assigned { field: field.clone(), before, after: after.clone() })
         });
@@ -97,7 +97,7 @@ impl Decider<'_> {
         let releases: Vec<Name> = parts.iter().flat_map(|it| it.release.iter().cloned()).collect();
         self.lease_events(key, request, trigger, &plan.grants, &releases)?;
         counted_here.append(&mut counted_all);
-        let moved = Moved { taken: plan.taken, was, counted: counted_here, entered };
+        let moved = MoveResult { taken: plan.taken, was, counted: counted_here, entered };
         for part in &parts {
             self.tell_people(life, key, trigger, part, request, &moved)?;
         }
@@ -116,11 +116,11 @@ impl Decider<'_> {
         &self,
         life: &'l Lifecycle,
         rule: &Rule<'_>,
-        plan: &Plan<'l>,
+        plan: &RulePlan<'l>,
         before: Option<&Entity>,
         present: &Entity,
         request: &Request,
-    ) -> Result<(Event, Entity, Vec<Counted<'l>>, Fields), Stop> {
+    ) -> Result<(Event, Entity, Vec<CountedChange<'l>>, Fields), Stop> {
         let was = before.map(|it| it.fields.clone()).unwrap_or_default();
         let mut fields = plan.fields.clone();
         if rule.creating {
@@ -152,7 +152,8 @@ impl Decider<'_> {
         let around = self.around();
         let mut moves = Vec::new();
         if plan.to.is_some() || rule.creating {
-            let scope = Scope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
+            let scope =
+                EntityScope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
             if !rule.creating {
                 for counter in life.counters.iter().filter(|it| it.on_moves) {
                     moves.extend(counted(self, &scope, counter)?);
@@ -165,7 +166,8 @@ impl Decider<'_> {
             let version = next.version;
             evolve(&mut next, &Event::FieldsChanged { changes: change }, self.now, version);
         }
-        let scope = Scope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
+        let scope =
+            EntityScope { taken: &plan.taken, was: &was, ..plain_scope(&around, life, &next, request) };
         let entered = plan.to.is_some() || rule.creating;
         late.timers = self.timer_changes(&scope, before, &rule.trigger, entered)?;
         late.shifts = shifts(life, before, &next);
@@ -190,7 +192,7 @@ impl Decider<'_> {
         life: &Lifecycle,
         present: &Entity,
         rule: &Rule<'_>,
-        plan: &Plan<'_>,
+        plan: &RulePlan<'_>,
         request: &Request,
     ) -> Result<Vec<TallyChange>, Stop> {
         let mut resets = Vec::new();
@@ -199,7 +201,7 @@ impl Decider<'_> {
             if counter.reset_on.contains(&rule.trigger) {
                 match &counter.tally {
                     // Only the tallies that this request speaks of; a part it does not name stands for all.
-                    Tally::ByKey(parts) => {
+                    TallyBy::ByKey(parts) => {
                         let around = self.around();
                         let mut scope = plain_scope(&around, life, present, request);
                         scope.taken = &plan.taken;
@@ -215,7 +217,7 @@ impl Decider<'_> {
                             tally: None,
                         }));
                     }
-                    Tally::One | Tally::PerState => {
+                    TallyBy::One | TallyBy::PerState => {
                         resets.push(TallyChange {
                             counter: counter.name.clone(),
                             key: Name::new(""),
@@ -245,7 +247,7 @@ impl Decider<'_> {
         trigger: &Name,
         from: &Consequences,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         if from.post.is_empty() && from.notify.is_empty() && from.alert.is_empty() && from.effects.is_empty()
         {
@@ -258,7 +260,7 @@ impl Decider<'_> {
             let scope = moved.scope(&around, life, entity, request);
             for post in &from.post {
                 for it in self.elements(&scope, post.each.as_ref())? {
-                    let scope = Scope { it: it.as_ref(), ..scope };
+                    let scope = EntityScope { it: it.as_ref(), ..scope };
                     if self.met(&scope, post.when.as_ref())? {
                         let text = self.render(&scope, &post.text)?;
                         let to = match &post.to {
@@ -314,7 +316,7 @@ impl Decider<'_> {
         key: &EntityKey,
         trigger: &Name,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         if life.notify.is_empty() {
             return Ok(());
@@ -331,7 +333,7 @@ impl Decider<'_> {
                 };
                 let here = rule.within.as_ref().is_none_or(|it| it.has(&entity.state));
                 if applies && here {
-                    events.extend(self.told(&scope, &rule.tell)?);
+                    events.extend(self.told(&scope, &rule.notification)?);
                 }
             }
         }
@@ -341,10 +343,10 @@ impl Decider<'_> {
         Ok(())
     }
 
-    fn told(&self, scope: &Scope<'_>, tell: &Tell) -> Result<Vec<Event>, Stop> {
+    fn told(&self, scope: &EntityScope<'_>, tell: &Notification) -> Result<Vec<Event>, Stop> {
         let mut events = Vec::new();
         for it in self.elements(scope, tell.each.as_ref())? {
-            let scope = Scope { it: it.as_ref(), ..*scope };
+            let scope = EntityScope { it: it.as_ref(), ..*scope };
             if !self.met(&scope, tell.when.as_ref())? {
                 continue;
             }
@@ -358,21 +360,21 @@ impl Decider<'_> {
         Ok(events)
     }
 
-    /// The elements for each of which something is told; without a list it is told once.
-    fn elements(&self, scope: &Scope<'_>, each: Option<&Guard>) -> Result<Vec<Option<Value>>, Stop> {
+    /// The elements to notify about, one message each; without a list, one message.
+    fn elements(&self, scope: &EntityScope<'_>, each: Option<&Guard>) -> Result<Vec<Option<Value>>, Stop> {
         let Some(each) = each else { return Ok(vec![None]) };
         let list = self.value(scope, each)?;
         Ok(list.as_list().unwrap_or_default().iter().map(|it| Some(it.clone())).collect())
     }
 
     /// A value in a consequence: one that cannot be computed refuses the whole.
-    pub fn value(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Value, Stop> {
+    pub fn value(&self, scope: &EntityScope<'_>, guard: &Guard) -> Result<Value, Stop> {
         self.eval(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault))
     }
 
     pub fn render(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         text: &trackside_lifecycle::guard::Template,
     ) -> Result<Arc<str>, Stop> {
         match text.render(scope) {
@@ -382,7 +384,7 @@ impl Decider<'_> {
         }
     }
 
-    pub fn hit_edge(&self, life: &Lifecycle, rule: &Rule<'_>, plan: &Plan<'_>, from: &Name) {
+    pub fn hit_edge(&self, life: &Lifecycle, rule: &Rule<'_>, plan: &RulePlan<'_>, from: &Name) {
         if !self.is_traced() {
             return;
         }
@@ -402,7 +404,7 @@ impl Decider<'_> {
     }
 }
 
-impl Moved<'_> {
+impl MoveResult<'_> {
     /// What consequences see: the entity after the move, with what the request brought.
     pub fn scope<'s>(
         &'s self,
@@ -410,8 +412,8 @@ impl Moved<'_> {
         life: &'s Lifecycle,
         entity: &'s Entity,
         request: &'s Request,
-    ) -> Scope<'s> {
-        Scope { taken: &self.taken, was: &self.was, ..plain_scope(around, life, entity, request) }
+    ) -> EntityScope<'s> {
+        EntityScope { taken: &self.taken, was: &self.was, ..plain_scope(around, life, entity, request) }
     }
 }
 
@@ -427,7 +429,7 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
         let Some(name) = &reference.inverse else { continue };
         // The single entity of a lifecycle is referred to by all.
         let ids = |entity: &Entity| match &reference.by {
-            // Whoever is named twice is referred to once.
+            // An id that is listed twice is referred to once.
             Some(field) => once(entity.ids(field)),
             None => vec![super::scope::kind_of(&reference.to)],
         };
@@ -455,7 +457,7 @@ pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) 
     shifts
 }
 
-/// Whether a value names nobody.
+/// Whether a value names no entity.
 fn is_nobody(value: &Value) -> bool {
     match value {
         Value::Null => true,

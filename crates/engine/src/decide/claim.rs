@@ -3,14 +3,14 @@
 use trackside_lifecycle::model::{Arm, Lifecycle, Ranking};
 use trackside_lifecycle::name::Name;
 
-use super::draft::Draft;
-use super::fire::who;
+use super::draft::DecisionDraft;
+use super::fire::who_may;
 use super::request::Request;
-use super::{Decider, Stop, unknown_lifecycle};
+use super::{DecisionBuilder, Stop, unknown_lifecycle};
 use crate::command::{Claim, What};
 use crate::key::EntityKey;
 use crate::ranking::RankingKey;
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, Refusal, Unmet};
 use crate::trace::PointKind;
 use crate::view::Found;
 
@@ -19,7 +19,7 @@ const TRIES: usize = 64;
 /// How many are looked at when only some will do.
 const LOOKS: usize = 1_000;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn claim(&mut self, claim: &Claim, request: Request) -> Result<(), Stop> {
         let Some(life) = self.law.newest(&claim.lifecycle).cloned() else {
             return Err(unknown_lifecycle(self.law, &claim.lifecycle).into());
@@ -37,7 +37,7 @@ impl Decider<'_> {
                 return Ok(());
             }
         }
-        // Whoever may claim nothing at all is told so: it would look like an empty queue.
+        // A caller who may claim nothing at all gets a refusal: otherwise it would look like an empty queue.
         let admits = |event: &Name| self.may_admit(&life, event, &request);
         let (mine, others): (Vec<&Name>, Vec<&Name>) = ways.iter().map(|it| it.1).partition(|it| admits(it));
         if mine.is_empty() {
@@ -51,9 +51,9 @@ impl Decider<'_> {
         let caller = request.subject_id();
         let mut message = format!("{caller} can claim no {} now", life.name);
         if let Some(refusal) = &nearest {
-            message = format!("{message}. What is nearest was refused: {}", refusal.detail);
+            message = format!("{message}. The nearest one was refused: {}", refusal.detail);
         }
-        let mut refusal = Refusal::one(Stage::Edge, "nothing-claimable", message);
+        let mut refusal = Refusal::one(Code::NothingClaimable, message);
         if let Some(nearest) = nearest {
             refusal.errors.extend(nearest.errors);
             refusal.who = nearest.who;
@@ -121,7 +121,7 @@ impl Decider<'_> {
 
     /// Forgets what a try came to.
     fn start_again(&mut self) {
-        self.draft = Draft::new(self.draft.base());
+        self.draft = DecisionDraft::new(self.draft.base());
         self.touched.clear();
         self.kept.clear();
         self.ignored.clear();
@@ -131,23 +131,21 @@ impl Decider<'_> {
     }
 }
 
-/// The refusal of somebody whom gates keep from all of them.
+/// The refusal for a caller whom gates keep from every entity.
 fn gated(life: &Lifecycle, event: &Name, closed: Vec<Unmet>) -> Refusal {
-    let first = closed.first().map(|it| it.message.clone()).unwrap_or_default();
-    let mut refusal = Refusal::new(Stage::Who, "gate-closed", first);
-    refusal.errors = closed;
+    let mut refusal = Refusal::with(Code::GateClosed, closed);
     let arms: Vec<&Arm> = life.transition(event).into_iter().flat_map(|it| &it.arms).collect();
-    refusal.who = Some(who(&arms));
+    refusal.who = Some(who_may(&arms));
     refusal
 }
 
-/// The refusal of somebody whom none of these events is for, whatever entity it is about.
+/// The refusal for a caller whom no such event admits, for any entity.
 fn not_admitted(life: &Lifecycle, events: &[&Name], request: &Request) -> Refusal {
     let arms: Vec<&Arm> =
         events.iter().filter_map(|it| life.transition(it)).flat_map(|it| &it.arms).collect();
-    let who = who(&arms);
+    let who = who_may(&arms);
     let message = format!("{} may not claim a {}. Who may: {who}", request.subject_id(), life.name);
-    let mut refusal = Refusal::one(Stage::Who, "not-permitted", message);
+    let mut refusal = Refusal::one(Code::NotPermitted, message);
     refusal.who = Some(who);
     refusal
 }
@@ -166,7 +164,7 @@ fn claimed_by<'l>(life: &'l Lifecycle, event: Option<&Name>) -> Result<Vec<(&'l 
                 format!("Say how to claim a {}: event is one of {}", life.name, names.join(", "))
             }
         };
-        return Err(Refusal::one(Stage::Edge, "unknown-event", message).into());
+        return Err(Refusal::one(Code::UnknownEvent, message).into());
     }
     Ok(fitting)
 }

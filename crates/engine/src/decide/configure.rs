@@ -4,17 +4,16 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 
 use super::request::Request;
-use super::{Decider, Stop, reindex};
+use super::{DecisionBuilder, Stop, reindex};
 use crate::command::Install;
 use crate::event::Event;
 use crate::project::{ProjectChange, SettingChange, project_key};
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, ConditionCode, Refusal, Unmet};
 use crate::settings::fitting;
 
-impl Decider<'_> {
-    /// Changes what is the same for the whole project: people with role admin, and the server where it
-    /// learns of somebody. What is so already is left out,
-    /// and where nothing is left nothing is written.
+impl DecisionBuilder<'_> {
+    /// Changes the project: for people with role admin, and for the server when it learns of a new person. Values
+    /// that are set already are left out; if nothing is left, nothing is written.
     pub fn configure(&mut self, wanted: &ProjectChange, request: &Request) -> Result<(), Stop> {
         let learns = request.is_own() && wanted.settings.is_empty() && wanted.zone.is_none();
         if !(request.is_admin() || learns) {
@@ -36,15 +35,13 @@ impl Decider<'_> {
         if let Some(zone) = &wanted.zone {
             if !zone.is_empty() && jiff::tz::TimeZone::get(zone).is_err() {
                 let message = format!("There is no time zone {zone}; name it as in Europe/Berlin");
-                unmet.push(Unmet::new("unknown-zone", message).of("zone"));
+                unmet.push(Unmet::new(ConditionCode::UnknownZone, message).of("zone"));
             }
             change.zone = Some(zone.clone()).filter(|it| *it != project.zone);
         }
         change.people = wanted.people.clone().filter(|it| *it != project.people);
-        if let Some(first) = unmet.first() {
-            let mut refusal = Refusal::new(Stage::Requirements, "invalid-setting", first.message.clone());
-            refusal.errors = unmet;
-            return Err(refusal.into());
+        if !unmet.is_empty() {
+            return Err(Refusal::with(Code::InvalidSetting, unmet).into());
         }
         if !change.is_empty() {
             self.record_project(request, "configure", Event::ProjectChanged { change: Box::new(change) });
@@ -62,32 +59,32 @@ impl Decider<'_> {
                 "There is no version {} of the pack {}: load it before it is installed",
                 install.version, install.pack
             );
-            return Err(Refusal::one(Stage::Edge, "unknown-pack", message).into());
+            return Err(Refusal::one(Code::UnknownPack, message).into());
         }
         let Install { pack, version, digest } = install.clone();
         self.record_project(request, "install", Event::PackInstalled { pack, version, digest });
         Ok(())
     }
 
-    /// The setting as it will be kept, or what is wrong with it.
+    /// The setting as it will be stored, or the problem with it.
     fn setting(&self, it: &SettingChange) -> Result<SettingChange, Unmet> {
         let Some(pack) = self.law.pack(&it.pack) else {
             let near = nearest(&it.pack, self.law.packs().map(|it| it.name.as_str()));
             let message = format!("There is no pack {}{}", it.pack, meant(near));
-            return Err(Unmet::new("unknown-pack", message));
+            return Err(Unmet::new(Code::UnknownPack, message));
         };
         let path = format!("{}.{}", it.pack, it.setting);
         let Some(setting) = pack.settings.iter().find(|known| known.name == it.setting) else {
             let near = nearest(&it.setting, pack.settings.iter().map(|it| it.name.as_str()));
             let message = format!("{} has no setting {}{}", it.pack, it.setting, meant(near));
-            return Err(Unmet::new("unknown-setting", message).of(&path));
+            return Err(Unmet::new(ConditionCode::UnknownSetting, message).of(&path));
         };
         if it.value.is_null() {
             return Ok(it.clone());
         }
         match fitting(setting, &it.value) {
             Ok(value) => Ok(SettingChange { value, ..it.clone() }),
-            Err(message) => Err(Unmet::new("invalid-setting", message).of(&path)),
+            Err(message) => Err(Unmet::new(Code::InvalidSetting, message).of(&path)),
         }
     }
 
@@ -99,7 +96,7 @@ impl Decider<'_> {
         let base = self.draft.base();
         let mut entry = self.entry_at(project_key(), 0, request, &Name::new(trigger), event);
         if !base.partial {
-            let mut after = base.clone();
+            let mut after = base.view().clone();
             if let Event::ProjectChanged { change } = &entry.event {
                 change.apply(&mut after.project);
             }
@@ -117,7 +114,7 @@ fn meant(near: Option<&str>) -> String {
 /// Only people with role admin may do this.
 pub(super) fn not_admin(what: &str) -> Refusal {
     let message = format!("Only a person with role admin may {what}");
-    let mut refusal = Refusal::one(Stage::Who, "not-permitted", message);
+    let mut refusal = Refusal::one(Code::NotPermitted, message);
     refusal.who = Some("human and admin".to_owned());
     refusal
 }

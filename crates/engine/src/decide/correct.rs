@@ -11,8 +11,8 @@ use super::adopt::unknown_state;
 use super::carry::{alert, shifts};
 use super::fire::plain_scope;
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop, unknown_lifecycle};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop, unknown_lifecycle};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
 use crate::command::Plant;
@@ -20,29 +20,31 @@ use crate::entity::{Entity, Tally};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Sets an entity right outside its edges: only people with role admin, and always with a reason.
     pub fn correct(&mut self, key: &EntityKey, to: Option<&Name>, request: Request) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let mut refusal =
-            Refusal::new(Stage::Who, "not-permitted", "Only a person with role admin may correct an entity");
+            Refusal::new(Code::NotPermitted, "Only a person with role admin may correct an entity");
         let permitted =
             request.engine || (request.actor.kind == ActorKind::Human && request.actor.has_role("admin"));
         if !permitted {
-            refusal.errors.push(Unmet::new("not-permitted", refusal.detail.clone()));
+            refusal.errors.push(Unmet::new(Code::NotPermitted, refusal.detail.clone()));
             refusal.who = Some("human and admin".to_owned());
         }
         if request.reason.as_ref().is_none_or(|it| it.trim().is_empty()) {
-            refusal.errors.push(Unmet::new("missing", "A correction needs a reason").of("reason"));
+            refusal
+                .errors
+                .push(Unmet::new(ConditionCode::Missing, "A correction needs a reason").of("reason"));
         }
         let fields = fitting(&life, &request.fields, &mut refusal.errors);
         if let Some(to) = to.filter(|it| life.state(it).is_none()) {
             refusal.errors.push(unknown_state(&life, to, "to"));
         }
-        // Whoever names no other state and changes no field has forgotten something, or means another entity.
+        // A correction without another state or a changed field is a mistake, or is meant for another entity.
         let is_empty = !request.engine
             && to.is_none_or(|it| *it == entity.state)
             && fields.iter().all(|(name, value)| entity.fields.value(name) == *value);
@@ -55,12 +57,13 @@ impl Decider<'_> {
                     "Nothing of {key} would change: it is {to} already. Name another state, or what to correct with `fields`"
                 ),
             };
-            return Err(Refusal::one(Stage::Requirements, "requirement-missing", message).into());
+            return Err(Refusal::one(Code::RequirementMissing, message).into());
         }
         if let Some(first) = refusal.errors.first() {
             if permitted {
                 refusal.stage = Stage::Requirements;
-                refusal.code = if first.code == "unknown-state" { "unknown-state" } else { "invalid-field" };
+                refusal.code =
+                    if first.code == Code::UnknownState { Code::UnknownState } else { Code::InvalidField };
                 refusal.detail = first.message.clone();
             }
             return Err(refusal.into());
@@ -96,10 +99,8 @@ impl Decider<'_> {
         let life: Arc<Lifecycle> = life.clone();
         let mut unmet = Vec::new();
         let sent = fitting(&life, &request.fields, &mut unmet);
-        if let Some(first) = unmet.first() {
-            let mut refusal = Refusal::new(Stage::Requirements, "invalid-field", first.message.clone());
-            refusal.errors = unmet;
-            return Err(refusal.into());
+        if !unmet.is_empty() {
+            return Err(Refusal::with(Code::InvalidField, unmet).into());
         }
         let (before, from) = match self.draft.entity(key) {
             Found::Here(entity) => (entity.clone(), Some(entity.state.clone())),
@@ -116,12 +117,9 @@ impl Decider<'_> {
         let to = state.unwrap_or(&before.state).clone();
         for (slot, holder) in &plant.leases {
             let Some(decl) = life.slot(slot) else {
-                return Err(Refusal::one(
-                    Stage::Edge,
-                    "unknown-slot",
-                    format!("{} has no slot {slot}", life.name),
-                )
-                .into());
+                return Err(
+                    Refusal::one(Code::UnknownSlot, format!("{} has no slot {slot}", life.name)).into()
+                );
             };
             fields.extend(decl.holder.iter().map(|it| (it.clone(), Value::from(holder))));
         }
@@ -192,7 +190,7 @@ impl Decider<'_> {
         let entered = from.as_ref() != Some(to);
         {
             let around = self.around();
-            let scope = Scope { was: &before.fields, ..plain_scope(&around, life, &next, request) };
+            let scope = EntityScope { was: &before.fields, ..plain_scope(&around, life, &next, request) };
             let known = from.as_ref().map(|_| before);
             changes.timers = self.timer_changes(&scope, known, &trigger, entered)?;
             changes.shifts = shifts(life, known, &next);
@@ -217,7 +215,7 @@ pub(super) fn fitting(life: &Lifecycle, sent: &Fields, unmet: &mut Vec<Unmet>) -
                     (None, Some(near)) => format!("{} has no field {name}; did you mean {near}?", life.name),
                     (None, None) => format!("{} has no field {name}", life.name),
                 };
-                unmet.push(Unmet::new("unknown-field", hint).of(name));
+                unmet.push(Unmet::new(ConditionCode::UnknownField, hint).of(name));
             }
             Some(field) => match field.fits.accept(name, value) {
                 Ok(value) => fields.push((name.clone(), value)),

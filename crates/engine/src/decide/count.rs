@@ -1,26 +1,26 @@
 //! Counting, and what a count sets off.
 
-use trackside_lifecycle::model::{Counter, Lifecycle, Tally as TallyKind};
+use trackside_lifecycle::model::{Counter, Lifecycle, TallyBy as TallyKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::plan::Counted;
-use super::scope::{SINGLE, Scope};
-use super::{Decider, Stop};
+use super::plan::CountedChange;
+use super::scope::{EntityScope, SINGLE};
+use super::{DecisionBuilder, Stop};
 use crate::event::TallyChange;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, Refusal};
 
 /// Most observations a window remembers.
 const MARKS: usize = 1_024;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Counts each of these, in order.
     pub fn count<'l>(
         &self,
         life: &'l Lifecycle,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         names: &[Name],
-    ) -> Result<Vec<Counted<'l>>, Stop> {
+    ) -> Result<Vec<CountedChange<'l>>, Stop> {
         let mut all = Vec::new();
         for counter in names.iter().filter_map(|it| life.counter(it)) {
             all.extend(counted(self, scope, counter)?);
@@ -31,20 +31,20 @@ impl Decider<'_> {
 
 /// One count of one counter; none if its condition does not hold.
 pub(super) fn counted<'l>(
-    decider: &Decider<'_>,
-    scope: &Scope<'_>,
+    builder: &DecisionBuilder<'_>,
+    scope: &EntityScope<'_>,
     counter: &'l Counter,
-) -> Result<Option<Counted<'l>>, Stop> {
-    let counts = decider.met(scope, counter.only_if.as_ref())?;
+) -> Result<Option<CountedChange<'l>>, Stop> {
+    let counts = builder.met(scope, counter.only_if.as_ref())?;
     if !counts && counter.last.is_none() {
         return Ok(None);
     }
     let number = |guard: &trackside_lifecycle::guard::Guard| -> Result<f64, Stop> {
-        match decider.eval(scope, guard)? {
+        match builder.eval(scope, guard)? {
             Ok(value) => Ok(value.as_float().unwrap_or_default()),
             Err(fault) => {
                 let message = format!("`{}` could not be counted: {fault}", guard.source());
-                Err(Refusal::one(Stage::Requirements, "evaluation-failed", message).into())
+                Err(Refusal::one(Code::EvaluationFailed, message).into())
             }
         }
     };
@@ -54,7 +54,7 @@ pub(super) fn counted<'l>(
         TallyKind::ByKey(keys) => {
             let mut parts = Vec::new();
             for guard in keys {
-                parts.push(decider.eval(scope, guard)?.map(|it| key_part(&it)).unwrap_or_default());
+                parts.push(builder.eval(scope, guard)?.map(|it| key_part(&it)).unwrap_or_default());
             }
             let key = parts.join(SEPARATOR);
             // No key is empty: that would stand for all of them.
@@ -72,14 +72,14 @@ pub(super) fn counted<'l>(
         Some(limit) => Some(number(limit)?),
         None => None,
     };
-    // A limit that was raised meanwhile is approached anew: steps that lie ahead again are told again.
+    // After a limit was raised, warnings for steps ahead are given again.
     let anew = counter.within.is_none() && counter.last.is_none();
     let told = if anew { passed(counter, tally.value, limit) } else { usize::MAX };
     let first = told.min(tally.warned as usize);
     if let Some(within) = &counter.within {
-        let within = scope.span(within).map_err(|fault| {
-            Stop::from(Refusal::one(Stage::Requirements, "evaluation-failed", fault.to_string()))
-        })?;
+        let within = scope
+            .span(within)
+            .map_err(|fault| Stop::from(Refusal::one(Code::EvaluationFailed, fault.to_string())))?;
         tally.marks.retain(|(at, _)| at.plus(within) > now);
         tally.marks.push((now, amount));
         tally.value = tally.marks.iter().map(|(_, it)| it).sum();
@@ -98,7 +98,7 @@ pub(super) fn counted<'l>(
     tally.warned = u32::try_from(warned.end).unwrap_or(u32::MAX);
     let reached = counts && limit.is_some_and(|limit| tally.value >= limit);
     let change = TallyChange { counter: counter.name.clone(), key, tally: Some(tally) };
-    Ok(Some(Counted { counter, change, warned, limit, reached }))
+    Ok(Some(CountedChange { counter, change, warned, limit, reached }))
 }
 
 /// How many of its warnings a value has come to.

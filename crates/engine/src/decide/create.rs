@@ -5,19 +5,19 @@ use std::sync::Arc;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 
-use super::fire::{code_of, spoken};
+use super::fire::{code_of, describe_guard};
 use super::plan::Rule;
 use super::request::Request;
-use super::{Decider, Stop, unknown_lifecycle};
+use super::{DecisionBuilder, Stop, unknown_lifecycle};
 use crate::command::What;
 use crate::entity::Entity;
 use crate::event::Same;
 use crate::key::{EntityKey, is_valid_id};
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, Refusal, Unmet};
 use crate::trace::PointKind;
 use crate::view::Found;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn create(&mut self, key: &EntityKey, request: Request) -> Result<(), Stop> {
         self.deeper(key, |it| it.create_here(key, request))
     }
@@ -28,7 +28,7 @@ impl Decider<'_> {
         };
         let life: Arc<Lifecycle> = life.clone();
         if let Some(message) = invalid_id(&life, key) {
-            return Err(Refusal::one(Stage::Edge, "invalid-id", message).into());
+            return Err(Refusal::one(Code::InvalidId, message).into());
         }
         match self.draft.entity(key) {
             Found::Here(_) => return self.again(&life, key, request),
@@ -36,29 +36,24 @@ impl Decider<'_> {
             Found::Absent => {}
         }
         let blank = self.blank(&life, key);
-        let mut refusal: Option<Refusal> = None;
         let closed = self.gates(&life, &blank, &Name::new("create"), &request)?;
-        if let Some(first) = closed.first() {
-            let refusal =
-                refusal.get_or_insert(Refusal::new(Stage::Who, "gate-closed", first.message.clone()));
-            refusal.errors.extend(closed);
-        }
+        let mut refusal = (!closed.is_empty()).then(|| Refusal::with(Code::GateClosed, closed));
         let rule = Rule::create(&life.create);
-        // Fields are laid over before `by` is asked: who may create it can depend on what it is.
+        // Fields are set before `by` is evaluated: who may create an entity can depend on them.
         let permitted = {
             let around = self.around();
             let plain = super::fire::plain_scope(&around, &life, &blank, &request);
             let sent: Vec<_> = request.fields.iter().map(|(name, it)| (name.clone(), it.clone())).collect();
-            let scope = super::scope::Scope { taken: &request.fields, base: &sent, ..plain };
+            let scope = super::scope::EntityScope { taken: &request.fields, base: &sent, ..plain };
             // A lifecycle with a single entity is set up by the engine alone.
             (life.one && request.engine) || self.met(&scope, Some(&life.create.by))?
         };
         if !permitted {
             self.hit(&life, PointKind::Refusal, || "create.by".to_owned());
-            let who = spoken(life.create.by.source());
+            let who = describe_guard(life.create.by.source());
             let message = format!("{} may not create a {}. Who may: {who}", request.subject_id(), life.name);
-            let refusal = refusal.get_or_insert(Refusal::new(Stage::Who, "not-permitted", message.clone()));
-            refusal.errors.push(Unmet::new("not-permitted", message));
+            let refusal = refusal.get_or_insert(Refusal::new(Code::NotPermitted, message.clone()));
+            refusal.errors.push(Unmet::new(Code::NotPermitted, message));
             refusal.who = Some(who);
         }
         let plan = match self.assess(&life, &blank, &rule, &request)? {
@@ -66,7 +61,7 @@ impl Decider<'_> {
             Err(unmet) => {
                 let first = unmet.first().map(|it| it.message.clone()).unwrap_or_default();
                 let code = code_of(&unmet);
-                let refusal = refusal.get_or_insert(Refusal::new(Stage::Requirements, code, first));
+                let refusal = refusal.get_or_insert(Refusal::new(code, first));
                 refusal.errors.extend(unmet);
                 None
             }
@@ -88,14 +83,14 @@ impl Decider<'_> {
         &self,
         life: &Lifecycle,
         blank: &Entity,
-        plan: &super::plan::Plan<'_>,
+        plan: &super::plan::RulePlan<'_>,
         request: &Request,
     ) -> Result<Option<EntityKey>, Stop> {
         let around = self.around();
         let plain = super::fire::plain_scope(&around, life, blank, request);
-        let scope = super::scope::Scope { taken: &plan.taken, base: &plan.fields, ..plain };
+        let scope = super::scope::EntityScope { taken: &plan.taken, base: &plan.fields, ..plain };
         let value = self.same_value(&scope)?;
-        match value.map(|it| self.draft.same(&life.name, &it)) {
+        match value.map(|it| self.draft.unique_holder(&life.name, &it)) {
             Some(Found::Here(twin)) => Ok(Some(twin)),
             Some(Found::Unknown) => Err(Stop::NotLoaded),
             Some(Found::Absent) | None => Ok(None),
@@ -103,7 +98,7 @@ impl Decider<'_> {
     }
 
     /// What no two open entities of its lifecycle have in common; none if it is closed.
-    pub(super) fn same_value(&self, scope: &super::scope::Scope<'_>) -> Result<Option<Name>, Stop> {
+    pub(super) fn same_value(&self, scope: &super::scope::EntityScope<'_>) -> Result<Option<Name>, Stop> {
         let Some(guard) = &scope.life.create.same else { return Ok(None) };
         let state = scope.life.state(&scope.entity.state);
         if state.is_some_and(|it| it.last || it.outcome.is_some()) {
@@ -116,13 +111,14 @@ impl Decider<'_> {
     /// How that changes with an event. A value that another open one has is not taken from it.
     pub fn same_change(
         &self,
-        scope: &super::scope::Scope<'_>,
+        scope: &super::scope::EntityScope<'_>,
         before: Option<&Name>,
     ) -> Result<Option<Same>, Stop> {
-        let value = self.same_value(scope)?.filter(|it| match self.draft.same(&scope.life.name, it) {
-            Found::Here(holder) => holder == scope.entity.key,
-            Found::Absent | Found::Unknown => true,
-        });
+        let value =
+            self.same_value(scope)?.filter(|it| match self.draft.unique_holder(&scope.life.name, it) {
+                Found::Here(holder) => holder == scope.entity.key,
+                Found::Absent | Found::Unknown => true,
+            });
         Ok((value.as_ref() != before).then(|| Same::new(value)))
     }
 
@@ -131,11 +127,11 @@ impl Decider<'_> {
         let (_, entity) = self.here(key)?;
         if !self.may_read(life, entity, &request)? {
             let message = format!("{key} exists already. Choose another id.");
-            return Err(Refusal::one(Stage::Edge, "already-exists", message).into());
+            return Err(Refusal::one(Code::AlreadyExists, message).into());
         }
         let message =
             format!("{key} exists already and is {}. Choose another id, or use that one.", entity.state);
-        let mut refusal = Refusal::one(Stage::Edge, "already-exists", message);
+        let mut refusal = Refusal::one(Code::AlreadyExists, message);
         if let Some(again) = &life.create.again {
             let leaves = life
                 .transition(again)
@@ -161,10 +157,10 @@ impl Decider<'_> {
     }
 }
 
-/// What stands in the place of an id in addresses: nobody could ask for an entity that is called so.
+/// Ids that collide with URL routes: no request could reach such an entity.
 const TAKEN: &[&str] = &["claim", ".", ".."];
 
-/// What is wrong with the id of an entity, if something is.
+/// The problem with an entity's id, if any.
 pub(super) fn invalid_id(life: &Lifecycle, key: &EntityKey) -> Option<String> {
     if TAKEN.contains(&key.id.as_str()) {
         return Some(format!("`{}` cannot be an id: an address that ends so means something else", key.id));

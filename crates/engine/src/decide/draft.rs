@@ -10,18 +10,18 @@ use crate::entity::Entity;
 use crate::event::{Entry, Shift};
 use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
-use crate::view::{Found, Ledger, View, shift_counts};
+use crate::view::{Found, Ledger, Lookup, shift_counts};
 
 #[derive(Clone)]
-pub(super) struct Draft<'a> {
-    base: &'a View,
+pub(super) struct DecisionDraft<'a> {
+    base: &'a Lookup<'a>,
     entities: Touched,
     /// Groups that it moved; none: how many there were before is not known.
     counts: BTreeMap<GroupKey, Option<BTreeMap<Name, u64>>>,
     /// Who moved within a group, and to which state; none has left it.
     moved: BTreeMap<(GroupKey, EntityKey), Option<Name>>,
     /// Values taken (some) or given free (none) by this decision.
-    sames: BTreeMap<(Name, Name), Option<EntityKey>>,
+    unique_values: BTreeMap<(Name, Name), Option<EntityKey>>,
     pub entries: Vec<Entry>,
 }
 
@@ -69,19 +69,19 @@ impl Touched {
     }
 }
 
-impl<'a> Draft<'a> {
-    pub fn new(base: &'a View) -> Self {
+impl<'a> DecisionDraft<'a> {
+    pub fn new(base: &'a Lookup<'a>) -> Self {
         Self {
             base,
             entities: Touched::default(),
             counts: BTreeMap::new(),
             moved: BTreeMap::new(),
-            sames: BTreeMap::new(),
+            unique_values: BTreeMap::new(),
             entries: Vec::new(),
         }
     }
 
-    pub fn base(&self) -> &'a View {
+    pub fn base(&self) -> &'a Lookup<'a> {
         self.base
     }
 
@@ -138,11 +138,11 @@ impl<'a> Draft<'a> {
     }
 
     /// The open entity that has this value.
-    pub fn same(&self, lifecycle: &Name, value: &Name) -> Found<EntityKey> {
-        match self.sames.get(&(lifecycle.clone(), value.clone())) {
+    pub fn unique_holder(&self, lifecycle: &Name, value: &Name) -> Found<EntityKey> {
+        match self.unique_values.get(&(lifecycle.clone(), value.clone())) {
             Some(Some(it)) => Found::Here(it.clone()),
             Some(None) => Found::Absent,
-            None => self.base.same(lifecycle, value).map(EntityKey::clone),
+            None => self.base.unique_holder(lifecycle, value).map(EntityKey::clone),
         }
     }
 
@@ -167,14 +167,14 @@ impl<'a> Draft<'a> {
                     Found::Here(it) => it.same.clone(),
                     _ => None,
                 };
-                self.set_same(&entry.entity, before.as_ref(), same.value());
+                self.set_unique(&entry.entity, before.as_ref(), same.value());
             }
         }
         self.entities.put(outcome);
         self.entries.push(entry);
     }
 
-    /// Whether applying the entries one by one comes to what is here.
+    /// Whether applying the entries one by one gives this draft.
     pub fn agrees(&self) -> bool {
         let mut again = Self::new(self.base);
         for entry in &self.entries {
@@ -185,7 +185,9 @@ impl<'a> Draft<'a> {
             all.sort_by(|a, b| a.key.cmp(&b.key));
             all
         };
-        sorted(&again) == sorted(self) && again.counts == self.counts && again.sames == self.sames
+        sorted(&again) == sorted(self)
+            && again.counts == self.counts
+            && again.unique_values == self.unique_values
     }
 
     /// Owners of the groups whose counts changed.
@@ -196,7 +198,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Ledger for Draft<'_> {
+impl Ledger for DecisionDraft<'_> {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity> {
         if self.entities.get(key).is_none() {
             let entity = self.base.get(key)?.clone();
@@ -209,18 +211,18 @@ impl Ledger for Draft<'_> {
         self.entities.put(entity);
     }
 
-    fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
+    fn set_unique(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
         if let Some(before) = before {
-            self.sames.insert((key.lifecycle.clone(), before.clone()), None);
+            self.unique_values.insert((key.lifecycle.clone(), before.clone()), None);
         }
         if let Some(after) = after {
-            self.sames.insert((key.lifecycle.clone(), after.clone()), Some(key.clone()));
+            self.unique_values.insert((key.lifecycle.clone(), after.clone()), Some(key.clone()));
         }
     }
 
     fn shift(&mut self, member: &EntityKey, shift: &Shift, _: Timestamp) {
         if !self.counts.contains_key(&shift.group) {
-            // Whoever only moves a group need not know how large it is.
+            // A decision that only moves a member need not know the counts.
             self.counts.insert(shift.group.clone(), self.base.known_counts(&shift.group));
         }
         if let Some(Some(counts)) = self.counts.get_mut(&shift.group) {

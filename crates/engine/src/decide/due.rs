@@ -6,27 +6,27 @@ use trackside_lifecycle::model::{Lifecycle, Timer, TimerKind};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 
-use super::carry::{Moved, alert};
+use super::carry::{MoveResult, alert};
 use super::request::Request;
-use super::timers::{Step, advanced, fixed, next_occurrence, steps};
-use super::{Decider, Stop};
+use super::timers::{TimerStep, advanced, fixed, next_occurrence, steps};
+use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
 use crate::command::What;
 use crate::entity::{Lease, TimerState};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, Refusal};
 use crate::trace::PointKind;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn due(&mut self, key: &EntityKey, name: &Name) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let state = match entity.timer(name) {
             Some(state) if state.due.is_some_and(|it| it <= self.now) => *state,
             _ => {
                 let message = format!("Timer {name} of {key} is not due");
-                return Err(Refusal::one(Stage::Edge, "not-due", message).into());
+                return Err(Refusal::one(Code::NotDue, message).into());
             }
         };
         let request = Request::engine(ActorKind::Timeout, Fields::default(), name.clone(), None);
@@ -72,10 +72,10 @@ impl Decider<'_> {
         };
         let timers = vec![(name.clone(), next)];
         match step {
-            Step::Warn(n) => {
+            TimerStep::Warn(n) => {
                 let Some(warn) = timer.warn.get(n) else { return Ok(()) };
                 self.hit(life, PointKind::Deadline, || format!("timers.{name}.warn.{percent}%"));
-                let moved = Moved::nothing(self.here(key)?.1);
+                let moved = MoveResult::nothing(self.here(key)?.1);
                 let mut changes = self.warned_changes(life, key, warn, &request, &moved)?;
                 changes.timers.retain(|(it, _)| it != name);
                 changes.timers.extend(timers);
@@ -98,7 +98,7 @@ impl Decider<'_> {
                 })?;
                 Ok(())
             }
-            Step::Then => {
+            TimerStep::Then => {
                 self.hit(life, PointKind::Deadline, || format!("timers.{name}.then"));
                 let changes = Changes { timers, ..Changes::default() };
                 let seq =
@@ -106,7 +106,7 @@ impl Decider<'_> {
                 self.root.get_or_insert(seq);
                 request.cause = self.root;
                 let Some(then) = &timer.then else { return Ok(()) };
-                let moved = Moved::nothing(self.here(key)?.1);
+                let moved = MoveResult::nothing(self.here(key)?.1);
                 self.softly(key, name, |it| {
                     it.then(life, key, then, name, &request, &moved, ActorKind::Timeout).map(|_| ())
                 })?;

@@ -1,11 +1,11 @@
-//! Refused requests that are kept all the same.
+//! Refused requests that are journalled as evidence.
 
 use std::sync::Arc;
 
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::time::Timestamp;
 
-use super::Decider;
+use super::DecisionBuilder;
 use super::allowed::targets;
 use super::fire::plain_scope;
 use super::request::Request;
@@ -15,33 +15,33 @@ use crate::event::{Entry, Event};
 use crate::fields::Fields;
 use crate::law::Law;
 use crate::refusal::Refusal;
-use crate::view::{Found, View};
+use crate::view::{Found, Lookup};
 
 /// Longest text that is kept, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// Most that are kept of one entity, so that a journal does not grow by what is refused.
+/// Most entries per entity, so that refusals cannot fill the journal.
 const MOST: u32 = 100;
-/// Most that are kept of one actor: nobody takes all the room there is.
+/// Most entries per actor, so that one actor cannot use all of them.
 const EACH: u32 = 20;
-/// The same of actors whom no rule of the transition admits. Somebody whose work was given to another is one of
-/// them, so they are heard, but they take no room from those who are admitted.
+/// The same for actors whom no rule of the transition admits. An actor whose work was reassigned is one of them:
+/// their requests are kept, but within a smaller limit.
 const MOST_OUTSIDE: u32 = 50;
 const EACH_OUTSIDE: u32 = 5;
 
 /// The entry that keeps a refused request, where its lifecycle asks for that.
 pub(super) fn of(
     law: &Law,
-    view: &View,
+    lookup: &Lookup<'_>,
     command: &Command,
     now: Timestamp,
     refusal: &Refusal,
 ) -> Option<Entry> {
     let Ask::Fire(fire) = &command.ask else { return None };
-    if refusal.code.starts_with("unknown-") {
+    if refusal.code.is_unknown_name() {
         return None;
     }
-    let mut decider = Decider::new(law, view, now, false);
-    let Found::Here(entity) = view.entity(&fire.entity) else { return None };
+    let mut builder = DecisionBuilder::new(law, lookup, now, false);
+    let Found::Here(entity) = lookup.entity(&fire.entity) else { return None };
     let life = law.definition(&fire.entity.lifecycle, entity.definition)?;
     let erased = life.state(&entity.state).is_some_and(|it| it.erase.is_some());
     if life.evidence.is_empty() || entity.kept >= MOST || erased {
@@ -53,16 +53,16 @@ pub(super) fn of(
         Fields::default(),
         command.reason.clone(),
     );
-    if !decider.may_read(life, entity, &request).unwrap_or(false) {
+    if !builder.may_read(life, entity, &request).unwrap_or(false) {
         return None;
     }
     let event = match &fire.what {
         What::Event(name) => name.clone(),
         What::To(state) => {
-            let around = decider.around();
+            let around = builder.around();
             let scope = plain_scope(&around, life, entity, &request);
             // First what this actor could have meant from here.
-            let meant = decider.candidates(life, entity, &fire.what, &request).unwrap_or_default();
+            let meant = builder.candidates(life, entity, &fire.what, &request).unwrap_or_default();
             let meant = meant.into_iter().map(|it| &it.transition).find(|it| life.evidence.contains(it));
             let leads = life.transitions.iter().find(|it| {
                 life.evidence.contains(&it.name)
@@ -75,22 +75,22 @@ pub(super) fn of(
         return None;
     }
     let mut arms = life.transition(&event)?.arms.iter();
-    let admitted = arms.any(|arm| decider.permits(life, entity, &arm.by, &request).unwrap_or(false));
+    let admitted = arms.any(|arm| builder.permits(life, entity, &arm.by, &request).unwrap_or(false));
     if !has_room(life, entity, &request, admitted) {
         return None;
     }
     let kept = Event::EvidenceKept {
-        code: refusal.code.into(),
+        code: refusal.code.as_str().into(),
         sent: told(&fire.fields),
         fence: fire.fence,
         admitted: Some(admitted),
     };
-    let mut entry = decider.entry(&fire.entity, &request, &event, kept);
+    let mut entry = builder.entry(&fire.entity, &request, &event, kept);
     entry.request_id.clone_from(&command.request_id);
     Some(entry)
 }
 
-/// Whether there is room left for one more of whoever asks.
+/// Whether the caller's limit is not reached.
 fn has_room(life: &Lifecycle, entity: &Entity, request: &Request, admitted: bool) -> bool {
     let subject = request.subject_id();
     let of_them = entity.kept_of.iter().find(|it| it.actor == *subject);
@@ -103,14 +103,14 @@ fn has_room(life: &Lifecycle, entity: &Entity, request: &Request, admitted: bool
         && of_them.is_none_or(|it| it.outside < EACH_OUTSIDE)
 }
 
-/// Whether whoever asks holds it, or has a role in the pack of its lifecycle.
+/// Whether the caller holds a lease on it, or has a role in the pack of its lifecycle.
 fn works_here(life: &Lifecycle, entity: &Entity, request: &Request) -> bool {
     let holder = entity.leases.iter().any(|(_, it)| it.holder.as_ref() == Some(request.subject_id()));
     let pack = life.name.split_once('.').map_or(life.name.as_str(), |it| it.0);
     holder || request.actor.roles.iter().any(|it| it.split_once(':').is_none_or(|it| it.0 == pack))
 }
 
-/// What was sent, as it would be shown: unchecked values are not stored as values.
+/// The sent fields as text: unchecked values are not stored as values.
 fn told(fields: &Fields) -> Arc<str> {
     let map = fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
     let mut text = serde_json::Value::Object(map).to_string();

@@ -1,4 +1,4 @@
-//! Every way out of where an entity is, with each condition and what it saw: for whoever asks why it is not moving.
+//! Every transition from the present state, with each condition and the values it read.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use trackside_lifecycle::time::Timestamp;
 
 use super::allowed::targets;
 use super::caller::{may_admit_somebody, reads_caller};
-use super::fire::{plain_scope, spoken};
+use super::fire::{describe_guard, plain_scope};
 use super::lease::not_holding;
 use super::plan::Rule;
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop};
 use crate::actor::Actor;
 use crate::command::What;
 use crate::entity::Entity;
 use crate::event::TallyChange;
 use crate::fields::Fields;
 use crate::law::Law;
-use crate::refusal::{Refusal, Unmet};
-use crate::view::View;
+use crate::refusal::{Code, Refusal, Unmet};
+use crate::view::{Lookup, Needs, View};
 
 /// One rule that leaves the present state, or changes something in it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct TransitionOption {
     /// The transition it belongs to.
     pub event: Name,
     pub about: String,
@@ -38,7 +38,7 @@ pub struct Way {
     pub permitted: bool,
     /// Whether no gate keeps the actor out.
     pub heard: bool,
-    /// Whether the entity is such that nobody is one of those who may.
+    /// Whether no actor can be admitted to the entity as it is.
     pub for_nobody: bool,
     /// What a request may bring, and whether it must.
     pub takes: Vec<(Name, bool)>,
@@ -50,13 +50,13 @@ pub struct Way {
     pub checks: Vec<Checked>,
 }
 
-impl Way {
+impl TransitionOption {
     /// Whether nothing that could be seen stands in the way but what a request must bring.
     pub fn is_open(&self) -> bool {
         self.permitted && self.checks.iter().all(|it| it.passed)
     }
 
-    /// Whether nothing that could be seen would stand in the way of somebody who may, but what a request must bring.
+    /// Whether every condition that does not depend on the caller passes, apart from what a request must bring.
     pub fn is_open_to_others(&self) -> bool {
         !self.for_nobody && self.checks.iter().all(|it| it.passed || it.of_caller)
     }
@@ -67,16 +67,16 @@ impl Way {
     }
 }
 
-/// A condition, asked of a request that brings nothing: of the entity as it is, or, what a state asks of those who enter
-/// it, of what the move would make of it.
+/// A condition, evaluated for an empty request: on the entity as it is, or, for conditions of the target state, on
+/// the entity after the move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The expression, the field that must be there, or the slot that must be held.
     pub rule: Name,
     pub passed: bool,
-    /// Whether it is about the one who asks, so that it may be otherwise for somebody else.
+    /// Whether it depends on the caller.
     pub of_caller: bool,
-    /// What is told where it fails.
+    /// The message if it fails.
     pub message: Option<String>,
     /// The values it saw.
     pub saw: BTreeMap<Name, Json>,
@@ -84,65 +84,73 @@ pub struct Checked {
 
 impl Checked {
     fn of(it: Unmet) -> Self {
-        let rule = it.rule.or(it.field).unwrap_or_else(|| Name::new(it.code));
-        let of_caller = it.code == "stale-fence";
+        let rule = it.rule.or(it.field).unwrap_or_else(|| Name::new(it.code.as_str()));
+        let of_caller = it.code == Code::StaleFence;
         Self { rule, passed: false, of_caller, message: Some(it.message), saw: it.saw }
     }
 }
 
-/// All ways from where an entity is, in declared order. What a partial view does not hold is noted there.
-pub fn ways(law: &Law, view: &View, entity: &Entity, actor: &Actor, now: Timestamp) -> Vec<Way> {
-    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
+/// All ways from where an entity is, in declared order.
+pub fn ways(
+    law: &Law,
+    view: &View,
+    entity: &Entity,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Vec<TransitionOption>, Needs> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Ok(Vec::new()) };
     // Only being created again leads out of a final state.
     if life.state(&entity.state).is_some_and(|it| it.last) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let decider = Decider::new(law, view, now, false);
+    let lookup = Lookup::new(view);
+    let builder = DecisionBuilder::new(law, &lookup, now, false);
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
     let arms = life.arms().filter(|it| it.from.has(&entity.state));
-    // What cannot be answered yet is asked again once it is loaded.
-    let mut ways: Vec<Way> = arms.filter_map(|arm| decider.way(life, entity, arm, &request).ok()).collect();
+    // A question that needs more data is asked again once it is loaded.
+    let mut ways: Vec<TransitionOption> =
+        arms.filter_map(|arm| builder.way(life, entity, arm, &request).ok()).collect();
     let mut tried: Vec<Name> = Vec::new();
     for way in &mut ways {
         if !way.is_open() || tried.contains(&way.event) {
             continue;
         }
         tried.push(way.event.clone());
-        // What follows from a move, and what must hold after it, is seen by making it.
+        // Consequences and invariants are checked by making the move.
         if !way.needs_anything()
-            && let Some(refusal) = refused_later(law, view, entity, &way.event, &request, now)
+            && let Some(refusal) = refused_later(law, &lookup, entity, &way.event, &request, now)
         {
             way.checks.extend(refusal.errors.into_iter().map(Checked::of));
         }
     }
-    ways
+    lookup.finish(ways)
 }
 
 /// Why a move that could be begun cannot be made.
 fn refused_later(
     law: &Law,
-    view: &View,
+    lookup: &Lookup<'_>,
     entity: &Entity,
     event: &Name,
     request: &Request,
     now: Timestamp,
 ) -> Option<Box<Refusal>> {
-    let mut decider = Decider::new(law, view, now, false);
-    let made = decider.fire(&entity.key, &What::Event(event.clone()), request.clone());
-    match made.and_then(|()| decider.conclude()) {
+    let mut builder = DecisionBuilder::new(law, lookup, now, false);
+    let made = builder.fire(&entity.key, &What::Event(event.clone()), request.clone());
+    match made.and_then(|()| builder.conclude()) {
         Err(Stop::Refused(refusal)) => Some(refusal),
         Ok(()) | Err(Stop::NotLoaded) => None,
     }
 }
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub(super) fn way(
         &self,
         life: &Lifecycle,
         entity: &Entity,
         arm: &Arm,
         request: &Request,
-    ) -> Result<Way, Stop> {
+    ) -> Result<TransitionOption, Stop> {
         let around = self.around();
         let scope = plain_scope(&around, life, entity, request);
         let to = targets(&scope, arm);
@@ -154,7 +162,7 @@ impl Decider<'_> {
                 passed: !shut,
                 of_caller: gate.applies.iter().chain([&gate.open]).any(|it| reads_caller(life, it)),
                 message: shut.then(|| said(&gate.says, &scope)),
-                saw: scope.saw(&gate.open),
+                saw: scope.values_read(&gate.open),
             });
         }
         let heard = checks.iter().all(|it| it.passed);
@@ -171,7 +179,7 @@ impl Decider<'_> {
             stop => Err(stop),
         })?;
         let counted: Vec<TallyChange> = counts.into_iter().map(|it| it.change).collect();
-        let scope = Scope { counted: &counted, ..scope };
+        let scope = EntityScope { counted: &counted, ..scope };
         let (mut needs_target, mut entered) = (false, None);
         match self.aim(&scope, &rule)? {
             Ok((choice, to)) => entered = to.map(|to| (choice, to)),
@@ -182,12 +190,12 @@ impl Decider<'_> {
                 }
             }
         }
-        // What a state asks of those who enter it, of what the move itself makes of them.
+        // Conditions of the target state, on the entity after the move.
         if let Some((choice, to)) = entered
             && let Some(state) = life.state(&to)
         {
             let outcome = self.outcome(&scope, &rule, choice, Some(&to))?;
-            let after = Scope { changed: &outcome.fields, ..scope };
+            let after = EntityScope { changed: &outcome.fields, ..scope };
             for (name, message) in &state.require {
                 let value = after.field(name);
                 let passed = !value.is_blank();
@@ -197,7 +205,7 @@ impl Decider<'_> {
             }
             self.tried(&after, &state.checks, &mut checks)?;
         }
-        // Whatever else a decision has against it, but for what a request would bring.
+        // Other unmet conditions, apart from what a request would bring.
         if let Err(unmet) = self.assess(life, entity, &rule, request)? {
             let brought = |it: &Unmet| {
                 let take = |name: &Name| arm.takes.iter().any(|it| it.required.is_some() && it.name == *name);
@@ -219,11 +227,11 @@ impl Decider<'_> {
                 }
             }
         }
-        Ok(Way {
+        Ok(TransitionOption {
             event: arm.transition.clone(),
             about: arm.about.clone(),
             to,
-            who: spoken(arm.by.source()),
+            who: describe_guard(arm.by.source()),
             permitted: self.permits(life, entity, &arm.by, request)?,
             heard,
             for_nobody: !may_admit_somebody(&scope, &arm.by),
@@ -234,7 +242,7 @@ impl Decider<'_> {
         })
     }
 
-    fn tried(&self, scope: &Scope<'_>, from: &[Check], checks: &mut Vec<Checked>) -> Result<(), Stop> {
+    fn tried(&self, scope: &EntityScope<'_>, from: &[Check], checks: &mut Vec<Checked>) -> Result<(), Stop> {
         for check in from {
             let (passed, message) = match self.test(scope, &check.guard)? {
                 Ok(true) => (true, None),
@@ -243,12 +251,12 @@ impl Decider<'_> {
             };
             let rule = Name::new(check.guard.source());
             let of_caller = reads_caller(scope.life, &check.guard);
-            checks.push(Checked { rule, passed, of_caller, message, saw: scope.saw(&check.guard) });
+            checks.push(Checked { rule, passed, of_caller, message, saw: scope.values_read(&check.guard) });
         }
         Ok(())
     }
 }
 
-fn said(says: &trackside_lifecycle::guard::Template, scope: &Scope<'_>) -> String {
+fn said(says: &trackside_lifecycle::guard::Template, scope: &EntityScope<'_>) -> String {
     says.render(scope).unwrap_or_else(|_| says.source().to_owned())
 }

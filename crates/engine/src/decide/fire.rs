@@ -5,17 +5,17 @@ use trackside_lifecycle::model::{Arm, Gate, Lifecycle};
 use trackside_lifecycle::name::Name;
 
 use super::allowed::{allowed_here, targets};
-use super::plan::{Plan, Rule, arm_label};
+use super::plan::{Rule, RulePlan, arm_label};
 use super::request::{Request, names};
-use super::scope::Scope;
-use super::{Decider, Stop, unknown_entity};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop, unknown_entity};
 use crate::command::What;
 use crate::entity::Entity;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, Refusal, Stage, Unmet};
 use crate::trace::PointKind;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn fire(&mut self, key: &EntityKey, what: &What, mut request: Request) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         if !self.may_read(&life, entity, &request)? {
@@ -32,13 +32,13 @@ impl Decider<'_> {
         }
         let asked = request.clone();
         match self.take(&life, key, &rule, plan, request) {
-            // What another entity refused is told to the one who asked, with what they may do instead.
+            // A refusal by another entity is passed on to the caller, with the transitions allowed instead.
             Err(Stop::Refused(mut refusal)) => {
-                let untouched = Decider::new(self.law, self.draft.base(), self.now, false);
+                let untouched = DecisionBuilder::new(self.law, self.draft.base(), self.now, false);
                 if let Ok((life, entity)) = untouched.here(key) {
                     refusal.allowed = allowed_here(&untouched, &life, entity, &asked).unwrap_or_default();
                 }
-                refusal.who = Some(spoken(arm.by.source()));
+                refusal.who = Some(describe_guard(arm.by.source()));
                 Err(Stop::Refused(refusal))
             }
             done => done,
@@ -51,7 +51,7 @@ impl Decider<'_> {
         life: &Lifecycle,
         key: &EntityKey,
         rule: &Rule<'_>,
-        plan: Plan<'_>,
+        plan: RulePlan<'_>,
         request: Request,
     ) -> Result<(), Stop> {
         self.deeper(key, |it| it.take_here(life, key, rule, plan, request))
@@ -62,7 +62,7 @@ impl Decider<'_> {
         life: &Lifecycle,
         key: &EntityKey,
         rule: &Rule<'_>,
-        plan: Plan<'_>,
+        plan: RulePlan<'_>,
         mut request: Request,
     ) -> Result<(), Stop> {
         let (moved, parts) = self.carry(life, key, None, rule, plan, &mut request)?;
@@ -84,22 +84,21 @@ impl Decider<'_> {
         entity: &Entity,
         what: &What,
         request: &Request,
-    ) -> Result<(&'l Arm, Plan<'l>), Stop> {
+    ) -> Result<(&'l Arm, RulePlan<'l>), Stop> {
         let candidates = self.candidates(life, entity, what, request)?;
         if candidates.is_empty() {
             return Err(self.no_edge(life, entity, what, request)?.into());
         }
         let mut refusal: Option<Refusal> = None;
-        let mut add = |stage: Stage, code: &'static str, reasons: Vec<Unmet>| {
-            let first = reasons.first().map(|it| it.message.clone()).unwrap_or_default();
-            let refusal = refusal.get_or_insert_with(|| Refusal::new(stage, code, first));
-            refusal.errors.extend(reasons);
+        let mut add = |stage: Stage, code: Code, reasons: Vec<Unmet>| match &mut refusal {
+            Some(refusal) => refusal.errors.extend(reasons),
+            None => refusal = Some(Refusal::with(code, reasons).at(stage)),
         };
         let trigger =
             candidates.first().map(|it| it.transition.clone()).unwrap_or_else(|| names::NONE.clone());
         let closed = self.gates(life, entity, &trigger, request)?;
         if !closed.is_empty() {
-            add(Stage::Who, "gate-closed", closed);
+            add(Stage::Who, Code::GateClosed, closed);
         }
         let mut permitted = Vec::new();
         let mut faults = Vec::new();
@@ -111,25 +110,25 @@ impl Decider<'_> {
                 }),
                 Err(fault) => {
                     let message = format!("`{}` could not be answered: {fault}", arm.by.source());
-                    faults.push(Unmet::new("evaluation-failed", message));
+                    faults.push(Unmet::new(Code::EvaluationFailed, message));
                 }
             }
         }
         if permitted.is_empty() && !faults.is_empty() {
-            add(Stage::Who, "evaluation-failed", faults);
+            add(Stage::Who, Code::EvaluationFailed, faults);
         } else if permitted.is_empty() {
-            let who = who(&candidates);
+            let who = who_may(&candidates);
             let message = format!("{} may not {}. Who may: {who}", request.subject_id(), words_for(what));
-            add(Stage::Who, "not-permitted", vec![Unmet::new("not-permitted", message)]);
+            add(Stage::Who, Code::NotPermitted, vec![Unmet::new(Code::NotPermitted, message)]);
         }
         if let Some(expected) = request.if_version
             && expected != entity.version
         {
             let message =
                 format!("{} is at version {}, not {expected}: read it again", entity.key, entity.version);
-            add(Stage::Version, "version-mismatch", vec![Unmet::new("version-mismatch", message)]);
+            add(Stage::Version, Code::VersionMismatch, vec![Unmet::new(Code::VersionMismatch, message)]);
         }
-        // Of several arms the first that passes is taken; if none does, the one that is nearest is told of.
+        // The first arm that passes is taken; if none does, the refusal is about the nearest one.
         let mut nearest: Option<Vec<Unmet>> = None;
         let judged: &[&'l Arm] =
             if permitted.is_empty() { candidates.get(..1).unwrap_or_default() } else { &permitted };
@@ -150,14 +149,14 @@ impl Decider<'_> {
         }
         if let Some(unmet) = nearest {
             let code = code_of(&unmet);
-            let stage = if code == "stale-fence" { Stage::Version } else { Stage::Requirements };
-            let first = unmet.first().map(|it| it.message.clone()).unwrap_or_default();
-            refusal.get_or_insert_with(|| Refusal::new(stage, code, first)).errors.extend(unmet);
+            match &mut refusal {
+                Some(refusal) => refusal.errors.extend(unmet),
+                None => refusal = Some(Refusal::with(code, unmet)),
+            }
         }
-        let mut refusal =
-            refusal.unwrap_or_else(|| Refusal::new(Stage::Edge, "no-such-edge", "Nothing fits"));
+        let mut refusal = refusal.unwrap_or_else(|| Refusal::new(Code::NoSuchEdge, "Nothing fits"));
         refusal.allowed = allowed_here(self, life, entity, request)?;
-        refusal.who = Some(who(&candidates));
+        refusal.who = Some(who_may(&candidates));
         Err(refusal.into())
     }
 
@@ -192,7 +191,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Whether `by` admits whoever asks.
+    /// Whether `by` admits the caller.
     fn answered(
         &self,
         life: &Lifecycle,
@@ -239,22 +238,22 @@ impl Decider<'_> {
             return Ok(closed);
         }
         let around = self.around();
-        let scope = Scope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
+        let scope = EntityScope { taken: &request.fields, ..plain_scope(&around, life, entity, request) };
         for gate in &life.gates {
             if !gate.binds(trigger) || !is_meant(gate) || !self.shut(&scope, gate)? {
                 continue;
             }
             self.hit(life, PointKind::Refusal, || format!("gates.{}", gate.name));
-            let mut reason = Unmet::new("gate-closed", self.render(&scope, &gate.says)?.to_string());
+            let mut reason = Unmet::new(Code::GateClosed, self.render(&scope, &gate.says)?.to_string());
             reason.rule = Some(Name::new(gate.open.source()));
-            reason.saw = scope.saw(&gate.open);
+            reason.saw = scope.values_read(&gate.open);
             closed.push(reason);
         }
         Ok(closed)
     }
 
-    /// Whether a gate is closed to whoever asks. What cannot be answered closes it.
-    pub fn shut(&self, scope: &Scope<'_>, gate: &Gate) -> Result<bool, Stop> {
+    /// Whether a gate is closed to the caller. A condition that cannot be evaluated closes it.
+    pub fn shut(&self, scope: &EntityScope<'_>, gate: &Gate) -> Result<bool, Stop> {
         let applies = match &gate.applies {
             None => true,
             Some(guard) => self.test(scope, guard)?.unwrap_or(true),
@@ -279,7 +278,7 @@ impl Decider<'_> {
                     Some(near) => format!("Did you mean {near}?"),
                     None => format!("There is {}.", known.join(", ")),
                 };
-                ("unknown-event", format!("{} knows no event {name}. {hint}", life.name))
+                (Code::UnknownEvent, format!("{} knows no event {name}. {hint}", life.name))
             }
             What::To(to) if life.state(to).is_none() => {
                 let known: Vec<&str> = life.states.iter().map(|it| it.name.as_str()).collect();
@@ -287,16 +286,16 @@ impl Decider<'_> {
                     Some(near) => format!("Did you mean {near}?"),
                     None => format!("There is {}.", known.join(", ")),
                 };
-                ("unknown-state", format!("{} has no state {to}. {hint}", life.name))
+                (Code::UnknownState, format!("{} has no state {to}. {hint}", life.name))
             }
-            _ if ended => ("final-state", format!("{} is {state}, which is final", entity.key)),
-            What::To(to) if to == state => ("no-such-edge", format!("{} is already {state}", entity.key)),
+            _ if ended => (Code::FinalState, format!("{} is {state}, which is final", entity.key)),
+            What::To(to) if to == state => (Code::NoSuchEdge, format!("{} is already {state}", entity.key)),
             What::Event(name) => {
-                ("no-such-edge", format!("{name} does not leave {state}, where {} is", entity.key))
+                (Code::NoSuchEdge, format!("{name} does not leave {state}, where {} is", entity.key))
             }
-            What::To(to) => ("no-such-edge", format!("No transition leads from {state} to {to}")),
+            What::To(to) => (Code::NoSuchEdge, format!("No transition leads from {state} to {to}")),
         };
-        let mut refusal = Refusal::one(Stage::Edge, code, message);
+        let mut refusal = Refusal::one(code, message);
         refusal.allowed = allowed_here(self, life, entity, request)?;
         Ok(refusal)
     }
@@ -307,8 +306,8 @@ pub(super) fn plain_scope<'s>(
     life: &'s Lifecycle,
     entity: &'s Entity,
     request: &'s Request,
-) -> Scope<'s> {
-    Scope {
+) -> EntityScope<'s> {
+    EntityScope {
         around,
         life,
         entity,
@@ -323,26 +322,19 @@ pub(super) fn plain_scope<'s>(
     }
 }
 
-/// The most telling code of several unmet conditions.
-pub(super) fn code_of(unmet: &[Unmet]) -> &'static str {
-    let has = |codes: &[&str]| unmet.iter().any(|it| codes.contains(&it.code));
-    if has(&["stale-fence"]) {
-        "stale-fence"
-    } else if has(&["lease-held"]) {
-        "lease-held"
-    } else if has(&["unexpected-field"]) {
-        "unexpected-field"
-    } else if has(&["missing", "too-few"]) {
-        "requirement-missing"
-    } else if has(&["guard-failed"]) {
-        "guard-failed"
-    } else if has(&["frozen", "kept"]) {
-        "frozen"
-    } else if has(&["evaluation-failed"]) {
-        "evaluation-failed"
-    } else {
-        "invalid-field"
-    }
+/// The code of a refusal for several unmet conditions: the first of these that one of them implies.
+pub(super) fn code_of(unmet: &[Unmet]) -> Code {
+    let order = [
+        Code::StaleFence,
+        Code::LeaseHeld,
+        Code::UnexpectedField,
+        Code::RequirementMissing,
+        Code::GuardFailed,
+        Code::Frozen,
+        Code::EvaluationFailed,
+    ];
+    let implied = |code: &Code| unmet.iter().any(|it| it.code.refusal() == *code);
+    order.into_iter().find(implied).unwrap_or(Code::InvalidField)
 }
 
 fn words_for(what: &What) -> String {
@@ -353,10 +345,10 @@ fn words_for(what: &What) -> String {
 }
 
 /// Who may take one of these arms, in words.
-pub(super) fn who(arms: &[&Arm]) -> String {
+pub(super) fn who_may(arms: &[&Arm]) -> String {
     let mut words: Vec<String> = Vec::new();
     for arm in arms {
-        let text = spoken(arm.by.source());
+        let text = describe_guard(arm.by.source());
         if !words.contains(&text) {
             words.push(text);
         }
@@ -365,7 +357,7 @@ pub(super) fn who(arms: &[&Arm]) -> String {
 }
 
 /// An expression about people, nearly as one would say it.
-pub(super) fn spoken(source: &str) -> String {
+pub(super) fn describe_guard(source: &str) -> String {
     if source.trim() == "true" {
         return "anyone".to_owned();
     }

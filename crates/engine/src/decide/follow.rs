@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use trackside_lifecycle::model::{Also, Birth, Consequences, Follow, Lifecycle, Much, Part, Share, Warn};
+use trackside_lifecycle::model::{
+    Also, Consequences, FollowUp, Lifecycle, RankingShare, ShareAmount, ShareRange, Spawn, Warn,
+};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::carry::{Moved, alert, shifts};
+use super::carry::{MoveResult, alert, shifts};
 use super::plan::Rule;
 use super::request::Request;
-use super::scope::{Scope, kind_of};
-use super::{Decider, EACH, REACTIONS, Stop};
+use super::scope::{EntityScope, kind_of};
+use super::{DecisionBuilder, EACH, REACTIONS, Stop};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
 use crate::command::What;
@@ -19,11 +21,11 @@ use crate::event::{Changes, Event};
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey, is_valid_id};
 use crate::ranking::{Key, RankingKey};
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, Refusal, Stage};
 use crate::trace::PointKind;
 use crate::view::Found;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Everything that follows from a rule that was carried out, in declared order.
     pub fn follow_up(
         &mut self,
@@ -32,7 +34,7 @@ impl Decider<'_> {
         parts: &[&Consequences],
         trigger: &Name,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         for part in parts {
             for then in &part.then {
@@ -59,10 +61,10 @@ impl Decider<'_> {
         &mut self,
         life: &Lifecycle,
         key: &EntityKey,
-        then: &Follow,
+        then: &FollowUp,
         condition: &Name,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
         kind: ActorKind,
     ) -> Result<bool, Stop> {
         let fields = {
@@ -82,7 +84,7 @@ impl Decider<'_> {
 
     fn fields_from(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         with: &[(Name, trackside_lifecycle::guard::Guard)],
     ) -> Result<Fields, Stop> {
         let mut fields = Fields::default();
@@ -106,11 +108,8 @@ impl Decider<'_> {
         let plan = match self.assess(life, entity, &rule, &next)? {
             Ok(plan) => plan,
             Err(unmet) => {
-                let mut refusal = Refusal::new(
-                    Stage::Follow,
-                    "always-refused",
-                    format!("{key} cannot move on from {}", state.name),
-                );
+                let mut refusal =
+                    Refusal::new(Code::AlwaysRefused, format!("{key} cannot move on from {}", state.name));
                 refusal.errors = unmet;
                 return Err(refusal.into());
             }
@@ -131,7 +130,7 @@ impl Decider<'_> {
         also: &Also,
         trigger: &Name,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         let (targets, fields) = {
             let (_, entity) = self.here(key)?;
@@ -166,7 +165,7 @@ impl Decider<'_> {
         if targets.len() > EACH {
             let message =
                 format!("{trigger} would move {} entities at once; {EACH} is the most", targets.len());
-            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+            return Err(Refusal::one(Code::TooManyMoves, message).into());
         }
         for target in targets {
             let state = match self.draft.entity(&target) {
@@ -203,7 +202,7 @@ impl Decider<'_> {
             }
             // A rule that does not admit the engine is a mistake, not an unwilling entity.
             Err(Stop::Refused(refusal))
-                if refusal.stage != Stage::Who && refusal.code != "evaluation-failed" =>
+                if refusal.stage != Stage::Who && refusal.code != Code::EvaluationFailed =>
             {
                 self.hits.borrow_mut().settle(mark, false);
                 Ok(false)
@@ -213,7 +212,12 @@ impl Decider<'_> {
     }
 
     /// A part of a ranking, as it stood before the command.
-    fn share(&self, scope: &Scope<'_>, also: &Also, share: &Share) -> Result<Vec<EntityKey>, Stop> {
+    fn share(
+        &self,
+        scope: &EntityScope<'_>,
+        also: &Also,
+        share: &RankingShare,
+    ) -> Result<Vec<EntityKey>, Stop> {
         let index = RankingKey { lifecycle: also.to.clone(), name: share.ranking.clone() };
         let ranking = match self.draft.base().ranking(&index) {
             Found::Here(ranking) => ranking,
@@ -222,20 +226,20 @@ impl Decider<'_> {
         };
         let within = vec![scope.entity.key.id.clone()];
         let size = ranking.size(&within);
-        let many = |much: &Much| -> Result<usize, Stop> {
+        let many = |much: &ShareAmount| -> Result<usize, Stop> {
             Ok(match much {
-                Much::Percent(percent) => (size * *percent as usize).div_ceil(100).max(1),
-                Much::Number(guard) => {
+                ShareAmount::Percent(percent) => (size * *percent as usize).div_ceil(100).max(1),
+                ShareAmount::Number(guard) => {
                     let number = self.value(scope, guard)?.as_float().unwrap_or(0.0);
-                    // A number that is none, or below one, takes nobody.
+                    // An invalid number, or one below one, takes none.
                     number.max(0.0) as usize
                 }
             })
         };
-        let ids: Vec<Name> = match &share.part {
-            Part::First(much) => ranking.ascending(&within).take(many(much)?).cloned().collect(),
-            Part::Last(much) => ranking.descending(&within).take(many(much)?).cloned().collect(),
-            Part::Below(guard) => {
+        let ids: Vec<Name> = match &share.range {
+            ShareRange::First(much) => ranking.ascending(&within).take(many(much)?).cloned().collect(),
+            ShareRange::Last(much) => ranking.descending(&within).take(many(much)?).cloned().collect(),
+            ShareRange::Below(guard) => {
                 let key = Key::from(&self.value(scope, guard)?);
                 ranking.below(&within, &key).cloned().collect()
             }
@@ -273,12 +277,12 @@ impl Decider<'_> {
         if done.is_ok()
             && let Some(reason) = self.broken()?.into_iter().find(|it| !bad.contains(it))
         {
-            // What would make the whole command impossible is dropped instead.
-            done = Err(Refusal::one(Stage::Invariants, "invariant-violated", reason.message).into());
+            // A reaction that would refuse the whole command is dropped instead.
+            done = Err(Refusal::one(Code::InvariantViolated, reason.message).into());
         }
         match done {
             Ok(()) => Ok(None),
-            Err(Stop::Refused(refusal)) if refusal.code != "too-many-moves" => {
+            Err(Stop::Refused(refusal)) if refusal.code != Code::TooManyMoves => {
                 self.hits.borrow_mut().settle(mark, false);
                 self.depth = depth;
                 self.draft = before;
@@ -294,10 +298,10 @@ impl Decider<'_> {
         &mut self,
         life: &Lifecycle,
         key: &EntityKey,
-        birth: &Birth,
+        birth: &Spawn,
         trigger: &Name,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         let (id, fields) = {
             let (_, entity) = self.here(key)?;
@@ -311,7 +315,7 @@ impl Decider<'_> {
         let joins = self.law.newest(&birth.lifecycle).is_some_and(|it| it.joins_ids());
         let Some(id) = id.as_str().map(|it| clean_id(it, joins)).filter(|it| is_valid_id(it)) else {
             let message = format!("`{}` gives no id for a new {}", birth.id.source(), birth.lifecycle);
-            let refusal = Refusal::one(Stage::Follow, "invalid-id", message);
+            let refusal = Refusal::one(Code::InvalidId, message).at(Stage::Follow);
             if birth.soft {
                 self.drop_with_alert(key, trigger, &refusal);
                 return Ok(());
@@ -333,7 +337,7 @@ impl Decider<'_> {
         life: &Lifecycle,
         key: &EntityKey,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<(), Stop> {
         for it in &moved.counted {
             let name = &it.counter.name;
@@ -367,14 +371,14 @@ impl Decider<'_> {
         key: &EntityKey,
         warn: &Warn,
         request: &Request,
-        moved: &Moved<'_>,
+        moved: &MoveResult<'_>,
     ) -> Result<Changes, Stop> {
         let (_, entity) = self.here(key)?;
         let around = self.around();
         let scope = moved.scope(&around, life, entity, request);
         let mut fields: Vec<(Name, Value)> = Vec::new();
         for assign in &warn.then.set {
-            if let trackside_lifecycle::model::Spot::Field(name) = &assign.spot {
+            if let trackside_lifecycle::model::AssignTarget::Field(name) = &assign.target {
                 let value = self.value(&scope, &assign.value)?;
                 fields.extend(
                     life.field(name)
@@ -433,7 +437,7 @@ impl Decider<'_> {
                                 reaction.name.clone(),
                                 self.root,
                             );
-                            let moved = Moved::nothing(entity);
+                            let moved = MoveResult::nothing(entity);
                             let scope = moved.scope(&around, &life, entity, &request);
                             if self.test(&scope, &reaction.when)?.unwrap_or(false) {
                                 Some(self.fields_from(&scope, &reaction.with)?)
@@ -452,9 +456,9 @@ impl Decider<'_> {
                         fired += 1;
                         if fired > REACTIONS {
                             let message = format!(
-                                "{condition} of {key} goes on and on: one command sets off at most {REACTIONS} reactions"
+                                "{condition} of {key} does not end: one command can trigger at most {REACTIONS} reactions"
                             );
-                            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+                            return Err(Refusal::one(Code::TooManyMoves, message).into());
                         }
                     } else {
                         dropped.push((key.clone(), reaction.name.clone()));
@@ -468,7 +472,7 @@ impl Decider<'_> {
     }
 }
 
-impl<'l> Moved<'l> {
+impl<'l> MoveResult<'l> {
     /// Nothing was moved: for rules that only look.
     pub fn nothing(entity: &crate::entity::Entity) -> Self {
         Self { taken: Fields::default(), was: entity.fields.clone(), counted: Vec::new(), entered: false }

@@ -12,7 +12,7 @@ use crate::entity::Entity;
 use crate::law::Law;
 use crate::view::{Ledger, View};
 
-/// A view of entities that come without their journal: counts and orders are worked out anew.
+/// A view of entities without a journal: counts and rankings are computed.
 pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
     let mut view = View::default();
     for entity in entities {
@@ -20,7 +20,7 @@ pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
         for shift in life.map(|it| shifts(it, None, &entity)).unwrap_or_default() {
             view.shift(&entity.key, &shift, entity.state_entered_at);
         }
-        view.set_same(&entity.key, None, entity.same.as_ref());
+        view.set_unique(&entity.key, None, entity.same.as_ref());
         view.put(entity);
     }
     for change in reindex(law, &view, now) {
@@ -29,7 +29,7 @@ pub fn gathered(law: &Law, entities: Vec<Entity>, now: Timestamp) -> View {
     view
 }
 
-/// What an expression of its definition says of an entity, asked by nobody in particular.
+/// Evaluates an expression of an entity's definition for the engine.
 pub fn answer(
     law: &Law,
     view: &View,
@@ -42,4 +42,5 @@ pub fn answer(
     };
     let nobody = Actor::new("trackside", ActorKind::System);
     sample_scope(law, view, life, entity, &nobody, now, None, |scope| guard.eval(scope))
+        .unwrap_or(Err(Fault::NotLoaded))
 }

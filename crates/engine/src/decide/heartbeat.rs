@@ -6,36 +6,33 @@ use trackside_lifecycle::value::Value;
 
 use super::lease::{lost_timer, not_holding};
 use super::request::Request;
-use super::{Decider, Stop, unknown_entity};
+use super::{DecisionBuilder, Stop, unknown_entity};
 use crate::entity::Lease;
 use crate::event::{Changes, Event};
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, ConditionCode, Refusal, Unmet};
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn heartbeat(&mut self, key: &EntityKey, slot: &Name, request: &Request) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
-        // Whoever may not see it does not learn that it is there, but for its holder.
+        // A caller who may not see the entity gets unknown-entity, unless they hold its lease.
         if not_holding(entity, slot, request).is_some() && !self.may_read(&life, entity, request)? {
             return Err(unknown_entity(key).into());
         }
         let Some(decl) = life.slot(slot) else {
             let known: Vec<&str> = life.slots.iter().map(|it| it.name.as_str()).collect();
             let message = format!("{} has no slot {slot}; it has {}", life.name, known.join(", "));
-            return Err(Refusal::one(Stage::Edge, "unknown-slot", message).into());
+            return Err(Refusal::one(Code::UnknownSlot, message).into());
         };
         if request.fence.is_none() {
             let message = format!(
                 "A heartbeat carries the fence of its lease: send the one that {slot} was granted with"
             );
-            let mut refusal = Refusal::new(Stage::Requirements, "requirement-missing", message.clone());
-            refusal.errors.push(Unmet::new("missing", message).of("fence"));
-            return Err(refusal.into());
+            let unmet = Unmet::new(ConditionCode::Missing, message).of("fence");
+            return Err(Refusal::with(Code::RequirementMissing, vec![unmet]).into());
         }
         if let Some(reason) = not_holding(entity, slot, request) {
-            let mut refusal = Refusal::new(Stage::Version, "stale-fence", reason.message.clone());
-            refusal.errors.push(reason);
-            return Err(refusal.into());
+            return Err(Refusal::with(Code::StaleFence, vec![reason]).into());
         }
         let fence = entity.lease(slot).map_or(1, |it| it.fence);
         let until = decl.until.clone();
@@ -46,7 +43,7 @@ impl Decider<'_> {
         Ok(())
     }
 
-    /// Writes that a lease goes on; `until` is the field that shows how long.
+    /// Renews a lease; `until` is the field that shows how long.
     #[expect(clippy::too_many_arguments, reason = "everything a renewal tells")]
     pub fn renew(
         &mut self,

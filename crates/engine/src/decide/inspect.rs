@@ -1,4 +1,4 @@
-//! The sweep looks at one entity: what is broken is journalled and, where a repair is declared, repaired.
+//! The sweep inspects one entity: violations are journalled and, if a repair is declared, repaired.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -6,7 +6,7 @@ use trackside_lifecycle::value::Value;
 
 use super::plan::sample_scope;
 use super::request::Request;
-use super::{Decider, Stop};
+use super::{DecisionBuilder, Stop};
 use crate::actor::{Actor, ActorKind};
 use crate::command::What;
 use crate::entity::Entity;
@@ -15,9 +15,9 @@ use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
 use crate::trace::PointKind;
-use crate::view::View;
+use crate::view::{Needs, View};
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn inspect(&mut self, key: &EntityKey) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         if life.state(&entity.state).is_none() {
@@ -72,7 +72,7 @@ impl Decider<'_> {
         Ok(())
     }
 
-    /// What was kept of it differed from the journal: it has been made anew, and that is noted for people.
+    /// Its stored rows differed from the journal: they were rebuilt, and an alert is raised.
     pub fn mend(
         &mut self,
         key: &EntityKey,
@@ -85,12 +85,12 @@ impl Decider<'_> {
         }
         let (_, entity) = self.here(key)?;
         let state = entity.state.clone();
-        let message = format!("What was kept of {key} was not what the journal says");
+        let message = format!("The stored rows of {key} differed from the journal");
         let evidence: Fields = [("found", Value::text(found))].into_iter().collect();
         let rule = Name::new("record");
         self.violation(key, &rule, trackside_lifecycle::model::Severity::Error, message, evidence);
         let mut request = Request::engine(ActorKind::System, Fields::default(), rule.clone(), self.root);
-        request.reason = Some(std::sync::Arc::from("Repair: made anew from the journal"));
+        request.reason = Some(std::sync::Arc::from("Repair: rebuilt from the journal"));
         self.correct(key, Some(&state), request)?;
         self.mended(key, &rule);
         self.remade.push(key.clone());
@@ -98,8 +98,8 @@ impl Decider<'_> {
         Ok(())
     }
 
-    /// A state unknown to its definition: back to the last valid one. The journal must say that it is there: what is
-    /// only kept so is mended.
+    /// A state unknown to its definition: back to the last valid one. The entity must be in the journal: rows without
+    /// entries are repaired.
     fn revert(&mut self, key: &EntityKey) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let back = entity.previous_state.clone().filter(|it| life.state(it).is_some());
@@ -124,11 +124,11 @@ pub fn fields_of(
     entity: &Entity,
     actor: &Actor,
     now: Timestamp,
-) -> Vec<(Name, Value)> {
+) -> Result<Vec<(Name, Value)>, Needs> {
     let own = entity.fields.iter().map(|(name, value)| (name.clone(), value.clone()));
-    let mut fields: Vec<(Name, Value)> = own.chain(computed(law, view, entity, actor, now)).collect();
+    let mut fields: Vec<(Name, Value)> = own.chain(computed(law, view, entity, actor, now)?).collect();
     fields.sort_by(|a, b| a.0.cmp(&b.0));
-    fields
+    Ok(fields)
 }
 
 /// Those that are computed, as a reader sees them.
@@ -138,8 +138,8 @@ pub fn computed(
     entity: &Entity,
     actor: &Actor,
     now: Timestamp,
-) -> Vec<(Name, Value)> {
-    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Vec::new() };
+) -> Result<Vec<(Name, Value)>, Needs> {
+    let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else { return Ok(Vec::new()) };
     let guards = life.fields.values().filter_map(|it| Some((&it.name, it.is.as_ref()?)));
     sample_scope(law, view, life, entity, actor, now, None, |scope| {
         guards.map(|(name, guard)| (name.clone(), guard.eval(scope).unwrap_or_default())).collect()

@@ -1,4 +1,4 @@
-//! What must hold after every decision.
+//! Invariants, checked after every decision.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,28 +7,26 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
 use super::carry::alert;
-use super::draft::Draft;
+use super::draft::DecisionDraft;
 use super::fire::plain_scope;
 use super::request::{Request, names};
-use super::scope::{Scope, Surroundings};
-use super::{Decider, Stop, unanswered};
+use super::scope::{EntityScope, Surroundings};
+use super::{DecisionBuilder, Stop, unanswered};
 use crate::actor::ActorKind;
 use crate::entity::Entity;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, Refusal, Unmet};
 use crate::trace::PointKind;
 use crate::view::Found;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Refuses what the decision would newly break; notes what it newly bends or mends.
     pub fn invariants(&mut self) -> Result<(), Stop> {
         let broken = self.broken()?;
-        if let Some(first) = broken.first() {
-            let mut refusal = Refusal::new(Stage::Invariants, "invariant-violated", first.message.clone());
-            refusal.errors = broken;
-            return Err(refusal.into());
+        if !broken.is_empty() {
+            return Err(Refusal::with(Code::InvariantViolated, broken).into());
         }
         let mut bent: Vec<(EntityKey, Name, String, Fields)> = Vec::new();
         let mut mended: Vec<(EntityKey, Name)> = Vec::new();
@@ -96,7 +94,7 @@ impl Decider<'_> {
                 }
                 self.hit(life, PointKind::Invariant, || format!("invariants.{}", invariant.name));
                 let (message, saw) = self.evidence(life, after, invariant)?;
-                let mut reason = Unmet::new("invariant-violated", message);
+                let mut reason = Unmet::new(Code::InvariantViolated, message);
                 reason.rule = Some(Name::new(invariant.holds.source()));
                 reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
                 broken.push((key.clone(), reason));
@@ -136,10 +134,10 @@ impl Decider<'_> {
         Ok(self.test(&plain_scope(&around, life, entity, onlooker()), &invariant.holds)?.unwrap_or(false))
     }
 
-    /// Refuses what would leave an invariant of an entity without an answer that had one before.
+    /// Refuses a command after which an invariant of an entity can no longer be evaluated.
     pub fn still_answered(&self, life: &Lifecycle, before: &Entity) -> Result<(), Stop> {
         let (_, after) = self.here(&before.key)?;
-        let untouched = Draft::new(self.draft.base());
+        let untouched = DecisionDraft::new(self.draft.base());
         let (then, around) = (Surroundings { draft: &untouched, ..self.around() }, self.around());
         for invariant in &life.invariants {
             if invariant.within.as_ref().is_some_and(|it| !it.has(&after.state)) {
@@ -161,12 +159,12 @@ impl Decider<'_> {
         if invariant.within.as_ref().is_some_and(|it| !it.has(&before.state)) {
             return Ok(false);
         }
-        let untouched = Draft::new(base);
+        let untouched = DecisionDraft::new(base);
         let around = Surroundings { draft: &untouched, ..self.around() };
         Ok(!self.test(&plain_scope(&around, life, before, onlooker()), &invariant.holds)?.unwrap_or(false))
     }
 
-    /// What is wrong in the words of the rule, and what it saw.
+    /// The rule's message, and the values it read.
     pub fn evidence(
         &self,
         life: &Lifecycle,
@@ -178,7 +176,7 @@ impl Decider<'_> {
         Ok((self.render(&scope, &invariant.says)?.to_string(), saw(&scope, invariant)))
     }
 
-    /// The same for the sweep, which nothing may stop: words that have no answer are told as such.
+    /// The same for the sweep, which must not stop: a message that cannot be rendered is replaced.
     pub fn finding(
         &self,
         life: &Lifecycle,
@@ -197,12 +195,12 @@ impl Decider<'_> {
     }
 }
 
-fn saw(scope: &Scope<'_>, invariant: &Invariant) -> Fields {
-    let saw = scope.saw(&invariant.holds);
+fn saw(scope: &EntityScope<'_>, invariant: &Invariant) -> Fields {
+    let saw = scope.values_read(&invariant.holds);
     saw.iter().map(|(name, value)| (name.clone(), Value::from_json(value))).collect()
 }
 
-/// Nobody in particular, looking.
+/// The engine as reader.
 fn onlooker() -> &'static Request {
     static ONLOOKER: LazyLock<Request> =
         LazyLock::new(|| Request::engine(ActorKind::System, Fields::default(), names::ENGINE.clone(), None));

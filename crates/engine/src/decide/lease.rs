@@ -9,16 +9,16 @@ use super::assess::put;
 use super::fire::plain_scope;
 use super::plan::Rule;
 use super::request::Request;
-use super::scope::Scope;
+use super::scope::EntityScope;
 use super::timers::fixed;
-use super::{Decider, Stop};
+use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, Lease, TimerState};
 use crate::event::Event;
 use crate::key::EntityKey;
-use crate::refusal::Unmet;
+use crate::refusal::{Code, ConditionCode, Unmet};
 use crate::trace::PointKind;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// The caller must hold the lease that the rule asks for, and not an older one.
     pub fn holding(
         &self,
@@ -58,7 +58,7 @@ impl Decider<'_> {
     /// Leases that a rule grants: who gets them, and the fields that show them.
     pub fn grants(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         from: &Consequences,
         released: &[Name],
         fields: &mut Vec<(Name, Value)>,
@@ -73,8 +73,8 @@ impl Decider<'_> {
                 Ok(Value::Text(id)) => id,
                 _ => {
                     faults.push(Unmet::new(
-                        "no-holder",
-                        format!("`{}` names nobody to hold {}", to.source(), slot.name),
+                        ConditionCode::NoHolder,
+                        format!("`{}` gives no actor to hold {}", to.source(), slot.name),
                     ));
                     return Ok(());
                 }
@@ -86,23 +86,23 @@ impl Decider<'_> {
             && let Some(present) = &lease.holder
             && !released.contains(&slot.name)
         {
-            // Whoever held it before a gap of the server has had no chance to renew it.
+            // The holder could not renew it while the server was away.
             let spared = self.spared_from(scope.entity, &slot.name).zip(lasts.as_ref().ok());
             let spared = spared.map(|(since, lasts)| since.plus(*lasts));
             let until = spared.map_or(lease.expires_at, |it| it.max(lease.expires_at));
             if now < until {
                 let message = format!(
-                    "{} is held by {present} until {until}. Wait, or ask somebody who may release it.",
+                    "{} is held by {present} until {until}. Wait, or ask an actor who may release it.",
                     slot.name
                 );
-                faults.push(Unmet::new("lease-held", message));
+                faults.push(Unmet::new(Code::LeaseHeld, message));
                 return Ok(());
             }
         }
         let until = match lasts {
             Ok(lasts) => now.plus(lasts),
             Err(fault) => {
-                faults.push(Unmet::new("evaluation-failed", fault.to_string()));
+                faults.push(Unmet::new(Code::EvaluationFailed, fault.to_string()));
                 return Ok(());
             }
         };
@@ -146,7 +146,7 @@ impl Decider<'_> {
     pub fn lease_spans(&self, key: &EntityKey, request: &Request, slot: &Name) -> Result<(Span, Span), Stop> {
         let (life, entity) = self.here(key)?;
         let around = self.around();
-        let scope = Scope { taken: &request.fields, ..plain_scope(&around, &life, entity, request) };
+        let scope = EntityScope { taken: &request.fields, ..plain_scope(&around, &life, entity, request) };
         let Some(slot) = life.slot(slot) else { return Ok((Span(0), Span(0))) };
         let lasts = scope.span(&slot.lasts).unwrap_or_default();
         let grace = slot.grace.as_ref().map_or(Span(0), |it| scope.span(it).unwrap_or_default());
@@ -164,17 +164,17 @@ pub(super) fn not_holding(entity: &Entity, slot: &Name, request: &Request) -> Op
     let lease = entity.lease(slot);
     let Some((lease, holder)) = lease.and_then(|it| it.holder.as_ref().map(|holder| (it, holder))) else {
         return Some(Unmet::new(
-            "stale-fence",
+            Code::StaleFence,
             format!("Nobody holds {slot} of {}: it was released or lost", entity.key),
         ));
     };
     if holder != request.subject_id() {
         let message = format!("{slot} of {} is held by {holder} until {}", entity.key, lease.expires_at);
-        return Some(Unmet::new("stale-fence", message));
+        return Some(Unmet::new(Code::StaleFence, message));
     }
     if request.fence.is_some_and(|it| it != lease.fence) {
         let message = format!("Your fence is not the present one: {slot} of {} is another grant", entity.key);
-        return Some(Unmet::new("stale-fence", message).of("fence"));
+        return Some(Unmet::new(Code::StaleFence, message).of("fence"));
     }
     None
 }

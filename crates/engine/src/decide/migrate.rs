@@ -13,18 +13,18 @@ use super::configure::not_admin;
 use super::fire::plain_scope;
 use super::regroup::{back, regrouped};
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop};
 use crate::apply::evolve;
 use crate::command::Migrate;
 use crate::entity::Entity;
 use crate::event::{Changes, Entry, Event, Same, TallyChange};
 use crate::key::EntityKey;
 use crate::ranking::{RankingKey, Reranked};
-use crate::refusal::{Refusal, Stage, Unmet};
+use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Moves an entity to another version: only people with role admin, and the engine. One that lives by that
     /// version already is left as it is.
     pub fn migrate(&mut self, migrate: &Migrate, request: &Request) -> Result<(), Stop> {
@@ -67,7 +67,7 @@ impl Decider<'_> {
         }
         {
             let around = self.around();
-            let scope = Scope { was: &before.fields, ..plain_scope(&around, &new, &next, request) };
+            let scope = EntityScope { was: &before.fields, ..plain_scope(&around, &new, &next, request) };
             changes.timers = self.migrated_timers(&scope, &old, &before)?;
             changes.shifts = regrouped(&old, &new, &before, &next);
             changes.same = self.same_change(&scope, before.same.as_ref())?;
@@ -93,27 +93,27 @@ impl Decider<'_> {
             &migration.event
         else {
             let message = format!("Entry {} is no migration that can be undone", migration.seq);
-            return Err(Refusal::one(Stage::Edge, "cannot-migrate", message).into());
+            return Err(Refusal::one(Code::CannotMigrate, message).at(Stage::Edge).into());
         };
         let earlier = self.version(key, *from_definition)?;
         let mut unmet = Vec::new();
         if migration.entity != *key {
             let message = format!("Entry {} is about {}, not about {key}", migration.seq, migration.entity);
-            unmet.push(Unmet::new("cannot-migrate", message));
+            unmet.push(Unmet::new(Code::CannotMigrate, message));
         } else if before.version != migration.version || !is_after(&before, changes) {
             let message = format!(
                 "Something has happened to {key} since entry {}, last in entry {}: migrate it back with a mapping instead",
                 migration.seq, before.seq
             );
-            unmet.push(Unmet::new("version-mismatch", message));
+            unmet.push(Unmet::new(Code::VersionMismatch, message));
         }
         self.still_open(&earlier, &before, &mut unmet);
         if let Some(Same::Taken(value)) = &undo.same
-            && let Found::Here(other) = self.draft.same(&key.lifecycle, value)
+            && let Found::Here(other) = self.draft.unique_holder(&key.lifecycle, value)
             && other != *key
         {
             let message = format!("{other} has by now what no two may have in common");
-            unmet.push(Unmet::new("already-exists", message));
+            unmet.push(Unmet::new(Code::AlreadyExists, message));
         }
         if !unmet.is_empty() {
             return Err(cannot(key, &earlier, unmet).into());
@@ -170,10 +170,10 @@ impl Decider<'_> {
         }
         let known: Vec<String> = self.law.versions(&key.lifecycle).map(|it| it.to_string()).collect();
         let message = format!("{} has no version {version}; there is {}", key.lifecycle, known.join(", "));
-        Err(Refusal::one(Stage::Edge, "unknown-version", message).into())
+        Err(Refusal::one(Code::UnknownVersion, message).into())
     }
 
-    /// What is under way that the new version does not know.
+    /// Timers, leases and effects that the new version does not have.
     fn still_open(&self, new: &Lifecycle, before: &Entity, unmet: &mut Vec<Unmet>) {
         for (slot, lease) in before.leases.iter().filter(|(slot, _)| new.slot(slot).is_none()) {
             if let Some(holder) = &lease.holder {
@@ -181,7 +181,7 @@ impl Decider<'_> {
                     "{slot} is held by {holder}, and version {} has no such slot: have it released first",
                     new.version
                 );
-                unmet.push(Unmet::new("lease-held", message));
+                unmet.push(Unmet::new(Code::LeaseHeld, message));
             }
         }
         for open in before.effects.iter().filter(|it| new.effect(&it.effect).is_none()) {
@@ -189,7 +189,7 @@ impl Decider<'_> {
                 "Effect {} ({}) is not answered yet, and version {} does not know it: wait for its answer",
                 open.id, open.effect, new.version
             );
-            unmet.push(Unmet::new("effect-open", message));
+            unmet.push(Unmet::new(ConditionCode::EffectOpen, message));
         }
     }
 
@@ -216,7 +216,7 @@ impl Decider<'_> {
         self.checks(&scope, &checks, "migrate", unmet)
     }
 
-    /// What must always hold by the new version, and did by the old one or was not asked.
+    /// Invariants of the new version that the old one satisfied or did not have.
     fn newly_broken(
         &self,
         old: &Lifecycle,
@@ -236,7 +236,7 @@ impl Decider<'_> {
             };
             if !known_broken {
                 let (message, saw) = self.evidence(new, next, invariant)?;
-                let mut reason = Unmet::new("invariant-violated", message);
+                let mut reason = Unmet::new(Code::InvariantViolated, message);
                 reason.rule = Some(Name::new(invariant.holds.source()));
                 reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
                 unmet.push(reason);
@@ -269,11 +269,11 @@ fn new_state(new: &Lifecycle, before: &Entity, migrate: &Migrate, unmet: &mut Ve
         before.state,
         known.join(", ")
     );
-    unmet.push(Unmet::new("unknown-state", message).of("states"));
+    unmet.push(Unmet::new(Code::UnknownState, message).of("states"));
     None
 }
 
-/// How the stored fields change. What fits stays; what does not becomes what the request says.
+/// How the stored fields change. Fields that fit stay; others become what the request says.
 fn new_fields(
     old: &Lifecycle,
     new: &Lifecycle,
@@ -307,7 +307,7 @@ fn new_fields(
         }
         match migrate.fields.get(&field.name).filter(|it| !it.is_null()) {
             Some(given) => given_value(field, given, &mut changes, unmet),
-            // What the old version knew and nobody has set is meant to be empty.
+            // A field that the old version had and that is not set stays empty.
             None if old.field(&field.name).is_some_and(|it| it.is.is_none()) => {}
             None if field.default.is_null() => {}
             None => changes.push((field.name.clone(), field.default.clone())),
@@ -340,12 +340,12 @@ fn unknown_field(new: &Lifecycle, name: &Name) -> Unmet {
         "Version {} of {} has no field {name}: say null for it, and it is dropped",
         new.version, new.name
     );
-    Unmet::new("unknown-field", message).of(name)
+    Unmet::new(ConditionCode::UnknownField, message).of(name)
 }
 
 fn cannot(key: &EntityKey, new: &Lifecycle, unmet: Vec<Unmet>) -> Refusal {
     let message = format!("{key} cannot move to version {} of {}", new.version, new.name);
-    let mut refusal = Refusal::new(Stage::Requirements, "cannot-migrate", message);
+    let mut refusal = Refusal::new(Code::CannotMigrate, message);
     refusal.errors = unmet;
     refusal
 }

@@ -1,12 +1,13 @@
 //! The law: what a command does, or why not.
 //!
-//! One file per command; `assess` decides whether a rule may be taken, `carry` writes what
-//! follows from it, `follow` does what that in turn entails.
+//! One file per command; `assess` checks whether a rule may be taken, `carry` writes its entries, `follow` its
+//! consequences.
 
 mod adopt;
 mod allowed;
 mod assess;
 mod attend;
+mod blocking;
 mod caller;
 mod carry;
 mod claim;
@@ -16,7 +17,6 @@ mod count;
 mod create;
 mod draft;
 mod due;
-mod elsewhere;
 mod evidence;
 mod explain;
 mod fire;
@@ -47,9 +47,9 @@ use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
 pub use allowed::allowed;
+pub use blocking::{BlockingEntity, UnblockOption, blocking_entities};
 pub use carry::groups_of;
-pub use elsewhere::{Keeper, Opener, keepers};
-pub use explain::{Checked, Way, ways};
+pub use explain::{Checked, TransitionOption, ways};
 pub use gather::{answer, gathered};
 pub use inspect::{computed, fields_of};
 pub(crate) use plan::{arm_label, sample_scope, sample_scope_after};
@@ -62,12 +62,12 @@ use crate::event::{Entry, Event, KeyRecord};
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::trace::{Hits, Point, PointKind, Trace};
-use crate::view::{Found, Need, View};
-use draft::Draft;
+use crate::view::{Found, Lookup, Needs, View};
+use draft::DecisionDraft;
 use request::Request;
-use scope::{Scope, Surroundings};
+use scope::{EntityScope, Surroundings};
 
 /// What the engine answers.
 #[derive(Clone, Debug)]
@@ -80,8 +80,6 @@ pub enum Decision {
         entries: u32,
         root: u32,
     },
-    /// These must be loaded first; then ask again.
-    Needs(Vec<Need>),
 }
 
 /// Everything that follows from a command, as events not yet applied.
@@ -90,86 +88,91 @@ pub struct Accepted {
     pub entries: Vec<Entry>,
     /// Which of the entries answers the command.
     pub root: usize,
-    /// Fields the engine owns that were sent all the same.
+    /// Fields that the engine owns; the values that were sent are ignored.
     pub ignored: Vec<Name>,
 }
 
 /// Decides a command against a view. Changes nothing; the same arguments give the same answer.
-pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Decision {
+pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Result<Decision, Needs> {
     decide_traced(law, view, command, now, None)
 }
 
-/// The same, telling which rules it touched.
+/// The same, noting the rules it exercised.
 pub fn decide_traced(
     law: &Law,
     view: &View,
     command: &Command,
     now: Timestamp,
     trace: Option<&Trace>,
-) -> Decision {
-    view.missed();
-    let decision = decide_on(law, view, command, now, trace);
-    // Whatever was decided, it stands on sand if something was asked for that is not here.
-    let needs = view.missed();
-    if needs.is_empty() { decision } else { Decision::Needs(needs) }
+) -> Result<Decision, Needs> {
+    let lookup = Lookup::new(view);
+    let decision = decide_on(law, &lookup, command, now, trace);
+    lookup.finish(decision)?.ok_or_else(Needs::default)
 }
 
 /// The name under which a command counts once and what it said, or what became of it the first time.
-fn count_once(view: &View, command: &Command, key: &Name) -> Result<(Name, String), Decision> {
+fn count_once(lookup: &Lookup<'_>, command: &Command, key: &Name) -> Result<(Name, String), Decision> {
     let (by, fingerprint) = (command.key_sender(), command.fingerprint());
     let mut under = key.clone();
-    // What came together counts under one key: the first that was accepted has it, each other a name of its own.
-    if let (Found::Here((_, record)), Some(said)) = (view.key(by, key), &command.said)
+    // Commands of one batch share a key: the first accepted one gets it, each other one a derived key.
+    if let (Found::Here((_, record)), Some(said)) = (lookup.key(by, key), &command.said)
         && record.fingerprint != fingerprint
         && said.is_part_of(&record.fingerprint)
     {
         under = said.own_key(key);
     }
-    let Found::Here((first, record)) = view.key(by, &under) else { return Ok((under, fingerprint)) };
+    let Found::Here((first, record)) = lookup.key(by, &under) else { return Ok((under, fingerprint)) };
     if record.fingerprint == fingerprint {
         return Err(Decision::Replayed { first: *first, entries: record.entries, root: record.root });
     }
     Err(Decision::Refused(Box::new(Refusal::key_used(key))))
 }
 
-fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: Option<&Trace>) -> Decision {
-    let counted = match command.idempotency_key.as_ref().map(|key| count_once(view, command, key)) {
-        Some(Err(known)) => return known,
+/// None if the decision stopped because something is not loaded.
+fn decide_on(
+    law: &Law,
+    lookup: &Lookup<'_>,
+    command: &Command,
+    now: Timestamp,
+    trace: Option<&Trace>,
+) -> Option<Decision> {
+    let counted = match command.idempotency_key.as_ref().map(|key| count_once(lookup, command, key)) {
+        Some(Err(known)) => return Some(known),
         Some(Ok(counted)) => Some(counted),
         None => None,
     };
-    let mut decider = Decider::new(law, view, now, trace.is_some());
-    let mut outcome = decider.run(command);
+    let mut builder = DecisionBuilder::new(law, lookup, now, trace.is_some());
+    let mut outcome = builder.run(command);
     if outcome.is_ok() {
-        outcome = decider.rerank();
+        outcome = builder.rerank();
     }
     if let (Ask::Due { entity, timer }, Err(Stop::Refused(refusal))) = (&command.ask, &outcome)
         && refusal.stage > Stage::Edge
     {
-        let mut again = Decider::new(law, view, now, trace.is_some());
-        again.hits = std::mem::take(&mut decider.hits);
+        let mut again = DecisionBuilder::new(law, lookup, now, trace.is_some());
+        again.hits = std::mem::take(&mut builder.hits);
         again.hits.get_mut().settle(0, false);
         outcome = again.pass_over(entity, timer, refusal).and_then(|()| again.rerank());
-        decider = again;
+        builder = again;
     }
     if let (Ask::Redact(redact), Err(Stop::Refused(refusal))) = (&command.ask, &mut outcome)
         && redact::is_of_a_rule(refusal)
     {
-        **refusal = redact::needed(law, view, command, redact, now, refusal);
+        **refusal = redact::needed(law, lookup, command, redact, now, refusal);
     }
     if let Some(trace) = trace {
         // A rule counts as exercised by what became of the command: a move that was made, a refusal that was given.
         match &outcome {
-            Ok(()) => decider.hits.get_mut().settle(0, true),
-            Err(Stop::Refused(_)) => decider.hits.get_mut().settle(0, false),
-            Err(Stop::NotLoaded) => decider.hits.get_mut().open.clear(),
+            Ok(()) => builder.hits.get_mut().settle(0, true),
+            Err(Stop::Refused(_)) => builder.hits.get_mut().settle(0, false),
+            Err(Stop::NotLoaded) => builder.hits.get_mut().open.clear(),
         }
-        trace.add(std::mem::take(&mut decider.hits.get_mut().sure));
+        trace.add(std::mem::take(&mut builder.hits.get_mut().sure));
     }
     match outcome {
-        Ok(()) => decider.finish(command, counted),
+        Ok(()) => Some(builder.finish(command, counted)),
         Err(Stop::Refused(mut refusal)) => {
-            refusal.kept = evidence::of(law, view, command, now, &refusal).map(Box::new);
+            refusal.kept = evidence::of(law, lookup, command, now, &refusal).map(Box::new);
             if let (Some(trace), Some(entry)) = (trace, &refusal.kept) {
                 trace.add(vec![Point {
                     lifecycle: entry.entity.lifecycle.clone(),
@@ -177,9 +180,9 @@ fn decide_on(law: &Law, view: &View, command: &Command, now: Timestamp, trace: O
                     what: format!("evidence.{}", entry.trigger),
                 }]);
             }
-            Decision::Refused(refusal)
+            Some(Decision::Refused(refusal))
         }
-        Err(Stop::NotLoaded) => Decision::Needs(Vec::new()),
+        Err(Stop::NotLoaded) => None,
     }
 }
 
@@ -207,10 +210,10 @@ const LISTED: usize = 4_096;
 const EACH: usize = 1_000;
 
 /// One decision being made.
-struct Decider<'a> {
+struct DecisionBuilder<'a> {
     law: &'a Law,
     now: Timestamp,
-    draft: Draft<'a>,
+    draft: DecisionDraft<'a>,
     traced: bool,
     hits: RefCell<Hits>,
     moves: u32,
@@ -218,23 +221,23 @@ struct Decider<'a> {
     /// The entry that answers the command.
     root: Option<u64>,
     touched: Vec<EntityKey>,
-    /// Whose places are told even where they are as before.
+    /// Entities whose places are written even if unchanged.
     restated: Vec<EntityKey>,
-    /// Of whom everything is made anew: that they have no place is told, too, and whether their orders are open.
+    /// Entities being rebuilt: their ranking rows are written even when empty, and whether each order is open.
     remade: Vec<EntityKey>,
-    /// Places that nobody can have, by ranking.
+    /// Places of entities that do not exist, by ranking.
     without: Vec<(Name, EntityKey)>,
     /// Fields that the decision must leave as they are.
     kept: Vec<(EntityKey, Name)>,
     ignored: Vec<Name>,
 }
 
-impl<'a> Decider<'a> {
-    fn new(law: &'a Law, view: &'a View, now: Timestamp, traced: bool) -> Self {
+impl<'a> DecisionBuilder<'a> {
+    fn new(law: &'a Law, lookup: &'a Lookup<'a>, now: Timestamp, traced: bool) -> Self {
         Self {
             law,
             now,
-            draft: Draft::new(view),
+            draft: DecisionDraft::new(lookup),
             traced,
             hits: RefCell::default(),
             moves: 0,
@@ -313,10 +316,9 @@ impl<'a> Decider<'a> {
                 continue;
             };
             if before.fields.get(field) != after.fields.get(field) {
-                let message = format!("{field} of {key} must be kept, but what follows would change it");
-                let mut refusal = Refusal::new(Stage::Follow, "frozen", message.clone());
-                refusal.errors.push(crate::refusal::Unmet::new("kept", message).of(field));
-                return Err(refusal.into());
+                let message = format!("{field} of {key} must not change, but a consequence would change it");
+                let unmet = Unmet::new(ConditionCode::Kept, message).of(field);
+                return Err(Refusal::with(Code::Frozen, vec![unmet]).at(Stage::Follow).into());
             }
         }
         Ok(())
@@ -429,8 +431,8 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// An expression that must be answered now; what cannot be loaded stops the decision.
-    fn test(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Result<bool, String>, Stop> {
+    /// Evaluates a condition; missing data stops the decision.
+    fn test(&self, scope: &EntityScope<'_>, guard: &Guard) -> Result<Result<bool, String>, Stop> {
         match guard.test(scope) {
             Ok(it) => Ok(Ok(it)),
             Err(Fault::NotLoaded) => Err(Stop::NotLoaded),
@@ -438,7 +440,7 @@ impl<'a> Decider<'a> {
         }
     }
 
-    fn eval(&self, scope: &Scope<'_>, guard: &Guard) -> Result<Result<Value, String>, Stop> {
+    fn eval(&self, scope: &EntityScope<'_>, guard: &Guard) -> Result<Result<Value, String>, Stop> {
         match guard.eval(scope) {
             Ok(it) => Ok(Ok(it)),
             Err(Fault::NotLoaded) => Err(Stop::NotLoaded),
@@ -447,7 +449,7 @@ impl<'a> Decider<'a> {
     }
 
     /// A condition in a consequence: one that cannot be answered refuses the whole.
-    fn met(&self, scope: &Scope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
+    fn met(&self, scope: &EntityScope<'_>, guard: Option<&Guard>) -> Result<bool, Stop> {
         match guard {
             None => Ok(true),
             Some(guard) => self.test(scope, guard)?.map_err(|fault| unanswered(guard.source(), &fault)),
@@ -458,12 +460,12 @@ impl<'a> Decider<'a> {
         self.moves += 1;
         if self.moves > MOVES {
             let message = format!("One command may entail at most {MOVES} moves; the rules ask for more");
-            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+            return Err(Refusal::one(Code::TooManyMoves, message).into());
         }
         Ok(())
     }
 
-    /// Does what follows from a move, one level further down.
+    /// Applies the consequences of a move, one level deeper.
     fn deeper<T>(
         &mut self,
         what: &EntityKey,
@@ -473,7 +475,7 @@ impl<'a> Decider<'a> {
             let message = format!(
                 "More than {DEPTH} moves follow one from the other, the last of {what}: the rules go round in a circle"
             );
-            return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+            return Err(Refusal::one(Code::TooManyMoves, message).into());
         }
         self.depth += 1;
         let done = work(self);
@@ -499,7 +501,7 @@ impl<'a> Decider<'a> {
 /// An expression that has no answer.
 fn unanswered(source: &str, fault: &str) -> Stop {
     let message = format!("`{source}` could not be answered: {fault}");
-    Refusal::one(Stage::Follow, "evaluation-failed", message).into()
+    Refusal::one(Code::EvaluationFailed, message).at(Stage::Follow).into()
 }
 
 /// Whether an event is a new version of its entity.
@@ -520,7 +522,7 @@ fn grows(event: &Event) -> bool {
 }
 
 fn unknown_entity(key: &EntityKey) -> Refusal {
-    Refusal::one(Stage::Edge, "unknown-entity", format!("There is no {key}"))
+    Refusal::one(Code::UnknownEntity, format!("There is no {key}"))
 }
 
 /// The rules that an entity lives by are gone: it stands still, rather than move by others.
@@ -533,7 +535,7 @@ fn unknown_version(law: &Law, entity: &Entity) -> Refusal {
         entity.definition,
         known.join(", ")
     );
-    Refusal::one(Stage::Edge, "unknown-lifecycle", message)
+    Refusal::one(Code::UnknownLifecycle, message)
 }
 
 fn unknown_lifecycle(law: &Law, name: &Name) -> Refusal {
@@ -542,5 +544,5 @@ fn unknown_lifecycle(law: &Law, name: &Name) -> Refusal {
     if let Some(near) = trackside_lifecycle::guard::nearest(name, known.iter().copied()) {
         message = format!("{message}. Did you mean {near}?");
     }
-    Refusal::one(Stage::Edge, "unknown-lifecycle", message)
+    Refusal::one(Code::UnknownLifecycle, message)
 }

@@ -1,18 +1,19 @@
 //! What a rule would do, before anything is written.
 
 use trackside_lifecycle::model::{
-    Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, Tally, Target,
+    Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, TallyBy, Target,
 };
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::Decider;
+use super::DecisionBuilder;
 use super::fire::plain_scope;
 use super::request::{Request, names};
-use super::scope::{Scope, Surroundings};
+use super::scope::{EntityScope, Surroundings};
 use crate::entity::Entity;
 use crate::event::TallyChange;
 use crate::fields::Fields;
+use crate::view::{Lookup, Needs};
 
 /// The parts that an arm, a creation and a state's `always` have in common.
 pub(super) struct Rule<'r> {
@@ -108,7 +109,7 @@ impl<'r> Rule<'r> {
         }
     }
 
-    pub fn choice(&self, plan: &Plan<'_>) -> Option<&'r Choice> {
+    pub fn choice(&self, plan: &RulePlan<'_>) -> Option<&'r Choice> {
         match self.aims {
             Aims::One(_) => None,
             Aims::Choices(choices) => choices.get(plan.choice?),
@@ -125,7 +126,7 @@ pub(crate) fn arm_label(transition: &Name, index: usize) -> String {
 }
 
 /// Everything a rule would change of its own entity.
-pub(super) struct Plan<'l> {
+pub(super) struct RulePlan<'l> {
     /// None: it stays where it is.
     pub to: Option<Name>,
     pub choice: Option<usize>,
@@ -134,7 +135,7 @@ pub(super) struct Plan<'l> {
     /// Fields that the request brought.
     pub sent: Vec<(Name, Value)>,
     pub fields: Vec<(Name, Value)>,
-    pub counted: Vec<Counted<'l>>,
+    pub counted: Vec<CountedChange<'l>>,
     /// Tallies set or reset by the rule.
     pub tallies: Vec<TallyChange>,
     pub grants: Vec<(Name, Name)>,
@@ -142,22 +143,22 @@ pub(super) struct Plan<'l> {
 }
 
 /// A counter counted, and what that sets off.
-pub(super) struct Counted<'l> {
+pub(super) struct CountedChange<'l> {
     pub counter: &'l Counter,
     pub change: TallyChange,
     /// Which of its warnings are due.
     pub warned: std::ops::Range<usize>,
-    /// What they are percentages of.
+    /// The limit that they are percentages of.
     pub limit: Option<f64>,
     pub reached: bool,
 }
 
-impl Counted<'_> {
+impl CountedChange<'_> {
     /// That it has come near its limit, in words.
     pub fn nearing(&self, percent: u32) -> String {
         let of = match &self.counter.tally {
-            Tally::One => String::new(),
-            Tally::PerState | Tally::ByKey(_) => format!(" ({})", self.change.key),
+            TallyBy::One => String::new(),
+            TallyBy::PerState | TallyBy::ByKey(_) => format!(" ({})", self.change.key),
         };
         let value = self.change.tally.as_ref().map_or(0.0, |it| it.value);
         let limit = self.limit.unwrap_or_default();
@@ -165,13 +166,13 @@ impl Counted<'_> {
     }
 }
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn is_traced(&self) -> bool {
         self.traced
     }
 }
 
-/// A scope over an entity as it is, for reading it.
+/// Evaluates expressions of an entity's definition against it.
 #[expect(clippy::too_many_arguments, reason = "everything an expression may look at")]
 pub(crate) fn sample_scope<T>(
     law: &crate::law::Law,
@@ -182,25 +183,30 @@ pub(crate) fn sample_scope<T>(
     now: trackside_lifecycle::time::Timestamp,
     ask: Option<&Fields>,
     look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
-) -> T {
-    let draft = super::draft::Draft::new(view);
+) -> Result<T, Needs> {
+    let lookup = Lookup::new(view);
+    let draft = super::draft::DecisionDraft::new(&lookup);
     let around = Surroundings { law, draft: &draft, project: &view.project, now };
     let request = Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None);
-    look(&Scope { ask, ..plain_scope(&around, life, entity, &request) })
+    lookup.finish(look(&EntityScope { ask, ..plain_scope(&around, life, entity, &request) }))
 }
 
-/// A scope over an entity as it is, with what its fields were before.
+/// The same with what its fields were before.
 pub(crate) fn sample_scope_after<T>(
     looking: &crate::look::Looking<'_>,
     life: &Lifecycle,
     look: impl FnOnce(&dyn trackside_lifecycle::guard::Scope) -> T,
-) -> T {
-    let draft = super::draft::Draft::new(looking.view);
+) -> Result<T, Needs> {
+    let lookup = Lookup::new(looking.view);
+    let draft = super::draft::DecisionDraft::new(&lookup);
     let (law, project) = (looking.law, &looking.view.project);
     let around = Surroundings { law, draft: &draft, project, now: looking.now };
     let request = match looking.actor {
         Some(actor) => Request::by(actor.clone(), actor.subject.clone(), Fields::default(), None),
         None => Request::engine(crate::actor::ActorKind::System, Fields::default(), Name::new(""), None),
     };
-    look(&Scope { was: looking.was, ..plain_scope(&around, life, looking.entity, &request) })
+    lookup.finish(look(&EntityScope {
+        was: looking.was,
+        ..plain_scope(&around, life, looking.entity, &request)
+    }))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trackside_lifecycle::model::{Lifecycle, Tally};
+use trackside_lifecycle::model::{Lifecycle, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -11,18 +11,18 @@ use super::carry::shifts;
 use super::configure::not_admin;
 use super::fire::plain_scope;
 use super::request::Request;
-use super::scope::Scope;
-use super::{Decider, Stop};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop};
 use crate::apply::evolve;
 use crate::command::{Ask, Command, Redact};
 use crate::entity::Entity;
 use crate::event::{Changes, Entry, Event, Same};
 use crate::law::Law;
 use crate::redact::{cleared, recounted, replayed};
-use crate::refusal::{Refusal, Stage, Unmet};
-use crate::view::View;
+use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
+use crate::view::Lookup;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Only people with role admin, and always with a reason.
     pub fn redact(&mut self, redact: &Redact, request: &Request) -> Result<(), Stop> {
         let key = &redact.entity;
@@ -34,34 +34,38 @@ impl Decider<'_> {
         let mut unmet = Vec::new();
         if request.reason.as_ref().is_none_or(|it| it.trim().is_empty()) {
             unmet.push(
-                Unmet::new("missing", "A redaction needs a reason, without what it drops").of("reason"),
+                Unmet::new(ConditionCode::Missing, "A redaction needs a reason, without what it drops")
+                    .of("reason"),
             );
         }
         if redact.entries.is_empty() {
-            unmet.push(Unmet::new("missing", "Say which entries").of("entries"));
+            unmet.push(Unmet::new(ConditionCode::Missing, "Say which entries").of("entries"));
         }
         let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
         for seq in dropped.iter().filter(|seq| !redact.history.iter().any(|it| it.seq == **seq)) {
-            unmet.push(Unmet::new("unknown-entry", format!("Entry {seq} is none of {key}")).of("entries"));
+            unmet.push(
+                Unmet::new(ConditionCode::UnknownEntry, format!("Entry {seq} is none of {key}"))
+                    .of("entries"),
+            );
         }
         let whole = redact.history.iter().all(|it| it.entity == *key)
             && replayed(&redact.history, &BTreeSet::new()).as_ref() == Some(&before);
         let left = replayed(&redact.history, &left_out(redact));
         let (Some(left), true) = (left, whole) else {
             let message = format!("The entries given are not the whole history of {key}: load it again");
-            return Err(Refusal::one(Stage::Version, "version-mismatch", message).into());
+            return Err(Refusal::one(Code::VersionMismatch, message).into());
         };
         let mut fields = cleared(&before, &left);
         replaced(&life, &before, redact, &mut fields, &mut unmet);
         let gone = Gone::of(redact, &dropped);
-        // A replay may begin anywhere, also at an entity that still has what is dropped here: whatever a dropped entry
-        // spoke of is said anew.
+        // A replay may start from a stored entity that still has the dropped values: everything a dropped entry set
+        // is written again.
         for name in gone.fields {
             if !fields.iter().any(|(it, _)| it == name) {
                 fields.push((name.clone(), before.fields.value(name)));
             }
         }
-        let keyed = |name: &Name| life.counter(name).is_some_and(|it| matches!(it.tally, Tally::ByKey(_)));
+        let keyed = |name: &Name| life.counter(name).is_some_and(|it| matches!(it.tally, TallyBy::ByKey(_)));
         let mut changes = Changes {
             fields,
             tallies: recounted(&before, &left, &gone.counters, keyed),
@@ -76,17 +80,15 @@ impl Decider<'_> {
                     "{} needs {name} ({message}), and this would clear it: say what it becomes, or change it first",
                     before.state
                 );
-                unmet.push(Unmet::new("missing", message).of(name));
+                unmet.push(Unmet::new(ConditionCode::Missing, message).of(name));
             }
         }
-        if let Some(first) = unmet.first() {
-            let mut refusal = Refusal::new(Stage::Requirements, "cannot-redact", first.message.clone());
-            refusal.errors = unmet;
-            return Err(refusal.into());
+        if !unmet.is_empty() {
+            return Err(Refusal::with(Code::CannotRedact, unmet).into());
         }
         {
             let around = self.around();
-            let scope = Scope { was: &before.fields, ..plain_scope(&around, &life, &next, request) };
+            let scope = EntityScope { was: &before.fields, ..plain_scope(&around, &life, &next, request) };
             changes.timers = self.timer_changes(&scope, Some(&before), &Name::new("redact"), false)?;
             changes.shifts = shifts(&life, Some(&before), &next);
             changes.same = self.same_change(&scope, before.same.as_ref())?;
@@ -96,7 +98,7 @@ impl Decider<'_> {
         }
         self.moved()?;
         let seq = self.record(key, request, &Name::new("redact"), make(changes));
-        // What is dropped may be the entry that told where it stands.
+        // The dropped entry may be the one that set its place.
         self.restated.push(key.clone());
         self.root.get_or_insert(seq);
         self.still_answered(&life, &before)
@@ -140,15 +142,15 @@ fn left_out(redact: &Redact) -> BTreeSet<u64> {
     without
 }
 
-/// Whether a redaction was refused by a rule of the definition, which cannot do without what would be cleared.
+/// Whether a rule of the definition refused the redaction because it needs a value that would be cleared.
 pub(super) fn is_of_a_rule(refusal: &Refusal) -> bool {
-    refusal.stage >= Stage::Follow || refusal.code == "evaluation-failed"
+    refusal.stage >= Stage::Follow || refusal.code == Code::EvaluationFailed
 }
 
 /// The same in words that help: which fields a rule needs, where each came from, and what the rule said.
 pub(super) fn needed(
     law: &Law,
-    view: &View,
+    lookup: &Lookup<'_>,
     command: &Command,
     redact: &Redact,
     now: Timestamp,
@@ -156,7 +158,7 @@ pub(super) fn needed(
 ) -> Refusal {
     let dropped: BTreeSet<u64> = redact.entries.iter().copied().collect();
     let left = replayed(&redact.history, &left_out(redact));
-    let (Some(before), Some(left)) = (view.get(&redact.entity), left) else {
+    let (Some(before), Some(left)) = (lookup.get(&redact.entity), left) else {
         return refusal.clone();
     };
     let gone: Vec<Name> = cleared(before, &left)
@@ -172,8 +174,8 @@ pub(super) fn needed(
         }
         let redact = Redact { becomes, ..redact.clone() };
         let again = Command { ask: Ask::Redact(redact), ..command.clone() };
-        let mut decider = Decider::new(law, view, now, false);
-        matches!(decider.run(&again).and_then(|()| decider.rerank()), Err(Stop::Refused(_)))
+        let mut builder = DecisionBuilder::new(law, lookup, now, false);
+        matches!(builder.run(&again).and_then(|()| builder.rerank()), Err(Stop::Refused(_)))
     };
     let mut needed: Vec<&Name> = gone.iter().filter(is_needed).collect();
     if needed.is_empty() {
@@ -195,13 +197,10 @@ pub(super) fn needed(
             "A rule of {} needs {name}{from}, and this would clear it ({}): say what it becomes, or {other}",
             redact.entity.lifecycle, refusal.detail
         );
-        Unmet::new("needed", message).of(name)
+        Unmet::new(ConditionCode::Needed, message).of(name)
     };
     let errors: Vec<Unmet> = needed.into_iter().map(unmet).collect();
-    let Some(first) = errors.first() else { return refusal.clone() };
-    let mut told = Refusal::new(Stage::Requirements, "cannot-redact", first.message.clone());
-    told.errors = errors;
-    told
+    if errors.is_empty() { refusal.clone() } else { Refusal::with(Code::CannotRedact, errors) }
 }
 
 /// What takes the place of cleared fields: what a new one has, what a lease shows of itself, and what the request says.
@@ -236,14 +235,17 @@ fn replaced(
     }
     for (name, value) in redact.becomes.iter() {
         let Some(field) = life.field(name).filter(|it| it.is.is_none()) else {
-            unmet.push(Unmet::new("unknown-field", format!("{} has no field {name}", life.name)).of(name));
+            unmet.push(
+                Unmet::new(ConditionCode::UnknownField, format!("{} has no field {name}", life.name))
+                    .of(name),
+            );
             continue;
         };
         match field.fits.accept(name, value) {
             Ok(value) if put(name, value.clone()) => {}
             Ok(_) => {
                 let message = format!("{name} does not come from these entries, so nothing becomes of it");
-                unmet.push(Unmet::new("unexpected-field", message).of(name));
+                unmet.push(Unmet::new(Code::UnexpectedField, message).of(name));
             }
             Err(misfits) => {
                 unmet.extend(misfits.into_iter().map(|it| Unmet::new(it.code, it.message).of(&it.path)));

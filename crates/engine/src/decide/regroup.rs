@@ -3,20 +3,20 @@
 use trackside_lifecycle::model::{Lifecycle, Starts, Timer, TimerKind};
 use trackside_lifecycle::name::Name;
 
-use super::scope::{Scope, kind_of};
+use super::scope::{EntityScope, kind_of};
 use super::timers::{due, reset_timer, steps};
-use super::{Decider, Stop};
+use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, TimerState};
 use crate::event::{Changes, Same, Shift, TallyChange};
 use crate::key::{EntityKey, GroupKey};
 
 type TimerChanges = Vec<(Name, Option<TimerState>)>;
 
-impl Decider<'_> {
-    /// A clock that both versions know goes on, one that only the new one knows starts, any other ends.
+impl DecisionBuilder<'_> {
+    /// A timer that both versions have continues, one that only the new version has starts, any other ends.
     pub fn migrated_timers(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         old: &Lifecycle,
         before: &Entity,
     ) -> Result<TimerChanges, Stop> {
@@ -40,7 +40,7 @@ impl Decider<'_> {
                 put(&mut next, &timer.name, self.start(scope, timer)?);
             }
         }
-        let scope = Scope { entity: &next, ..*scope };
+        let scope = EntityScope { entity: &next, ..*scope };
         let further = self.timer_changes(&scope, Some(before), &Name::new("migrate"), false)?;
         for (name, state) in further {
             put(&mut next, &name, state);
@@ -57,10 +57,10 @@ impl Decider<'_> {
         Ok(changes)
     }
 
-    /// A clock of the same name: what has passed of it counts, and no warning is given twice.
+    /// A timer of the same name: the time that has passed counts, and no warning is repeated.
     fn carried_over(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         was: &Timer,
         timer: &Timer,
         state: &TimerState,

@@ -1,4 +1,4 @@
-//! One move asked for, by somebody or by the engine.
+//! One requested move, by an actor or by the engine.
 
 use std::sync::Arc;
 

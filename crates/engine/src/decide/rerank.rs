@@ -7,17 +7,17 @@ use trackside_lifecycle::value::Value;
 
 use super::fire::plain_scope;
 use super::request::Request;
-use super::{Decider, EACH, Stop};
+use super::{DecisionBuilder, EACH, Stop};
 use crate::actor::ActorKind;
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::law::Law;
-use crate::ranking::{Place, RankingKey, Reranked, Weight, Within};
-use crate::refusal::{Refusal, Stage};
-use crate::view::{Found, View};
+use crate::ranking::{RankPlace, RankingKey, Reranked, Weight, Within};
+use crate::refusal::{Code, Refusal};
+use crate::view::{Found, Lookup, View};
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Looks again at the place of everything that this decision touched, and of those that look at it.
     pub fn rerank(&mut self) -> Result<(), Stop> {
         if self.draft.entries.is_empty() {
@@ -35,7 +35,7 @@ impl Decider<'_> {
         Ok(())
     }
 
-    /// How the places of `keys` and the orders kept within `moved` differ from what is known.
+    /// How the places of `keys` and the orders within `moved` differ from the stored ones.
     pub(super) fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
         let mut changes = Vec::new();
         let mut opened: Vec<(RankingKey, Within)> = Vec::new();
@@ -78,7 +78,7 @@ impl Decider<'_> {
             let Some(life) = self.law.newest(&index.lifecycle) else { continue };
             let Some(ranking) = life.ranking(&index.name) else { continue };
             let open = self.is_open(life, ranking, &within)?;
-            // A new order is open until somebody closes it.
+            // A new order is open until a rule closes it.
             let known = match self.draft.base().ranking(&index) {
                 Found::Here(known) => known.is_open(&within),
                 Found::Absent | Found::Unknown => None,
@@ -130,7 +130,7 @@ impl Decider<'_> {
                         "More than {EACH} {} look at {key}, which one command may not concern: use `within` and `open` for what many share",
                         watcher.inverse
                     );
-                    return Err(Refusal::one(Stage::Follow, "too-many-moves", message).into());
+                    return Err(Refusal::one(Code::TooManyMoves, message).into());
                 }
                 for member in members {
                     if !keys.contains(&member) {
@@ -146,7 +146,12 @@ impl Decider<'_> {
     }
 
     /// Where an entity stands in a ranking, if it is in it.
-    pub fn place(&self, life: &Lifecycle, ranking: &Ranking, entity: &Entity) -> Result<Option<Place>, Stop> {
+    pub fn place(
+        &self,
+        life: &Lifecycle,
+        ranking: &Ranking,
+        entity: &Entity,
+    ) -> Result<Option<RankPlace>, Stop> {
         if !ranking.within_states.has(&entity.state) {
             return Ok(None);
         }
@@ -154,7 +159,7 @@ impl Decider<'_> {
         let request = nobody();
         let scope = plain_scope(&around, life, entity, &request);
         if let Some(when) = &ranking.when {
-            // What cannot be answered is not handed out.
+            // An entity whose place cannot be computed is not handed out.
             if !self.test(&scope, when)?.unwrap_or(false) {
                 return Ok(None);
             }
@@ -172,10 +177,10 @@ impl Decider<'_> {
             None => None,
         };
         let within = ranking.within.iter().map(|it| within_id(life, it, entity)).collect();
-        Ok(Some(Place { within, meant_for, weights: weights.into(), since: entity.created_at }))
+        Ok(Some(RankPlace { within, meant_for, weights: weights.into(), since: entity.created_at }))
     }
 
-    /// Whether an order is open, as anybody in it would see it.
+    /// Whether an order is open for its members.
     fn is_open(&self, life: &Lifecycle, ranking: &Ranking, within: &Within) -> Result<bool, Stop> {
         let Some(open) = &ranking.open else { return Ok(true) };
         let key = EntityKey { lifecycle: life.name.clone(), id: Name::new("") };
@@ -189,16 +194,17 @@ impl Decider<'_> {
         let around = self.around();
         let request = nobody();
         let scope = plain_scope(&around, life, &somebody, &request);
-        // What cannot be answered is closed.
+        // A condition that cannot be evaluated closes it.
         Ok(self.test(&scope, open)?.unwrap_or(false))
     }
 }
 
-/// What is not as it should be in the rankings of a whole view: nothing, unless definitions or settings have changed.
+/// Wrong places in the rankings of a whole view: none, unless definitions or settings have changed.
 pub fn reindex(law: &Law, view: &View, now: Timestamp) -> Vec<Reranked> {
-    let decider = Decider::new(law, view, now, false);
+    let lookup = Lookup::new(view);
+    let builder = DecisionBuilder::new(law, &lookup, now, false);
     let all: Vec<EntityKey> = view.entities().into_iter().map(|it| it.key.clone()).collect();
-    decider.reranked(&all, &all).unwrap_or_default()
+    builder.reranked(&all, &all).unwrap_or_default()
 }
 
 /// Rankings are the same for everybody.

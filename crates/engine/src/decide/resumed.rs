@@ -1,4 +1,4 @@
-//! After a gap of the server: nobody is dead because the server slept.
+//! Grace after a gap: leases do not expire because the server was away.
 //!
 //! Who held a lease before the gap could not renew it during the gap, so it gets one full period from the
 //! moment the server is back. Deadlines and other timers are not spared: they fire late, in due order.
@@ -10,16 +10,16 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use super::request::Request;
-use super::{Decider, Stop};
+use super::{DecisionBuilder, Stop};
 use crate::apply::lease_timer;
 use crate::entity::{Entity, Lease};
 use crate::key::EntityKey;
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// Since when the holder of a lease can be heard again, where it has not been heard since the gap.
     pub fn spared_from(&self, entity: &Entity, slot: &Name) -> Option<Timestamp> {
         let resumed_at = self.draft.base().resumed_at?;
-        // The timer of a lease starts anew with every grant and every renewal.
+        // The timer of a lease restarts with every grant and every renewal.
         let heard = entity.timer(&lease_timer(slot))?.started_at;
         (heard < resumed_at).then_some(resumed_at)
     }

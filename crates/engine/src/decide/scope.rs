@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use trackside_lifecycle::guard::{self, Fault, Guard, Slot};
-use trackside_lifecycle::model::{Count, Counter, Lifecycle, Look, Read, SlotLook, Tally as TallyKind};
+use trackside_lifecycle::guard::{self, Fault, Guard, VarSlot};
+use trackside_lifecycle::model::{Count, Counter, EntityAttribute, Lifecycle, Read, SlotAttribute, TallyBy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
 use super::LISTED;
-use super::draft::Draft;
+use super::draft::DecisionDraft;
 use super::request::Request;
 use super::rerank::within_id;
 use crate::actor::ActorKind;
@@ -27,13 +27,13 @@ use crate::view::{Found, Project};
 /// Where a decision looks things up.
 pub(super) struct Surroundings<'a> {
     pub law: &'a Law,
-    pub draft: &'a Draft<'a>,
+    pub draft: &'a DecisionDraft<'a>,
     pub project: &'a Project,
     pub now: Timestamp,
 }
 
 /// The names of one entity, for one request.
-pub(super) struct Scope<'a> {
+pub(super) struct EntityScope<'a> {
     pub around: &'a Surroundings<'a>,
     pub life: &'a Lifecycle,
     pub entity: &'a Entity,
@@ -43,7 +43,7 @@ pub(super) struct Scope<'a> {
     pub base: &'a [(Name, Value)],
     /// What the rules have set so far, over those.
     pub changed: &'a [(Name, Value)],
-    /// What was counted so far.
+    /// Counter changes so far.
     pub counted: &'a [TallyChange],
     pub was: &'a Fields,
     pub request: &'a Request,
@@ -53,8 +53,8 @@ pub(super) struct Scope<'a> {
     pub it: Option<&'a Value>,
 }
 
-impl guard::Scope for Scope<'_> {
-    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+impl guard::Scope for EntityScope<'_> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         match self.life.reads.get(slot.0 as usize) {
             Some(read) => self.look(read),
             None => Err(Fault::Failed("a name without a meaning".to_owned())),
@@ -72,7 +72,7 @@ impl guard::Scope for Scope<'_> {
     }
 }
 
-impl Scope<'_> {
+impl EntityScope<'_> {
     /// The other entity that is read.
     pub fn referred(&self, read: &Read) -> Option<EntityKey> {
         match read {
@@ -170,7 +170,7 @@ impl Scope<'_> {
         })
     }
 
-    /// A field with what was sent and set laid over it.
+    /// A field, overlaid with sent and computed values.
     pub fn field(&self, name: &str) -> Value {
         for laid_over in [self.changed, self.base] {
             if let Some((_, value)) = laid_over.iter().rev().find(|(it, _)| it == name) {
@@ -210,46 +210,48 @@ impl Scope<'_> {
         Ok(effective(setting, &self.life.pack, self.around.project, own))
     }
 
-    fn slot(&self, name: &Name, look: &SlotLook) -> Value {
+    fn slot(&self, name: &Name, look: &SlotAttribute) -> Value {
         let lease = self.entity.lease(name);
         let held = lease.is_some_and(|it| it.holder.is_some());
         match look {
-            SlotLook::Held => Value::Bool(held),
-            SlotLook::Holder => lease.and_then(|it| it.holder.as_ref()).map_or(Value::Null, Value::from),
-            SlotLook::Fence => lease.map_or(Value::Null, |it| int(it.fence)),
-            SlotLook::Until => lease.filter(|_| held).map_or(Value::Null, |it| Value::Time(it.expires_at)),
+            SlotAttribute::Held => Value::Bool(held),
+            SlotAttribute::Holder => lease.and_then(|it| it.holder.as_ref()).map_or(Value::Null, Value::from),
+            SlotAttribute::Fence => lease.map_or(Value::Null, |it| int(it.fence)),
+            SlotAttribute::Until => {
+                lease.filter(|_| held).map_or(Value::Null, |it| Value::Time(it.expires_at))
+            }
         }
     }
 
-    fn other(&self, key: &EntityKey, look: &Look) -> Result<Value, Fault> {
+    fn other(&self, key: &EntityKey, look: &EntityAttribute) -> Result<Value, Fault> {
         let other = match self.around.draft.entity(key) {
             Found::Here(it) => it,
             Found::Absent => return Ok(Value::Null),
             Found::Unknown => return Err(Fault::NotLoaded),
         };
         Ok(match look {
-            Look::Id => Value::from(&other.key.id),
-            Look::State => Value::from(&other.state),
-            Look::PreviousState => other.previous_state.as_ref().map_or(Value::Null, Value::from),
-            Look::Version => int(other.version),
-            Look::CreatedAt => Value::Time(other.created_at),
-            Look::StateEnteredAt => Value::Time(other.state_entered_at),
-            Look::Final => {
+            EntityAttribute::Id => Value::from(&other.key.id),
+            EntityAttribute::State => Value::from(&other.state),
+            EntityAttribute::PreviousState => other.previous_state.as_ref().map_or(Value::Null, Value::from),
+            EntityAttribute::Version => int(other.version),
+            EntityAttribute::CreatedAt => Value::Time(other.created_at),
+            EntityAttribute::StateEnteredAt => Value::Time(other.state_entered_at),
+            EntityAttribute::Final => {
                 let life = self.around.law.definition(&key.lifecycle, other.definition);
                 Value::Bool(life.and_then(|it| it.state(&other.state)).is_some_and(|it| it.last))
             }
-            Look::Field(name) => other.fields.value(name),
-            Look::Group(name, count) => {
+            EntityAttribute::Field(name) => other.fields.value(name),
+            EntityAttribute::Group(name, count) => {
                 let life = self.around.law.definition(&key.lifecycle, other.definition);
                 let Some(inverse) = life.and_then(|it| it.inverse(name)) else { return Ok(Value::Int(0)) };
                 let group = GroupKey { of: key.clone(), name: name.clone() };
                 return self.counted(&group, &inverse.from, count);
             }
-            Look::Counter(name) => {
+            EntityAttribute::Counter(name) => {
                 let Some(life) = self.around.law.definition(&key.lifecycle, other.definition) else {
                     return Ok(Value::Null);
                 };
-                let there = Scope {
+                let there = EntityScope {
                     life,
                     entity: other,
                     taken: NO_FIELDS.get(),
@@ -270,7 +272,8 @@ impl Scope<'_> {
             let field = reference.by.as_ref().map_or(Value::Null, |it| self.field(it));
             for id in ids_in(Some(&field)) {
                 all += 1;
-                let state = self.other(&EntityKey { lifecycle: reference.to.clone(), id }, &Look::State)?;
+                let state =
+                    self.other(&EntityKey { lifecycle: reference.to.clone(), id }, &EntityAttribute::State)?;
                 if let Value::Text(state) = state {
                     *counts.entry(state).or_default() += 1;
                 }
@@ -368,9 +371,9 @@ impl Scope<'_> {
         let Some(counter) = self.life.counter(name) else { return Ok(Value::Null) };
         let counted = self.counted.iter().rev().find(|it| it.counter == *name);
         let key = match &counter.tally {
-            TallyKind::One => Name::new(SINGLE),
-            TallyKind::PerState => self.entity.state.clone(),
-            TallyKind::ByKey(_) => match counted {
+            TallyBy::One => Name::new(SINGLE),
+            TallyBy::PerState => self.entity.state.clone(),
+            TallyBy::ByKey(_) => match counted {
                 Some(it) => it.key.clone(),
                 None => {
                     let last = self.entity.tallies(name).and_then(|it| it.by_key.last());
@@ -408,7 +411,7 @@ impl Scope<'_> {
     fn counters(&self, name: &Name) -> Result<Value, Fault> {
         let Some(counter) = self.life.counter(name) else { return Ok(Value::Null) };
         let mut values: BTreeMap<Name, Value> = BTreeMap::new();
-        if matches!(counter.tally, TallyKind::PerState) {
+        if matches!(counter.tally, TallyBy::PerState) {
             for state in &self.life.states {
                 values.insert(state.name.clone(), self.tally_value(counter, &state.name)?);
             }
@@ -432,7 +435,7 @@ impl Scope<'_> {
     }
 
     /// The values an expression saw, for the one who is refused by it.
-    pub fn saw(&self, guard: &Guard) -> BTreeMap<Name, serde_json::Value> {
+    pub fn values_read(&self, guard: &Guard) -> BTreeMap<Name, serde_json::Value> {
         let reads = guard.reads().iter();
         reads
             .filter_map(|it| {
@@ -443,7 +446,7 @@ impl Scope<'_> {
 }
 
 /// The part of a path that the slot stands for.
-fn root_of(read: &guard::Read, life: &Lifecycle) -> Name {
+fn root_of(read: &guard::VariableUse, life: &Lifecycle) -> Name {
     let segments = match life.reads.get(read.slot.0 as usize) {
         Some(
             Read::Was(_)
@@ -461,8 +464,8 @@ fn root_of(read: &guard::Read, life: &Lifecycle) -> Name {
             | Read::ActorRoles
             | Read::SubjectId,
         ) => 2,
-        Some(Read::Ref(_, Look::Group(..)) | Read::Me(Look::Group(..))) => 3,
-        Some(Read::Ref(_, look) | Read::Me(look)) if *look != Look::Id => 2,
+        Some(Read::Ref(_, EntityAttribute::Group(..)) | Read::Me(EntityAttribute::Group(..))) => 3,
+        Some(Read::Ref(_, look) | Read::Me(look)) if *look != EntityAttribute::Id => 2,
         _ => 1,
     };
     Name::from(read.path.split('.').take(segments).collect::<Vec<_>>().join("."))

@@ -1,4 +1,4 @@
-//! The result of an effect comes home.
+//! Handles the result of an effect.
 
 use serde_json::Value as Json;
 use trackside_lifecycle::model::Severity;
@@ -6,21 +6,21 @@ use trackside_lifecycle::name::Name;
 
 use super::carry::alert;
 use super::request::Request;
-use super::{Decider, Stop};
+use super::{DecisionBuilder, Stop};
 use crate::actor::ActorKind;
 use crate::command::What;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, Refusal};
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     pub fn settle(&mut self, key: &EntityKey, id: u64, ok: bool, fields: &Fields) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let Some(open) = entity.effects.iter().find(|it| it.id == id).cloned() else {
             let message =
                 format!("{key} has no open effect {id}: it was answered before, or never asked for");
-            return Err(Refusal::one(Stage::Edge, "effect-settled", message).into());
+            return Err(Refusal::one(Code::EffectSettled, message).into());
         };
         let condition = Name::from(format!("effects.{}", open.effect));
         let mut request = Request::engine(ActorKind::System, fields.clone(), condition.clone(), None);

@@ -1,4 +1,4 @@
-//! Clocks: when they start, stand still, go on and end.
+//! Timers: when they start, pause, resume and end.
 
 use trackside_lifecycle::guard::Fault;
 use trackside_lifecycle::model::{Every, Lifecycle, Starts, Timer, TimerKind};
@@ -6,25 +6,25 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use super::scope::Scope;
-use super::{Decider, Stop};
+use super::scope::EntityScope;
+use super::{DecisionBuilder, Stop};
 use crate::entity::{Entity, TimerState};
-use crate::refusal::{Refusal, Stage};
+use crate::refusal::{Code, Refusal};
 
-/// What comes next on a timer, at a percentage of its length.
+/// The next step of a timer, at a percentage of its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum TimerStep {
     Warn(usize),
     Then,
 }
 
 /// The steps of a timer in order. At 100 % the warning comes before the consequence.
-pub(super) fn steps(timer: &Timer) -> Vec<(u32, Step)> {
-    let mut steps: Vec<(u32, Step)> =
-        timer.warn.iter().enumerate().map(|(n, it)| (it.percent, Step::Warn(n))).collect();
+pub(super) fn steps(timer: &Timer) -> Vec<(u32, TimerStep)> {
+    let mut steps: Vec<(u32, TimerStep)> =
+        timer.warn.iter().enumerate().map(|(n, it)| (it.percent, TimerStep::Warn(n))).collect();
     if timer.then.is_some() || !matches!(timer.kind, TimerKind::After(_)) {
         let place = steps.iter().take_while(|(percent, _)| *percent <= 100).count();
-        steps.insert(place, (100, Step::Then));
+        steps.insert(place, (100, TimerStep::Then));
     }
     steps
 }
@@ -53,11 +53,11 @@ fn resumed(state: &TimerState, timer: &Timer, now: Timestamp) -> TimerState {
     next
 }
 
-impl Decider<'_> {
+impl DecisionBuilder<'_> {
     /// What a move makes of the clocks. `scope` sees the entity after the move.
     pub fn timer_changes(
         &self,
-        scope: &Scope<'_>,
+        scope: &EntityScope<'_>,
         before: Option<&Entity>,
         trigger: &Name,
         entered: bool,
@@ -132,7 +132,7 @@ impl Decider<'_> {
         Ok(changes)
     }
 
-    pub fn start(&self, scope: &Scope<'_>, timer: &Timer) -> Result<Option<TimerState>, Stop> {
+    pub fn start(&self, scope: &EntityScope<'_>, timer: &Timer) -> Result<Option<TimerState>, Stop> {
         let now = scope.around.now;
         match &timer.kind {
             TimerKind::After(after) => {
@@ -145,7 +145,7 @@ impl Decider<'_> {
                     Err(Fault::NotLoaded) => return Err(Stop::NotLoaded),
                     Err(fault) => {
                         let message = format!("Timer {} has no length: {fault}", timer.name);
-                        return Err(Refusal::one(Stage::Requirements, "evaluation-failed", message).into());
+                        return Err(Refusal::one(Code::EvaluationFailed, message).into());
                     }
                 };
                 let mut state = TimerState {

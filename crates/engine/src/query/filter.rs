@@ -1,13 +1,13 @@
-//! A condition that somebody asked for, put to an entity.
+//! A filter expression, evaluated on an entity.
 
 use trackside_lifecycle::compile::Filter;
-use trackside_lifecycle::guard::{Fault, Scope, Slot};
+use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
 use trackside_lifecycle::model::Read;
 use trackside_lifecycle::value::Value;
 
 use crate::entity::Entity;
 
-/// Whether a condition that somebody asked for lets an entity through. What has no answer does not.
+/// Whether a filter matches an entity. A filter that cannot be evaluated does not match.
 pub fn lets_through(filter: &Filter, entity: &Entity) -> bool {
     tested(filter, entity).unwrap_or(false)
 }
@@ -31,7 +31,7 @@ struct FilterScope<'a> {
 }
 
 impl Scope for FilterScope<'_> {
-    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         let entity = self.entity;
         Ok(match self.filter.read(slot) {
             Some(Read::Field(name)) => entity.fields.value(name),

@@ -1,7 +1,7 @@
 //! Named questions of a pack.
 //!
-//! [`ask`] answers them from a view that holds everything. Whoever keeps entities elsewhere makes a
-//! [`Plan`], puts each row to [`Asking::row`] and the rows in order with [`sort`].
+//! [`ask`] answers them from a view that holds everything. Callers that store entities elsewhere make a
+//! [`QueryPlan`], evaluate each row with [`Asking::row`] and sort rows with [`sort`].
 
 mod filter;
 mod plan;
@@ -18,15 +18,15 @@ use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
-use crate::view::{Found, View};
+use crate::view::{Found, Needs, View};
 pub use filter::{lets_through, tested};
 pub(crate) use plan::PackScope;
-pub use plan::{Kind, Plan, named, values};
+pub use plan::{QueryKind, QueryPlan, named, values};
 pub use rows::{Asking, compare, sort};
 
 /// What a query gives.
 #[derive(Debug)]
-pub enum Answer<'v> {
+pub enum QueryAnswer<'v> {
     Entities(Vec<&'v Entity>),
     /// What it gives instead of rows, by name.
     Values(Vec<(Name, Value)>),
@@ -44,6 +44,12 @@ impl From<Fault> for QueryError {
     }
 }
 
+impl From<Needs> for QueryError {
+    fn from(needs: Needs) -> Self {
+        Self(vec![needs.to_string()])
+    }
+}
+
 /// Answers a query of a pack, as far as the actor may see.
 pub fn ask<'v>(
     law: &Law,
@@ -52,15 +58,19 @@ pub fn ask<'v>(
     actor: &Actor,
     asked: &Fields,
     now: Timestamp,
-) -> Result<Answer<'v>, QueryError> {
-    let plan = Plan::new(law, query, asked)?;
+) -> Result<QueryAnswer<'v>, QueryError> {
+    let plan = QueryPlan::new(law, query, asked)?;
     answer(&Asking { law, view, actor, shown: true, now }, view, &plan)
 }
 
-fn answer<'v>(asking: &Asking<'_>, view: &'v View, plan: &Plan<'_>) -> Result<Answer<'v>, QueryError> {
+fn answer<'v>(
+    asking: &Asking<'_>,
+    view: &'v View,
+    plan: &QueryPlan<'_>,
+) -> Result<QueryAnswer<'v>, QueryError> {
     let (query, params) = (plan.query, &plan.params);
     match &plan.kind {
-        Kind::Values => {
+        QueryKind::Values => {
             let Some(pack) =
                 asking.law.packs().find(|it| it.queries.iter().any(|it| std::ptr::eq(it, query)))
             else {
@@ -70,21 +80,21 @@ fn answer<'v>(asking: &Asking<'_>, view: &'v View, plan: &Plan<'_>) -> Result<An
             let count =
                 |name: &Name| Ok((name.clone(), count(law, view, pack, name, Some(actor), params, now)?));
             let rows = query.counts.iter().map(count).collect::<Result<Vec<_>, QueryError>>()?;
-            values(pack, &view.project, plan, &rows).map(Answer::Values)
+            values(pack, &view.project, plan, &rows).map(QueryAnswer::Values)
         }
-        Kind::History(key) => {
+        QueryKind::History(key) => {
             let readable = match view.entity(key) {
-                Found::Here(entity) => asking.may_read(entity).unwrap_or(false),
+                Found::Here(entity) => asking.may_read(entity)?,
                 Found::Absent | Found::Unknown => false,
             };
             match readable {
-                true => Ok(Answer::History(key.clone())),
+                true => Ok(QueryAnswer::History(key.clone())),
                 false => Err(QueryError(vec![format!("there is no {key}")])),
             }
         }
-        Kind::Ranked { ranking: index, caller } => {
+        QueryKind::Ranked { ranking: index, caller } => {
             let mut found = Vec::new();
-            let Found::Here(ranking) = view.ranking(index) else { return Ok(Answer::Entities(found)) };
+            let Found::Here(ranking) = view.ranking(index) else { return Ok(QueryAnswer::Entities(found)) };
             for id in ranking.open(caller.as_ref()) {
                 let key = EntityKey { lifecycle: index.lifecycle.clone(), id: id.clone() };
                 let Found::Here(entity) = view.entity(&key) else { continue };
@@ -92,9 +102,9 @@ fn answer<'v>(asking: &Asking<'_>, view: &'v View, plan: &Plan<'_>) -> Result<An
                     found.push(entity);
                 }
             }
-            Ok(Answer::Entities(found))
+            Ok(QueryAnswer::Entities(found))
         }
-        Kind::Rows(of) => {
+        QueryKind::Rows(of) => {
             let mut found: Vec<(Vec<Value>, &Entity)> = Vec::new();
             for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == *of) {
                 if let Some(keys) = asking.row(query, params, entity)? {
@@ -102,7 +112,7 @@ fn answer<'v>(asking: &Asking<'_>, view: &'v View, plan: &Plan<'_>) -> Result<An
                 }
             }
             sort(query, &mut found, |it| &it.key);
-            Ok(Answer::Entities(found.into_iter().map(|(_, it)| it).collect()))
+            Ok(QueryAnswer::Entities(found.into_iter().map(|(_, it)| it).collect()))
         }
     }
 }
@@ -117,12 +127,12 @@ pub fn count(
     params: &Fields,
     now: Timestamp,
 ) -> Result<usize, QueryError> {
-    let plan = Plan::counted(law, named(pack, name)?, params)?;
+    let plan = QueryPlan::counted(law, named(pack, name)?, params)?;
     let own = Actor::new("trackside", ActorKind::System);
     let asking = Asking { law, view, actor: actor.unwrap_or(&own), shown: actor.is_some(), now };
     match answer(&asking, view, &plan)? {
-        Answer::Entities(rows) => Ok(rows.len()),
-        Answer::Values(_) | Answer::History(_) => Ok(0),
+        QueryAnswer::Entities(rows) => Ok(rows.len()),
+        QueryAnswer::Values(_) | QueryAnswer::History(_) => Ok(0),
     }
 }
 

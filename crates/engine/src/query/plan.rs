@@ -1,6 +1,6 @@
 //! What a query comes to, before anything is looked at.
 
-use trackside_lifecycle::guard::{Fault, Guard, Scope, Slot};
+use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot};
 use trackside_lifecycle::model::{Lifecycle, Pack, Query, Read};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -13,33 +13,33 @@ use crate::ranking::RankingKey;
 use crate::settings::effective;
 use crate::view::Project;
 
-/// A query with what was asked, checked.
+/// A query with its checked parameters.
 #[derive(Clone, Debug)]
-pub struct Plan<'q> {
+pub struct QueryPlan<'q> {
     pub query: &'q Query,
     pub params: Fields,
-    pub kind: Kind,
+    pub kind: QueryKind,
 }
 
-/// What must be looked at.
+/// What the query reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum QueryKind {
     /// How many rows other queries have; then [`values`] answers.
     Values,
     /// The journal of this entity, if it may be seen.
     History(EntityKey),
-    /// Those that are open in a ranking, in its order; of those kept for somebody, the ones for `caller`.
+    /// The open entries of a ranking, in its order; of reserved ones, those for `caller`.
     Ranked { ranking: RankingKey, caller: Option<Name> },
     /// All entities of a lifecycle.
     Rows(Name),
 }
 
-impl<'q> Plan<'q> {
-    /// Checks what was asked; all mistakes at once.
+impl<'q> QueryPlan<'q> {
+    /// Checks the parameters and returns all mistakes at once.
     pub fn new(law: &Law, query: &'q Query, asked: &Fields) -> Result<Self, QueryError> {
         let params = params(query, asked)?;
         if !query.answers.is_empty() {
-            return Ok(Self { query, params, kind: Kind::Values });
+            return Ok(Self { query, params, kind: QueryKind::Values });
         }
         let Some(of) = &query.of else {
             return Err(QueryError(vec![format!("{} asks about nothing", query.name)]));
@@ -47,7 +47,7 @@ impl<'q> Plan<'q> {
         let Some(life) = law.newest(of) else {
             return Err(QueryError(vec![format!("there is no lifecycle {of}")]));
         };
-        // What is asked for is a parameter, or written down: no entity is needed to compute it.
+        // The id is a parameter or a constant: no entity is needed to compute it.
         let text = |guard: &Guard| match guard.eval(&ParamScope { life, params: &params }) {
             Ok(Value::Text(it)) => Ok(Some(it)),
             Ok(_) => Ok(None),
@@ -56,13 +56,13 @@ impl<'q> Plan<'q> {
         let kind = match (&query.history, &query.ranked) {
             (Some(history), _) => {
                 let id = text(history)?.unwrap_or_else(|| Name::new(""));
-                Kind::History(EntityKey { lifecycle: of.clone(), id })
+                QueryKind::History(EntityKey { lifecycle: of.clone(), id })
             }
-            (None, Some(ranking)) => Kind::Ranked {
+            (None, Some(ranking)) => QueryKind::Ranked {
                 ranking: RankingKey { lifecycle: of.clone(), name: ranking.clone() },
                 caller: query.meant_for.as_ref().map(text).transpose()?.flatten(),
             },
-            (None, None) => Kind::Rows(of.clone()),
+            (None, None) => QueryKind::Rows(of.clone()),
         };
         Ok(Self { query, params, kind })
     }
@@ -88,11 +88,11 @@ pub fn named<'p>(pack: &'p Pack, name: &str) -> Result<&'p Query, QueryError> {
     })
 }
 
-/// The answers of a query that gives values; `rows` tells how many rows those have that it counts.
+/// The answers of a query that gives values; `rows` has the row counts of the queries that it counts.
 pub fn values(
     pack: &Pack,
     project: &Project,
-    plan: &Plan<'_>,
+    plan: &QueryPlan<'_>,
     rows: &[(Name, usize)],
 ) -> Result<Vec<(Name, Value)>, QueryError> {
     let count = |it: usize| Value::Int(i64::try_from(it).unwrap_or(i64::MAX));
@@ -132,7 +132,7 @@ pub(crate) struct PackScope<'a> {
 }
 
 impl Scope for PackScope<'_> {
-    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         Ok(match self.pack.reads.get(slot.0 as usize) {
             Some(Read::Ask(name)) => self.params.value(name),
             Some(Read::Rows(name)) => self.rows.value(name),
@@ -156,7 +156,7 @@ struct ParamScope<'a> {
 }
 
 impl Scope for ParamScope<'_> {
-    fn read(&self, slot: Slot) -> Result<Value, Fault> {
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault> {
         match self.life.reads.get(slot.0 as usize) {
             Some(Read::Ask(name)) => Ok(self.params.value(name)),
             _ => Err(Fault::Failed("only parameters can be read here".to_owned())),

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use trackside_lifecycle::guard::Fault;
 use trackside_lifecycle::model::Query;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -14,7 +13,7 @@ use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::EntityKey;
 use crate::law::Law;
-use crate::view::View;
+use crate::view::{Needs, View};
 
 /// What rows are looked at with.
 #[derive(Clone, Copy, Debug)]
@@ -29,21 +28,23 @@ pub struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Whether an entity may be shown. What has no answer may not.
-    pub fn may_read(&self, entity: &Entity) -> Result<bool, Fault> {
+    /// Whether an entity may be shown. A condition that cannot be evaluated hides it.
+    pub fn may_read(&self, entity: &Entity) -> Result<bool, Needs> {
         let Some(life) = self.law.definition(&entity.key.lifecycle, entity.definition) else {
             return Ok(false);
         };
         let Some(read) = life.read.as_ref().filter(|_| self.shown) else { return Ok(true) };
         let Self { law, view, actor, now, .. } = *self;
-        sample_scope(law, view, life, entity, actor, now, None, |scope| answered(read.test(scope), false))
+        sample_scope(law, view, life, entity, actor, now, None, |scope| read.test(scope).unwrap_or(false))
     }
 
-    /// Why the holder of a lease should not go on: what its slot says must hold meanwhile, and does not.
-    pub fn stops(&self, entity: &Entity, slot: &Name) -> Vec<String> {
+    /// Why the holder of a lease should stop: the conditions of its slot that do not hold.
+    pub fn stops(&self, entity: &Entity, slot: &Name) -> Result<Vec<String>, Needs> {
         let Self { law, view, actor, now, .. } = *self;
         let life = law.definition(&entity.key.lifecycle, entity.definition);
-        let Some((life, slot)) = life.and_then(|it| Some((it, it.slot(slot)?))) else { return Vec::new() };
+        let Some((life, slot)) = life.and_then(|it| Some((it, it.slot(slot)?))) else {
+            return Ok(Vec::new());
+        };
         sample_scope(law, view, life, entity, actor, now, None, |scope| {
             let broken = slot.goes_on.iter().filter(|it| matches!(it.guard.test(scope), Ok(false)));
             let said = broken.map(|it| it.says.render(scope).unwrap_or_else(|_| it.says.source().to_owned()));
@@ -52,32 +53,20 @@ impl Asking<'_> {
     }
 
     /// What an entity is ordered by, if the actor may see it and it is asked for.
-    pub fn row(&self, query: &Query, params: &Fields, entity: &Entity) -> Result<Option<Vec<Value>>, Fault> {
+    pub fn row(&self, query: &Query, params: &Fields, entity: &Entity) -> Result<Option<Vec<Value>>, Needs> {
         let Self { law, view, actor, now, .. } = *self;
-        // A query speaks the language of the newest version, whichever one the entity lives by.
+        // A query uses the newest version's names, whichever version the entity has.
         let Some(life) = law.newest(&entity.key.lifecycle) else { return Ok(None) };
         if !self.may_read(entity)? {
             return Ok(None);
         }
         sample_scope(law, view, life, entity, actor, now, Some(params), |scope| {
-            // What has no answer is not in it.
-            if let Some(filter) = &query.filter
-                && !answered(filter.test(scope), false)?
-            {
-                return Ok(None);
+            // A condition that cannot be evaluated leaves the entity out.
+            if query.filter.as_ref().is_some_and(|it| !it.test(scope).unwrap_or(false)) {
+                return None;
             }
-            let keys = query.order.iter().map(|it| answered(it.by.eval(scope), Value::Null));
-            keys.collect::<Result<Vec<Value>, Fault>>().map(Some)
+            Some(query.order.iter().map(|it| it.by.eval(scope).unwrap_or_default()).collect())
         })
-    }
-}
-
-/// What was answered, or what stands for no answer.
-fn answered<T>(answer: Result<T, Fault>, otherwise: T) -> Result<T, Fault> {
-    match answer {
-        Err(Fault::NotLoaded) => Err(Fault::NotLoaded),
-        Err(_) => Ok(otherwise),
-        Ok(it) => Ok(it),
     }
 }
 

@@ -11,7 +11,7 @@ use trackside_lifecycle::time::Timestamp;
 
 use crate::index::Index;
 use crate::key::EntityKey;
-use crate::view::held::Held;
+use crate::view::cached::Cached;
 use ordered::Ordered;
 pub use weight::{Key, Number, Weight, Weights};
 
@@ -22,14 +22,14 @@ pub struct RankingKey {
     pub name: Name,
 }
 
-/// The ids of what an order is kept within, one per ref; empty where a ref names nothing.
+/// The ids that an order is kept within, one per ref; empty if a ref names nothing.
 pub type Within = Vec<Name>;
 
 /// Where an entity stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct RankPlace {
     pub within: Within,
-    /// The only actor whom it is meant for.
+    /// The only actor who may take it.
     pub meant_for: Option<Name>,
     pub weights: Weights,
     /// Equal weights: the older first.
@@ -40,7 +40,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reranked {
     /// An entity takes its place (some) or leaves the ranking (none).
-    Placed { ranking: Name, entity: EntityKey, place: Option<Place> },
+    Placed { ranking: Name, entity: EntityKey, place: Option<RankPlace> },
     /// A whole order opens or closes.
     Opened { ranking: RankingKey, within: Within, open: bool },
 }
@@ -48,23 +48,23 @@ pub enum Reranked {
 /// Every ranking of every lifecycle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rankings {
-    by_key: BTreeMap<RankingKey, Held<Ranking>>,
-    /// Those that were loaded, in a view that holds only part of what exists.
+    by_key: BTreeMap<RankingKey, Cached<RankingIndex>>,
+    /// The rankings that are loaded, in a partial view.
     known: BTreeSet<RankingKey>,
 }
 
 /// All orders of one ranking.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ranking {
+pub struct RankingIndex {
     orders: BTreeMap<Within, Order>,
-    places: Index<Name, Place>,
+    places: Index<Name, RankPlace>,
     /// Which orders are kept within an entity, by the position of its ref.
     around: BTreeMap<(usize, Name), BTreeSet<Within>>,
     /// Orders that are not empty and not closed.
     open: BTreeSet<Within>,
 }
 
-/// One order: a list per actor it is meant for, and one for anybody.
+/// One order: a list per actor it is reserved for, and one for all others.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Order {
     lists: BTreeMap<Option<Name>, Ordered<Ranked>>,
@@ -80,14 +80,14 @@ struct Ranked {
 }
 
 impl Ranked {
-    fn new(id: &Name, place: &Place) -> Self {
+    fn new(id: &Name, place: &RankPlace) -> Self {
         Self { weights: place.weights.clone(), since: place.since, id: id.clone() }
     }
 }
 
 impl Rankings {
-    pub fn get(&self, key: &RankingKey) -> Option<&Ranking> {
-        self.by_key.get(key).map(Held::used)
+    pub fn get(&self, key: &RankingKey) -> Option<&RankingIndex> {
+        self.by_key.get(key).map(|it| &**it)
     }
 
     /// How many stand in all of them together.
@@ -95,11 +95,19 @@ impl Rankings {
         self.by_key.values().map(|it| it.places.len()).sum()
     }
 
-    /// Lets go of those that nobody asked for since the last time.
-    pub(crate) fn let_go_idle(&mut self) {
+    pub(crate) fn cached(&self, key: &RankingKey) -> Option<&Cached<RankingIndex>> {
+        self.by_key.get(key)
+    }
+
+    pub(crate) fn cached_mut(&mut self, key: &RankingKey) -> Option<&mut Cached<RankingIndex>> {
+        self.by_key.get_mut(key)
+    }
+
+    /// Evicts rankings that were not used since the last eviction.
+    pub(crate) fn evict_idle(&mut self) {
         let known = &mut self.known;
         self.by_key.retain(|key, it| {
-            let stays = it.was_used();
+            let stays = it.retire();
             if !stays {
                 known.remove(key);
             }
@@ -107,14 +115,14 @@ impl Rankings {
         });
     }
 
-    /// Whether a ranking was loaded, be it empty or not.
+    /// Whether a ranking is loaded, even if empty.
     pub fn is_known(&self, key: &RankingKey) -> bool {
         self.known.contains(key)
     }
 
-    pub(crate) fn load(&mut self, key: RankingKey, ranking: Ranking) {
+    pub(crate) fn load(&mut self, key: RankingKey, ranking: RankingIndex) {
         self.known.insert(key.clone());
-        self.by_key.insert(key, Held::new(ranking));
+        self.by_key.insert(key, Cached::new(ranking));
     }
 
     pub(crate) fn change(&mut self, change: &Reranked, partial: bool) {
@@ -137,7 +145,7 @@ impl Reranked {
     }
 }
 
-impl Ranking {
+impl RankingIndex {
     /// What a change of this ranking makes of it.
     pub fn change(&mut self, change: &Reranked) {
         match change {
@@ -146,7 +154,7 @@ impl Ranking {
         }
     }
 
-    pub fn place(&self, id: &Name) -> Option<&Place> {
+    pub fn place(&self, id: &Name) -> Option<&RankPlace> {
         self.places.get(id)
     }
 
@@ -202,7 +210,8 @@ impl Ranking {
         self.ascending(within).take_while(low)
     }
 
-    /// What is handed out, first to last: of every open order, for anybody or for this actor (without one: for all).
+    /// The ids that can be claimed, first to last, from every open order: unreserved ones and those reserved for this
+    /// actor, or all if there is no actor.
     pub fn open(&self, caller: Option<&Name>) -> impl Iterator<Item = &Name> {
         let orders = self.open.iter().filter_map(|it| self.orders.get(it));
         let lists = orders.flat_map(|it| match caller {
@@ -215,7 +224,7 @@ impl Ranking {
     }
 
     /// Gives an entity its place (some) or takes it away (none).
-    pub fn put(&mut self, id: &Name, place: Option<&Place>) {
+    pub fn put(&mut self, id: &Name, place: Option<&RankPlace>) {
         if let Some(old) = self.places.remove(id) {
             let ranked = Ranked::new(id, &old);
             if let Some(order) = self.orders.get_mut(&old.within) {
@@ -295,8 +304,8 @@ mod tests {
 
     use super::*;
 
-    fn place(within: &[&str], meant_for: Option<&str>, weight: i64) -> Place {
-        Place {
+    fn place(within: &[&str], meant_for: Option<&str>, weight: i64) -> RankPlace {
+        RankPlace {
             within: within.iter().map(|it| Name::new(it)).collect(),
             meant_for: meant_for.map(Name::new),
             weights: vec![Weight::new(&Value::Int(weight), false)].into(),
@@ -309,8 +318,8 @@ mod tests {
     }
 
     /// Two orders; in the first, things for anybody, for ada and for bob stand mixed.
-    fn mixed() -> Ranking {
-        let mut ranking = Ranking::default();
+    fn mixed() -> RankingIndex {
+        let mut ranking = RankingIndex::default();
         let all = [
             ("a", "x", None, 1),
             ("b", "x", Some("ada"), 2),
@@ -368,6 +377,6 @@ mod tests {
         for id in ["a", "b", "c", "d", "e", "f"] {
             ranking.put(&Name::new(id), None);
         }
-        assert_eq!(ranking, Ranking::default(), "nothing stays of what is gone");
+        assert_eq!(ranking, RankingIndex::default(), "nothing stays of what is gone");
     }
 }

@@ -1,4 +1,4 @@
-//! A sorted set that also tells places: how many come before one.
+//! A sorted set with ranks: how many items come before one.
 
 /// Most items of a block; a full one is halved. Blocks are few, so that counting them is nothing.
 const BLOCK: usize = 64;
@@ -10,7 +10,7 @@ pub(crate) struct Ordered<T> {
 }
 
 impl<T: PartialEq> PartialEq for Ordered<T> {
-    /// The same items: how they are cut into blocks tells only how they came.
+    /// Equal if the items are equal: the blocks depend on the order of insertion.
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && self.blocks.iter().flatten().eq(other.blocks.iter().flatten())
     }
@@ -54,7 +54,7 @@ impl<T: Ord> Ordered<T> {
         }
     }
 
-    /// How many come before an item, be it here or not.
+    /// How many items come before this one, whether it is in the set or not.
     pub fn before(&self, item: &T) -> usize {
         let at = self.block_of(item);
         let earlier: usize = self.blocks.iter().take(at).map(Vec::len).sum();

@@ -14,7 +14,7 @@ pub enum Weight {
     Down(Reverse<Key>),
 }
 
-/// A value that can be put in order. Null comes first; what cannot be compared counts as null.
+/// A value that can be put in order. Null comes first; a value that cannot be compared counts as null.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Key {
     Null,

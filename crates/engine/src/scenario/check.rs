@@ -7,9 +7,10 @@ use trackside_lifecycle::source::{At, Json as AsWritten, Named, Place, Problems}
 use trackside_lifecycle::value::Value;
 
 use super::syntax::{ScenarioFile, ScenarioHead, StepDecl, Then};
-use crate::event::EVENTS;
+use crate::event::EventKind;
 use crate::key::EntityKey;
 use crate::law::Law;
+use crate::refusal::Code;
 
 /// Looks names up and reports those that mean nothing.
 pub(super) struct Checker<'a> {
@@ -91,7 +92,7 @@ impl Checker<'_> {
         if head.steps.is_empty() {
             self.problems
                 .error("no-steps", head.scenario.at, "this scenario does nothing")
-                .hint("give it `steps`: what is asked, by whom, and what must follow");
+                .hint("add `steps`: actions, their actors and the expected results");
         }
         self.given(head.given.as_deref());
         for step in &head.steps {
@@ -216,7 +217,12 @@ impl Checker<'_> {
             if let Value::Map(map) = &entry.it.0
                 && let Some(event) = map.get("event").and_then(Value::as_str)
             {
-                self.known("event of the journal", event, entry.at, EVENTS.to_vec());
+                self.known(
+                    "event of the journal",
+                    event,
+                    entry.at,
+                    EventKind::ALL.iter().map(|it| it.as_str()).collect(),
+                );
             }
         }
         if let Some(entity) = &then.entity {
@@ -239,7 +245,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Keys that mean something: one that does not would match whatever happens.
+    /// Checks that every key is known: an unknown key would match anything.
     fn members(&mut self, wanted: &Value, what: &str, at: Place, known: &[&str]) {
         if let Value::Map(map) = wanted {
             for name in map.keys() {
@@ -256,7 +262,7 @@ impl Checker<'_> {
             _ => None,
         };
         if let Some(code) = code {
-            self.known("refusal code", &code, at, crate::refusal::CODES.iter().map(|(it, _)| *it).collect());
+            self.known("refusal code", &code, at, Code::ALL.iter().map(|it| it.as_str()).collect());
         }
     }
 

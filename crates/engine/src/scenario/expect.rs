@@ -1,4 +1,4 @@
-//! What must hold after a step.
+//! Expectations of a step.
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::source::{At, NodeValue, Place};
@@ -10,6 +10,7 @@ use crate::actor::Actor;
 use crate::decide::{allowed, fields_of};
 use crate::event::{Entry, Event};
 use crate::key::EntityKey;
+use crate::present;
 use crate::ranking::RankingKey;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -72,17 +73,20 @@ impl Happened<'_> {
         let wrong = || mismatch(expected.at, format!("refused: {}", show(&wanted)), refusal.to_string());
         match &wanted {
             // A name that does not exist is a slip, not a rule that holds.
-            Json::Bool(true) if refusal.code.starts_with("unknown-") => Err(wrong()),
+            Json::Bool(true) if refusal.code.is_unknown_name() => Err(wrong()),
             Json::Bool(true) => Ok(()),
             Json::String(code) => {
-                let said = refusal.code == code
-                    || refusal.errors.iter().any(|it| it.code == code || matches_text(code, &it.message));
+                let said = refusal.code.as_str() == code
+                    || refusal
+                        .errors
+                        .iter()
+                        .any(|it| it.code.as_str() == code || matches_text(code, &it.message));
                 if said { Ok(()) } else { Err(wrong()) }
             }
             Json::Object(map) => {
                 for (name, value) in map {
                     let fine = match name.as_str() {
-                        "code" => value == refusal.code,
+                        "code" => value == refusal.code.as_str(),
                         "who" => {
                             let who = refusal.who.clone().unwrap_or_default();
                             value.as_str().is_some_and(|it| who.contains(it.trim_start_matches('~')))
@@ -151,13 +155,16 @@ impl Happened<'_> {
             if let Some(fields) = &then.fields {
                 let wanted = fields.it.0.to_json();
                 let got = fields_of(&self.world.law, &self.world.view, entity, reader, self.world.now);
-                let got: serde_json::Map<String, Json> =
-                    got.into_iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
+                let got: serde_json::Map<String, Json> = got
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|(name, value)| (name.to_string(), value.to_json()))
+                    .collect();
                 self.fields_match(&wanted, &got, fields.at)?;
             }
             if let Some(envelope) = &then.entity {
-                let got =
-                    crate::present::entity(&self.world.law, &self.world.view, entity, reader, self.world.now);
+                let got = present::entity(&self.world.law, &self.world.view, entity, reader, self.world.now)
+                    .unwrap_or_default();
                 let wanted = envelope.it.0.to_json();
                 if !subset(&wanted, &got) {
                     return Err(mismatch(envelope.at, show(&wanted), show(&got)));
@@ -235,7 +242,8 @@ impl Happened<'_> {
     ) -> Result<(), Mismatch> {
         let json = wanted.it.0.to_json();
         let check = |actor: &Actor, list: &Json| {
-            let got = json!(allowed(&self.world.law, &self.world.view, entity, actor, self.world.now));
+            let got = allowed(&self.world.law, &self.world.view, entity, actor, self.world.now);
+            let got = json!(got.unwrap_or_default());
             if same_set(list, &got) {
                 Ok(())
             } else {

@@ -4,8 +4,8 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Json as AsWritten, Named, Place};
 
 use super::expect::lines;
-use super::report::{Failure, Report};
-use super::run::{Stage, fields_from, plant};
+use super::report::{Report, ScenarioFailure};
+use super::run::{ScenarioSetup, fields_from, plant};
 use super::syntax::Matrix;
 use crate::actor::Actor;
 use crate::apply::apply;
@@ -19,7 +19,7 @@ use crate::world::{Outcome, World};
 const SUBJECT: &str = "M-1";
 
 /// One case per state, per target, per actor.
-pub(super) fn run(stage: &Stage<'_>, table: &Matrix, report: &mut Report) {
+pub(super) fn run(stage: &ScenarioSetup<'_>, table: &Matrix, report: &mut Report) {
     let Some(life) = stage.law.newest(&table.of.it).cloned() else {
         report.failures.push(failure(
             table,
@@ -64,7 +64,7 @@ pub(super) fn run(stage: &Stage<'_>, table: &Matrix, report: &mut Report) {
     }
 }
 
-fn started(stage: &Stage<'_>, table: &Matrix, from: &Name) -> Result<World, String> {
+fn started(stage: &ScenarioSetup<'_>, table: &Matrix, from: &Name) -> Result<World, String> {
     let mut world = stage.world(&Named(Vec::new()), None, None, None)?;
     for (name, fields) in stage.file.given.iter().flatten().flat_map(|it| it.iter()) {
         plant(&mut world, &name.it, fields)?;
@@ -83,10 +83,10 @@ fn compare_allowed(
     from: &Name,
     actor: &Actor,
     expected: &[&Name],
-) -> Result<(), Box<Failure>> {
+) -> Result<(), Box<ScenarioFailure>> {
     let key = EntityKey::new(table.of.it.clone(), SUBJECT);
     let mut got = match world.view.get(&key) {
-        Some(entity) => allowed(&world.law, &world.view, entity, actor, world.now),
+        Some(entity) => allowed(&world.law, &world.view, entity, actor, world.now).unwrap_or_default(),
         None => Vec::new(),
     };
     let mut wanted: Vec<Name> = expected.iter().map(|it| (*it).clone()).collect();
@@ -106,7 +106,7 @@ fn case(
     to: &Name,
     actor: &Actor,
     may: bool,
-) -> Result<(), Box<Failure>> {
+) -> Result<(), Box<ScenarioFailure>> {
     let mut world = world.clone();
     let entity = EntityKey::new(table.of.it.clone(), SUBJECT);
     let with = table.with.get(&format!("{from} > {to}")).or_else(|| table.with.get(to));
@@ -176,9 +176,22 @@ fn nothing_else(before: &mut View, refusal: &Refusal, world: &World) -> bool {
     world.view == *before
 }
 
-fn failure(table: &Matrix, at: Place, expected: &str, happened: String, journal: &[String]) -> Failure {
+fn failure(
+    table: &Matrix,
+    at: Place,
+    expected: &str,
+    happened: String,
+    journal: &[String],
+) -> ScenarioFailure {
     let journal = journal.to_vec();
-    Failure { scenario: table.name.clone(), step: None, at, expected: expected.to_owned(), happened, journal }
+    ScenarioFailure {
+        scenario: table.name.clone(),
+        step: None,
+        at,
+        expected: expected.to_owned(),
+        happened,
+        journal,
+    }
 }
 
 fn join(names: &[Name]) -> String {

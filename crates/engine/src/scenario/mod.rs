@@ -10,7 +10,7 @@ mod substitute;
 mod syntax;
 
 pub use opening::opening;
-pub use report::{Failure, Report};
+pub use report::{Report, ScenarioFailure};
 pub use run::{Played, run, run_watched};
 pub use syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, read_file};
 

@@ -1,11 +1,11 @@
-//! What a scenario file begins with, for whoever goes on from there by other means.
+//! The opening of a scenario file, for tools that continue from there.
 
 use std::sync::Arc;
 
 use trackside_lifecycle::source::{Named, Problems};
 
 use super::check::Checker;
-use super::run::{Stage, actors, plant};
+use super::run::{ScenarioSetup, actors, plant};
 use super::syntax::ScenarioFile;
 use crate::actor::Actor;
 use crate::law::Law;
@@ -20,7 +20,7 @@ pub fn opening(law: &Arc<Law>, file: &ScenarioFile, problems: &mut Problems) -> 
     };
     let before = problems.count();
     Checker { law, pack: &pack, problems }.file(file);
-    let stage = Stage {
+    let stage = ScenarioSetup {
         law: law.clone(),
         file,
         actors: actors(&file.actors, problems),

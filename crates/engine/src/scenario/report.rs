@@ -8,14 +8,14 @@ use trackside_lifecycle::source::Place;
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub passed: usize,
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ScenarioFailure>,
     /// Scenario to the rules it proves.
     pub proved: Vec<(String, Vec<Name>)>,
 }
 
 /// One scenario that did not go as it says.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct ScenarioFailure {
     pub scenario: String,
     /// Which step, from 1; none before the first.
     pub step: Option<usize>,
@@ -26,7 +26,7 @@ pub struct Failure {
     pub journal: Vec<String>,
 }
 
-impl Failure {
+impl ScenarioFailure {
     pub fn to_json(&self, file: &str) -> Json {
         json!({
             "file": file, "line": self.at.line, "scenario": self.scenario, "step": self.step,

@@ -13,7 +13,7 @@ use trackside_lifecycle::value::Value;
 use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
 use super::matrix;
-use super::report::{Failure, Report};
+use super::report::{Report, ScenarioFailure};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
 use crate::actor::{Actor, ActorKind};
@@ -35,7 +35,7 @@ use crate::view::Project;
 use crate::world::{Outcome, World};
 
 /// What the scenarios of a file have in common.
-pub(super) struct Stage<'a> {
+pub(super) struct ScenarioSetup<'a> {
     pub law: Arc<Law>,
     pub file: &'a ScenarioFile,
     pub actors: Vec<(String, Actor)>,
@@ -75,8 +75,12 @@ pub fn run_watched(
     problems: &mut Problems,
     watch: &mut dyn FnMut(&Played<'_>),
 ) -> Report {
-    let stage =
-        Stage { law: law.clone(), file, actors: actors(&file.actors, problems), trace: trace.clone() };
+    let stage = ScenarioSetup {
+        law: law.clone(),
+        file,
+        actors: actors(&file.actors, problems),
+        trace: trace.clone(),
+    };
     let mut report = Report::default();
     let Some(pack) = law.pack(&file.pack.it).cloned() else {
         problems.error("unknown-name", file.pack.at, format!("there is no pack called `{}`", file.pack.it));
@@ -153,19 +157,19 @@ pub(super) fn actors(from: &Named<ActorDecl>, problems: &mut Problems) -> Vec<(S
 
 /// Where a scenario stands.
 struct Play<'a> {
-    stage: &'a Stage<'a>,
+    stage: &'a ScenarioSetup<'a>,
     head: &'a ScenarioHead,
     world: World,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> ScenarioSetup<'a> {
     fn play(
         &'a self,
         head: &'a ScenarioHead,
         watch: &mut dyn FnMut(&Played<'_>),
-    ) -> Result<(), Box<Failure>> {
+    ) -> Result<(), Box<ScenarioFailure>> {
         let fail = |expected: &str, happened: String, journal: Vec<String>| {
-            Box::new(Failure {
+            Box::new(ScenarioFailure {
                 scenario: head.scenario.it.clone(),
                 step: None,
                 at: head.scenario.at,
@@ -267,7 +271,7 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
     if let Some(life) = world.law.newest(&key.lifecycle)
         && let Some(state) = state.as_ref().filter(|it| life.state(it).is_none())
     {
-        return Err(format!("{} has no state {state}; `corrupt: {state}` plants it all the same", life.name));
+        return Err(format!("{} has no state {state}; `corrupt: {state}` sets it anyway", life.name));
     }
     let now = world.now;
     if let Some(age) = age {
@@ -301,10 +305,10 @@ fn preset(counter: &Name, value: &Value) -> Vec<(Name, Name, f64)> {
 }
 
 impl Play<'_> {
-    fn step(&mut self, n: usize, step: &StepDecl) -> Result<(), Box<Failure>> {
+    fn step(&mut self, n: usize, step: &StepDecl) -> Result<(), Box<ScenarioFailure>> {
         let at = place(step).unwrap_or(self.head.scenario.at);
         let fail = |world: &World, mismatch: Mismatch| {
-            Box::new(Failure {
+            Box::new(ScenarioFailure {
                 scenario: self.head.scenario.it.clone(),
                 step: Some(n),
                 at: mismatch.at,
@@ -371,7 +375,7 @@ impl Play<'_> {
         let actor = match actor {
             Some(actor) => actor.clone(),
             None if settles => Actor::new("outside", ActorKind::System),
-            None => return Err("nobody acts: say `as`".to_owned()),
+            None => return Err("no actor: add `as`".to_owned()),
         };
         let mut command = Command::new(actor, ask);
         command.reason = step.reason.as_deref().map(Arc::from);
@@ -410,7 +414,7 @@ impl Play<'_> {
     fn stops(&self, key: &EntityKey, slot: &Name, actor: &Actor) -> Vec<String> {
         let World { view, now, .. } = &self.world;
         let asking = Asking { law: &self.stage.law, view, actor, shown: true, now: *now };
-        view.get(key).map(|it| asking.stops(it, slot)).unwrap_or_default()
+        view.get(key).and_then(|it| asking.stops(it, slot).ok()).unwrap_or_default()
     }
 
     fn ask(&self, step: &StepDecl) -> Result<Option<(EntityKey, Ask)>, String> {
@@ -528,18 +532,18 @@ impl Play<'_> {
         let asked = fields_from(with);
         let answer = query::ask(law, &self.world.view, query, &reader, &asked, self.world.now);
         Ok(match answer.map_err(|it| it.0.join("; "))? {
-            query::Answer::Entities(found) => {
+            query::QueryAnswer::Entities(found) => {
                 let ids = found.iter().map(|it| it.key.id.to_string()).collect();
-                let all = found
-                    .iter()
-                    .map(|it| present::entity(law, &self.world.view, it, &reader, self.world.now));
+                let all = found.iter().filter_map(|it| {
+                    present::entity(law, &self.world.view, it, &reader, self.world.now).ok()
+                });
                 Acted { ids: Some(ids), result: Json::Array(all.collect()), ..Acted::default() }
             }
-            query::Answer::Values(values) => {
+            query::QueryAnswer::Values(values) => {
                 let values = values.into_iter().map(|(name, value)| (name.to_string(), value.to_json()));
                 Acted { result: Json::Object(values.collect()), ..Acted::default() }
             }
-            query::Answer::History(key) => {
+            query::QueryAnswer::History(key) => {
                 let entries = self.world.journal.iter().filter(|it| it.entity == key).map(Entry::to_json);
                 Acted { result: json!(entries.collect::<Vec<_>>()), ..Acted::default() }
             }

@@ -57,7 +57,7 @@ impl schemars::JsonSchema for ScenarioNode {
 }
 
 keys! {
-    /// Somebody: one kind, with roles.
+    /// An actor: one kind, with roles.
     pub struct ActorDecl {
         /// Roles of a person.
         pub human: Option<Vec<At<Name>>>,
@@ -93,7 +93,7 @@ keys! {
 }
 
 keys! {
-    /// One action, and what must follow from it.
+    /// One action and its expectations.
     pub struct StepDecl {
         /// Who acts.
         pub r#as: Option<At<Name>>,
@@ -161,7 +161,7 @@ keys! {
         pub r#for: Option<Name>,
         /// Only decides.
         pub dry: Option<bool>,
-        /// What must hold.
+        /// Expectations.
         pub then: Option<Then>,
     }
 }
@@ -179,7 +179,7 @@ keys! {
 }
 
 keys! {
-    /// What must hold: all that is named, nothing more.
+    /// Expectations: everything that is named, nothing more.
     pub struct Then {
         /// The entity looked at; default the one acted on.
         pub of: Option<At<String>>,
@@ -209,7 +209,7 @@ keys! {
         pub ranks: Named<Node>,
         /// This step wrote nothing.
         pub silent: Option<At<bool>>,
-        /// What was told in this step.
+        /// Messages sent in this step.
         pub notified: Option<Vec<At<Json>>>,
         /// Alerts raised in this step.
         pub alerts: Option<Vec<At<Json>>>,
@@ -225,7 +225,7 @@ keys! {
         pub timers: Named<Node>,
         /// Of a query: the ids, in order.
         pub ids: Option<At<Json>>,
-        /// Of a query, a policy, a history or a heartbeat (`stop`: why its sender should not go on).
+        /// Result of a query, a policy, a history or a heartbeat (`stop`: why the holder should stop).
         pub result: Option<At<Json>>,
         /// Further expectations, for other entities.
         pub also: Option<Vec<Then>>,
@@ -245,7 +245,7 @@ keys! {
         pub given: Named<Json>,
         /// Further fields in some states.
         pub states: Named<Named<Json>>,
-        /// What is sent towards a target, or along `FROM > TO`.
+        /// The fields sent with a target, or with `FROM > TO`.
         pub with: Named<Named<Json>>,
         /// The reason given.
         pub reason: Option<String>,

@@ -1,4 +1,4 @@
-//! Filling a partial view, and letting go of what nobody uses.
+//! Loading a partial view, and evicting from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use super::held::Held;
-use super::{Group, Need, View};
+use super::cached::Cached;
+use super::{Found, Group, Need, View};
 use crate::entity::Entity;
 use crate::event::KeyRecord;
 use crate::key::{EntityKey, GroupKey};
-use crate::ranking::{Ranking, RankingKey};
+use crate::ranking::{RankingIndex, RankingKey};
 
 impl View {
     /// A view that knows nothing yet, after the entry `seq`.
@@ -20,15 +20,15 @@ impl View {
     }
 
     pub fn load(&mut self, entity: Arc<Entity>) {
-        self.entities.insert(entity.key.clone(), Held::new(entity));
+        self.entities.insert(entity.key.clone(), Cached::new(entity));
     }
 
     /// The same with all groups of it that are not empty.
     pub fn load_whole(&mut self, entity: Arc<Entity>, groups: impl IntoIterator<Item = (Name, Group)>) {
         for (name, group) in groups {
-            self.groups.insert(GroupKey { of: entity.key.clone(), name }, Held::new(group));
+            self.groups.insert(GroupKey { of: entity.key.clone(), name }, Cached::new(group));
         }
-        self.entities.insert(entity.key.clone(), Held::whole(entity));
+        self.entities.insert(entity.key.clone(), Cached { whole: true, ..Cached::new(entity) });
     }
 
     /// Notes that groups of an entity which are not here are empty.
@@ -45,7 +45,7 @@ impl View {
 
     pub fn load_counts(&mut self, key: GroupKey, counts: BTreeMap<Name, u64>, moved_at: Option<Timestamp>) {
         let group = Group { counts, moved_at, listed: false, members: BTreeMap::new() };
-        self.groups.insert(key, Held::new(group));
+        self.groups.insert(key, Cached::new(group));
     }
 
     /// Who a group consists of, by state.
@@ -56,10 +56,11 @@ impl View {
         moved_at: Option<Timestamp>,
     ) {
         let counts = members.iter().map(|(state, there)| (state.clone(), there.len() as u64)).collect();
-        self.groups.insert(key, Held::asked(Group { counts, moved_at, listed: true, members }));
+        let group = Group { counts, moved_at, listed: true, members };
+        self.groups.insert(key, Cached { asked: true, ..Cached::new(group) });
     }
 
-    /// Lets go of a group that is to be loaded again.
+    /// Drops a group that must be loaded again.
     pub fn forget_group(&mut self, key: &GroupKey) {
         self.groups.remove(key);
         if let Some(held) = self.entities.get_mut(&key.of) {
@@ -67,12 +68,12 @@ impl View {
         }
     }
 
-    pub fn load_ranking(&mut self, key: RankingKey, ranking: Ranking) {
+    pub fn load_ranking(&mut self, key: RankingKey, ranking: RankingIndex) {
         self.rankings.load(key, ranking);
     }
 
-    pub fn load_same(&mut self, lifecycle: Name, value: Name, holder: Option<EntityKey>) {
-        self.sames.insert((lifecycle, value), holder);
+    pub fn load_unique(&mut self, lifecycle: Name, value: Name, holder: Option<EntityKey>) {
+        self.unique_values.insert((lifecycle, value), holder);
     }
 
     pub fn load_key(&mut self, actor: Name, key: Name, known: Option<(u64, KeyRecord)>) {
@@ -86,7 +87,7 @@ impl View {
         }
     }
 
-    /// Loads what is needed from a view that holds it all.
+    /// Copies what a need names from a view that holds it.
     pub fn load_from(&mut self, whole: &View, need: Need) {
         match need {
             Need::Entity(key) => match whole.image(&key) {
@@ -94,20 +95,20 @@ impl View {
                 None => self.mark_absent(key),
             },
             Need::Counts(key) => {
-                let known = whole.peek(&key).cloned().unwrap_or_default();
+                let known = whole.groups.get(&key).map(|it| &**it).cloned().unwrap_or_default();
                 self.load_counts(key, known.counts, known.moved_at);
             }
             Need::Members(key) => {
-                let known = whole.peek(&key).cloned().unwrap_or_default();
+                let known = whole.groups.get(&key).map(|it| &**it).cloned().unwrap_or_default();
                 self.load_members(key, known.members, known.moved_at);
             }
             Need::Ranking(key) => {
                 let known = whole.rankings.get(&key).cloned().unwrap_or_default();
                 self.load_ranking(key, known);
             }
-            Need::Same { lifecycle, value } => {
-                let holder = whole.sames.get(&(lifecycle.clone(), value.clone())).cloned().flatten();
-                self.load_same(lifecycle, value, holder);
+            Need::UniqueValue { lifecycle, value } => {
+                let holder = whole.unique_values.get(&(lifecycle.clone(), value.clone())).cloned().flatten();
+                self.load_unique(lifecycle, value, holder);
             }
             Need::Key { actor, key } => {
                 let known = whole.keys.get(&(actor.clone(), key.clone())).cloned();
@@ -116,32 +117,43 @@ impl View {
         }
     }
 
-    /// Whether it is known what came of a key, be it nothing.
-    pub fn knows_key(&self, actor: &Name, key: &Name) -> bool {
-        let both = (actor.clone(), key.clone());
-        self.keys.get(&both).is_some() || self.unused.get(&both).is_some()
+    /// Marks something that is loaded as used; false if it is not loaded.
+    pub fn touch(&mut self, need: &Need) -> bool {
+        match need {
+            Need::Entity(key) => match self.entities.get_mut(key) {
+                Some(cached) => wake(cached),
+                None => self.absent.get(key).is_some(),
+            },
+            Need::Counts(key) => self.groups.get_mut(key).is_some_and(wake),
+            Need::Members(key) => self.groups.get_mut(key).filter(|it| it.lists_all()).is_some_and(wake),
+            Need::Ranking(key) => self.rankings.cached_mut(key).is_some_and(wake),
+            Need::UniqueValue { lifecycle, value } => {
+                self.unique_values.get(&(lifecycle.clone(), value.clone())).is_some()
+            }
+            Need::Key { actor, key } => self.key(actor, key) != Found::Unknown,
+        }
     }
 
-    /// Forgets what was looked for and not found: it may come to be elsewhere.
+    /// Forgets which entities and keys do not exist: they may be created elsewhere.
     pub fn forget_absent(&mut self) {
         self.absent = Default::default();
         self.unused = Default::default();
     }
 
-    /// Lets go of an idempotency key that can be loaded again.
+    /// Drops an idempotency key that can be loaded again.
     pub fn forget_key(&mut self, actor: &Name, key: &Name) {
         self.keys.remove(&(actor.clone(), key.clone()));
     }
 
-    /// Lets go of values that no two open entities share, where there are more than `most`: who has them can be loaded
-    /// again. What is not written must stay: `stays` says so of a lifecycle and its value.
-    pub fn evict_sames(&mut self, most: usize, stays: impl Fn(&Name, &Name) -> bool) {
-        if self.sames.len() > most {
-            self.sames.retain(|(lifecycle, value), _| stays(lifecycle, value));
+    /// Evicts unique values if there are more than `most`: their holders can be loaded again. Values that are not
+    /// flushed must stay: `stays` returns true for those.
+    pub fn evict_unique_values(&mut self, most: usize, stays: impl Fn(&Name, &Name) -> bool) {
+        if self.unique_values.len() > most {
+            self.unique_values.retain(|(lifecycle, value), _| stays(lifecycle, value));
         }
     }
 
-    /// Lets go of idempotency keys of entries up to `written`, where there are more than `most`: they can be loaded again.
+    /// Evicts idempotency keys of entries up to `written` if there are more than `most`: they can be loaded again.
     pub fn evict_keys(&mut self, most: usize, written: u64) {
         if self.keys.len() > most {
             self.keys.retain(|_, (seq, _)| *seq > written);
@@ -150,12 +162,12 @@ impl View {
 
     /// How many values that no two may share are held, and how many keys.
     pub fn remembered(&self) -> (usize, usize) {
-        (self.sames.len(), self.keys.len())
+        (self.unique_values.len(), self.keys.len())
     }
 
-    /// Lets go of entities that have not moved since the entry `written`, where there are more than `most`, and of their
-    /// groups: first of those that nobody used since the last time, then of others. What is not written must stay. It
-    /// looks at all of them, so it lets go of some more, not to be called again soon.
+    /// Evicts entities that have not changed since the entry `written` if there are more than `most`, with their
+    /// groups: first those not used since the last eviction, then others. Later entities are not flushed and must
+    /// stay. It scans all of them, so it evicts an eighth more than it must.
     pub fn evict(&mut self, most: usize, written: u64) {
         if self.entities.len() <= most {
             return;
@@ -163,7 +175,7 @@ impl View {
         let mut over = self.entities.len().saturating_sub(most - most / 8);
         for idle in [true, false] {
             self.entities.retain(|_, it| {
-                let stays = over == 0 || it.seq > written || (idle && it.was_used());
+                let stays = over == 0 || it.seq > written || (idle && it.retire());
                 over -= usize::from(!stays);
                 stays
             });
@@ -175,8 +187,8 @@ impl View {
         self.groups.retain(|key, _| entities.get(&key.of).is_some());
     }
 
-    /// Lets go of groups, where there are more than `most`: first of those that nobody asked about since the last time.
-    /// Whoever loads one again must bring it to the present, so it does not matter what of it is written.
+    /// Evicts groups if there are more than `most`: first those not used since the last eviction. A group that is
+    /// loaded again is brought up to date, so unflushed ones may go, too.
     pub fn evict_groups(&mut self, most: usize) {
         if self.groups.len() <= most {
             return;
@@ -185,7 +197,7 @@ impl View {
         let mut owners = Vec::new();
         for idle in [true, false] {
             self.groups.retain(|key, it| {
-                let stays = over == 0 || (idle && it.was_used());
+                let stays = over == 0 || (idle && it.retire());
                 if !stays {
                     over -= 1;
                     owners.push(key.of.clone());
@@ -204,11 +216,11 @@ impl View {
         }
     }
 
-    /// Lets go of orders that nobody asked for since the last time, where more than `most` stand in all of them: each can
-    /// be loaded again, and brought to the present.
+    /// Evicts rankings not used since the last eviction if they have more than `most` places together: each can be
+    /// loaded again and brought up to date.
     pub fn evict_rankings(&mut self, most: usize) {
         if self.partial && self.rankings.places() > most {
-            self.rankings.let_go_idle();
+            self.rankings.evict_idle();
         }
     }
 
@@ -216,4 +228,9 @@ impl View {
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
+}
+
+fn wake<T>(cached: &mut Cached<T>) -> bool {
+    cached.idle = false;
+    true
 }

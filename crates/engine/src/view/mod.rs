@@ -1,10 +1,11 @@
-//! What decisions may see.
+//! What decisions read: entities, groups, rankings, idempotency keys and the project.
 //!
-//! A view holds everything, or, where it is `partial`, what was loaded into it: then every question about
-//! something else is answered with `Unknown` and noted, and no decision is built on it.
+//! A whole view holds everything. A `partial` one holds only loaded data and answers `Unknown` to a question about
+//! the rest. A [`Lookup`] collects those, so that no decision is built on them.
 
-pub(crate) mod held;
+pub(crate) mod cached;
 mod load;
+mod lookup;
 mod need;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,28 +19,28 @@ use crate::entity::Entity;
 use crate::event::{KeyRecord, Shift};
 use crate::index::Index;
 use crate::key::{EntityKey, GroupKey};
-use crate::ranking::{Ranking, RankingKey, Rankings};
-use held::Held;
-use need::Missed;
-pub use need::Need;
+use crate::ranking::{RankingIndex, RankingKey, Rankings};
+use cached::Cached;
+pub use lookup::Lookup;
+pub use need::{Need, Needs};
 
-/// The longest list of members that a partial view keeps along for whoever asked for it.
+/// The longest list of members that a partial view keeps up to date after a question needed it.
 const LONGEST: u64 = 4_096;
-/// The same where nobody did: keeping a long one in order costs more with every move than reading it once.
+/// The same if no question needed it: updating a long list with every move costs more than reading it once.
 const SHORT: u64 = 64;
 
-/// What is known of an entity.
+/// What a view knows about something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found<T> {
     Here(T),
     /// There is none.
     Absent,
-    /// Nobody has looked yet.
+    /// It is not loaded.
     Unknown,
 }
 
 impl<T> Found<T> {
-    /// What is here; what is unknown counts as absent, so this is for whole views.
+    /// The value. `Unknown` counts as absent, so this is for whole views.
     pub fn here(self) -> Option<T> {
         match self {
             Self::Here(it) => Some(it),
@@ -60,27 +61,26 @@ impl<T> Found<T> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     /// Shared, so that a copy of a view is cheap until something moves.
-    entities: Index<EntityKey, Held<Arc<Entity>>>,
-    groups: Index<GroupKey, Held<Group>>,
+    entities: Index<EntityKey, Cached<Arc<Entity>>>,
+    groups: Index<GroupKey, Cached<Group>>,
     keys: Index<(Name, Name), (u64, KeyRecord)>,
     /// By lifecycle and value; none: known to be free.
-    sames: Index<(Name, Name), Option<EntityKey>>,
+    unique_values: Index<(Name, Name), Option<EntityKey>>,
     pub rankings: Rankings,
     pub project: Project,
     /// The number of the last entry applied.
     pub seq: u64,
-    /// When the server last came back after it was away. Not stored: whoever runs it says so.
+    /// When the server last came back after it was away. Not stored: the runtime sets it.
     pub resumed_at: Option<Timestamp>,
-    /// It holds only part of what exists: what is not here may be elsewhere.
+    /// It holds only loaded data.
     pub partial: bool,
-    /// With `partial`: looked for, and not there.
+    /// If partial: entities that do not exist.
     absent: Index<EntityKey, ()>,
-    /// With `partial`: keys looked for, and not there.
+    /// If partial: idempotency keys that were never used.
     unused: Index<(Name, Name), ()>,
-    missed: Missed,
 }
 
-/// What is the same for the whole project.
+/// Settings, time zone and people of the project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Project {
     /// Overrides of settings, by pack.
@@ -104,6 +104,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Whether `members` is the whole group.
+    fn lists_all(&self) -> bool {
+        self.listed || self.counts.is_empty()
+    }
+
     /// A member joins, leaves or changes its state.
     pub fn shift(&mut self, member: &EntityKey, shift: &Shift, at: Timestamp, listed: bool) {
         self.moved_at = Some(at);
@@ -128,30 +133,31 @@ impl Group {
 impl View {
     pub fn entity(&self, key: &EntityKey) -> Found<&Entity> {
         match self.entities.get(key) {
-            Some(held) => Found::Here(held.used()),
-            None if self.partial && self.absent.get(key).is_none() => self.missing(Need::Entity(key.clone())),
+            Some(cached) => found(cached).map(|it| &**it),
+            None if self.partial && self.absent.get(key).is_none() => Found::Unknown,
             None => Found::Absent,
         }
     }
 
+    /// An entity if it is loaded, idle or not.
     pub fn get(&self, key: &EntityKey) -> Option<&Entity> {
-        self.entities.get(key).map(|it| &**it.used())
+        self.entities.get(key).map(|it| &***it)
     }
 
-    /// The same, to be kept: it stays as it is when the view goes on.
+    /// The same as a snapshot that later changes of the view leave as it is.
     pub fn image(&self, key: &EntityKey) -> Option<Arc<Entity>> {
-        self.entities.get(key).map(|it| it.used().clone())
+        self.entities.get(key).map(|it| Arc::clone(it))
     }
 
     pub fn group(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
-            Some(held) => Found::Here(held.used()),
-            None if self.partial && !self.is_whole(&key.of) => self.missing(Need::Counts(key.clone())),
+            Some(cached) => found(cached),
+            None if self.partial && !self.is_whole(&key.of) => Found::Unknown,
             None => Found::Absent,
         }
     }
 
-    /// How many of a group there are in which state, where that is known, without a need for more.
+    /// The counts of a group if they are known.
     pub(crate) fn known_counts(&self, key: &GroupKey) -> Option<BTreeMap<Name, u64>> {
         match self.groups.get(key) {
             Some(group) => Some(group.counts.clone()),
@@ -160,68 +166,52 @@ impl View {
         }
     }
 
-    /// A group as far as it is known, without a need for more.
-    pub(crate) fn peek(&self, key: &GroupKey) -> Option<&Group> {
-        self.groups.get(key).map(Held::used)
-    }
-
     /// A group whose members are known.
     pub fn listed(&self, key: &GroupKey) -> Found<&Group> {
         match self.groups.get(key) {
-            Some(held) if held.listed || !self.partial || held.counts.is_empty() => Found::Here(held.used()),
+            Some(cached) if !self.partial || cached.lists_all() => found(cached),
             None if !self.partial || self.is_whole(&key.of) => Found::Absent,
-            _ => self.missing(Need::Members(key.clone())),
+            _ => Found::Unknown,
         }
     }
 
-    pub fn ranking(&self, key: &RankingKey) -> Found<&Ranking> {
-        match self.rankings.get(key) {
-            Some(ranking) => Found::Here(ranking),
-            None if self.partial && !self.rankings.is_known(key) => self.missing(Need::Ranking(key.clone())),
+    pub fn ranking(&self, key: &RankingKey) -> Found<&RankingIndex> {
+        match self.rankings.cached(key) {
+            Some(cached) => found(cached),
+            None if self.partial && !self.rankings.is_known(key) => Found::Unknown,
             None => Found::Absent,
         }
     }
 
-    /// The open entity of a lifecycle that has this value.
-    pub fn same(&self, lifecycle: &Name, value: &Name) -> Found<&EntityKey> {
-        match self.sames.get(&(lifecycle.clone(), value.clone())) {
+    /// The open entity of a lifecycle that has this unique value.
+    pub fn unique_holder(&self, lifecycle: &Name, value: &Name) -> Found<&EntityKey> {
+        match self.unique_values.get(&(lifecycle.clone(), value.clone())) {
             Some(Some(key)) => Found::Here(key),
-            None if self.partial => {
-                self.missing(Need::Same { lifecycle: lifecycle.clone(), value: value.clone() })
-            }
+            None if self.partial => Found::Unknown,
             _ => Found::Absent,
         }
     }
 
+    /// The record of an idempotency key, and the number of its first entry.
     pub fn key(&self, actor: &Name, key: &Name) -> Found<&(u64, KeyRecord)> {
         let both = (actor.clone(), key.clone());
         match self.keys.get(&both) {
             Some(known) => Found::Here(known),
-            None if self.partial && self.unused.get(&both).is_none() => {
-                self.missing(Need::Key { actor: actor.clone(), key: key.clone() })
-            }
+            None if self.partial && self.unused.get(&both).is_none() => Found::Unknown,
             None => Found::Absent,
         }
     }
 
-    /// Whether the groups of an entity that are not here are empty.
+    /// Answers a question that reads several things.
+    pub fn read<'a, T>(&'a self, question: impl FnOnce(&Lookup<'a>) -> T) -> Result<T, Needs> {
+        let lookup = Lookup::new(self);
+        let answer = question(&lookup);
+        lookup.finish(answer)
+    }
+
+    /// Whether the groups of an entity that are not loaded are empty.
     fn is_whole(&self, owner: &EntityKey) -> bool {
         self.entities.get(owner).is_some_and(|it| it.whole)
-    }
-
-    fn missing<T>(&self, need: Need) -> Found<T> {
-        self.missed.note(need);
-        Found::Unknown
-    }
-
-    /// Notes that something is needed, for whoever answers it by what [`View::missed`] says.
-    pub fn want(&self, need: Need) {
-        self.missed.note(need);
-    }
-
-    /// What was asked for since this was last called, and is not here. An answer given meanwhile counts only if this is empty.
-    pub fn missed(&self) -> Vec<Need> {
-        if self.partial { self.missed.take() } else { Vec::new() }
     }
 
     /// Every entity in the order of the keys: slow, for exports, sweeps and comparisons.
@@ -242,13 +232,18 @@ impl View {
     }
 }
 
+/// Only a partial view ever has idle values.
+fn found<T>(cached: &Cached<T>) -> Found<&T> {
+    cached.in_use().map_or(Found::Unknown, Found::Here)
+}
+
 /// Where events are applied to: the view, or the draft of a decision.
 pub trait Ledger {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity>;
     fn put(&mut self, entity: Entity);
     fn shift(&mut self, member: &EntityKey, shift: &Shift, at: Timestamp);
     /// An entity takes a value that no other open one may have, or gives it free.
-    fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>);
+    fn set_unique(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>);
 }
 
 impl Ledger for View {
@@ -257,30 +252,30 @@ impl Ledger for View {
     }
 
     fn put(&mut self, entity: Entity) {
-        self.entities.insert(entity.key.clone(), Held::new(Arc::new(entity)));
+        self.entities.insert(entity.key.clone(), Cached::new(Arc::new(entity)));
     }
 
-    fn set_same(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
+    fn set_unique(&mut self, key: &EntityKey, before: Option<&Name>, after: Option<&Name>) {
         let of = |value: &Name| (key.lifecycle.clone(), value.clone());
-        // Another may have it: that this one let go was redacted, and is told only now.
+        // Another entity may have taken the value: the entry by which this one freed it was redacted.
         let place = before.map(of).filter(|it| {
-            let holder = self.sames.get(it).and_then(|it| it.as_ref());
+            let holder = self.unique_values.get(it).and_then(|it| it.as_ref());
             holder.is_none_or(|it| it == key)
         });
         if let Some(place) = place {
             if self.partial {
-                self.sames.insert(place, None);
+                self.unique_values.insert(place, None);
             } else {
-                self.sames.remove(&place);
+                self.unique_values.remove(&place);
             }
         }
         if let Some(after) = after {
-            self.sames.insert(of(after), Some(key.clone()));
+            self.unique_values.insert(of(after), Some(key.clone()));
         }
     }
 
     fn shift(&mut self, member: &EntityKey, shift: &Shift, at: Timestamp) {
-        // What nobody has asked for is not counted along: it is loaded with this when somebody does.
+        // A group that is not loaded is not updated: loading it later includes this entry.
         let group = match self.groups.get_mut(&shift.group) {
             Some(group) => group,
             None if self.partial && !self.entities.get(&shift.group.of).is_some_and(|it| it.whole) => return,
@@ -292,7 +287,7 @@ impl Ledger for View {
             }
         };
         group.shift(member, shift, at, !self.partial);
-        // How many they are is enough, until somebody asks who; of more than the longest nobody may.
+        // Counts are enough until a question needs the members; longer lists may not be asked for.
         let most = if group.asked { LONGEST } else { SHORT };
         if self.partial && group.listed && group.counts.values().sum::<u64>() > most {
             group.listed = false;

@@ -1,6 +1,4 @@
-//! What a decision must see and a partial view does not hold.
-
-use std::sync::{Mutex, PoisonError};
+//! What a question must read and a partial view does not hold.
 
 use trackside_lifecycle::name::Name;
 
@@ -11,17 +9,17 @@ use crate::ranking::RankingKey;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Entity(EntityKey),
-    /// How many of a group are in which state, and when one last moved.
+    /// How many members of a group are in which state, and when one last moved.
     Counts(GroupKey),
-    /// Who they are, too.
+    /// The same with the list of members.
     Members(GroupKey),
     Ranking(RankingKey),
-    /// Which open entity of a lifecycle has this value.
-    Same {
+    /// Which open entity of a lifecycle has this unique value.
+    UniqueValue {
         lifecycle: Name,
         value: Name,
     },
-    /// What came of a command under its idempotency key.
+    /// The record of an idempotency key.
     Key {
         actor: Name,
         key: Name,
@@ -34,37 +32,51 @@ impl std::fmt::Display for Need {
             Self::Entity(key) => write!(f, "{key}"),
             Self::Counts(group) | Self::Members(group) => write!(f, "{} of {}", group.name, group.of),
             Self::Ranking(key) => write!(f, "{} of {}", key.name, key.lifecycle),
-            Self::Same { lifecycle, value } => write!(f, "the {lifecycle} with {value}"),
+            Self::UniqueValue { lifecycle, value } => write!(f, "the {lifecycle} with {value}"),
             Self::Key { actor, key } => write!(f, "the key {key} of {actor}"),
         }
     }
 }
 
-/// What was asked for and not there, noted where the question was put, so that no answer is built on it.
-#[derive(Debug, Default)]
-pub(super) struct Missed(Mutex<Vec<Need>>);
+/// Everything that a question read and the view does not hold: load it and ask again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs(Vec<Need>);
 
-impl Missed {
-    pub fn note(&self, need: Need) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(need);
-    }
-
-    pub fn take(&self) -> Vec<Need> {
-        let mut needs = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+impl Needs {
+    pub(super) fn new(mut needs: Vec<Need>) -> Self {
         needs.sort();
         needs.dedup();
-        needs
+        Self(needs)
+    }
+
+    /// All answers, or what all of the questions need together, so that it can be loaded at once.
+    pub fn collect<T>(answers: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        let (mut all, mut needs) = (Vec::new(), Vec::new());
+        for answer in answers {
+            match answer {
+                Ok(it) => all.push(it),
+                Err(Self(more)) => needs.extend(more),
+            }
+        }
+        if needs.is_empty() { Ok(all) } else { Err(Self::new(needs)) }
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Need> {
+        self.0.iter()
     }
 }
 
-impl Clone for Missed {
-    fn clone(&self) -> Self {
-        Self::default()
+impl IntoIterator for Needs {
+    type Item = Need;
+    type IntoIter = std::vec::IntoIter<Need>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 
-impl PartialEq for Missed {
-    fn eq(&self, _: &Self) -> bool {
-        true
+impl std::fmt::Display for Needs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        write!(f, "not loaded: {}", names.join(", "))
     }
 }

@@ -1,4 +1,4 @@
-//! Lists of members, kept along or read anew.
+//! Lists of members: updated in place, or read again.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn member(n: u64) -> EntityKey {
     EntityKey::new("t.thing", format!("{n:05}"))
 }
 
-/// A partial view in which somebody without members is known as a whole.
+/// A partial view with one entity whose groups are known to be empty.
 fn view() -> View {
     let mut view = View::partial(1);
     let owner = Entity::new(group().of, 1, name("OPEN"), Timestamp(0));
@@ -48,7 +48,10 @@ fn a_list_that_nobody_asked_for_is_kept_while_it_is_short() {
     assert_eq!(known(&view), (SHORT, Some(SHORT as usize)));
     join(&mut view, SHORT..SHORT + 1);
     assert_eq!(known(&view), (SHORT + 1, None));
-    assert_eq!(view.missed(), [Need::Members(group())]);
+    let lookup = Lookup::new(&view);
+    lookup.listed(&group());
+    let needs = lookup.finish(()).unwrap_err();
+    assert_eq!(needs.into_iter().collect::<Vec<_>>(), [Need::Members(group())]);
     let shift = Shift { group: group(), from: Some(name("NEW")), to: None };
     view.shift(&member(3), &shift, Timestamp(6));
     assert_eq!(known(&view), (SHORT, None), "it does not come back with some of them missing");

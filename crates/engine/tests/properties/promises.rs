@@ -34,7 +34,7 @@ fn take(world: &mut World, step: &Step) {
             let before = (world.view.clone(), world.journal.len());
             let outcome = world.submit(&command);
             match outcome {
-                Outcome::Accepted { .. } => assert!(matches!(once, Decision::Accepted(_))),
+                Outcome::Accepted { .. } => assert!(matches!(once, Ok(Decision::Accepted(_)))),
                 Outcome::Refused(refusal) => {
                     assert!(!refusal.errors.is_empty(), "a refusal says why: {refusal:?}");
                     assert_eq!(before.0, world.view, "a refused command changes nothing");

@@ -262,11 +262,11 @@ impl Asking<'_> {
     /// What the engine would say.
     fn tried(&self, command: &Command) -> Answer {
         match decide(&self.world.law, &self.world.view, command, self.world.now) {
-            Decision::Accepted(_) => Answer::Yes,
+            Ok(Decision::Accepted(_)) => Answer::Yes,
             // Something to look at: it is asked for.
-            Decision::Refused(refusal) if findings::is_mistake(&refusal) => Answer::Yes,
-            Decision::Refused(refusal) if refusal.stage <= Stage::Who => Answer::NotYou,
-            Decision::Refused(_) | Decision::Replayed { .. } | Decision::Needs(_) => Answer::NotSo,
+            Ok(Decision::Refused(refusal)) if findings::is_mistake(&refusal) => Answer::Yes,
+            Ok(Decision::Refused(refusal)) if refusal.stage <= Stage::Who => Answer::NotYou,
+            Ok(Decision::Refused(_) | Decision::Replayed { .. }) | Err(_) => Answer::NotSo,
         }
     }
 

@@ -41,9 +41,9 @@ impl Findings {
     /// Looks at a refusal.
     pub(crate) fn refused(&mut self, ground: &Ground, refusal: &Refusal) {
         if is_mistake(refusal) {
-            let unanswered = refusal.errors.iter().find(|it| it.code == "evaluation-failed");
+            let unanswered = refusal.errors.iter().find(|it| it.code.as_str() == "evaluation-failed");
             let why = unanswered.map_or(&refusal.detail, |it| &it.message);
-            self.mistaken(ground, format!("refused, {}: {}", refusal.code, plain(why)));
+            self.mistaken(ground, format!("refused, {}: {}", refusal.code.as_str(), plain(why)));
         }
     }
 
@@ -79,11 +79,11 @@ impl Findings {
 /// What is asked for is refused by a rule that says so, not because rules have no answer, no end, or would do what must not be.
 pub(crate) fn is_mistake(refusal: &Refusal) -> bool {
     let codes = ["evaluation-failed", "too-many-moves", "invariant-violated", "always-refused"];
-    let has = |codes: &[&str]| refusal.errors.iter().any(|it| codes.contains(&it.code));
+    let has = |codes: &[&str]| refusal.errors.iter().any(|it| codes.contains(&it.code.as_str()));
     // Whoever may not ask for it learns of later stages only by the way.
-    let may = refusal.stage > Stage::Version || refusal.code == "nothing-claimable";
+    let may = refusal.stage > Stage::Version || refusal.code.as_str() == "nothing-claimable";
     let unanswered = may && has(&["evaluation-failed"]) && !has(&["not-permitted", "gate-closed"]);
-    codes.contains(&refusal.code) || unanswered
+    codes.contains(&refusal.code.as_str()) || unanswered
 }
 
 /// Numbers and ids left out.

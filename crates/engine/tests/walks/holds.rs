@@ -36,7 +36,7 @@ pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> 
     let actor = Actor::new("trackside", ActorKind::System);
     let command = Command::new(actor, Ask::Inspect { entity: entity.key.clone() });
     match decide(&world.law, &world.view, &command, world.now) {
-        Decision::Accepted(accepted) => {
+        Ok(Decision::Accepted(accepted)) => {
             for entry in &accepted.entries {
                 if let Event::ViolationFound { rule, message, evidence, .. } = &entry.event
                     && strict(rule)
@@ -77,7 +77,7 @@ pub(crate) fn only_ones(ground: &Ground, world: &World) -> Result<(), Broken> {
             return broken(format!("{} is closed and still has {same}", entity.key));
         }
         let key = (entity.key.lifecycle.clone(), same.clone());
-        if world.view.same(&key.0, &key.1).here() != Some(&entity.key) {
+        if world.view.unique_holder(&key.0, &key.1).here() != Some(&entity.key) {
             return broken(format!("{} has {same} and is not known for it", entity.key));
         }
         if let Some(other) = seen.insert(key, &entity.key) {

@@ -61,11 +61,11 @@ fn decides_in(
     view.project = world.view.project.clone();
     for _ in 0..100 {
         let needs = match decide(&world.law, &view, command, world.now) {
-            Decision::Needs(needs) if needs.is_empty() => {
+            Err(needs) if needs.iter().count() == 0 => {
                 return broken(format!("{command:?} waits for nothing"));
             }
-            Decision::Needs(needs) => needs,
-            decision => {
+            Err(needs) => needs,
+            Ok(decision) => {
                 let (here, there) = (format!("{decision:?}"), format!("{whole:?}"));
                 return if here == there { Ok(()) } else { broken(format!("{here} instead of {there}")) };
             }

@@ -103,7 +103,7 @@ fn all_packs_keep_their_promises_for_long() {
 
 #[test]
 #[ignore = "writes files: TRACKSIDE_PATHS names the folder"]
-fn paths_for_second_opinions() {
+fn paths_for_foreign_tools() {
     let folder = std::env::var_os("TRACKSIDE_PATHS").expect("TRACKSIDE_PATHS names a folder");
     let written = |pack: &str| {
         let mut lives = paths::Paths::walked(pack, PATH_WALKS);

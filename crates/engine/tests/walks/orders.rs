@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_engine::decide::reindex;
 use trackside_engine::key::EntityKey;
-use trackside_engine::ranking::{Place, RankingKey, Rankings, Reranked};
+use trackside_engine::ranking::{RankPlace, RankingKey, Rankings, Reranked};
 use trackside_engine::world::World;
 use trackside_lifecycle::name::Name;
 
@@ -23,7 +23,7 @@ pub(crate) fn agree(ground: &Ground, world: &World) -> Result<(), Broken> {
     // Once more from nothing, so that no difference has to be noticed.
     let mut bare = world.view.clone();
     bare.rankings = Rankings::default();
-    let mut places: BTreeMap<(EntityKey, Name), Place> = BTreeMap::new();
+    let mut places: BTreeMap<(EntityKey, Name), RankPlace> = BTreeMap::new();
     let mut closed: BTreeSet<(RankingKey, Vec<Name>)> = BTreeSet::new();
     for change in reindex(&world.law, &bare, world.now) {
         match change {

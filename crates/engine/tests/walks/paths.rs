@@ -1,7 +1,7 @@
 //! The lives of entities as the engine lived them, for others to walk after it.
 //!
 //! A path is one life: where it starts, and for each step the event, the arm and the choice that the engine took, and the
-//! state it was in afterwards. `scripts/second-opinions` lets other people's state machines walk them.
+//! state it was in afterwards. `scripts/check-exports` lets other people's state machines walk them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

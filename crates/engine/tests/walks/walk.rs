@@ -213,8 +213,11 @@ impl<'a> Walk<'a> {
 
     /// Submits a command; what must hold of every answer.
     fn ask(&mut self, command: &Command) -> Result<(), Broken> {
-        let once = decide(&self.world.law, &self.world.view, command, self.world.now);
-        let twice = decide(&self.world.law, &self.world.view, command, self.world.now);
+        let decided = || {
+            decide(&self.world.law, &self.world.view, command, self.world.now)
+                .map_err(|needs| Broken::new("a whole view needs nothing", needs.to_string()))
+        };
+        let (once, twice) = (decided()?, decided()?);
         if !alike(&once, &twice) {
             let what = format!("{}: {once:?}, then {twice:?}", telling::asked(command));
             return Err(Broken::new("deciding twice gives the same", what));
@@ -235,8 +238,8 @@ impl<'a> Walk<'a> {
                 "accepted".to_owned()
             }
             Outcome::Refused(refusal) => {
-                *self.walked.refused.entry(refusal.code).or_default() += 1;
-                format!("refused, {}: {}", refusal.code, refusal.detail)
+                *self.walked.refused.entry(refusal.code.as_str()).or_default() += 1;
+                format!("refused, {}: {}", refusal.code.as_str(), refusal.detail)
             }
             Outcome::Replayed { .. } => "the same as before".to_owned(),
         };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::context::CompileContext;
 use super::types::Types;
-use super::workbench::Workbench;
 use crate::guard::{Guard, Template, Type};
 use crate::model::{Aim, Arm, Check, Choice, Consequences, Create, FieldType, Take, Target};
 use crate::name::Name;
@@ -11,7 +11,7 @@ use crate::source::{At, Named, NodeValue, OneOrMany, Place};
 use crate::syntax::{self, ArmDecl, Checks, Takes, TargetDecl, TypeDecl};
 use crate::value::Value;
 
-impl Workbench<'_> {
+impl CompileContext<'_> {
     pub fn arm(
         &mut self,
         transition: &At<Name>,
@@ -20,7 +20,7 @@ impl Workbench<'_> {
         types: &Types<'_>,
     ) -> Option<Arm> {
         let takes = self.takes(from.takes.as_ref(), types);
-        // Who may is asked before what was brought.
+        // Permission is checked before the values of the request.
         let by = match &from.by {
             Some(by) => self.guard(by, &Type::Bool),
             None => {
@@ -28,7 +28,7 @@ impl Workbench<'_> {
                     .error(
                         "missing-key",
                         transition.at,
-                        format!("`{}` does not say who may do it", transition.it),
+                        format!("`{}` has no `by` that says who may fire it", transition.it),
                     )
                     .hint("add `by:`; `by: engine` if only the engine fires it");
                 None
@@ -68,7 +68,7 @@ impl Workbench<'_> {
         Some(arm)
     }
 
-    pub fn create(&mut self, from: Option<&syntax::Create>, types: &Types<'_>) -> Create {
+    pub fn create(&mut self, from: Option<&syntax::CreateDecl>, types: &Types<'_>) -> Create {
         let Some(from) = from else {
             return Create {
                 by: nobody(),
@@ -122,8 +122,8 @@ impl Workbench<'_> {
             Some(Takes::Map(named)) => named
                 .iter()
                 .map(|(name, take)| match take {
-                    syntax::Take::Required(message) => self.taken_field(name, Some(message.it.clone())),
-                    syntax::Take::Value(decl) => self.taken_value(name, decl, types),
+                    syntax::TakeDecl::Required(message) => self.taken_field(name, Some(message.it.clone())),
+                    syntax::TakeDecl::Value(decl) => self.taken_value(name, decl, types),
                 })
                 .collect(),
         }
@@ -134,7 +134,7 @@ impl Workbench<'_> {
             self.error(
                 "engine-field",
                 name.at,
-                format!("`{}` belongs to the engine: nobody sends it", name.it),
+                format!("`{}` is written by the engine, so a request cannot send it", name.it),
             );
         }
         let fits = match self.shape.fields.get(&name.it) {
@@ -214,7 +214,12 @@ impl Workbench<'_> {
     }
 
     /// Choices of a move that leaves these states; `at` is where it is declared.
-    pub fn choices(&mut self, from: &[syntax::Choice], leaves: &[Name], at: Place) -> Option<Vec<Choice>> {
+    pub fn choices(
+        &mut self,
+        from: &[syntax::ChoiceDecl],
+        leaves: &[Name],
+        at: Place,
+    ) -> Option<Vec<Choice>> {
         if from.is_empty() {
             self.problems
                 .error("no-choice", at, "the list of choices is empty")
@@ -227,7 +232,7 @@ impl Workbench<'_> {
             match &choice.when {
                 Some(when) if last => {
                     self.problems
-                        .error("open-choice", when.at, "the last choice has a condition, so it may be that none fits")
+                        .error("open-choice", when.at, "the last choice has a condition, so it is possible that no choice applies")
                         .hint("end the list with a choice without `when`; `{ stay: true }` if nothing should happen");
                 }
                 None if !last => {
@@ -247,23 +252,23 @@ impl Workbench<'_> {
         (!choices.is_empty()).then_some(choices)
     }
 
-    fn one_target(&mut self, from: &syntax::Choice, at: Place) {
+    fn one_target(&mut self, from: &syntax::ChoiceDecl, at: Place) {
         let at = choice_place(from).unwrap_or(at);
         for word in [&from.stay, &from.next].into_iter().flatten().filter(|it| !it.it) {
-            self.error("choice-target", word.at, "this can only be `true`: leave it out instead");
+            self.error("choice-target", word.at, "the only allowed value is `true`; remove the key instead");
         }
         let keys = target_keys(from);
         let message = match keys.as_slice() {
             [_] => return,
-            [] => "this choice does not say where it goes".to_owned(),
-            several => format!("this choice goes several ways at once: `{}`", several.join("`, `")),
+            [] => "this choice has no target".to_owned(),
+            several => format!("this choice has more than one target: `{}`", several.join("`, `")),
         };
         self.problems
             .error("choice-target", at, message)
             .hint("give it one of `state`, `field`, `ask`, `next`, `table` and `stay: true`");
     }
 
-    fn choice_aim(&mut self, from: &syntax::Choice, leaves: &[Name], at: Place) -> Aim {
+    fn choice_aim(&mut self, from: &syntax::ChoiceDecl, leaves: &[Name], at: Place) -> Aim {
         if let Some(name) = &from.state {
             Aim::State(self.state(name))
         } else if let Some(field) = &from.field {
@@ -309,11 +314,7 @@ impl Workbench<'_> {
         if let Some(first) = gaps.first() {
             let at = table.names().next().map_or(at, |it| it.at);
             self.problems
-                .error(
-                    "table-gap",
-                    at,
-                    format!("the table does not say where it goes from {}", gaps.join(", ")),
-                )
+                .error("table-gap", at, format!("the table has no target for {}", gaps.join(", ")))
                 .hint(format!("add `{first}: STATE`, or take it out of `from`"));
         }
         let mut aims = BTreeMap::new();
@@ -324,7 +325,7 @@ impl Workbench<'_> {
     }
 }
 
-fn target_keys(from: &syntax::Choice) -> Vec<&'static str> {
+fn target_keys(from: &syntax::ChoiceDecl) -> Vec<&'static str> {
     let keys = [
         ("state", from.state.is_some()),
         ("field", from.field.is_some()),
@@ -337,7 +338,7 @@ fn target_keys(from: &syntax::Choice) -> Vec<&'static str> {
 }
 
 /// Where a choice stands: at its target if it has one, else at its condition.
-fn choice_place(from: &syntax::Choice) -> Option<Place> {
+fn choice_place(from: &syntax::ChoiceDecl) -> Option<Place> {
     let state = from.state.as_ref().or(from.field.as_ref()).map(|it| it.at);
     let asked = from.ask.iter().flat_map(|it| it.iter()).next().map(|it| it.at);
     let word = from.next.as_ref().or(from.stay.as_ref()).map(|it| it.at);

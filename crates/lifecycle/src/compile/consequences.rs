@@ -1,18 +1,18 @@
 //! Consequences, from their keys.
 
-use super::workbench::Workbench;
+use super::context::CompileContext;
 use crate::guard::{Guard, Type};
 use crate::model::{
-    Also, Assign, Birth, Call, Consequences, Follow, Grant, Much, Part, Post, Raise, Severity, Share, Spot,
-    Tell, With,
+    Also, Assign, AssignTarget, Consequences, EffectCall, FollowUp, Grant, Notification, Post, RaiseAlert,
+    RankingShare, Severity, ShareAmount, ShareRange, Spawn, With,
 };
 use crate::name::Name;
 use crate::source::{At, Named, Percent, Place};
 use crate::syntax;
 use crate::syntax::Expr;
 
-impl Workbench<'_> {
-    pub fn consequences(&mut self, from: &syntax::Consequences) -> Consequences {
+impl CompileContext<'_> {
+    pub fn consequences(&mut self, from: &syntax::ConsequencesDecl) -> Consequences {
         Consequences {
             set: from.set.iter().filter_map(|(name, value)| self.assign(name, value)).collect(),
             clear: from.clear.iter().map(|it| self.settable(it)).collect(),
@@ -21,20 +21,23 @@ impl Workbench<'_> {
             release: from.release.iter().map(|it| self.slot(it)).collect(),
             then: from.then.iter().filter_map(|it| self.follow(it)).collect(),
             also: from.also.iter().filter_map(|it| self.also(it)).collect(),
-            create: from.create.iter().filter_map(|it| self.birth(it)).collect(),
+            create: from.create.iter().filter_map(|it| self.spawn(it)).collect(),
             post: from.post.iter().filter_map(|it| self.post(it)).collect(),
             notify: from
                 .notify
                 .iter()
-                .filter_map(|it| self.tell(&it.audience, &it.to, &it.message, it.each.as_ref(), &it.when))
+                .filter_map(|it| {
+                    self.notification(&it.audience, &it.to, &it.message, it.each.as_ref(), &it.when)
+                })
                 .collect(),
             alert: from.alert.iter().filter_map(|it| self.raise(it)).collect(),
             effects: from.effects.iter().filter_map(|it| self.call(it)).collect(),
         }
     }
 
-    /// A step of a `warn` only changes fields and tells others; the rest is for a move.
-    pub fn warning_step(&mut self, from: &syntax::Consequences) -> Consequences {
+    /// A step of a `warn` may only change fields and send notifications; other consequences need a
+    /// transition.
+    pub fn warning_step(&mut self, from: &syntax::ConsequencesDecl) -> Consequences {
         let counters = from.set.iter().map(|(name, _)| name).filter(|it| self.sets_counter(it));
         let mut refused: Vec<(Place, &str)> = counters.map(|it| (it.at, "set a counter")).collect();
         refused.extend(from.reset.iter().map(|it| (it.at, "reset a counter")));
@@ -73,7 +76,10 @@ impl Workbench<'_> {
                     return None;
                 }
             };
-            return Some(Assign { spot: Spot::CounterAt(spot, key), value: self.guard(value, &ty)? });
+            return Some(Assign {
+                target: AssignTarget::CounterAt(spot, key),
+                value: self.guard(value, &ty)?,
+            });
         }
         if let Some((ty, _)) = self.shape.counters.get(&name.it).cloned() {
             if self.shape.keyed.contains(&name.it) {
@@ -81,11 +87,14 @@ impl Workbench<'_> {
                     .error("which-tally", name.at, format!("counter `{}` has several tallies", name.it))
                     .hint(format!("say which: `{}[KEY]`", name.it));
             }
-            return Some(Assign { spot: Spot::Counter(name.it.clone()), value: self.guard(value, &ty)? });
+            return Some(Assign {
+                target: AssignTarget::Counter(name.it.clone()),
+                value: self.guard(value, &ty)?,
+            });
         }
         let field = self.settable(name);
         let ty = self.shape.fields.get(&field).map_or(Type::Any, |it| it.ty());
-        Some(Assign { spot: Spot::Field(field), value: self.listing_guard(value, &ty)? })
+        Some(Assign { target: AssignTarget::Field(field), value: self.listing_guard(value, &ty)? })
     }
 
     /// A field that rules may write: stored, not computed.
@@ -94,17 +103,17 @@ impl Workbench<'_> {
             self.error(
                 "computed-field",
                 name.at,
-                format!("`{}` is computed when read; nothing can set it", name.it),
+                format!("`{}` is computed when it is read, so a rule cannot set it", name.it),
             );
             return name.it.clone();
         }
         self.field(name)
     }
 
-    fn grant(&mut self, from: &syntax::Grant) -> Option<Grant> {
+    fn grant(&mut self, from: &syntax::GrantDecl) -> Option<Grant> {
         Some(match from {
-            syntax::Grant::Slot(name) => Grant { slot: self.slot(name), to: None },
-            syntax::Grant::Map(map) => Grant {
+            syntax::GrantDecl::Slot(name) => Grant { slot: self.slot(name), to: None },
+            syntax::GrantDecl::Map(map) => Grant {
                 slot: self.slot(&map.slot),
                 to: match &map.to {
                     Some(to) => Some(self.guard(to, &Type::Text)?),
@@ -114,13 +123,13 @@ impl Workbench<'_> {
         })
     }
 
-    pub fn follow(&mut self, from: &syntax::Follow) -> Option<Follow> {
+    pub fn follow(&mut self, from: &syntax::FollowUpDecl) -> Option<FollowUp> {
         let own = self.shape.name.clone();
         Some(match from {
-            syntax::Follow::Fire(name) => {
-                Follow { fire: self.transition(name), with: Vec::new(), when: None }
+            syntax::FollowUpDecl::Fire(name) => {
+                FollowUp { fire: self.transition(name), with: Vec::new(), when: None }
             }
-            syntax::Follow::Map(map) => Follow {
+            syntax::FollowUpDecl::Map(map) => FollowUp {
                 fire: self.transition(&map.fire),
                 with: self.with(&map.with, &own, &map.fire),
                 when: self.when(&map.when),
@@ -128,7 +137,7 @@ impl Workbench<'_> {
         })
     }
 
-    fn also(&mut self, from: &syntax::Also) -> Option<Also> {
+    fn also(&mut self, from: &syntax::AlsoDecl) -> Option<Also> {
         let (name, each) = match (&from.on, &from.each) {
             (Some(name), None) => (name, false),
             (None, Some(name)) => (name, true),
@@ -197,7 +206,7 @@ impl Workbench<'_> {
         })
     }
 
-    fn birth(&mut self, from: &syntax::Birth) -> Option<Birth> {
+    fn spawn(&mut self, from: &syntax::SpawnDecl) -> Option<Spawn> {
         let pack = self.pack;
         let Some(other) = pack.lifecycles.get(&from.lifecycle.it) else {
             let known: Vec<&str> = pack.lifecycles.keys().map(Name::as_str).collect();
@@ -217,7 +226,7 @@ impl Workbench<'_> {
             }
         }
         let fields = self.expressions(&from.fields);
-        Some(Birth {
+        Some(Spawn {
             lifecycle: from.lifecycle.it.clone(),
             id: self.guard(&from.id, &Type::Text)?,
             fields,
@@ -226,7 +235,7 @@ impl Workbench<'_> {
         })
     }
 
-    fn post(&mut self, from: &syntax::Post) -> Option<Post> {
+    fn post(&mut self, from: &syntax::PostDecl) -> Option<Post> {
         let each = self.each(from.each.as_ref());
         let when = self.when(&from.when);
         let to = from.to.as_ref().and_then(|it| self.guard(it, &Type::Any));
@@ -236,14 +245,14 @@ impl Workbench<'_> {
         Some(Post { kind: from.kind.it.clone(), text: text?, to, from: author, each, when })
     }
 
-    pub fn tell(
+    pub fn notification(
         &mut self,
         audience: &At<Name>,
         to: &Option<Expr>,
         message: &Expr,
         each: Option<&Expr>,
         when: &Option<Expr>,
-    ) -> Option<Tell> {
+    ) -> Option<Notification> {
         if !self.pack.audiences.contains(&audience.it) {
             let known: Vec<&str> = self.pack.audiences.iter().map(Name::as_str).collect();
             self.unknown("unknown-audience", "audience", audience, &known);
@@ -253,7 +262,7 @@ impl Workbench<'_> {
         let when = self.when(when);
         let message = self.template(message);
         self.it = None;
-        Some(Tell { audience: audience.it.clone(), to, message: message?, each, when })
+        Some(Notification { audience: audience.it.clone(), to, message: message?, each, when })
     }
 
     /// The list that a message is made for each element of; from here on `it` is the element.
@@ -267,13 +276,19 @@ impl Workbench<'_> {
     }
 
     /// The part of a ranking that `also` moves.
-    fn share(&mut self, from: &syntax::Also, inverse: &At<Name>, each: bool, to: &Name) -> Option<Share> {
+    fn share(
+        &mut self,
+        from: &syntax::AlsoDecl,
+        inverse: &At<Name>,
+        each: bool,
+        to: &Name,
+    ) -> Option<RankingShare> {
         let parts = [&from.first, &from.last, &from.below].into_iter().flatten().count();
         let Some(ranking) = &from.ranked else {
             if parts > 0 {
                 self.problems
-                    .error("no-ranking", from.fire.at, "`first`, `last` and `below` need an order")
-                    .hint("say which with `ranked`");
+                    .error("no-ranking", from.fire.at, "`first`, `last` and `below` need a ranking")
+                    .hint("name it with `ranked`");
             }
             return None;
         };
@@ -293,17 +308,20 @@ impl Workbench<'_> {
                 .error(
                     "other-ranking",
                     ranking.at,
-                    format!("`{}` is not kept within what `{}` is the inverse of", ranking.it, inverse.it),
+                    format!(
+                        "`{}` is not a ranking within the ref that `{}` is the inverse of",
+                        ranking.it, inverse.it
+                    ),
                 )
                 .hint("use `each` with the inverse of the only ref in its `within`");
         }
         if parts != 1 {
-            self.error("which-part", ranking.at, "say which part: one of `first`, `last` and `below`");
+            self.error("which-part", ranking.at, "give exactly one of `first`, `last` and `below`");
         }
-        let part = if let Some(it) = &from.first {
-            Part::First(self.much(it)?)
+        let range = if let Some(it) = &from.first {
+            ShareRange::First(self.share_amount(it)?)
         } else if let Some(it) = &from.last {
-            Part::Last(self.much(it)?)
+            ShareRange::Last(self.share_amount(it)?)
         } else {
             if !order.ascending {
                 self.problems
@@ -314,25 +332,25 @@ impl Workbench<'_> {
                     )
                     .hint("`below` needs a ranking whose first `by` has no `-`");
             }
-            Part::Below(self.guard(from.below.as_ref()?, &Type::Any)?)
+            ShareRange::Below(self.guard(from.below.as_ref()?, &Type::Any)?)
         };
-        Some(Share { ranking: ranking.it.clone(), part })
+        Some(RankingShare { ranking: ranking.it.clone(), range })
     }
 
-    fn much(&mut self, from: &Expr) -> Option<Much> {
+    fn share_amount(&mut self, from: &Expr) -> Option<ShareAmount> {
         Some(match Percent::parse(from.text.trim()) {
             Some(Percent(percent)) => {
                 if !(1..=100).contains(&percent) {
-                    self.error("bad-percentage", from.at, "a share is 1% to 100%");
+                    self.error("bad-percentage", from.at, "a share must be between 1% and 100%");
                 }
-                Much::Percent(percent)
+                ShareAmount::Percent(percent)
             }
-            None => Much::Number(self.guard(from, &Type::Float)?),
+            None => ShareAmount::Number(self.guard(from, &Type::Float)?),
         })
     }
 
     /// What leaving a state entails besides what the arm itself says.
-    pub fn leaving_step(&mut self, from: &syntax::Consequences) -> Consequences {
+    pub fn leaving_step(&mut self, from: &syntax::ConsequencesDecl) -> Consequences {
         if let Some(grant) = &from.lease {
             self.problems
                 .error("exit-lease", leased(grant).at, "leaving a state cannot grant a lease")
@@ -341,13 +359,18 @@ impl Workbench<'_> {
         self.consequences(from)
     }
 
-    fn raise(&mut self, from: &syntax::Raise) -> Option<Raise> {
+    fn raise(&mut self, from: &syntax::RaiseAlertDecl) -> Option<RaiseAlert> {
         let severity = match &from.severity {
             Some(word) => self.severity(word)?,
             None => Severity::Warning,
         };
         let when = self.when(&from.when);
-        Some(Raise { kind: from.kind.it.clone(), severity, message: self.template(&from.message)?, when })
+        Some(RaiseAlert {
+            kind: from.kind.it.clone(),
+            severity,
+            message: self.template(&from.message)?,
+            when,
+        })
     }
 
     pub fn severity(&mut self, word: &At<Name>) -> Option<Severity> {
@@ -363,10 +386,10 @@ impl Workbench<'_> {
         })
     }
 
-    fn call(&mut self, from: &syntax::EffectCall) -> Option<Call> {
+    fn call(&mut self, from: &syntax::EffectCallDecl) -> Option<EffectCall> {
         let (name, with, when) = match from {
-            syntax::EffectCall::Effect(name) => (name, Vec::new(), None),
-            syntax::EffectCall::Map(map) => {
+            syntax::EffectCallDecl::Effect(name) => (name, Vec::new(), None),
+            syntax::EffectCallDecl::Map(map) => {
                 let with = self.expressions(&map.with);
                 (&map.effect, with, self.when(&map.when))
             }
@@ -375,7 +398,7 @@ impl Workbench<'_> {
             let known: Vec<&str> = self.shape.effects.iter().map(Name::as_str).collect();
             self.unknown("unknown-effect", "effect", name, &known);
         }
-        Some(Call { effect: name.it.clone(), with, when })
+        Some(EffectCall { effect: name.it.clone(), with, when })
     }
 
     pub fn when(&mut self, from: &Option<Expr>) -> Option<Guard> {
@@ -408,9 +431,9 @@ impl Workbench<'_> {
     }
 }
 
-fn leased(grant: &syntax::Grant) -> &At<Name> {
+fn leased(grant: &syntax::GrantDecl) -> &At<Name> {
     match grant {
-        syntax::Grant::Slot(name) => name,
-        syntax::Grant::Map(map) => &map.slot,
+        syntax::GrantDecl::Slot(name) => name,
+        syntax::GrantDecl::Map(map) => &map.slot,
     }
 }

@@ -1,19 +1,19 @@
-//! What general screens and routes see in a lifecycle.
+//! The role of a lifecycle in generic screens and routes.
 
-use super::workbench::Workbench;
+use super::context::CompileContext;
 use crate::model::{Aim, Face, MEMBER, State, Transition};
 use crate::name::Name;
 use crate::source::At;
 use crate::syntax::{FaceDecl, FaceMap, LifecycleFile};
 
-/// What general screens and routes know how to speak to.
+/// The roles that generic screens and routes know.
 const FACES: &[&str] = &["approval", "agent", "channel", MEMBER, "work"];
-/// The one of requests to people.
+/// The role of requests to people.
 const ASKS_PEOPLE: &str = "approval";
 
-/// The face of a lifecycle, with the names it goes by.
+/// Compiles `face` with its names.
 pub(super) fn face(
-    bench: &mut Workbench<'_>,
+    context: &mut CompileContext<'_>,
     file: &LifecycleFile,
     transitions: &[Transition],
     states: &[State],
@@ -23,7 +23,7 @@ pub(super) fn face(
         FaceDecl::Full(map) => (&map.is, Some(map)),
     };
     if !FACES.contains(&is.it.as_str()) {
-        bench.unknown("unknown-face", "face", is, FACES);
+        context.unknown("unknown-face", "face", is, FACES);
     }
     let mut face = Face { is: is.it.clone(), approve: None, deny: None, note: None, urgent: None };
     let named = |of: fn(&FaceMap) -> &Option<At<Name>>| map.and_then(|it| of(it).as_ref());
@@ -31,34 +31,32 @@ pub(super) fn face(
         let decided =
             [named(|it| &it.approve), named(|it| &it.deny), named(|it| &it.note), named(|it| &it.urgent)];
         for it in decided.into_iter().flatten() {
-            bench.error(
-                "wrong-face",
-                it.at,
-                format!("nothing is decided here: that is for `is: {ASKS_PEOPLE}`"),
-            );
+            context.error("wrong-face", it.at, format!("this key is only allowed with `is: {ASKS_PEOPLE}`"));
         }
         return Some(face);
     }
-    // Without a word it is the transition that is called so, or the only one that can end like this.
-    let decision =
-        |bench: &mut Workbench<'_>, given: Option<&At<Name>>, usual: &str, outcome: &str| match given {
-            Some(name) => Some(bench.transition(name)),
-            None => transitions
-                .iter()
-                .find(|it| *it.name == *usual)
-                .map(|it| it.name.clone())
-                .or_else(|| only(transitions, states, outcome)),
-        };
-    face.approve = decision(bench, named(|it| &it.approve), "approve", "success");
-    face.deny = decision(bench, named(|it| &it.deny), "deny", "failure");
-    face.note = field(bench, file, named(|it| &it.note), "note");
-    face.urgent = field(bench, file, named(|it| &it.urgent), "urgent");
+    // Default: the transition of that name, or the only one that can end with this outcome.
+    let decision = |context: &mut CompileContext<'_>,
+                    given: Option<&At<Name>>,
+                    usual: &str,
+                    outcome: &str| match given {
+        Some(name) => Some(context.transition(name)),
+        None => transitions
+            .iter()
+            .find(|it| *it.name == *usual)
+            .map(|it| it.name.clone())
+            .or_else(|| only(transitions, states, outcome)),
+    };
+    face.approve = decision(context, named(|it| &it.approve), "approve", "success");
+    face.deny = decision(context, named(|it| &it.deny), "deny", "failure");
+    face.note = field(context, file, named(|it| &it.note), "note");
+    face.urgent = field(context, file, named(|it| &it.urgent), "urgent");
     Some(face)
 }
 
-/// The field that is named, or the one that is called so.
+/// The named field; by default the field with the name of the key.
 fn field(
-    bench: &mut Workbench<'_>,
+    context: &mut CompileContext<'_>,
     file: &LifecycleFile,
     given: Option<&At<Name>>,
     usual: &str,
@@ -66,7 +64,7 @@ fn field(
     let Some(name) = given else { return file.fields.contains(usual).then(|| Name::new(usual)) };
     if !file.fields.contains(&name.it) {
         let known: Vec<&str> = file.fields.names().map(|it| it.it.as_str()).collect();
-        bench.unknown("unknown-field", "field", name, &known);
+        context.unknown("unknown-field", "field", name, &known);
     }
     Some(name.it.clone())
 }

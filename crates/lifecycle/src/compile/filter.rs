@@ -1,6 +1,6 @@
-//! A condition that somebody asks for, over the fields and the envelope of an entity.
+//! A caller's condition over the fields and the envelope of an entity.
 
-use crate::guard::{Guard, GuardError, HostFunction, Names, Resolved, Slot, Type, Unknown};
+use crate::guard::{Guard, GuardError, HostFunction, Names, Resolved, Type, Unknown, VarSlot};
 use crate::model::{Lifecycle, Read};
 
 /// A condition, and what each of its slots reads.
@@ -26,7 +26,7 @@ impl Filter {
         &self.guard
     }
 
-    pub fn read(&self, slot: Slot) -> Option<&Read> {
+    pub fn read(&self, slot: VarSlot) -> Option<&Read> {
         self.reads.get(slot.0 as usize)
     }
 }
@@ -61,7 +61,7 @@ impl Names for FilterNames<'_> {
             let known = stored.chain(envelope.iter().map(|it| (*it).to_owned())).collect();
             return Err(Unknown { name: root.to_owned(), known });
         };
-        let slot = Slot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
+        let slot = VarSlot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
         self.reads.push(read);
         Ok(Resolved { slot, ty, used: 1 })
     }

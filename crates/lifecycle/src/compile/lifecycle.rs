@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::context::{CompileContext, is_id, is_ids};
 use super::face::face;
-use super::names::{Table, computed_key, relation_key};
+use super::names::{ReadTable, computed_key, relation_key};
+use super::reserved_names;
 use super::rules::clash;
-use super::settings::Draft;
-use super::shape::{PackShape, RankingShape, RefShape, Shape};
+use super::settings::SettingDraft;
+use super::shape::{LifecycleShape, PackShape, RankingShape, RefShape};
 use super::types::Types;
-use super::words;
-use super::workbench::{Workbench, is_id, is_ids};
 use crate::guard::Type;
 use crate::model::{
     Consequences, Field, Gate, Invariant, Inverse, Lifecycle, Policy, Read, Ref, Relation, Severity, State,
@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::name::Name;
 use crate::source::{At, Named, Problems};
-use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, StateDecl, Take, Takes, TypeDecl};
+use crate::syntax::{ArmDecl, Arms, Expr, LifecycleFile, StateDecl, TakeDecl, Takes, TypeDecl};
 use crate::value::Value;
 
 pub(super) fn arms(from: &Arms) -> Vec<&ArmDecl> {
@@ -35,8 +35,12 @@ fn taken_names(takes: &Takes) -> Vec<Name> {
     }
 }
 
-/// What others, and its own expressions, may know of it.
-pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, problems: &mut Problems) -> Shape {
+/// The outline that its own expressions and other lifecycles see.
+pub(super) fn outline(
+    file: &LifecycleFile,
+    pack_types: &Named<TypeDecl>,
+    problems: &mut Problems,
+) -> LifecycleShape {
     let states: Arc<Vec<Name>> = Arc::new(file.states.iter().map(|(name, _)| name.it.clone()).collect());
     let is_final = |decl: &Option<StateDecl>| decl.as_ref().is_some_and(|it| it.r#final.unwrap_or(false));
     let types = Types::new(states.clone(), &[pack_types, &file.types]);
@@ -71,7 +75,7 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
         Some(takes) => taken_names(takes),
         None => fields.keys().filter(|it| !owned.contains(it)).cloned().collect(),
     };
-    Shape {
+    LifecycleShape {
         name: file.lifecycle.it.clone(),
         one: file.one.unwrap_or(false),
         finals: file
@@ -149,22 +153,22 @@ pub(super) fn outline(file: &LifecycleFile, pack_types: &Named<TypeDecl>, proble
     }
 }
 
-/// Everything about it, compiled. Also tells which of the pack's settings could not be compiled here.
+/// Compiles the whole lifecycle. Also returns the pack's settings that could not be compiled here.
 pub(super) fn compile(
     file: &LifecycleFile,
     pack: &PackShape,
     version: u32,
     pack_types: &Named<TypeDecl>,
-    drafts: &[Draft],
+    drafts: &[SettingDraft],
     policy: Option<Arc<Policy>>,
     problems: &mut Problems,
 ) -> Option<(Lifecycle, Vec<(usize, Expr)>)> {
     let shape = pack.lifecycles.get(&file.lifecycle.it)?;
     let types = Types::new(shape.states.clone(), &[pack_types, &file.types]);
-    let mut bench = Workbench {
+    let mut context = CompileContext {
         pack,
         shape,
-        table: Table::default(),
+        table: ReadTable::default(),
         settings: drafts.iter().map(|it| it.setting.clone()).collect(),
         relations: Vec::new(),
         computed: Vec::new(),
@@ -175,20 +179,20 @@ pub(super) fn compile(
         leaving: Vec::new(),
         problems,
     };
-    names_are_free(&mut bench, file);
-    words::are_distinct(&mut bench, file);
-    let strangers = bench.settings_from(drafts);
-    let fields = fields(&mut bench, file);
+    names_are_free(&mut context, file);
+    reserved_names::check_names(&mut context, file);
+    let strangers = context.settings_from(drafts);
+    let fields = fields(&mut context, file);
     for (name, source) in file.relations.iter() {
         let key = relation_key(&name.it);
-        let guard = bench.priced(key, &name.it, name.at, |bench| bench.guard(source, &Type::Bool));
+        let guard = context.priced(key, &name.it, name.at, |context| context.guard(source, &Type::Bool));
         if let Some(guard) = guard {
-            bench.relations.push((name.it.clone(), guard));
+            context.relations.push((name.it.clone(), guard));
         }
     }
-    let refs = refs(&mut bench, file);
-    let gates = gates(&mut bench, file, &types);
-    let path: Vec<Name> = file.path.iter().flatten().map(|it| bench.state(it)).collect();
+    let refs = refs(&mut context, file);
+    let gates = gates(&mut context, file, &types);
+    let path: Vec<Name> = file.path.iter().flatten().map(|it| context.state(it)).collect();
     let transitions: Vec<Transition> = file
         .transitions
         .iter()
@@ -197,41 +201,41 @@ pub(super) fn compile(
             arms: arms(decl)
                 .into_iter()
                 .enumerate()
-                .filter_map(|(n, arm)| bench.arm(name, n, arm, &types))
+                .filter_map(|(n, arm)| context.arm(name, n, arm, &types))
                 .collect(),
         })
         .collect();
-    bench.leaving = transitions.iter().map(leaving).collect();
+    context.leaving = transitions.iter().map(leaving).collect();
     if file.create.is_none() && !shape.one {
-        bench
+        context
             .problems
-            .error("missing-key", file.lifecycle.at, "it does not say how one comes to be")
-            .hint("add `create: { by: human }`, with who may create one");
+            .error("missing-key", file.lifecycle.at, "the lifecycle has no `create`")
+            .hint("add for example `create: { by: human }`; `by` says who may create an entity");
     }
-    let create = bench.create(file.create.as_ref(), &types);
+    let create = context.create(file.create.as_ref(), &types);
     let mut timers = Vec::new();
     let mut invariants = Vec::new();
     let mut states = Vec::new();
     for (name, decl) in file.states.iter() {
-        states.push(state(&mut bench, name, decl.as_ref()));
+        states.push(state(&mut context, name, decl.as_ref()));
         let Some(decl) = decl else { continue };
         if decl.r#final.unwrap_or(false) {
-            bench.stays_final(name, decl);
+            context.stays_final(name, decl);
         } else {
-            timers.extend(decl.deadline.as_ref().and_then(|it| bench.deadline(&name.it, it)));
-            timers.extend(decl.retain.as_ref().and_then(|it| bench.retain(&name.it, it)));
+            timers.extend(decl.deadline.as_ref().and_then(|it| context.deadline(&name.it, it)));
+            timers.extend(decl.retain.as_ref().and_then(|it| context.retain(&name.it, it)));
         }
         if let Some(source) = &decl.holds
-            && let Some(holds) = bench.guard(source, &Type::Bool)
+            && let Some(holds) = context.guard(source, &Type::Bool)
         {
-            bench.timeless(&holds, source, "`holds`");
+            context.timeless(&holds, source, "`holds`");
             invariants.push(Invariant {
                 name: name.it.clone(),
                 holds,
                 within: Some(StateSet(vec![name.it.clone()])),
                 severity: Severity::Error,
                 says: crate::guard::Template::text(&format!(
-                    "While {} it must hold that {}",
+                    "In state {} this must be true: {}",
                     name.it, source.text
                 )),
                 repair: None,
@@ -239,24 +243,24 @@ pub(super) fn compile(
             });
         }
     }
-    timers.extend(file.timers.iter().filter_map(|(name, it)| bench.timer(name, it)));
+    timers.extend(file.timers.iter().filter_map(|(name, it)| context.timer(name, it)));
     let mut counters = Vec::new();
     for (name, it) in file.counters.iter() {
-        bench.taken = counted_values(&transitions, &create, &name.it);
-        counters.extend(bench.tally(name, it));
-        bench.taken.clear();
+        context.taken = counted_values(&transitions, &create, &name.it);
+        counters.extend(context.tally(name, it));
+        context.taken.clear();
     }
-    invariants.extend(file.invariants.iter().filter_map(|(name, it)| bench.invariant(name, it)));
+    invariants.extend(file.invariants.iter().filter_map(|(name, it)| context.invariant(name, it)));
     let (kind, own_pack) = match file.lifecycle.it.split_once('.') {
         Some((pack, kind)) => (Name::new(kind), Name::new(pack)),
         None => (file.lifecycle.it.clone(), Name::new("")),
     };
     if *own_pack != *pack.pack {
-        bench.error("wrong-pack", file.lifecycle.at, format!("its name must start with `{}.`", pack.pack));
+        context.error("wrong-pack", file.lifecycle.at, format!("its name must start with `{}.`", pack.pack));
     }
-    let face = face(&mut bench, file, &transitions, &states);
-    let initial = initial(&mut bench, file)?;
-    bench.unreached(&file.states, &initial, &transitions, &states);
+    let face = face(&mut context, file, &transitions, &states);
+    let initial = initial(&mut context, file)?;
+    context.unreached(&file.states, &initial, &transitions, &states);
     let lifecycle = Lifecycle {
         name: file.lifecycle.it.clone(),
         pack: own_pack,
@@ -265,21 +269,21 @@ pub(super) fn compile(
         about: file.about.clone().unwrap_or_default(),
         one: shape.one,
         face,
-        assignee: file.assignee.as_ref().map(|it| assignee(&mut bench, it)),
-        me: me(&mut bench, file),
-        read: file.read.as_ref().and_then(|it| bench.guard(it, &Type::Bool)),
+        assignee: file.assignee.as_ref().map(|it| assignee(&mut context, it)),
+        me: me(&mut context, file),
+        read: file.read.as_ref().and_then(|it| context.guard(it, &Type::Bool)),
         initial,
-        slots: file.slots.iter().filter_map(|(name, it)| bench.lease_slot(name, it)).collect(),
-        rankings: bench.rankings(&file.rankings),
-        evidence: super::arms::syntax_list(&file.evidence).iter().map(|it| bench.transition(it)).collect(),
+        slots: file.slots.iter().filter_map(|(name, it)| context.lease_slot(name, it)).collect(),
+        rankings: context.rankings(&file.rankings),
+        evidence: super::arms::syntax_list(&file.evidence).iter().map(|it| context.transition(it)).collect(),
         watchers: Vec::new(),
         closes: Vec::new(),
-        reactions: file.reactions.iter().filter_map(|(name, it)| bench.reaction(name, it)).collect(),
-        properties: file.prove.iter().flatten().filter_map(|it| bench.property(it)).collect(),
-        notify: file.notify.iter().flatten().filter_map(|it| bench.notify_rule(it)).collect(),
-        effects: file.effects.iter().map(|(name, it)| bench.effect(name, it)).collect(),
-        indexes: file.indexes.iter().flatten().map(|it| bench.field(it)).collect(),
-        relations: bench
+        reactions: file.reactions.iter().filter_map(|(name, it)| context.reaction(name, it)).collect(),
+        properties: file.prove.iter().flatten().filter_map(|it| context.property(it)).collect(),
+        notify: file.notify.iter().flatten().filter_map(|it| context.notify_rule(it)).collect(),
+        effects: file.effects.iter().map(|(name, it)| context.effect(name, it)).collect(),
+        indexes: file.indexes.iter().flatten().map(|it| context.field(it)).collect(),
+        relations: context
             .relations
             .iter()
             .map(|(name, it)| Relation { name: name.clone(), guard: it.clone() })
@@ -295,8 +299,8 @@ pub(super) fn compile(
         timers,
         counters,
         invariants,
-        reads: std::mem::take(&mut bench.table.reads),
-        settings: std::mem::take(&mut bench.settings),
+        reads: std::mem::take(&mut context.table.reads),
+        settings: std::mem::take(&mut context.settings),
         policy,
     };
     Some((lifecycle, strangers))
@@ -308,9 +312,9 @@ fn leaving(transition: &Transition) -> (Name, StateSet) {
     (transition.name.clone(), StateSet(states))
 }
 
-fn assignee(bench: &mut Workbench<'_>, name: &At<Name>) -> Name {
+fn assignee(context: &mut CompileContext<'_>, name: &At<Name>) -> Name {
     let hint = "give it `type: string`, or `items: { type: string }` for several";
-    bench.field_of(name, |ty| is_id(ty) || is_ids(ty), "who works on it", hint)
+    context.field_of(name, |ty| is_id(ty) || is_ids(ty), "who works on it", hint)
 }
 
 /// Values that the requests counting it bring.
@@ -325,32 +329,32 @@ fn counted_values(
     takes.filter(|it| !it.stored).map(|it| (it.name.clone(), it.fits.ty())).collect()
 }
 
-fn names_are_free(bench: &mut Workbench<'_>, file: &LifecycleFile) {
+fn names_are_free(context: &mut CompileContext<'_>, file: &LifecycleFile) {
     let mut taken: Vec<(Name, &'static str)> =
-        bench.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
+        context.pack.roles.keys().map(|it| (it.clone(), "role")).collect();
     // A computed field may show the envelope's own value in its own way: `timeInState` in minutes.
-    clash(bench, "field", &file.fields, &mut taken, |name, it| it.is.is_some() || name == "agent");
-    clash(bench, "relation", &file.relations, &mut taken, |_, _| false);
-    clash(bench, "counter", &file.counters, &mut taken, |_, _| false);
-    clash(bench, "slot", &file.slots, &mut taken, |_, _| false);
-    clash(bench, "ranking", &file.rankings, &mut taken, |_, _| false);
-    clash(bench, "ref", &file.refs, &mut taken, |name, _| name == "agent");
+    clash(context, "field", &file.fields, &mut taken, |name, it| it.is.is_some() || name == "agent");
+    clash(context, "relation", &file.relations, &mut taken, |_, _| false);
+    clash(context, "counter", &file.counters, &mut taken, |_, _| false);
+    clash(context, "slot", &file.slots, &mut taken, |_, _| false);
+    clash(context, "ranking", &file.rankings, &mut taken, |_, _| false);
+    clash(context, "ref", &file.refs, &mut taken, |name, _| name == "agent");
 }
 
-fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Field> {
+fn fields(context: &mut CompileContext<'_>, file: &LifecycleFile) -> BTreeMap<Name, Field> {
     let mut fields = BTreeMap::new();
     for (name, decl) in file.fields.iter() {
         let about = decl.about.clone().unwrap_or_default();
         if let Some(by) = &decl.by
             && by.it != "engine"
         {
-            bench.unknown("unknown-word", "owner of a field called", by, &["engine"]);
+            context.unknown("unknown-word", "owner of a field called", by, &["engine"]);
         }
         if let Some(source) = &decl.is {
             let key = computed_key(&name.it);
-            let guard = bench.priced(key, &name.it, name.at, |bench| bench.guard(source, &Type::Any));
+            let guard = context.priced(key, &name.it, name.at, |context| context.guard(source, &Type::Any));
             if let Some(guard) = guard {
-                bench.computed.push((name.it.clone(), guard.clone()));
+                context.computed.push((name.it.clone(), guard.clone()));
                 let fits = crate::model::FieldType::ANY;
                 fields.insert(
                     name.it.clone(),
@@ -366,14 +370,14 @@ fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Fie
             }
             continue;
         }
-        let Some(fits) = bench.shape.fields.get(&name.it).cloned() else { continue };
+        let Some(fits) = context.shape.fields.get(&name.it).cloned() else { continue };
         let default = match &decl.default {
             None => Value::Null,
             Some(json) => match fits.accept(&name.it, &json.it.0) {
                 Ok(value) => value,
                 Err(misfits) => {
                     for misfit in misfits {
-                        bench.error("bad-default", json.at, misfit.message);
+                        context.error("bad-default", json.at, misfit.message);
                     }
                     Value::Null
                 }
@@ -386,17 +390,17 @@ fn fields(bench: &mut Workbench<'_>, file: &LifecycleFile) -> BTreeMap<Name, Fie
     fields
 }
 
-fn refs(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Ref> {
+fn refs(context: &mut CompileContext<'_>, file: &LifecycleFile) -> Vec<Ref> {
     let mut refs = Vec::new();
     for (name, decl) in file.refs.iter() {
-        let other = bench.pack.lifecycles.get(&decl.to.it);
+        let other = context.pack.lifecycles.get(&decl.to.it);
         if other.is_none() {
-            let known: Vec<&str> = bench.pack.lifecycles.keys().map(Name::as_str).collect();
-            bench.unknown("unknown-lifecycle", "lifecycle", &decl.to, &known);
+            let known: Vec<&str> = context.pack.lifecycles.keys().map(Name::as_str).collect();
+            context.unknown("unknown-lifecycle", "lifecycle", &decl.to, &known);
         }
         let one = other.is_some_and(|it| it.one);
         if decl.by.is_none() && !one {
-            bench
+            context
                 .problems
                 .error(
                     "missing-key",
@@ -408,7 +412,7 @@ fn refs(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Ref> {
         refs.push(Ref {
             name: name.it.clone(),
             to: decl.to.it.clone(),
-            by: decl.by.as_ref().map(|it| ref_field(bench, it, decl.many.unwrap_or(false))),
+            by: decl.by.as_ref().map(|it| ref_field(context, it, decl.many.unwrap_or(false))),
             many: decl.many.unwrap_or(false),
             inverse: decl.inverse.as_ref().map(|it| it.it.clone()),
         });
@@ -416,12 +420,12 @@ fn refs(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Vec<Ref> {
     refs
 }
 
-fn ref_field(bench: &mut Workbench<'_>, name: &At<Name>, many: bool) -> Name {
+fn ref_field(context: &mut CompileContext<'_>, name: &At<Name>, many: bool) -> Name {
     if many {
         let hint = "give it `items: { type: string }`; for a single id leave out `many`";
-        bench.field_of(name, is_ids, "a list of ids", hint)
+        context.field_of(name, is_ids, "a list of ids", hint)
     } else {
-        bench.field_of(name, is_id, "an id", "give it `type: string`; for a list of ids add `many: true`")
+        context.field_of(name, is_id, "an id", "give it `type: string`; for a list of ids add `many: true`")
     }
 }
 
@@ -435,44 +439,44 @@ fn inverses(pack: &PackShape, name: &Name) -> Vec<Inverse> {
     inverses
 }
 
-fn gates(bench: &mut Workbench<'_>, file: &LifecycleFile, types: &Types<'_>) -> Vec<Gate> {
+fn gates(context: &mut CompileContext<'_>, file: &LifecycleFile, types: &Types<'_>) -> Vec<Gate> {
     // A gate may read what any request brings: the union of all values taken.
     let mut gates = Vec::new();
-    bench.taken = every_taken_value(file);
+    context.taken = every_taken_value(file);
     // A value that some request brings under a field's name does not hide the field from the others.
-    let fields = &bench.shape.fields;
-    bench.taken.retain(|name, _| !fields.contains_key(name));
+    let fields = &context.shape.fields;
+    context.taken.retain(|name, _| !fields.contains_key(name));
     for (_, decl) in file.gates.iter() {
         for (name, it) in decl.takes.iter() {
-            let ty = types.build(it, name.at, bench.problems).ty();
-            bench.taken.insert(name.it.clone(), ty);
+            let ty = types.build(it, name.at, context.problems).ty();
+            context.taken.insert(name.it.clone(), ty);
         }
     }
     for (name, decl) in file.gates.iter() {
-        let applies = bench.when(&decl.r#for);
-        let Some(open) = bench.guard(&decl.open, &Type::Bool) else { continue };
-        let Some(says) = bench.template(&decl.says) else { continue };
+        let applies = context.when(&decl.r#for);
+        let Some(open) = context.guard(&decl.open, &Type::Bool) else { continue };
+        let Some(says) = context.template(&decl.says) else { continue };
         let mut list = |names: &Option<crate::source::OneOrMany<At<Name>>>| -> Vec<Name> {
             let names = super::arms::syntax_list(names);
             names
                 .iter()
-                .map(|it| if it.it == "create" { it.it.clone() } else { bench.transition(it) })
+                .map(|it| if it.it == "create" { it.it.clone() } else { context.transition(it) })
                 .collect()
         };
         let (only, except) = (list(&decl.only), list(&decl.except));
         let reads_request = open.reads().iter().any(|it| {
-            matches!(bench.table.reads.get(it.slot.0 as usize), Some(Read::Taken(_) | Read::Reason))
+            matches!(context.table.reads.get(it.slot.0 as usize), Some(Read::Taken(_) | Read::Reason))
         });
         let takes = decl.takes.iter().map(|(name, it)| crate::model::Take {
             name: name.it.clone(),
-            fits: types.build(it, name.at, bench.problems),
+            fits: types.build(it, name.at, context.problems),
             stored: false,
             required: None,
         });
         let takes = takes.collect();
         gates.push(Gate { name: name.it.clone(), applies, open, says, only, except, takes, reads_request });
     }
-    bench.taken.clear();
+    context.taken.clear();
     gates
 }
 
@@ -483,7 +487,7 @@ fn every_taken_value(file: &LifecycleFile) -> BTreeMap<Name, Type> {
         for arm in arms(decl) {
             if let Some(Takes::Map(named)) = &arm.takes {
                 for (name, take) in named.iter() {
-                    if matches!(take, Take::Value(_)) {
+                    if matches!(take, TakeDecl::Value(_)) {
                         taken.insert(name.it.clone(), Type::Any);
                     }
                 }
@@ -493,7 +497,7 @@ fn every_taken_value(file: &LifecycleFile) -> BTreeMap<Name, Type> {
     taken
 }
 
-fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -> State {
+fn state(context: &mut CompileContext<'_>, name: &At<Name>, decl: Option<&StateDecl>) -> State {
     let Some(decl) = decl else {
         return State {
             name: name.it.clone(),
@@ -513,13 +517,13 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
     if let Some(outcome) = &decl.outcome
         && !["success", "failure", "cancelled"].contains(&outcome.it.as_str())
     {
-        bench.unknown("unknown-outcome", "outcome", outcome, &["success", "failure", "cancelled"]);
+        context.unknown("unknown-outcome", "outcome", outcome, &["success", "failure", "cancelled"]);
     }
     if decl.erase.is_some() && !decl.r#final.unwrap_or(false) {
-        bench
+        context
             .problems
             .error("erase-final", name.at, format!("{} erases, so it must be final", name.it))
-            .hint("add `final: true`: what is gone has no way on");
+            .hint("add `final: true`: an erased entity cannot move on");
     }
     let here = std::slice::from_ref(&name.it);
     State {
@@ -527,41 +531,45 @@ fn state(bench: &mut Workbench<'_>, name: &At<Name>, decl: Option<&StateDecl>) -
         about: decl.about.clone().unwrap_or_default(),
         last: decl.r#final.unwrap_or(false),
         outcome: decl.outcome.as_ref().map(|it| it.it.clone()),
-        require: bench.require(&decl.require),
-        checks: bench.checks(decl.when.as_ref()),
-        always: decl.always.as_ref().and_then(|it| bench.choices(it, here, name.at)).unwrap_or_default(),
-        frozen: decl.frozen.iter().flatten().map(|it| bench.field(it)).collect(),
-        enter: decl.enter.as_ref().map(|it| bench.consequences(&it.consequences())).unwrap_or_default(),
-        exit: decl.exit.as_ref().map(|it| bench.leaving_step(&it.consequences())).unwrap_or_default(),
-        erase: decl.erase.as_ref().map(|it| it.iter().map(|it| bench.field(it)).collect()),
+        require: context.require(&decl.require),
+        checks: context.checks(decl.when.as_ref()),
+        always: decl.always.as_ref().and_then(|it| context.choices(it, here, name.at)).unwrap_or_default(),
+        frozen: decl.frozen.iter().flatten().map(|it| context.field(it)).collect(),
+        enter: decl.enter.as_ref().map(|it| context.consequences(&it.consequences())).unwrap_or_default(),
+        exit: decl.exit.as_ref().map(|it| context.leaving_step(&it.consequences())).unwrap_or_default(),
+        erase: decl.erase.as_ref().map(|it| it.iter().map(|it| context.field(it)).collect()),
         known_as: super::arms::syntax_list(&decl.known_as).into_iter().map(|it| it.it).collect(),
     }
 }
 
-fn initial(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Option<Name> {
+fn initial(context: &mut CompileContext<'_>, file: &LifecycleFile) -> Option<Name> {
     let mut found = file
         .states
         .iter()
         .filter(|(_, decl)| decl.as_ref().is_some_and(|it| it.initial.unwrap_or(false)))
         .map(|(name, _)| name);
     let Some(first) = found.next() else {
-        bench
+        context
             .problems
-            .error("no-initial-state", file.lifecycle.at, "no state is the initial one")
-            .hint("give the state where new ones start `initial: true`");
+            .error("no-initial-state", file.lifecycle.at, "no state has `initial: true`")
+            .hint("add `initial: true` to the state in which new entities start");
         return None;
     };
     if let Some(second) = found.next() {
-        bench.error("two-initial-states", second.at, format!("`{}` is already the initial state", first.it));
+        context.error(
+            "two-initial-states",
+            second.at,
+            format!("`{}` is already the initial state", first.it),
+        );
     }
     Some(first.it.clone())
 }
 
-fn me(bench: &mut Workbench<'_>, file: &LifecycleFile) -> Option<Name> {
+fn me(context: &mut CompileContext<'_>, file: &LifecycleFile) -> Option<Name> {
     let me = file.me.as_ref()?;
-    if !bench.pack.lifecycles.contains_key(&me.it) {
-        let known: Vec<&str> = bench.pack.lifecycles.keys().map(Name::as_str).collect();
-        bench.unknown("unknown-lifecycle", "lifecycle", me, &known);
+    if !context.pack.lifecycles.contains_key(&me.it) {
+        let known: Vec<&str> = context.pack.lifecycles.keys().map(Name::as_str).collect();
+        context.unknown("unknown-lifecycle", "lifecycle", me, &known);
     }
     Some(me.it.clone())
 }

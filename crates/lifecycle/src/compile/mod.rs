@@ -2,24 +2,24 @@
 
 mod arms;
 mod consequences;
-mod depends;
+mod context;
+mod dependencies;
 mod face;
 mod filter;
 mod lifecycle;
 mod names;
 mod pack;
 mod policy;
-mod promises;
-mod questions;
+mod properties;
+mod queries;
 mod rankings;
+mod reachability;
+mod reserved_names;
 mod rules;
 mod settings;
 mod shape;
 mod types;
-mod values;
-mod ways;
-mod words;
-mod workbench;
+mod value_names;
 
 pub use filter::Filter;
 

@@ -3,30 +3,30 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::shape::{PackShape, Shape};
-use crate::guard::{Guard, HostFunction, Names, Resolved, Slot, Type, Unknown};
-use crate::model::{Count, Look, Read, Setting, SlotLook};
+use super::shape::{LifecycleShape, PackShape};
+use crate::guard::{Guard, HostFunction, Names, Resolved, Type, Unknown, VarSlot};
+use crate::model::{Count, EntityAttribute, Read, Setting, SlotAttribute};
 use crate::name::Name;
 
 /// The slots of one lifecycle's expressions, grown as they are compiled.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct ReadTable {
     pub reads: Vec<Read>,
-    known: BTreeMap<String, Slot>,
-    /// What reading some keys once costs beyond themselves, in reads.
+    known: BTreeMap<String, VarSlot>,
+    /// The cost of reading some keys, in further reads.
     pub costs: BTreeMap<String, u64>,
     /// Reads compiled so far, each as often as it is mentioned.
     pub spent: u64,
 }
 
-impl Table {
-    fn slot(&mut self, key: &str, read: impl FnOnce() -> Read) -> Slot {
+impl ReadTable {
+    fn slot(&mut self, key: &str, read: impl FnOnce() -> Read) -> VarSlot {
         let beyond = self.costs.get(key).copied().unwrap_or_default();
         self.spent = self.spent.saturating_add(1).saturating_add(beyond);
         if let Some(slot) = self.known.get(key) {
             return *slot;
         }
-        let slot = Slot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
+        let slot = VarSlot(u32::try_from(self.reads.len()).unwrap_or(u32::MAX));
         self.reads.push(read());
         self.known.insert(key.to_owned(), slot);
         slot
@@ -36,8 +36,8 @@ impl Table {
 /// Names as one expression sees them.
 pub(super) struct Vocabulary<'a> {
     pub pack: &'a PackShape,
-    pub shape: &'a Shape,
-    pub table: &'a mut Table,
+    pub shape: &'a LifecycleShape,
+    pub table: &'a mut ReadTable,
     pub settings: &'a [Setting],
     /// Compiled already, in order.
     pub relations: &'a [(Name, Guard)],
@@ -46,7 +46,7 @@ pub(super) struct Vocabulary<'a> {
     pub taken: &'a BTreeMap<Name, Type>,
     /// Parameters of a query.
     pub ask: Option<&'a BTreeMap<Name, Type>>,
-    /// The element that a list is gone through by.
+    /// The type of the current list element.
     pub it: Option<&'a Type>,
     /// Whether members of inverses may be listed.
     pub listing: bool,
@@ -220,12 +220,18 @@ impl Vocabulary<'_> {
                 self.look(&key, to.as_ref(), rest, Read::Me)
             }
             (name, member) if self.shape.slots.iter().any(|it| it == name) => match member {
-                Some("held") => self.found(&key, Type::Bool, 2, || Read::Slot(name.into(), SlotLook::Held)),
-                Some("holder") => {
-                    self.found(&key, Type::Text, 2, || Read::Slot(name.into(), SlotLook::Holder))
+                Some("held") => {
+                    self.found(&key, Type::Bool, 2, || Read::Slot(name.into(), SlotAttribute::Held))
                 }
-                Some("fence") => self.found(&key, Type::Int, 2, || Read::Slot(name.into(), SlotLook::Fence)),
-                Some("until") => self.found(&key, Type::Time, 2, || Read::Slot(name.into(), SlotLook::Until)),
+                Some("holder") => {
+                    self.found(&key, Type::Text, 2, || Read::Slot(name.into(), SlotAttribute::Holder))
+                }
+                Some("fence") => {
+                    self.found(&key, Type::Int, 2, || Read::Slot(name.into(), SlotAttribute::Fence))
+                }
+                Some("until") => {
+                    self.found(&key, Type::Time, 2, || Read::Slot(name.into(), SlotAttribute::Until))
+                }
                 _ => Err(unknown(
                     &key,
                     ["held", "holder", "fence", "until"].iter().map(|it| format!("{name}.{it}")),
@@ -259,35 +265,36 @@ impl Vocabulary<'_> {
         key: &str,
         to: Option<&Name>,
         rest: &[&str],
-        read: impl FnOnce(Look) -> Read,
+        read: impl FnOnce(EntityAttribute) -> Read,
     ) -> Result<Resolved, Unknown> {
         let Some(&member) = rest.first() else {
-            return self.found(key, Type::Text, 1, || read(Look::Id));
+            return self.found(key, Type::Text, 1, || read(EntityAttribute::Id));
         };
         let Some(other) = to.and_then(|it| self.pack.lifecycles.get(it)) else {
-            return self.found(key, Type::Any, 2, || read(Look::Field(member.into())));
+            return self.found(key, Type::Any, 2, || read(EntityAttribute::Field(member.into())));
         };
         let states = Type::Choice(other.states.clone());
         let (ty, look) = match member {
-            "id" => (Type::Text, Look::Id),
-            "state" => (states, Look::State),
-            "previousState" => (states, Look::PreviousState),
-            "version" => (Type::Int, Look::Version),
-            "createdAt" => (Type::Time, Look::CreatedAt),
-            "stateEnteredAt" => (Type::Time, Look::StateEnteredAt),
-            "final" => (Type::Bool, Look::Final),
+            "id" => (Type::Text, EntityAttribute::Id),
+            "state" => (states, EntityAttribute::State),
+            "previousState" => (states, EntityAttribute::PreviousState),
+            "version" => (Type::Int, EntityAttribute::Version),
+            "createdAt" => (Type::Time, EntityAttribute::CreatedAt),
+            "stateEnteredAt" => (Type::Time, EntityAttribute::StateEnteredAt),
+            "final" => (Type::Bool, EntityAttribute::Final),
             _ => {
                 if let Some(from) = other.inverses.get(member) {
                     let states =
                         self.pack.lifecycles.get(from).map(|it| it.states.clone()).unwrap_or_default();
                     let count = count_of(key, rest.get(1).copied(), &states, false)?;
                     let key = format!("{key}.{}", rest.get(1).copied().unwrap_or_default());
-                    return self.found(&key, Type::Int, 3, || read(Look::Group(member.into(), count)));
+                    return self
+                        .found(&key, Type::Int, 3, || read(EntityAttribute::Group(member.into(), count)));
                 }
                 if let Some(field) = other.fields.get(member) {
-                    (field.ty(), Look::Field(member.into()))
+                    (field.ty(), EntityAttribute::Field(member.into()))
                 } else if let Some((ty, _)) = other.counters.get(member) {
-                    (ty.clone(), Look::Counter(member.into()))
+                    (ty.clone(), EntityAttribute::Counter(member.into()))
                 } else {
                     let root = key.split('.').next().unwrap_or(key).to_owned();
                     let known = other.fields.keys().chain(other.counters.keys()).map(Name::as_str);
@@ -337,7 +344,7 @@ impl Vocabulary<'_> {
     }
 }
 
-/// What is counted of those that `name` stands for.
+/// Which count of the group `name` a member refers to.
 fn count_of(name: &str, member: Option<&str>, states: &[Name], inverse: bool) -> Result<Count, Unknown> {
     Ok(match member {
         Some("count") => Count::All,
@@ -379,8 +386,8 @@ fn choice(names: &[&str]) -> Type {
     Type::Choice(Arc::new(names.iter().map(|it| Name::new(it)).collect()))
 }
 
-impl Table {
-    /// Goes on with a table whose lifecycle is already compiled.
+impl ReadTable {
+    /// Extends the table of a lifecycle that is already compiled.
     pub(super) fn resume(reads: Vec<Read>) -> Self {
         Self { reads, ..Self::default() }
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::lifecycle;
 use super::names::is_reserved;
-use super::questions;
-use super::settings::{self, Draft};
+use super::queries;
+use super::reserved_names::has_meaning;
+use super::settings::{self, SettingDraft};
 use super::shape::PackShape;
-use super::words::has_meaning;
 use crate::model::{Lifecycle, Pack, Setting};
 use crate::name::Name;
 use crate::source::{At, Named, Problems};
@@ -37,7 +37,7 @@ pub(super) fn compile(
         }
     }
     let plain: Vec<Setting> = drafts.iter().map(|it| it.setting.clone()).collect();
-    super::words::roles_are_free(&file.roles, problems);
+    super::reserved_names::roles_are_free(&file.roles, problems);
     let roles = roles(&file.roles, problems);
     let policy =
         file.policy.as_ref().map(|it| super::policy::compile(it, &file.pack.it, &roles, &plain, problems));
@@ -70,10 +70,10 @@ pub(super) fn compile(
     }
     settings_known_nowhere(&drafts, &strangers, shared, lifecycles.len(), problems);
     super::rankings::connect(&mut compiled);
-    let mut asked = questions::Asked { pack: &shape, settings: &plain, problems, reads: Vec::new() };
-    let queries = asked.queries(file, &mut compiled);
-    let supervise = asked.supervise(file);
-    let reads = asked.reads;
+    let mut compiler = queries::PackCompiler { pack: &shape, settings: &plain, problems, reads: Vec::new() };
+    let queries = compiler.queries(file, &mut compiled);
+    let supervise = compiler.supervise(file);
+    let reads = compiler.reads;
     Some(Pack {
         name: file.pack.it.clone(),
         version: file.version.it,
@@ -89,9 +89,9 @@ pub(super) fn compile(
     })
 }
 
-/// A `from` that no lifecycle understands is a mistake; one that some understand is not.
+/// Reports a `from` that compiles in no lifecycle; one that compiles in some is fine.
 fn settings_known_nowhere(
-    drafts: &[Draft],
+    drafts: &[SettingDraft],
     strangers: &BTreeMap<usize, Vec<Expr>>,
     shared: usize,
     lifecycles: usize,
@@ -163,7 +163,7 @@ fn inverses(shape: &mut PackShape, lifecycles: &[LifecycleFile], problems: &mut 
                 problems.error(
                     "name-taken",
                     inverse.at,
-                    format!("`{}` already means something in {}", inverse.it, reference.to.it),
+                    format!("`{}` already has a meaning in {}", inverse.it, reference.to.it),
                 );
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::values::Values;
+use super::value_names::ValueNames;
 use crate::guard::Type;
 use crate::model::{Policy, PolicyRaise, PolicyRule, Setting, Tool};
 use crate::name::Name;
@@ -19,7 +19,7 @@ pub(super) fn compile(
 ) -> Policy {
     let (ask, mut reads) = (BTreeMap::new(), Vec::new());
     let given = [("action", Type::Text), ("arguments", Type::Any)];
-    let mut names = Values { settings, ask: &ask, counts: &[], given: &given, reads: &mut reads };
+    let mut names = ValueNames { settings, ask: &ask, counts: &[], given: &given, reads: &mut reads };
     let levels: Vec<Name> = from.levels.iter().map(|it| it.it.clone()).collect();
     let level = |word: &At<Name>, problems: &mut Problems| {
         if !levels.contains(&word.it) {
@@ -36,7 +36,11 @@ pub(super) fn compile(
             .or(rule.when.as_ref().map(|it| it.at))
             .unwrap_or(from.unknown.at);
         if rule.level.is_some() == rule.deny.is_some() {
-            problems.error("level-or-deny", place, "a rule gives a `level` or a `deny` message");
+            problems.error(
+                "level-or-deny",
+                place,
+                "a policy rule needs either a `level` or a `deny` message",
+            );
         }
         rules.push(PolicyRule {
             actions: rule.action.iter().flat_map(|it| it.iter()).map(|it| it.it.clone()).collect(),

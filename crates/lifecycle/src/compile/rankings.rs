@@ -1,17 +1,17 @@
-//! Orders among entities, and who must be looked at again when something moves.
+//! Rankings among entities, and which lifecycles to evaluate again after a move.
 
 use std::sync::Arc;
 
 use super::arms::syntax_list;
-use super::depends::refs_read;
-use super::workbench::{Workbench, needs_now};
+use super::context::{CompileContext, needs_now};
+use super::dependencies::refs_read;
 use crate::guard::{Guard, Type};
-use crate::model::{Closing, Lifecycle, Look, Order, Ranking, Read, StateSet, Watcher};
+use crate::model::{Closing, EntityAttribute, Lifecycle, Order, Ranking, Read, StateSet, Watcher};
 use crate::name::Name;
 use crate::source::{At, Named};
 use crate::syntax::{Expr, RankingDecl};
 
-impl Workbench<'_> {
+impl CompileContext<'_> {
     pub fn rankings(&mut self, from: &Named<RankingDecl>) -> Vec<Ranking> {
         let mut claimed: Vec<&Name> = Vec::new();
         for claims in from.iter().filter_map(|(_, it)| it.claims.as_ref()) {
@@ -34,7 +34,7 @@ impl Workbench<'_> {
             None => StateSet(shape.states.iter().filter(|it| !shape.finals.contains(it)).cloned().collect()),
         };
         if let Some(state) = within_states.0.iter().find(|it| shape.erasing.contains(it)) {
-            self.error("ranks-erased", name.at, format!("{state} erases what it would be ranked by"));
+            self.error("ranks-erased", name.at, format!("{state} erases the fields that the ranking reads"));
         }
         let within: Vec<At<Name>> = syntax_list(&from.within);
         for (n, it) in within.iter().enumerate() {
@@ -73,7 +73,11 @@ impl Workbench<'_> {
         });
         if let (Some(open), true) = (&from.open, within.is_empty()) {
             self.problems
-                .error("open-without-within", open.at, "`open` is a condition on what `within` names")
+                .error(
+                    "open-without-within",
+                    open.at,
+                    "`open` needs `within`: it is a condition on the entities that `within` names",
+                )
                 .hint("without `within`, use `when`");
         }
         if let Some(claims) = &from.claims {
@@ -104,15 +108,17 @@ impl Workbench<'_> {
                 .error(
                     "ranking-reads-request",
                     source.at,
-                    "a ranking is the same for everybody, and kept between requests",
+                    "a ranking cannot read the caller: it is the same for every caller",
                 )
-                .hint("use `for` to say whom it is meant for, and `by` of the transition for who may");
+                .hint(
+                    "use `for` to reserve an entity for an actor, and `by` of the transition for permissions",
+                );
         }
         let shape = self.shape;
         let lifecycles = &self.pack.lifecycles;
         let fades = |read: &Read| match read {
             Read::Counter(name) | Read::Counters(name) => shape.windowed.contains(name),
-            Read::Ref(reference, Look::Counter(name)) => {
+            Read::Ref(reference, EntityAttribute::Counter(name)) => {
                 let other = shape.refs.get(reference).and_then(|it| lifecycles.get(&it.to));
                 other.is_some_and(|it| it.windowed.contains(name))
             }
@@ -134,7 +140,7 @@ impl Workbench<'_> {
                 .error(
                     "deaf-ranking",
                     source.at,
-                    "it looks at another entity and would not notice when that one moves",
+                    "it reads another entity, but is not updated when that entity moves",
                 )
                 .hint("give the ref an `inverse`");
         }
@@ -144,7 +150,7 @@ impl Workbench<'_> {
     /// `open` is asked once for a whole order.
     fn of_the_group(&mut self, guard: &Guard, source: &Expr, within: &[At<Name>]) {
         let own = |read: &Read| match read {
-            Read::Ref(_, Look::Counter(_)) => true,
+            Read::Ref(_, EntityAttribute::Counter(_)) => true,
             Read::Ref(name, _) => !within.iter().any(|it| it.it == *name),
             Read::Setting(_) | Read::Computed(_) => false,
             _ => true,
@@ -156,7 +162,7 @@ impl Workbench<'_> {
                     source.at,
                     "`open` may read only the refs in `within`, and settings",
                 )
-                .hint("what differs between entities belongs into `when`");
+                .hint("put conditions on the ranked entity in `when`");
         }
     }
 }
@@ -175,7 +181,7 @@ fn speaks_of_a_request(read: &Read) -> bool {
     asked || read.is_of_caller()
 }
 
-/// Tells each lifecycle which others look at it.
+/// Records in each lifecycle which others read it.
 pub(super) fn connect(lifecycles: &mut [Arc<Lifecycle>]) {
     let mut watchers: Vec<(Name, Watcher)> = Vec::new();
     let mut closings: Vec<(Name, Closing)> = Vec::new();

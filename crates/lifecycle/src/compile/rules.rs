@@ -1,19 +1,19 @@
-//! Clocks, tallies, leases, reactions, invariants, notices and effects.
+//! Timers, counters, leases, reactions, invariants, notifications and effects.
 
 use super::arms::syntax_list;
-use super::ways::fired;
-use super::workbench::{Workbench, is_id, needs_now};
+use super::context::{CompileContext, is_id, needs_now};
+use super::reachability::fired;
 use crate::guard::Type;
 use crate::model::{
     Consequences, Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Reaction, Read, Severity, Slot,
-    Starts, StateSet, Tally, Timer, TimerKind, Warn,
+    Starts, StateSet, TallyBy, Timer, TimerKind, Warn,
 };
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, Percent, Place};
 use crate::syntax::{self, CounterDecl, Deadline, Retain, SlotDecl, TimerDecl};
 use crate::time::Span;
 
-impl Workbench<'_> {
+impl CompileContext<'_> {
     /// The timer behind a state's deadline: named after the state, started on every entry.
     pub fn deadline(&mut self, state: &Name, from: &Deadline) -> Option<Timer> {
         let runs = StateSet(vec![state.clone()]);
@@ -60,7 +60,7 @@ impl Workbench<'_> {
                 Some(it) => TimerKind::Every(self.rhythm(it, every.at)),
                 None => {
                     self.problems
-                        .error("bad-every", every.at, format!("`{}` is not a rhythm", every.text))
+                        .error("bad-every", every.at, format!("`{}` is not a valid interval", every.text))
                         .hint("write `daily 09:00` or a span such as `60s`");
                     return None;
                 }
@@ -98,7 +98,11 @@ impl Workbench<'_> {
             then: from.then.as_ref().and_then(|it| self.follow(it)),
         };
         if !matches!(timed.kind, TimerKind::After(_)) && !timed.warn.is_empty() {
-            self.error("warn-without-after", name.at, "percentages need a span: use `after`");
+            self.error(
+                "warn-without-after",
+                name.at,
+                "`warn` needs `after`: its percentages refer to that span",
+            );
         }
         Some(timed)
     }
@@ -122,16 +126,16 @@ impl Workbench<'_> {
     fn rhythm(&mut self, every: Every, at: Place) -> Every {
         if matches!(every, Every::Span(span) if span < Span::seconds(1)) {
             self.problems
-                .error("bad-every", at, "a rhythm is at least one second")
+                .error("bad-every", at, "an interval must be at least one second")
                 .hint("write `1s` or more");
         }
         every
     }
 
-    fn warn(&mut self, from: Option<&syntax::Warn>) -> Vec<Warn> {
+    fn warn(&mut self, from: Option<&syntax::WarnDecl>) -> Vec<Warn> {
         let mut steps = match from {
             None => Vec::new(),
-            Some(syntax::Warn::List(list)) => list
+            Some(syntax::WarnDecl::List(list)) => list
                 .iter()
                 .map(|it| Warn {
                     percent: it.it.0,
@@ -139,7 +143,7 @@ impl Workbench<'_> {
                     then: Consequences::default(),
                 })
                 .collect(),
-            Some(syntax::Warn::Steps(steps)) => steps
+            Some(syntax::WarnDecl::Steps(steps)) => steps
                 .iter()
                 .filter_map(|(name, step)| {
                     let Some(Percent(percent)) = Percent::parse(&name.it) else {
@@ -170,15 +174,15 @@ impl Workbench<'_> {
                 self.error("per-and-key", at, "a counter has `per` or `key`, not both");
                 return None;
             }
-            (Some(per), None) if per.it == "state" => Tally::PerState,
+            (Some(per), None) if per.it == "state" => TallyBy::PerState,
             (Some(per), None) => {
                 self.unknown("unknown-word", "way to keep tallies called", per, &["state"]);
                 return None;
             }
             (None, Some(keys)) => {
-                Tally::ByKey(keys.iter().filter_map(|it| self.guard(it, &Type::Any)).collect())
+                TallyBy::ByKey(keys.iter().filter_map(|it| self.guard(it, &Type::Any)).collect())
             }
-            (None, None) => Tally::One,
+            (None, None) => TallyBy::One,
         };
         if let Some(on) = &from.on
             && on.it != "moves"
@@ -210,7 +214,7 @@ impl Workbench<'_> {
         };
         for word in syntax_list(&from.reset) {
             if word.it == "forward" {
-                if self.shape.path.is_empty() || !matches!(counter.tally, Tally::PerState) {
+                if self.shape.path.is_empty() || !matches!(counter.tally, TallyBy::PerState) {
                     self.error("no-path", word.at, "`forward` needs `per: state` and a `path`");
                 }
                 counter.reset_forward = true;
@@ -255,7 +259,7 @@ impl Workbench<'_> {
         })
     }
 
-    pub fn reaction(&mut self, name: &At<Name>, from: &syntax::Reaction) -> Option<Reaction> {
+    pub fn reaction(&mut self, name: &At<Name>, from: &syntax::ReactionDecl) -> Option<Reaction> {
         let when = self.guard(&from.when, &Type::Bool)?;
         self.timeless(&when, &from.when, "a reaction");
         self.wakes(&when, &from.when);
@@ -264,9 +268,9 @@ impl Workbench<'_> {
                 .error(
                     "deaf-reaction",
                     from.when.at,
-                    "a reaction cannot read a place: it would not notice when others pass",
+                    "a reaction cannot read a rank, because it does not run when others move past",
                 )
-                .hint("let what they are ranked within move a share of them: `also` with `ranked`");
+                .hint("use `also` with `ranked` on the entity that they are ranked within");
         }
         let within = self.maybe_states(&from.r#in);
         if let Some(states) = &within {
@@ -310,7 +314,7 @@ impl Workbench<'_> {
         })
     }
 
-    pub fn notify_rule(&mut self, from: &syntax::NotifyRule) -> Option<NotifyRule> {
+    pub fn notify_rule(&mut self, from: &syntax::NotifyRuleDecl) -> Option<NotifyRule> {
         let words: Vec<At<Name>> = from.on.iter().cloned().collect();
         let on = match words.as_slice() {
             [word] if word.it == "moves" => NotifyOn::Moves,
@@ -320,7 +324,7 @@ impl Workbench<'_> {
         Some(NotifyRule {
             on,
             within,
-            tell: self.tell(&from.audience, &from.to, &from.message, None, &from.when)?,
+            notification: self.notification(&from.audience, &from.to, &from.message, None, &from.when)?,
         })
     }
 
@@ -359,7 +363,7 @@ fn usual_severity(percent: u32) -> Severity {
 
 /// Names declared twice under different keys would hide each other in expressions.
 pub(super) fn clash<T>(
-    bench: &mut Workbench<'_>,
+    context: &mut CompileContext<'_>,
     kind: &'static str,
     named: &Named<T>,
     taken: &mut Vec<(Name, &'static str)>,
@@ -367,13 +371,13 @@ pub(super) fn clash<T>(
 ) {
     for (name, it) in named.iter() {
         if super::names::is_reserved(&name.it) && !may_reuse(&name.it, it) {
-            bench.error(
+            context.error(
                 "reserved-name",
                 name.at,
-                format!("`{}` has a meaning of its own; choose another name for this {kind}", name.it),
+                format!("`{}` is a reserved word; choose another name for this {kind}", name.it),
             );
         } else if let Some((_, other)) = taken.iter().find(|(it, _)| *it == name.it) {
-            bench.error("name-taken", name.at, format!("`{}` is already the name of a {other}", name.it));
+            context.error("name-taken", name.at, format!("`{}` is already the name of a {other}", name.it));
         } else {
             taken.push((name.it.clone(), kind));
         }

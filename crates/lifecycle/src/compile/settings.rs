@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::workbench::Workbench;
+use super::context::CompileContext;
 use crate::guard::{Guard, Type};
 use crate::model::{Read, Setting};
 use crate::name::Name;
@@ -14,16 +14,16 @@ use crate::value::Value;
 
 /// A setting before its `from` expressions are compiled for a lifecycle.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct SettingDraft {
     pub setting: Setting,
     pub from: Vec<Expr>,
 }
 
-pub(super) fn drafts(from: &Named<SettingDecl>, problems: &mut Problems) -> Vec<Draft> {
+pub(super) fn drafts(from: &Named<SettingDecl>, problems: &mut Problems) -> Vec<SettingDraft> {
     from.iter().map(|(name, decl)| draft(name, decl, problems)).collect()
 }
 
-fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Draft {
+fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> SettingDraft {
     let (default, ty, min, max, about, from) = match decl {
         SettingDecl::Bare(value) | SettingDecl::BareList(value) | SettingDecl::BareMap(value) => {
             (value, None, None, None, None, Vec::new())
@@ -76,7 +76,7 @@ fn draft(name: &At<Name>, decl: &SettingDecl, problems: &mut Problems) -> Draft 
         max,
         from: Vec::new(),
     };
-    Draft { setting, from }
+    SettingDraft { setting, from }
 }
 
 /// Text that reads as a span is one, also inside lists and maps.
@@ -125,21 +125,23 @@ fn common<'v>(values: impl Iterator<Item = &'v Value>) -> Type {
     common.unwrap_or(Type::Any)
 }
 
-impl Workbench<'_> {
+impl CompileContext<'_> {
     /// Compiles the `from` of each setting for this lifecycle; returns which could not be.
     ///
     /// A setting of the pack may speak of a field that only one lifecycle has.
-    pub fn settings_from(&mut self, drafts: &[Draft]) -> Vec<(usize, Expr)> {
+    pub fn settings_from(&mut self, drafts: &[SettingDraft]) -> Vec<(usize, Expr)> {
         let mut strangers = Vec::new();
         for (n, draft) in drafts.iter().enumerate() {
             let Some(first) = draft.from.first() else { continue };
             let name = format!("settings.{}", draft.setting.name);
-            self.priced(name.clone(), &name, first.at, |bench| bench.setting_from(n, draft, &mut strangers));
+            self.priced(name.clone(), &name, first.at, |context| {
+                context.setting_from(n, draft, &mut strangers)
+            });
         }
         strangers
     }
 
-    fn setting_from(&mut self, n: usize, draft: &Draft, strangers: &mut Vec<(usize, Expr)>) {
+    fn setting_from(&mut self, n: usize, draft: &SettingDraft, strangers: &mut Vec<(usize, Expr)>) {
         for source in &draft.from {
             match self.try_guard(source) {
                 Ok(guard) => {
@@ -149,7 +151,7 @@ impl Workbench<'_> {
                             Some(Read::Field(_) | Read::Ref(..) | Read::Me(_) | Read::Id | Read::State) => {
                                 true
                             }
-                            // Only earlier ones, so that no setting can wait for itself.
+                            // Only earlier settings, which rules out cycles.
                             Some(Read::Setting(place)) => *place < n,
                             _ => false,
                         });
@@ -167,8 +169,8 @@ impl Workbench<'_> {
         }
     }
 
-    /// What an entity says instead of a setting must be of its type.
-    fn stands_for(&mut self, guard: &Guard, draft: &Draft, source: &Expr) {
+    /// A `from` expression must have the type of its setting.
+    fn stands_for(&mut self, guard: &Guard, draft: &SettingDraft, source: &Expr) {
         let (found, expected) = (guard.ty(), &draft.setting.ty);
         if !found.fits(expected) {
             let message = format!(

@@ -1,4 +1,4 @@
-//! What is known of every lifecycle of a pack before any expression is compiled.
+//! The outline of every lifecycle of a pack, known before any expression is compiled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::guard::Type;
 use crate::model::FieldType;
 use crate::name::Name;
 
-/// Everything the pack's expressions may speak of.
+/// Everything that the pack's expressions may refer to.
 #[derive(Debug, Default)]
 pub(super) struct PackShape {
     /// Its name.
@@ -15,23 +15,23 @@ pub(super) struct PackShape {
     pub roles: BTreeMap<Name, Vec<Name>>,
     pub audiences: Vec<Name>,
     pub levels: Option<Arc<Vec<Name>>>,
-    pub lifecycles: BTreeMap<Name, Shape>,
+    pub lifecycles: BTreeMap<Name, LifecycleShape>,
 }
 
 /// The outline of one lifecycle.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct LifecycleShape {
     pub name: Name,
     pub one: bool,
     pub states: Arc<Vec<Name>>,
     pub finals: Vec<Name>,
-    /// States that drop what is stored.
+    /// States that erase stored fields.
     pub erasing: Vec<Name>,
     pub sets: BTreeMap<Name, Vec<Name>>,
     pub path: Vec<Name>,
     /// Stored fields; computed ones join as they are compiled.
     pub fields: BTreeMap<Name, FieldType>,
-    /// Fields nobody may send.
+    /// Fields that only the engine writes.
     pub owned: Vec<Name>,
     pub computed: Vec<Name>,
     pub refs: BTreeMap<Name, RefShape>,
@@ -42,7 +42,7 @@ pub(super) struct Shape {
     pub keyed: Vec<Name>,
     pub slots: Vec<Name>,
     pub rankings: BTreeMap<Name, RankingShape>,
-    /// Counters that forget with time.
+    /// Counters with a time window.
     pub windowed: Vec<Name>,
     pub me: Option<Name>,
     pub effects: Vec<Name>,
@@ -69,7 +69,7 @@ pub(super) struct RankingShape {
     pub ascending: bool,
 }
 
-impl Shape {
+impl LifecycleShape {
     pub fn is_state(&self, name: &str) -> bool {
         self.states.iter().any(|it| it == name)
     }

@@ -122,7 +122,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Refuses keys that say nothing about such a value, and bounds that nothing can meet.
+/// Reports keys that do not apply to this type, and bounds that no value can meet.
 fn keys_apply(decl: &TypeDecl, word: &str, at: Place, problems: &mut Problems) {
     let keys: [(&str, bool, &[&str]); 13] = [
         ("enum", decl.r#enum.is_some(), &["string"]),
@@ -143,10 +143,10 @@ fn keys_apply(decl: &TypeDecl, word: &str, at: Place, problems: &mut Problems) {
         let hint = if BUILT_IN.contains(&word) {
             format!("leave it out, or write `type: {}`", types.join("` or `type: "))
         } else {
-            format!("say it where `{word}` is declared, or leave it out")
+            format!("put it where `{word}` is declared, or remove it")
         };
         problems
-            .error("wrong-key-for-type", at, format!("`{key}` says nothing about a value of type {word}"))
+            .error("wrong-key-for-type", at, format!("`{key}` does not apply to a value of type {word}"))
             .hint(hint);
     }
     let float = |it: Option<u32>| it.map(f64::from);
@@ -172,7 +172,7 @@ pub(super) fn ordered(
     }
 }
 
-/// The type that the other keys speak of.
+/// The type implied by the other keys.
 fn implied(decl: &TypeDecl) -> &'static str {
     if decl.properties.is_some() || decl.values.is_some() {
         "object"
@@ -199,7 +199,7 @@ fn pattern(source: &At<String>, problems: &mut Problems) -> Option<regex::Regex>
     match RegexBuilder::new(&format!("^(?:{})$", source.it)).size_limit(1 << 18).nest_limit(32).build() {
         Ok(it) => Some(it),
         Err(_) => {
-            problems.error("bad-pattern", source.at, "this is not a regular expression we can use");
+            problems.error("bad-pattern", source.at, "this regular expression is not supported");
             None
         }
     }

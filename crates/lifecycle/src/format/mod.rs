@@ -2,27 +2,27 @@
 //!
 //! Only blanks change: indentation, the spaces between the parts of a line, columns, blank
 //! lines. No line is broken or joined, so the order of everything and every comment stay. A
-//! result that would not say the same as the text is thrown away: [`format`] reads it again
+//! result that would not say the same as the text is thrown away: [`format()`] reads it again
 //! and compares.
 //!
-//! Three steps: [`cut`] takes the text apart, [`tables`] finds the columns, and [`lines`] writes
+//! Three steps: [`tokenize`] takes the text apart, [`tables`] finds the columns, and [`write_lines`] writes
 //! the parts out.
 
-mod body;
-mod cut;
-mod lines;
+mod block_scalar;
 mod tables;
+mod tokenize;
 mod tokens;
+mod write_lines;
 
 #[cfg(test)]
-mod hand;
+mod random_yaml;
 #[cfg(test)]
-mod keeps;
+mod roundtrip_tests;
 #[cfg(test)]
-mod style;
+mod style_tests;
 
 use crate::source::{FileId, Node, Place, Problems, Sources, read};
-use tokens::{Kind, Token};
+use tokens::{YamlToken, YamlTokenKind};
 
 /// How deep each level is.
 const STEP: usize = 2;
@@ -40,15 +40,15 @@ pub fn format(sources: &Sources, file: FileId) -> Result<String, Problems> {
         return Ok(result);
     }
     problems
-        .error("format", Place::top(file), "this file cannot be formatted without changing what it says")
+        .error("format", Place::top(file), "this file cannot be formatted without changing its meaning")
         .hint("it is left as it is; please report it");
     Err(problems)
 }
 
-fn write(text: &str) -> (Vec<Token<'_>>, String) {
-    let (mut tokens, blocks) = cut::cut(text);
+fn write(text: &str) -> (Vec<YamlToken<'_>>, String) {
+    let (mut tokens, blocks) = tokenize::tokenize(text);
     tables::align(&mut tokens, &blocks);
-    let result = lines::write(&tokens, &blocks);
+    let result = write_lines::write(&tokens, &blocks);
     (tokens, result)
 }
 
@@ -59,17 +59,17 @@ fn plain_breaks(text: &str) -> String {
 }
 
 /// The same values and the same comments, each in the same order.
-fn says_the_same(before: &Node, tokens: &[Token], result: &str) -> bool {
+fn says_the_same(before: &Node, tokens: &[YamlToken], result: &str) -> bool {
     let mut sources = Sources::new();
     let file = sources.add("", result);
     let mut problems = Problems::new();
     let after = read(&sources, file, &mut problems);
     !problems.has_errors()
         && after.as_ref() == Some(before)
-        && comments(&cut::cut(result).0) == comments(tokens)
+        && comments(&tokenize::tokenize(result).0) == comments(tokens)
 }
 
-fn comments(tokens: &[Token]) -> Vec<String> {
-    let comments = tokens.iter().filter(|it| matches!(it.kind, Kind::Comment));
+fn comments(tokens: &[YamlToken]) -> Vec<String> {
+    let comments = tokens.iter().filter(|it| matches!(it.kind, YamlTokenKind::Comment));
     comments.map(|it| it.text.trim_start_matches('#').trim().to_owned()).collect()
 }

@@ -1,17 +1,16 @@
 //! Values that begin in one column.
 //!
-//! Where most values of a mapping are set in a column by hand, all of them are. A blank line, a
-//! comment or a value of several lines under its key begins a new table, which may go on in the
-//! column of the one before or have its own, never further right than the longest key of the
-//! mapping needs. Elsewhere one space follows the colon. Mappings with a single key that are the
-//! items of one list are rows of a table as well.
+//! Where most values of a mapping are set in a column by hand, all of them are. A blank line, a comment or a
+//! value of several lines under its key begins a new table, which may continue in the column of the previous
+//! one or have its own, never further right than the longest key of the mapping needs. Elsewhere one space
+//! follows the colon. Mappings with a single key that are the items of one list are rows of a table as well.
 
 use std::collections::BTreeMap;
 
-use super::tokens::{Block, Entry, Kind, Token};
+use super::tokens::{YamlBlock, YamlEntry, YamlToken, YamlTokenKind};
 
 /// Gives every value in the line of its key the spaces before it.
-pub(super) fn align(tokens: &mut [Token], blocks: &[Block]) {
+pub(super) fn align(tokens: &mut [YamlToken], blocks: &[YamlBlock]) {
     for block in blocks.iter().filter(|it| !it.list) {
         let rows: Vec<Option<Row>> = block.entries.iter().map(|it| row(tokens, it, it.key)).collect();
         let widest = block.entries.iter().filter_map(|it| width(tokens, it.key)).max().unwrap_or(0);
@@ -24,7 +23,7 @@ pub(super) fn align(tokens: &mut [Token], blocks: &[Block]) {
 }
 
 /// The rows of lists of mappings with a single key, such as `- task/T-1: { state: DONE }`.
-fn lists(tokens: &[Token], blocks: &[Block]) -> BTreeMap<usize, Vec<Option<Row>>> {
+fn lists(tokens: &[YamlToken], blocks: &[YamlBlock]) -> BTreeMap<usize, Vec<Option<Row>>> {
     let mut lists: BTreeMap<usize, (usize, Vec<Option<Row>>)> = BTreeMap::new();
     for block in blocks {
         if let (Some((list, item)), [entry]) = (block.item, block.entries.as_slice()) {
@@ -39,12 +38,12 @@ fn lists(tokens: &[Token], blocks: &[Block]) -> BTreeMap<usize, Vec<Option<Row>>
     lists.into_iter().map(|(list, (_, rows))| (list, rows)).collect()
 }
 
-fn set(tokens: &mut [Token], sections: Vec<Vec<Row>>, widest: usize) {
+fn set(tokens: &mut [YamlToken], sections: Vec<Vec<Row>>, widest: usize) {
     let columns: Vec<usize> = sections.iter().filter_map(|it| table(it, widest)).collect();
     for section in &sections {
         let column = match table(section, widest) {
             Some(column) => column,
-            // Keys of one length, or a single one, may go on in the column of others.
+            // Keys of one length, or a single key, may use the column of the others.
             None => {
                 common(section).filter(|it| *it >= widest || columns.contains(it)).unwrap_or(0).min(widest)
             }
@@ -69,13 +68,13 @@ struct Row {
 }
 
 /// The row of an entry in the line that `first` begins; nothing if its value is below it.
-fn row(tokens: &[Token], entry: &Entry, first: usize) -> Option<Row> {
+fn row(tokens: &[YamlToken], entry: &YamlEntry, first: usize) -> Option<Row> {
     let needs = width(tokens, entry.key)?;
     let value = entry.value?;
     let colon = tokens.get(entry.key + 1)?;
     let begins = needs + tokens.get(value)?.column.saturating_sub(colon.column + 2);
     let above = first.checked_sub(1).and_then(|it| tokens.get(it));
-    let below_comment = above.is_some_and(|it| it.kind == Kind::Comment && it.breaks > 0);
+    let below_comment = above.is_some_and(|it| it.kind == YamlTokenKind::Comment && it.breaks > 0);
     let apart = below_comment || tokens.get(first).is_some_and(|it| it.breaks > 1);
     Some(Row { value, needs, begins, apart })
 }
@@ -98,7 +97,7 @@ fn sections(rows: Vec<Option<Row>>) -> Vec<Vec<Row>> {
 }
 
 /// How far from a key its value begins at the least; nothing for keys over several lines.
-fn width(tokens: &[Token], key: usize) -> Option<usize> {
+fn width(tokens: &[YamlToken], key: usize) -> Option<usize> {
     let text = &tokens.get(key)?.text;
     (!text.contains('\n')).then(|| text.chars().count() + 2)
 }

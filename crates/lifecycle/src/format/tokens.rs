@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// A part of the text.
 #[derive(Debug)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+pub(super) struct YamlToken<'a> {
+    pub(super) kind: YamlTokenKind,
     pub(super) text: Cow<'a, str>,
     /// Line breaks between it and the part before.
     pub(super) breaks: usize,
@@ -20,7 +20,7 @@ pub(super) struct Token<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum YamlTokenKind {
     /// `-`
     Dash,
     /// `?`
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 
 /// A list or mapping without brackets.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct YamlBlock {
     pub(super) parent: Option<usize>,
     pub(super) list: bool,
     /// Where its parts begin in the text.
@@ -61,14 +61,14 @@ pub(super) struct Block {
     /// The list it is an item of, and which one, from 1.
     pub(super) item: Option<(usize, usize)>,
     /// Of a mapping.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<YamlEntry>,
     /// Items of a list so far.
     pub(super) items: usize,
 }
 
 /// A key and its value, by the numbers of their tokens.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct YamlEntry {
     pub(super) key: usize,
     /// If there is one in the line of the key.
     pub(super) value: Option<usize>,

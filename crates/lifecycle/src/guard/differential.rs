@@ -8,12 +8,12 @@ use std::sync::Arc;
 use cel::{Context, Env, Program};
 use proptest::prelude::*;
 
-use super::testing::{World, entries, ints, texts};
+use super::test_scope::{TestScope, entries, ints, texts};
 use super::{Fault, Guard, Type};
 use crate::value::Value;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum ExprTokenKind {
     Bool,
     Int,
     Float,
@@ -27,7 +27,7 @@ enum Kind {
 /// fewer bytes make a smaller expression, and a failure shrinks.
 struct Author<'b> {
     bytes: std::slice::Iter<'b, u8>,
-    locals: Vec<(&'static str, Kind)>,
+    locals: Vec<(&'static str, ExprTokenKind)>,
 }
 
 impl Author<'_> {
@@ -39,11 +39,19 @@ impl Author<'_> {
         choices[self.pick(choices.len())]
     }
 
-    fn kind(&mut self) -> Kind {
-        [Kind::Bool, Kind::Int, Kind::Float, Kind::Text, Kind::Ints, Kind::Texts, Kind::Map][self.pick(7)]
+    fn kind(&mut self) -> ExprTokenKind {
+        [
+            ExprTokenKind::Bool,
+            ExprTokenKind::Int,
+            ExprTokenKind::Float,
+            ExprTokenKind::Text,
+            ExprTokenKind::Ints,
+            ExprTokenKind::Texts,
+            ExprTokenKind::Map,
+        ][self.pick(7)]
     }
 
-    fn write(&mut self, kind: Kind, depth: usize) -> String {
+    fn write(&mut self, kind: ExprTokenKind, depth: usize) -> String {
         let variable = self.locals.iter().rev().find(|it| it.1 == kind).map(|it| it.0);
         if depth == 0 || self.pick(5) == 0 {
             return match variable {
@@ -59,89 +67,121 @@ impl Author<'_> {
         let depth = depth - 1;
         match (kind, self.pick(8)) {
             (_, 0) => {
-                let condition = self.write(Kind::Bool, depth);
+                let condition = self.write(ExprTokenKind::Bool, depth);
                 format!("({condition} ? {} : {})", self.write(kind, depth), self.write(kind, depth))
             }
-            (Kind::Bool, 1) => self.binary(&["&&", "||"], Kind::Bool, depth),
-            (Kind::Bool, 2) => format!("!{}", self.write(Kind::Bool, depth)),
-            (Kind::Bool, 3) => {
+            (ExprTokenKind::Bool, 1) => self.binary(&["&&", "||"], ExprTokenKind::Bool, depth),
+            (ExprTokenKind::Bool, 2) => format!("!{}", self.write(ExprTokenKind::Bool, depth)),
+            (ExprTokenKind::Bool, 3) => {
                 let kind = self.kind();
                 self.binary(&["==", "!="], kind, depth)
             }
-            (Kind::Bool, 4) => {
-                let kind = [Kind::Int, Kind::Float, Kind::Text, Kind::Bool][self.pick(4)];
+            (ExprTokenKind::Bool, 4) => {
+                let kind =
+                    [ExprTokenKind::Int, ExprTokenKind::Float, ExprTokenKind::Text, ExprTokenKind::Bool]
+                        [self.pick(4)];
                 self.binary(&["<", "<=", ">", ">="], kind, depth)
             }
-            (Kind::Bool, 5) => {
-                let (item, container) =
-                    [(Kind::Int, Kind::Ints), (Kind::Text, Kind::Texts), (Kind::Text, Kind::Map)]
-                        [self.pick(3)];
+            (ExprTokenKind::Bool, 5) => {
+                let (item, container) = [
+                    (ExprTokenKind::Int, ExprTokenKind::Ints),
+                    (ExprTokenKind::Text, ExprTokenKind::Texts),
+                    (ExprTokenKind::Text, ExprTokenKind::Map),
+                ][self.pick(3)];
                 format!("({} in {})", self.write(item, depth), self.write(container, depth))
             }
-            (Kind::Bool, 6) => {
+            (ExprTokenKind::Bool, 6) => {
                 let name = self.one_of(&["contains", "startsWith", "endsWith"]);
-                format!("{}.{name}({})", self.write(Kind::Text, depth), self.write(Kind::Text, depth))
+                format!(
+                    "{}.{name}({})",
+                    self.write(ExprTokenKind::Text, depth),
+                    self.write(ExprTokenKind::Text, depth)
+                )
             }
-            (Kind::Bool, _) => {
+            (ExprTokenKind::Bool, _) => {
                 let name = self.one_of(&["all", "exists", "exists_one"]);
-                self.comprehension(name, None, Kind::Bool, depth)
+                self.comprehension(name, None, ExprTokenKind::Bool, depth)
             }
-            (Kind::Int, 1) => format!("-({})", self.write(Kind::Int, depth)),
-            (Kind::Int, 2) => {
-                let of = [Kind::Text, Kind::Ints, Kind::Texts, Kind::Map][self.pick(4)];
+            (ExprTokenKind::Int, 1) => format!("-({})", self.write(ExprTokenKind::Int, depth)),
+            (ExprTokenKind::Int, 2) => {
+                let of = [ExprTokenKind::Text, ExprTokenKind::Ints, ExprTokenKind::Texts, ExprTokenKind::Map]
+                    [self.pick(4)];
                 format!("size({})", self.write(of, depth))
             }
-            (Kind::Int, 3) => format!("{}[{}]", self.write(Kind::Ints, depth), self.write(Kind::Int, depth)),
-            (Kind::Int, 4) => {
+            (ExprTokenKind::Int, 3) => format!(
+                "{}[{}]",
+                self.write(ExprTokenKind::Ints, depth),
+                self.write(ExprTokenKind::Int, depth)
+            ),
+            (ExprTokenKind::Int, 4) => {
                 let key = self.one_of(&[".a", "['b']", "[\"a\"]"]);
-                format!("{}{key}", self.write(Kind::Map, depth))
+                format!("{}{key}", self.write(ExprTokenKind::Map, depth))
             }
-            (Kind::Int, _) => self.binary(&["+", "-", "*", "/", "%"], Kind::Int, depth),
+            (ExprTokenKind::Int, _) => self.binary(&["+", "-", "*", "/", "%"], ExprTokenKind::Int, depth),
             // Never by zero, which is where we differ.
-            (Kind::Float, 1 | 2) => {
+            (ExprTokenKind::Float, 1 | 2) => {
                 format!("({} / {})", self.write(kind, depth), self.one_of(&["2.0", "-0.5"]))
             }
-            (Kind::Float, _) => self.binary(&["+", "-", "*"], Kind::Float, depth),
-            (Kind::Text, 1 | 2) => {
-                format!("{}[{}]", self.write(Kind::Texts, depth), self.write(Kind::Int, depth))
+            (ExprTokenKind::Float, _) => self.binary(&["+", "-", "*"], ExprTokenKind::Float, depth),
+            (ExprTokenKind::Text, 1 | 2) => {
+                format!(
+                    "{}[{}]",
+                    self.write(ExprTokenKind::Texts, depth),
+                    self.write(ExprTokenKind::Int, depth)
+                )
             }
-            (Kind::Text, _) => self.binary(&["+"], Kind::Text, depth),
-            (Kind::Ints | Kind::Texts, 1) => {
-                let item = if kind == Kind::Ints { Kind::Int } else { Kind::Text };
+            (ExprTokenKind::Text, _) => self.binary(&["+"], ExprTokenKind::Text, depth),
+            (ExprTokenKind::Ints | ExprTokenKind::Texts, 1) => {
+                let item = if kind == ExprTokenKind::Ints { ExprTokenKind::Int } else { ExprTokenKind::Text };
                 format!("[{}, {}]", self.write(item, depth), self.write(item, depth))
             }
-            (Kind::Ints | Kind::Texts, 2 | 3) => self.comprehension("filter", Some(kind), Kind::Bool, depth),
-            (Kind::Ints, 4 | 5) => self.comprehension("map", None, Kind::Int, depth),
-            (Kind::Texts, 4 | 5) => self.comprehension("map", None, Kind::Text, depth),
-            (Kind::Ints | Kind::Texts, _) => self.binary(&["+"], kind, depth),
-            (Kind::Map, _) => {
-                format!("{{'a': {}, 'b': {}}}", self.write(Kind::Int, depth), self.write(Kind::Int, depth))
+            (ExprTokenKind::Ints | ExprTokenKind::Texts, 2 | 3) => {
+                self.comprehension("filter", Some(kind), ExprTokenKind::Bool, depth)
+            }
+            (ExprTokenKind::Ints, 4 | 5) => self.comprehension("map", None, ExprTokenKind::Int, depth),
+            (ExprTokenKind::Texts, 4 | 5) => self.comprehension("map", None, ExprTokenKind::Text, depth),
+            (ExprTokenKind::Ints | ExprTokenKind::Texts, _) => self.binary(&["+"], kind, depth),
+            (ExprTokenKind::Map, _) => {
+                format!(
+                    "{{'a': {}, 'b': {}}}",
+                    self.write(ExprTokenKind::Int, depth),
+                    self.write(ExprTokenKind::Int, depth)
+                )
             }
         }
     }
 
-    fn binary(&mut self, operators: &[&str], kind: Kind, depth: usize) -> String {
+    fn binary(&mut self, operators: &[&str], kind: ExprTokenKind, depth: usize) -> String {
         let left = self.write(kind, depth);
         let operator = self.one_of(operators);
         format!("({left} {operator} {})", self.write(kind, depth))
     }
 
-    fn comprehension(&mut self, name: &str, over: Option<Kind>, body: Kind, depth: usize) -> String {
+    fn comprehension(
+        &mut self,
+        name: &str,
+        over: Option<ExprTokenKind>,
+        body: ExprTokenKind,
+        depth: usize,
+    ) -> String {
         if self.locals.len() >= super::limits::LOOPS {
             return self.leaf(match (over, body) {
                 (Some(kind), _) => kind,
-                (None, Kind::Int) => Kind::Ints,
-                (None, Kind::Text) => Kind::Texts,
+                (None, ExprTokenKind::Int) => ExprTokenKind::Ints,
+                (None, ExprTokenKind::Text) => ExprTokenKind::Texts,
                 (None, kind) => kind,
             });
         }
-        let over = over.unwrap_or([Kind::Ints, Kind::Texts][self.pick(2)]);
+        let over = over.unwrap_or([ExprTokenKind::Ints, ExprTokenKind::Texts][self.pick(2)]);
         let range = self.write(over, depth);
         // One of them hides a variable of another type.
         let variable = ["x", "y", "t"][self.pick(3)];
-        self.locals.push((variable, if over == Kind::Ints { Kind::Int } else { Kind::Text }));
+        self.locals.push((
+            variable,
+            if over == ExprTokenKind::Ints { ExprTokenKind::Int } else { ExprTokenKind::Text },
+        ));
         let test = if name == "map" && self.pick(3) == 0 {
-            format!("{}, ", self.write(Kind::Bool, depth))
+            format!("{}, ", self.write(ExprTokenKind::Bool, depth))
         } else {
             String::new()
         };
@@ -150,13 +190,13 @@ impl Author<'_> {
         format!("{range}.{name}({variable}, {test}{body})")
     }
 
-    fn leaf(&mut self, kind: Kind) -> String {
+    fn leaf(&mut self, kind: ExprTokenKind) -> String {
         let hidden = self.locals.iter().any(|it| it.0 == "t");
         match kind {
-            Kind::Bool => {
+            ExprTokenKind::Bool => {
                 self.one_of(&["true", "false", "b", "has(m.a)", "has(m.zzz)", "(i == 2.0)", "(1.5 < i)"])
             }
-            Kind::Int => self.one_of(&[
+            ExprTokenKind::Int => self.one_of(&[
                 "0",
                 "1",
                 "i",
@@ -170,12 +210,14 @@ impl Author<'_> {
                 "m.a",
                 "m['b']",
             ]),
-            Kind::Float => self.one_of(&["0.5", "f", "1.0", "-2.25", "1e2", ".5", "0.1"]),
-            Kind::Text if hidden => self.one_of(&["''", "'a'", "\"ab\"", "'\\u00e9'"]),
-            Kind::Text => self.one_of(&["''", "t", "'a'", "\"ab\"", "'é'", "r'\\n'", "'\\n'", "'''it's'''"]),
-            Kind::Ints => self.one_of(&["l", "[]", "[1, 2]", "[3]"]),
-            Kind::Texts => self.one_of(&["k", "[]", "['a', 'b']"]),
-            Kind::Map => self.one_of(&["m", "{'a': 1, 'b': 2}", "{'b': 0, \"a\": 1, 'c': 3}"]),
+            ExprTokenKind::Float => self.one_of(&["0.5", "f", "1.0", "-2.25", "1e2", ".5", "0.1"]),
+            ExprTokenKind::Text if hidden => self.one_of(&["''", "'a'", "\"ab\"", "'\\u00e9'"]),
+            ExprTokenKind::Text => {
+                self.one_of(&["''", "t", "'a'", "\"ab\"", "'é'", "r'\\n'", "'\\n'", "'''it's'''"])
+            }
+            ExprTokenKind::Ints => self.one_of(&["l", "[]", "[1, 2]", "[3]"]),
+            ExprTokenKind::Texts => self.one_of(&["k", "[]", "['a', 'b']"]),
+            ExprTokenKind::Map => self.one_of(&["m", "{'a': 1, 'b': 2}", "{'b': 0, \"a\": 1, 'c': 3}"]),
         }
         .to_owned()
     }
@@ -211,8 +253,8 @@ impl Given {
         all
     }
 
-    fn world(&self) -> World {
-        World::default()
+    fn world(&self) -> TestScope {
+        TestScope::default()
             .with("b", Type::Bool, self.b)
             .with("i", Type::Int, self.i)
             .with("j", Type::Int, self.j)

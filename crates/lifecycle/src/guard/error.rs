@@ -1,4 +1,4 @@
-//! What is wrong with an expression, and where.
+//! An error in an expression, with its position.
 
 use std::ops::Range;
 

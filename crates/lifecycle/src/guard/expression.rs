@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::check::{Checked, check};
-use super::eval::Run;
+use super::eval::Evaluator;
 use super::ir::Ir;
 use super::parse::parse;
-use super::{Fault, GuardError, Names, Scope, Slot, Type, limits};
+use super::{Fault, GuardError, Names, Scope, Type, VarSlot, limits};
 use crate::name::Name;
 use crate::value::Value;
 
@@ -19,15 +19,15 @@ struct Compiled {
     source: Box<str>,
     ir: Ir,
     ty: Type,
-    reads: Vec<Read>,
+    reads: Vec<VariableUse>,
 }
 
 /// Something an expression depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct VariableUse {
     /// The path as written, members included: `agent.state`.
     pub path: Name,
-    pub slot: Slot,
+    pub slot: VarSlot,
 }
 
 impl Guard {
@@ -66,7 +66,7 @@ impl Guard {
     }
 
     /// What it may read, each once, in the order of the source.
-    pub fn reads(&self) -> &[Read] {
+    pub fn reads(&self) -> &[VariableUse] {
         &self.0.reads
     }
 
@@ -80,12 +80,12 @@ impl Guard {
     }
 
     pub fn eval(&self, scope: &dyn Scope) -> Result<Value, Fault> {
-        Run::new(scope, limits::STEPS).value(&self.0.ir)
+        Evaluator::new(scope, limits::STEPS).value(&self.0.ir)
     }
 
     /// The answer of a condition. Anything but true or false is a fault.
     pub fn test(&self, scope: &dyn Scope) -> Result<bool, Fault> {
-        Run::new(scope, limits::STEPS).truth(&self.0.ir)
+        Evaluator::new(scope, limits::STEPS).truth(&self.0.ir)
     }
 }
 
@@ -98,7 +98,7 @@ impl fmt::Debug for Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::testing::task;
+    use crate::guard::test_scope::task;
 
     #[test]
     fn guards_are_shared_between_threads() {

@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::Slot;
+use super::VarSlot;
 use super::functions::Builtin;
 use crate::name::Name;
 use crate::value::Value;
@@ -10,9 +10,9 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(super) enum Ir {
     Constant(Value),
-    Slot(Slot),
+    Slot(VarSlot),
     /// A slot and members of it; read in one go, so that only the last is cloned.
-    Path(Slot, Box<[Name]>),
+    Path(VarSlot, Box<[Name]>),
     /// The variable of a loop: 0 is the innermost.
     Local(usize),
     Member(Box<Ir>, Name),
@@ -23,9 +23,9 @@ pub(super) enum Ir {
     /// `&&` and `||`, any number of them in a row. Holds the value that decides: false, or true.
     Junction(bool, Box<[Ir]>),
     If(Box<[Ir; 3]>),
-    /// Whether the two are equal is what is asked for, or the opposite.
+    /// Tests for equality, or for inequality.
     Equal(bool, Box<[Ir; 2]>),
-    Order(Order, Box<[Ir; 2]>),
+    Comparison(Comparison, Box<[Ir; 2]>),
     Arithmetic(Arithmetic, Box<[Ir; 2]>),
     In(Box<[Ir; 2]>),
     List(Box<[Ir]>),
@@ -37,7 +37,7 @@ pub(super) enum Ir {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum Comparison {
     Less,
     AtMost,
     More,

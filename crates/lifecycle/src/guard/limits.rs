@@ -22,8 +22,8 @@ pub(super) const DEPTH: usize = 64;
 pub(super) const LOOPS: usize = 2;
 /// Size of a compiled pattern, in bytes.
 pub(super) const PATTERN: usize = 256 * 1024;
-/// Steps of one evaluation: a node visited, an item touched, sixteen bytes of text touched.
-/// So also a bound on what can be built: 1.6 MB of text or 100 000 items.
+/// Steps of one evaluation: a node visited, an item touched, sixteen bytes of text touched. Also bounds the
+/// size of results: 1.6 MB of text or 100 000 items.
 pub(super) const STEPS: u32 = 100_000;
 /// Steps for working out the constant parts while compiling.
 pub(super) const FOLDING: u32 = 2_000;
@@ -46,7 +46,7 @@ impl Budget {
     pub(super) fn items(&self, count: usize) -> Result<(), Fault> {
         let left = self.0.get() as usize;
         if count > left {
-            // Emptied, so that nothing can go on after a fault that was looked over.
+            // Emptied, so that evaluation cannot continue after a fault.
             self.0.set(0);
             return Err(Fault::TooExpensive);
         }

@@ -8,7 +8,7 @@
 //! * a missing map key is null, and so is any member or entry of null; `has(x)` asks for "not null"
 //!   and takes any name;
 //! * whole numbers and numbers mix in arithmetic, since a field of type number may hold either;
-//! * a number is always finite: what would be infinite or not a number is a fault;
+//! * a number is always finite: an infinite result or NaN is a fault;
 //! * map keys are text; there are no unsigned numbers and no bytes;
 //! * every function may be called as `f(x, y)` and as `x.f(y)`, and those over lists that are ours
 //!   (`add`, `first`, `sum`, …) take null for an empty list.
@@ -21,7 +21,7 @@ mod eval;
 mod expression;
 mod functions;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod ir;
 mod limits;
 pub mod nearest;
@@ -30,14 +30,14 @@ mod parse;
 mod scope;
 mod template;
 #[cfg(test)]
-mod testing;
+mod test_scope;
 mod tokens;
 mod ty;
 
 pub use error::GuardError;
-pub use expression::{Guard, Read};
+pub use expression::{Guard, VariableUse};
 pub use nearest::nearest;
 pub use outline::Outline;
-pub use scope::{Fault, HostFunction, Names, Resolved, Scope, Slot, Unknown};
+pub use scope::{Fault, HostFunction, Names, Resolved, Scope, Unknown, VarSlot};
 pub use template::Template;
 pub use ty::Type;

@@ -1,7 +1,7 @@
 //! An expression as others may look at it: for analysis and export, not for running.
 
-use super::ir::{Arithmetic, Ir, Loop, LoopKind, Order};
-use super::{Guard, Slot};
+use super::ir::{Arithmetic, Comparison, Ir, Loop, LoopKind};
+use super::{Guard, VarSlot};
 use crate::name::Name;
 use crate::value::Value;
 
@@ -10,7 +10,7 @@ use crate::value::Value;
 pub enum Outline {
     Constant(Value),
     /// What a name reads, and the members of it: the slot is a place in the lifecycle's `reads`.
-    Read(Slot, Vec<Name>),
+    Read(VarSlot, Vec<Name>),
     /// The variable of a loop: 0 is the innermost.
     Local(usize),
     /// A member of something that is worked out.
@@ -37,7 +37,7 @@ pub enum Outline {
     In(Box<[Outline; 2]>),
     List(Vec<Outline>),
     Map(Vec<(Outline, Outline)>),
-    /// `all`, `exists`, `exists_one`, `filter` or `map`: what is gone through, and what is asked of each.
+    /// `all`, `exists`, `exists_one`, `filter` or `map`: the list, and the condition on each element.
     Loop(&'static str, Box<Outline>, Vec<Outline>),
     /// Whether a text is like a pattern.
     Matches(Box<Outline>, String),
@@ -75,11 +75,11 @@ fn of(ir: &Ir) -> Outline {
         }
         Ir::Equal(true, both) => Outline::Equal(two(both)),
         Ir::Equal(false, both) => Outline::Differ(two(both)),
-        Ir::Order(order, both) => match order {
-            Order::Less => Outline::Less(two(both)),
-            Order::AtMost => Outline::AtMost(two(both)),
-            Order::More => Outline::More(two(both)),
-            Order::AtLeast => Outline::AtLeast(two(both)),
+        Ir::Comparison(order, both) => match order {
+            Comparison::Less => Outline::Less(two(both)),
+            Comparison::AtMost => Outline::AtMost(two(both)),
+            Comparison::More => Outline::More(two(both)),
+            Comparison::AtLeast => Outline::AtLeast(two(both)),
         },
         Ir::Arithmetic(how, both) => match how {
             Arithmetic::Add => Outline::Plus(two(both)),
@@ -130,7 +130,7 @@ impl Outline {
         )
     }
 
-    /// What it is made of, from left to right.
+    /// Its operands, from left to right.
     pub fn parts(&self) -> Vec<&Outline> {
         match self {
             Self::Constant(_) | Self::Read(..) | Self::Local(_) => Vec::new(),
@@ -170,7 +170,7 @@ impl Outline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::testing::task;
+    use crate::guard::test_scope::task;
 
     #[test]
     fn an_outline_keeps_the_shape() {

@@ -6,7 +6,7 @@ use cel::common::ast::{EntryExpr, Expr, LiteralValue, MapExpr, SourceInfo};
 use cel::{IdedExpr, ParseError, ParseErrors};
 
 use super::GuardError;
-use super::tokens::Tokens;
+use super::tokens::ExprTokens;
 
 /// Brackets this shallow are parsed on the caller's stack. Each level takes the `cel` parser up to
 /// 250 KiB of it in a debug build, so deeper ones get a stack of their own.
@@ -17,11 +17,11 @@ const DEEP_STACK: usize = 24 * 1024 * 1024;
 pub(super) struct Parsed<'s> {
     pub(super) tree: IdedExpr,
     info: SourceInfo,
-    tokens: Tokens<'s>,
+    tokens: ExprTokens<'s>,
 }
 
 pub(super) fn parse(source: &str) -> Result<Parsed<'_>, Vec<GuardError>> {
-    let tokens = Tokens::read(source)?;
+    let tokens = ExprTokens::read(source)?;
     let outcome = if tokens.nesting <= SHALLOW {
         read(source)
     } else {
@@ -46,9 +46,9 @@ fn read(source: &str) -> Result<(IdedExpr, SourceInfo), ParseErrors> {
 }
 
 /// The crate's own display is avoided: it panics at far columns.
-fn in_our_words(source: &str, tokens: &Tokens<'_>, errors: &[ParseError]) -> Vec<GuardError> {
+fn in_our_words(source: &str, tokens: &ExprTokens<'_>, errors: &[ParseError]) -> Vec<GuardError> {
     let is_syntax = |it: &ParseError| it.msg.starts_with("Syntax error");
-    // What follows the first syntax error are mostly echoes of it.
+    // Errors after the first syntax error are mostly caused by it.
     let syntax = errors.iter().find(|it| is_syntax(it)).map(|it| unexpected(tokens, byte(source, it.pos)));
     let mut ours: Vec<GuardError> = match syntax {
         Some(error) => vec![error],
@@ -63,7 +63,7 @@ fn in_our_words(source: &str, tokens: &Tokens<'_>, errors: &[ParseError]) -> Vec
     ours
 }
 
-fn unexpected(tokens: &Tokens<'_>, byte: usize) -> GuardError {
+fn unexpected(tokens: &ExprTokens<'_>, byte: usize) -> GuardError {
     let index = tokens.at(byte);
     let word = tokens.text(index);
     let error = match word {
@@ -82,7 +82,7 @@ fn unexpected(tokens: &Tokens<'_>, byte: usize) -> GuardError {
 fn plain(message: &str) -> String {
     match message {
         "invalid int literal" | "invalid uint literal" | "invalid double literal" => {
-            "this number is too large, or not one".to_owned()
+            "this number is invalid or too large".to_owned()
         }
         _ => match message.strip_prefix("reserved identifier: ") {
             Some(word) => format!("`{word}` is a reserved word"),
@@ -162,7 +162,7 @@ impl Parsed<'_> {
         }
     }
 
-    /// The name of a called function: what stands before the bracket.
+    /// The name of a called function: the word before the bracket.
     pub(super) fn function(&self, node: &IdedExpr) -> Range<usize> {
         self.tokens.range(self.token(node).wrapping_sub(1))
     }
@@ -193,7 +193,7 @@ mod tests {
             ("a and b", "unexpected `and`", "and"),
             ("'é' +\n 'ü' 2", "unexpected `2`", "2"),
             ("[1,\n 2 3]", "unexpected `3`", "3"),
-            ("99999999999999999999", "this number is too large, or not one", "99999999999999999999"),
+            ("99999999999999999999", "this number is invalid or too large", "99999999999999999999"),
             ("a.if == while", "`while` is a reserved word", "while"),
         ] {
             assert_eq!(errors(source), [(message.to_owned(), at)], "{source}");

@@ -5,12 +5,12 @@ use crate::value::Value;
 
 /// Where the runtime finds a name's value. Its number means something to the [`Names`] that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub u32);
+pub struct VarSlot(pub u32);
 
 /// A name found: its slot, its type, and how many segments of the dotted path it used up.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    pub slot: Slot,
+    pub slot: VarSlot,
     pub ty: Type,
     pub used: usize,
 }
@@ -41,7 +41,7 @@ pub trait Names {
 
 /// What names hold, at run time.
 pub trait Scope {
-    fn read(&self, slot: Slot) -> Result<Value, Fault>;
+    fn read(&self, slot: VarSlot) -> Result<Value, Fault>;
     fn call(&self, function: u16, arguments: &[Value]) -> Result<Value, Fault>;
 }
 

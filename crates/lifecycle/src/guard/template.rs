@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::limits::{self, Budget};
-use super::tokens::{Kind, scan};
-use super::{Fault, Guard, GuardError, Names, Read, Scope};
+use super::tokens::{ExprTokenKind, scan};
+use super::{Fault, Guard, GuardError, Names, Scope, VariableUse};
 use crate::value::Value;
 
 /// A compiled text with holes. Cloning it shares it.
@@ -25,7 +25,7 @@ enum Part {
 }
 
 impl Template {
-    /// Compiles what stands in `{…}`; `{{` and `}}` are the braces themselves.
+    /// Compiles the text in `{…}`; `{{` and `}}` are the braces themselves.
     pub fn compile(source: &str, names: &mut dyn Names) -> Result<Self, Vec<GuardError>> {
         if source.len() > limits::TEMPLATE {
             let message = format!("the text is longer than {} bytes", limits::TEMPLATE);
@@ -63,7 +63,7 @@ impl Template {
     }
 
     /// What its holes may read.
-    pub fn reads(&self) -> impl Iterator<Item = &Read> {
+    pub fn reads(&self) -> impl Iterator<Item = &VariableUse> {
         self.0.parts.iter().flat_map(|it| match it {
             Part::Text(_) => [].as_slice(),
             Part::Hole(guard) => guard.reads(),
@@ -163,9 +163,9 @@ fn hole_end(inside: &str) -> Option<usize> {
     for token in scan(inside) {
         let Ok(token) = token else { continue };
         match token.kind {
-            Kind::Open('{') => depth += 1,
-            Kind::Close('}') if depth == 0 => return Some(token.at.start),
-            Kind::Close('}') => depth -= 1,
+            ExprTokenKind::Open('{') => depth += 1,
+            ExprTokenKind::Close('}') if depth == 0 => return Some(token.at.start),
+            ExprTokenKind::Close('}') => depth -= 1,
             _ => {}
         }
     }
@@ -175,7 +175,7 @@ fn hole_end(inside: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::testing::{task, told};
+    use crate::guard::test_scope::{task, told};
 
     fn renders(source: &str, expected: &str) {
         let mut world = task();

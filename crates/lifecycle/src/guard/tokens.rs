@@ -1,13 +1,13 @@
 //! A cheap look at the source before the parser sees it: limits, brackets, unreadable characters.
 //!
-//! Afterwards it says where words and brackets are, which the parser's tree tells only in part.
+//! Afterwards it gives the positions of words and brackets, which the parser's tree has only in part.
 
 use std::ops::Range;
 
 use super::{GuardError, limits};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExprTokenKind {
     Word,
     Number,
     Text,
@@ -17,23 +17,23 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct ExprToken {
+    pub(super) kind: ExprTokenKind,
     pub(super) at: Range<usize>,
 }
 
 /// The tokens of one source, brackets paired.
 #[derive(Debug)]
-pub(super) struct Tokens<'s> {
+pub(super) struct ExprTokens<'s> {
     source: &'s str,
-    all: Vec<Token>,
+    all: Vec<ExprToken>,
     /// Pairs of opening and closing token, by position of the opening one.
     pairs: Vec<(usize, usize)>,
     /// Deepest nesting of brackets.
     pub(super) nesting: usize,
 }
 
-impl<'s> Tokens<'s> {
+impl<'s> ExprTokens<'s> {
     /// Splits the source, or says why it is refused.
     pub(super) fn read(source: &'s str) -> Result<Self, Vec<GuardError>> {
         let whole = 0..source.len();
@@ -57,22 +57,22 @@ impl<'s> Tokens<'s> {
             };
             let index = tokens.all.len();
             match token.kind {
-                Kind::Open(bracket) => open.push((bracket, index)),
-                Kind::Close(bracket) => match open.pop() {
+                ExprTokenKind::Open(bracket) => open.push((bracket, index)),
+                ExprTokenKind::Close(bracket) => match open.pop() {
                     Some((opening, at)) if closing(opening) == bracket => tokens.pairs.push((at, index)),
                     _ => {
                         errors.push(GuardError::new(format!("`{bracket}` closes nothing"), token.at));
                         return Err(errors);
                     }
                 },
-                Kind::Sign if source.get(token.at.clone()) == Some("?") => ternaries += 1,
-                Kind::Word | Kind::Number | Kind::Text | Kind::Sign => {}
+                ExprTokenKind::Sign if source.get(token.at.clone()) == Some("?") => ternaries += 1,
+                ExprTokenKind::Word | ExprTokenKind::Number | ExprTokenKind::Text | ExprTokenKind::Sign => {}
             }
             tokens.nesting = tokens.nesting.max(open.len());
             tokens.all.push(token);
             let excess = match () {
                 () if tokens.all.len() > limits::TOKENS => {
-                    format!("more than {} words and signs", limits::TOKENS)
+                    format!("more than {} tokens", limits::TOKENS)
                 }
                 () if open.len() > limits::BRACKETS => {
                     format!("more than {} brackets inside each other", limits::BRACKETS)
@@ -126,7 +126,7 @@ fn closing(bracket: char) -> char {
 }
 
 /// The tokens one after the other, without spaces and comments.
-pub(super) fn scan(source: &str) -> impl Iterator<Item = Result<Token, GuardError>> {
+pub(super) fn scan(source: &str) -> impl Iterator<Item = Result<ExprToken, GuardError>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
@@ -141,7 +141,7 @@ pub(super) fn scan(source: &str) -> impl Iterator<Item = Result<Token, GuardErro
                 let (length, kind) = token(rest, first);
                 at += length;
                 return Some(match kind {
-                    Ok(kind) => Ok(Token { kind, at: start..at }),
+                    Ok(kind) => Ok(ExprToken { kind, at: start..at }),
                     Err(error) => Err(error.shifted(start)),
                 });
             }
@@ -149,27 +149,27 @@ pub(super) fn scan(source: &str) -> impl Iterator<Item = Result<Token, GuardErro
     })
 }
 
-fn token(rest: &str, first: char) -> (usize, Result<Kind, GuardError>) {
+fn token(rest: &str, first: char) -> (usize, Result<ExprTokenKind, GuardError>) {
     if let Some(length) = text(rest) {
         return match length {
-            Ok(length) => (length, Ok(Kind::Text)),
-            Err(length) => (length, Err(GuardError::new("the text is never closed", 0..1))),
+            Ok(length) => (length, Ok(ExprTokenKind::Text)),
+            Err(length) => (length, Err(GuardError::new("the text has no closing quote", 0..1))),
         };
     }
     let decimal = first == '.' && rest.chars().nth(1).is_some_and(|it| it.is_ascii_digit());
     if first.is_ascii_digit() || decimal {
-        return (number(rest), Ok(Kind::Number));
+        return (number(rest), Ok(ExprTokenKind::Number));
     }
     if is_word(first) {
-        return (rest.find(|it| !is_word(it)).unwrap_or(rest.len()), Ok(Kind::Word));
+        return (rest.find(|it| !is_word(it)).unwrap_or(rest.len()), Ok(ExprTokenKind::Word));
     }
     if ["&&", "||", "==", "!=", "<=", ">="].iter().any(|it| rest.starts_with(it)) {
-        return (2, Ok(Kind::Sign));
+        return (2, Ok(ExprTokenKind::Sign));
     }
     match first {
-        '(' | '[' | '{' => (1, Ok(Kind::Open(first))),
-        ')' | ']' | '}' => (1, Ok(Kind::Close(first))),
-        '+' | '-' | '*' | '/' | '%' | '<' | '>' | '!' | '?' | ':' | '.' | ',' => (1, Ok(Kind::Sign)),
+        '(' | '[' | '{' => (1, Ok(ExprTokenKind::Open(first))),
+        ')' | ']' | '}' => (1, Ok(ExprTokenKind::Close(first))),
+        '+' | '-' | '*' | '/' | '%' | '<' | '>' | '!' | '?' | ':' | '.' | ',' => (1, Ok(ExprTokenKind::Sign)),
         '=' | '&' | '|' => {
             let error = GuardError::new(format!("unexpected `{first}`"), 0..1);
             (1, Err(error.hint(format!("did you mean `{first}{first}`?"))))
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn refusal(source: &str) -> String {
-        let errors = Tokens::read(source).unwrap_err();
+        let errors = ExprTokens::read(source).unwrap_err();
         errors.iter().map(|it| format!("{} at {:?}", it.message, it.at)).collect::<Vec<_>>().join("; ")
     }
 
@@ -267,7 +267,7 @@ mod tests {
             ("", "an expression is missing at 0..0"),
             ("  // nothing", "an expression is missing at 0..12"),
             ("a = b", "unexpected `=` at 2..3"),
-            ("a == 'b", "the text is never closed at 5..6"),
+            ("a == 'b", "the text has no closing quote at 5..6"),
             ("(a[1)", "`)` closes nothing at 4..5"),
             ("f(a, [1]", "`(` is never closed at 1..2"),
             ("é && @", "unexpected character `é` at 0..2; unexpected character `@` at 6..7"),
@@ -281,11 +281,11 @@ mod tests {
         let long = format!("'{}'", "x".repeat(limits::SOURCE));
         assert!(refusal(&long).starts_with("the expression is longer than 2048 bytes"));
         let chain = format!("1{}", "+1".repeat(256));
-        assert!(refusal(&chain).starts_with("the expression has more than 512 words"));
-        assert!(Tokens::read(&format!("1{}", "+1".repeat(255))).is_ok());
+        assert!(refusal(&chain).starts_with("the expression has more than 512 tokens"));
+        assert!(ExprTokens::read(&format!("1{}", "+1".repeat(255))).is_ok());
         let deep = format!("{}1{}", "(".repeat(33), ")".repeat(33));
         assert!(refusal(&deep).starts_with("the expression has more than 32 brackets"));
-        assert!(Tokens::read(&format!("{}1{}", "(".repeat(32), ")".repeat(32))).is_ok());
+        assert!(ExprTokens::read(&format!("{}1{}", "(".repeat(32), ")".repeat(32))).is_ok());
         let choices = format!("{}1", "a?b:".repeat(33));
         assert!(refusal(&choices).starts_with("the expression has more than 32 uses of `?`"));
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn brackets_know_their_extent() {
         let source = "f(a, [1, 2])[0]";
-        let tokens = Tokens::read(source).unwrap();
+        let tokens = ExprTokens::read(source).unwrap();
         let extent = |byte| source.get(tokens.extent(tokens.at(byte))).unwrap();
         assert_eq!(extent(1), "(a, [1, 2])");
         assert_eq!(extent(5), "[1, 2]");

@@ -119,7 +119,7 @@ impl Type {
 
     /// What a loop over such a value, or an index into it, yields.
     ///
-    /// An empty list literal is a list of null; nothing is known about what would come out of it.
+    /// An empty list literal is a list of null; nothing is known about its elements.
     pub(super) fn known(self) -> Type {
         if self == Self::Null { Self::Any } else { self }
     }

@@ -1,4 +1,4 @@
-//! What follows from a move.
+//! The consequences of a move.
 
 use super::lifecycle::StateSet;
 use crate::guard::{Guard, Template};
@@ -11,17 +11,17 @@ pub struct Consequences {
     pub reset: Vec<Name>,
     pub lease: Option<Grant>,
     pub release: Vec<Name>,
-    pub then: Vec<Follow>,
+    pub then: Vec<FollowUp>,
     pub also: Vec<Also>,
-    pub create: Vec<Birth>,
+    pub create: Vec<Spawn>,
     pub post: Vec<Post>,
-    pub notify: Vec<Tell>,
-    pub alert: Vec<Raise>,
-    pub effects: Vec<Call>,
+    pub notify: Vec<Notification>,
+    pub alert: Vec<RaiseAlert>,
+    pub effects: Vec<EffectCall>,
 }
 
 impl Consequences {
-    /// Nothing follows.
+    /// True if there are no consequences.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
             && self.clear.is_empty()
@@ -40,13 +40,13 @@ impl Consequences {
 
 #[derive(Clone, Debug)]
 pub struct Assign {
-    pub spot: Spot,
+    pub target: AssignTarget,
     pub value: Guard,
 }
 
-/// Where a value is put.
+/// What an assignment writes.
 #[derive(Clone, Debug)]
-pub enum Spot {
+pub enum AssignTarget {
     Field(Name),
     Counter(Name),
     /// One tally of a counter, under this key.
@@ -56,9 +56,9 @@ pub enum Spot {
 /// Fields of a further move, as expressions over the entity it follows from.
 pub type With = Vec<(Name, Guard)>;
 
-/// A further move of the same entity.
+/// A follow-up transition of the same entity.
 #[derive(Clone, Debug)]
-pub struct Follow {
+pub struct FollowUp {
     pub fire: Name,
     pub with: With,
     pub when: Option<Guard>,
@@ -80,33 +80,33 @@ pub struct Also {
     /// Those whose own checks refuse are passed over.
     pub willing: bool,
     /// Only a share of them, in the order of a ranking.
-    pub share: Option<Share>,
+    pub share: Option<RankingShare>,
 }
 
 /// A part of a ranking.
 #[derive(Clone, Debug)]
-pub struct Share {
+pub struct RankingShare {
     pub ranking: Name,
-    pub part: Part,
+    pub range: ShareRange,
 }
 
 #[derive(Clone, Debug)]
-pub enum Part {
-    First(Much),
-    Last(Much),
+pub enum ShareRange {
+    First(ShareAmount),
+    Last(ShareAmount),
     /// Those whose first key is below this.
     Below(Guard),
 }
 
 #[derive(Clone, Debug)]
-pub enum Much {
+pub enum ShareAmount {
     /// Of the whole order, rounded up.
     Percent(u32),
     Number(Guard),
 }
 
 #[derive(Clone, Debug)]
-pub struct Birth {
+pub struct Spawn {
     pub lifecycle: Name,
     pub id: Guard,
     pub fields: With,
@@ -125,7 +125,7 @@ pub struct Post {
     pub kind: Name,
     pub text: Template,
     pub to: Option<Guard>,
-    /// Whose words these are.
+    /// The author.
     pub from: Option<Guard>,
     /// Once per element.
     pub each: Option<Guard>,
@@ -133,7 +133,7 @@ pub struct Post {
 }
 
 #[derive(Clone, Debug)]
-pub struct Tell {
+pub struct Notification {
     pub audience: Name,
     pub to: Option<Guard>,
     pub message: Template,
@@ -163,7 +163,7 @@ impl Severity {
 }
 
 #[derive(Clone, Debug)]
-pub struct Raise {
+pub struct RaiseAlert {
     pub kind: Name,
     pub severity: Severity,
     pub message: Template,
@@ -172,7 +172,7 @@ pub struct Raise {
 
 /// An effect asked for.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct EffectCall {
     pub effect: Name,
     pub with: With,
     pub when: Option<Guard>,

@@ -38,8 +38,28 @@ pub enum Fit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     pub path: String,
-    pub code: &'static str,
+    pub code: MisfitCode,
     pub message: String,
+}
+
+/// In which way a value does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MisfitCode {
+    Missing,
+    NotASpan,
+    NotATime,
+    NotOneOf,
+    OutOfRange,
+    Pattern,
+    Repeated,
+    ReservedName,
+    TooDeep,
+    TooFew,
+    TooLong,
+    TooMany,
+    TooShort,
+    UnexpectedField,
+    WrongType,
 }
 
 /// The way to a part of a value; spelled out only if something is wrong there.
@@ -78,7 +98,7 @@ impl FieldType {
         let before = out.len();
         let kept = self.keep_inner(path, value, depth, out);
         if let (Some(says), true) = (&self.says, out.len() > before) {
-            let code = out.get(before).map_or("invalid", |it| it.code);
+            let code = out.get(before).map_or(MisfitCode::WrongType, |it| it.code);
             out.truncate(before);
             out.push(Misfit { path: path.to_string(), code, message: says.clone() });
         }
@@ -90,7 +110,11 @@ impl FieldType {
             return Value::Null;
         }
         if depth > DEPTH {
-            out.push(misfit(path, "too-deep", format!("{path} is nested more than {DEPTH} levels deep")));
+            out.push(misfit(
+                path,
+                MisfitCode::TooDeep,
+                format!("{path} is nested more than {DEPTH} levels deep"),
+            ));
             return Value::Null;
         }
         match (&self.fit, value) {
@@ -110,7 +134,11 @@ impl FieldType {
                 if let Some(pattern) = pattern
                     && !pattern.is_match(text)
                 {
-                    out.push(misfit(path, "pattern", format!("{path} has not the form it must have")));
+                    out.push(misfit(
+                        path,
+                        MisfitCode::Pattern,
+                        format!("{path} does not match the required pattern"),
+                    ));
                 }
                 value.clone()
             }
@@ -120,7 +148,7 @@ impl FieldType {
                     let near = nearest(text, known.iter().copied());
                     let near = near.map(|it| format!("; did you mean {it}?")).unwrap_or_default();
                     let message = format!("{path} must be one of {}{near}", known.join(", "));
-                    out.push(misfit(path, "not-one-of", message));
+                    out.push(misfit(path, MisfitCode::NotOneOf, message));
                 }
                 value.clone()
             }
@@ -129,8 +157,8 @@ impl FieldType {
                 || {
                     out.push(misfit(
                         path,
-                        "not-a-time",
-                        format!("{path} must be a moment like 2026-01-31T12:00:00Z"),
+                        MisfitCode::NotATime,
+                        format!("{path} must be a time like 2026-01-31T12:00:00Z"),
                     ));
                     Value::Null
                 },
@@ -140,7 +168,7 @@ impl FieldType {
                 || {
                     out.push(misfit(
                         path,
-                        "not-a-span",
+                        MisfitCode::NotASpan,
                         format!("{path} must be a span like 90s, 15m, 24h or 7d"),
                     ));
                     Value::Null
@@ -151,8 +179,11 @@ impl FieldType {
                 let count = list.len() as u64;
                 if min.is_some_and(|it| count < u64::from(it)) || max.is_some_and(|it| count > u64::from(it))
                 {
-                    let code =
-                        if min.is_some_and(|it| count < u64::from(it)) { "too-few" } else { "too-many" };
+                    let code = if min.is_some_and(|it| count < u64::from(it)) {
+                        MisfitCode::TooFew
+                    } else {
+                        MisfitCode::TooMany
+                    };
                     out.push(misfit(path, code, format!("{path} must have {}", amount(*min, *max, "item"))));
                 }
                 let kept: Vec<Value> = list
@@ -163,7 +194,11 @@ impl FieldType {
                 if *unique
                     && kept.iter().enumerate().any(|(n, it)| kept.iter().take(n).any(|other| other == it))
                 {
-                    out.push(misfit(path, "repeated", format!("{path} must not name anything twice")));
+                    out.push(misfit(
+                        path,
+                        MisfitCode::Repeated,
+                        format!("{path} must not contain duplicates"),
+                    ));
                 }
                 Value::list(kept)
             }
@@ -184,7 +219,7 @@ impl FieldType {
                                 None => format!("it has {}", known.join(", ")),
                             };
                             let message = format!("{path} has no member {name}; {hint}");
-                            out.push(misfit(&Path::Member(path, name), "unexpected-field", message));
+                            out.push(misfit(&Path::Member(path, name), MisfitCode::UnexpectedField, message));
                         }
                     }
                 }
@@ -192,7 +227,7 @@ impl FieldType {
                     if map.get(name).is_none_or(Value::is_null) {
                         out.push(misfit(
                             &Path::Member(path, name),
-                            "missing",
+                            MisfitCode::Missing,
                             format!("{path}.{name} is required"),
                         ));
                     }
@@ -210,7 +245,7 @@ impl FieldType {
             (fit, value) => {
                 out.push(misfit(
                     path,
-                    "wrong-type",
+                    MisfitCode::WrongType,
                     format!("{path} must be {}, this is {}", fit.expected(), value.kind()),
                 ));
                 Value::Null
@@ -246,7 +281,7 @@ impl Fit {
             Self::Int { .. } => "a whole number",
             Self::Number { .. } => "a number",
             Self::Text { .. } | Self::Choice(_) => "text",
-            Self::Time => "a moment like 2026-01-31T12:00:00Z",
+            Self::Time => "a time like 2026-01-31T12:00:00Z",
             Self::Span => "a span like 15m",
             Self::List { .. } => "a list",
             Self::Object { .. } | Self::Map(_) => "a map",
@@ -263,7 +298,11 @@ pub(crate) fn six_decimals(number: f64) -> f64 {
 /// A value of no declared type: kept as it is, but for names that only we may use.
 fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> Value {
     if depth > DEPTH {
-        out.push(misfit(path, "too-deep", format!("{path} is nested more than {DEPTH} levels deep")));
+        out.push(misfit(
+            path,
+            MisfitCode::TooDeep,
+            format!("{path} is nested more than {DEPTH} levels deep"),
+        ));
         return Value::Null;
     }
     match value {
@@ -285,7 +324,11 @@ fn plain(path: &Path<'_>, value: &Value, depth: u32, out: &mut Vec<Misfit>) -> V
 
 fn reserved(path: &Path<'_>, name: &Name, out: &mut Vec<Misfit>) {
     if name.starts_with('$') {
-        out.push(misfit(path, "reserved-name", format!("{path}: names starting with $ are reserved")));
+        out.push(misfit(
+            path,
+            MisfitCode::ReservedName,
+            format!("{path}: names starting with $ are reserved"),
+        ));
     }
 }
 
@@ -297,16 +340,24 @@ fn bounds(path: &Path<'_>, it: f64, min: Option<f64>, max: Option<f64>, out: &mu
             (_, Some(max)) => format!("{path} must be at most {max}"),
             (None, None) => return,
         };
-        out.push(misfit(path, "out-of-range", message));
+        out.push(misfit(path, MisfitCode::OutOfRange, message));
     }
 }
 
 fn lengths(path: &Path<'_>, text: &str, min: Option<u32>, max: Option<u32>, out: &mut Vec<Misfit>) {
     let length = if text.trim().is_empty() { 0 } else { text.chars().count() as u64 };
     if min.is_some_and(|min| length < u64::from(min)) {
-        out.push(misfit(path, "too-short", format!("{path} must have {}", amount(min, max, "character"))));
+        out.push(misfit(
+            path,
+            MisfitCode::TooShort,
+            format!("{path} must have {}", amount(min, max, "character")),
+        ));
     } else if max.is_some_and(|max| length > u64::from(max)) {
-        out.push(misfit(path, "too-long", format!("{path} must have {}", amount(min, max, "character"))));
+        out.push(misfit(
+            path,
+            MisfitCode::TooLong,
+            format!("{path} must have {}", amount(min, max, "character")),
+        ));
     }
 }
 
@@ -321,6 +372,6 @@ fn amount(min: Option<u32>, max: Option<u32>, what: &str) -> String {
     }
 }
 
-fn misfit(path: &Path<'_>, code: &'static str, message: String) -> Misfit {
+fn misfit(path: &Path<'_>, code: MisfitCode, message: String) -> Misfit {
     Misfit { path: path.to_string(), code, message }
 }

@@ -51,7 +51,7 @@ pub struct Lifecycle {
     /// Rankings of others that are kept within one of these.
     pub closes: Vec<Closing>,
     pub invariants: Vec<Invariant>,
-    /// What it promises, whatever anybody does.
+    /// Properties that `check` and `explore` verify for every possible run.
     pub properties: Vec<Property>,
     pub notify: Vec<NotifyRule>,
     pub effects: Vec<Effect>,
@@ -64,21 +64,21 @@ pub struct Lifecycle {
     pub policy: Option<Arc<Policy>>,
 }
 
-/// What general screens and routes see in a lifecycle, and by which of its names.
+/// The role of a lifecycle in generic screens and routes, and the names it uses there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Face {
-    /// As which they know it.
+    /// Its role.
     pub is: Name,
     /// The transitions by which a request to people is decided.
     pub approve: Option<Name>,
     pub deny: Option<Name>,
-    /// The field that takes the words of who decides.
+    /// The field for the note of the person who decides.
     pub note: Option<Name>,
-    /// The field that says that it cannot wait.
+    /// The field that marks an urgent request.
     pub urgent: Option<Name>,
 }
 
-/// The face of what is one thing in another.
+/// The face of an entity that is a member of another.
 pub const MEMBER: &str = "member";
 
 impl Lifecycle {
@@ -132,7 +132,7 @@ impl Lifecycle {
         self.transitions.iter().flat_map(|it| &it.arms)
     }
 
-    /// What follows from anything that happens to an entity.
+    /// The consequences of everything that can happen to an entity.
     pub fn consequences(&self) -> Vec<&Consequences> {
         let mut all = vec![&self.create.then];
         for arm in self.arms() {
@@ -160,7 +160,7 @@ pub struct Field {
     pub name: Name,
     pub fits: FieldType,
     pub default: Value,
-    /// Nobody sends it.
+    /// Only the engine writes it.
     pub engine: bool,
     /// Computed when read.
     pub is: Option<Guard>,
@@ -185,7 +185,7 @@ pub struct Gate {
     pub except: Vec<Name>,
     /// Values that every request it binds may bring.
     pub takes: Vec<Take>,
-    /// It reads a value that the request brings, so it says nothing before there is one.
+    /// It reads a value of the request, so it cannot be evaluated without one.
     pub reads_request: bool,
 }
 

@@ -8,14 +8,15 @@ mod property;
 mod reach;
 mod read;
 mod rule;
-mod told;
+mod summary;
+
 mod transition;
 
 pub use consequence::{
-    Also, Assign, Birth, Call, Consequences, Follow, Grant, Much, Part, Post, Raise, Severity, Share, Spot,
-    Tell, With,
+    Also, Assign, AssignTarget, Consequences, EffectCall, FollowUp, Grant, Notification, Post, RaiseAlert,
+    RankingShare, Severity, ShareAmount, ShareRange, Spawn, With,
 };
-pub use fit::{FieldType, Fit, Misfit};
+pub use fit::{FieldType, Fit, Misfit, MisfitCode};
 pub use lifecycle::{
     Closing, Face, Field, Gate, Inverse, Lifecycle, MEMBER, Ref, Relation, State, StateSet, Watcher,
 };
@@ -25,9 +26,10 @@ pub use pack::{
 };
 pub use property::{Property, PropertyKind};
 pub use reach::Reach;
-pub use read::{Count, Look, Read, SlotLook};
+pub use read::{Count, EntityAttribute, Read, SlotAttribute};
 pub use rule::{
-    Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, Tally, Timer,
+    Counter, Effect, Every, Invariant, NotifyOn, NotifyRule, Ranking, Reaction, Slot, Starts, TallyBy, Timer,
     TimerKind, Warn,
 };
+pub use summary::{FieldSummary, FieldWriter, TypeSummary};
 pub use transition::{Aim, Arm, Check, Choice, Create, From, Take, Target, Transition};

@@ -55,7 +55,7 @@ pub struct Policy {
     pub pack: Name,
 }
 
-/// A tool of agents, in the words of the policy.
+/// A tool of agents, mapped to an action of the policy.
 #[derive(Clone, Debug)]
 pub struct Tool {
     pub action: Name,
@@ -90,7 +90,7 @@ pub struct Query {
     pub order: Vec<Order>,
     /// Instead of a list: the journal of this entity.
     pub history: Option<Guard>,
-    /// Those that are open in this ranking, in its order.
+    /// Only entities that are open in this ranking, in its order.
     pub ranked: Option<Name>,
     pub meant_for: Option<Guard>,
     /// Other queries whose rows are counted.
@@ -99,7 +99,7 @@ pub struct Query {
     pub answers: Vec<(Name, Guard)>,
 }
 
-/// What becomes of an agent's process when it ends.
+/// What the supervisor does when an agent's process ends.
 #[derive(Clone, Debug)]
 pub struct Supervise {
     pub role: Name,

@@ -5,7 +5,7 @@ use crate::guard::Guard;
 use crate::name::Name;
 use crate::time::Span;
 
-/// What a lifecycle promises, whatever anybody does.
+/// A property that `check` and `explore` verify.
 #[derive(Clone, Debug)]
 pub struct Property {
     /// In one sentence.

@@ -1,6 +1,6 @@
 //! Where moves may lead, as far as the definition alone says.
 
-use super::consequence::{Consequences, Spot};
+use super::consequence::{AssignTarget, Consequences};
 use super::lifecycle::Lifecycle;
 use super::read::Read;
 use super::transition::{Aim, Choice};
@@ -11,7 +11,7 @@ use crate::name::Name;
 #[derive(Clone, Copy)]
 pub struct Reach<'a> {
     life: &'a Lifecycle,
-    /// Whether a choice may be taken in a state, as far as whoever asks can tell.
+    /// Whether a choice may be taken in a state, as far as the caller of `new` knows.
     possible: &'a dyn Fn(&Choice, &Name) -> bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// The states that a field may hold, as far as the rules that write it tell.
+    /// The states that a field may hold, judged by the rules that write it.
     fn held(&self, field: &Name) -> Vec<Name> {
         let life = self.life;
         let mut takes = life.arms().flat_map(|it| &it.takes).chain(&life.create.takes);
@@ -63,7 +63,9 @@ impl<'a> Reach<'a> {
         let mut found: Vec<Name> =
             life.field(field).and_then(|it| it.default.as_str()).map(Name::new).into_iter().collect();
         for (then, here, entered) in self.written() {
-            for assign in then.set.iter().filter(|it| matches!(&it.spot, Spot::Field(it) if it == field)) {
+            for assign in
+                then.set.iter().filter(|it| matches!(&it.target, AssignTarget::Field(it) if it == field))
+            {
                 let before = entered.map(|it| self.arrivals(field, it));
                 if !self.put(field, &assign.value.outline(), &here, before.as_deref(), &mut found) {
                     return every();
@@ -73,7 +75,8 @@ impl<'a> Reach<'a> {
         life.declared(|it| found.contains(it))
     }
 
-    /// What follows, where an entity is then, and which state it has just entered if that is why.
+    /// Every set of consequences, the states an entity can be in at that time, and the state it has just
+    /// entered, if any.
     fn written(&self) -> Vec<(&'a Consequences, Vec<Name>, Option<&'a Name>)> {
         let life = self.life;
         let mut all = vec![(&life.create.then, vec![life.initial.clone()], None)];
@@ -120,7 +123,7 @@ impl<'a> Reach<'a> {
         found
     }
 
-    /// Adds the states that an expression may yield; false if that cannot be told.
+    /// Adds the states that an expression may yield; false if they are unknown.
     fn put(
         &self,
         field: &Name,

@@ -6,7 +6,7 @@ use crate::name::Name;
 /// The meaning of one slot of a lifecycle's table.
 #[derive(Clone, Debug)]
 pub enum Read {
-    /// A field, with what was sent laid over it.
+    /// A field, overridden by the request's value.
     Field(Name),
     /// A value taken by this request but not stored.
     Taken(Name),
@@ -46,11 +46,11 @@ pub enum Read {
     Counter(Name),
     /// All of a counter's tallies by key.
     Counters(Name),
-    Slot(Name, SlotLook),
+    Slot(Name, SlotAttribute),
     /// The entity a ref names.
-    Ref(Name, Look),
+    Ref(Name, EntityAttribute),
     /// The caller's own record.
-    Me(Look),
+    Me(EntityAttribute),
     /// How many of a many-ref or an inverse.
     Group(Name, Count),
     /// Its own place in a ranking, from one; null when it is not in it.
@@ -61,11 +61,11 @@ pub enum Read {
     All(Name),
     /// When one of an inverse last moved.
     MovedAt(Name),
-    /// The element of a list that is gone through.
+    /// The current element of a list.
     It,
     /// How many rows another query has.
     Rows(Name),
-    /// A value given by whoever asks.
+    /// A value passed by the caller.
     Given(Name),
     People,
     Now,
@@ -74,7 +74,7 @@ pub enum Read {
 }
 
 impl Read {
-    /// Whether it tells who asks, so that it differs from caller to caller.
+    /// True if the value depends on the caller.
     pub fn is_of_caller(&self) -> bool {
         matches!(
             self,
@@ -95,16 +95,16 @@ impl Read {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SlotLook {
+pub enum SlotAttribute {
     Held,
     Holder,
     Fence,
     Until,
 }
 
-/// What is read of another entity.
+/// An attribute of another entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum EntityAttribute {
     /// Its id, or null if there is none.
     Id,
     State,
@@ -119,7 +119,7 @@ pub enum Look {
     Group(Name, Count),
 }
 
-/// What is counted of a group.
+/// Which members of a group are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Count {
     All,

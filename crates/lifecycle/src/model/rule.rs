@@ -1,6 +1,6 @@
-//! Clocks, tallies, leases, reactions, invariants, notices, effects.
+//! Timers, counters, leases, reactions, invariants, notifications and effects.
 
-use super::consequence::{Consequences, Follow, Severity, Tell, With};
+use super::consequence::{Consequences, FollowUp, Notification, Severity, With};
 use super::lifecycle::StateSet;
 use super::pack::Order;
 use super::transition::Check;
@@ -17,7 +17,7 @@ pub struct Timer {
     pub restarts: Vec<Name>,
     /// Ascending.
     pub warn: Vec<Warn>,
-    pub then: Option<Follow>,
+    pub then: Option<FollowUp>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub struct Warn {
 pub struct Counter {
     pub name: Name,
     pub about: String,
-    pub tally: Tally,
+    pub tally: TallyBy,
     pub add: Option<Guard>,
     pub only_if: Option<Guard>,
     pub within: Option<Guard>,
@@ -62,7 +62,7 @@ pub struct Counter {
     pub failure: bool,
     pub limit: Option<Guard>,
     pub warn: Vec<Warn>,
-    pub then: Option<Follow>,
+    pub then: Option<FollowUp>,
     pub reset_forward: bool,
     pub reset_on: Vec<Name>,
     pub reset_every: Option<Every>,
@@ -70,7 +70,7 @@ pub struct Counter {
 
 /// How a counter's tallies are kept apart.
 #[derive(Clone, Debug)]
-pub enum Tally {
+pub enum TallyBy {
     One,
     PerState,
     ByKey(Vec<Guard>),
@@ -84,7 +84,7 @@ pub struct Slot {
     pub holder: Option<Name>,
     pub until: Option<Name>,
     pub lost: Option<Name>,
-    /// What must hold for its holder to go on.
+    /// Checks that each heartbeat evaluates.
     pub goes_on: Vec<Check>,
 }
 
@@ -128,7 +128,7 @@ pub struct Invariant {
 pub struct NotifyRule {
     pub on: NotifyOn,
     pub within: Option<StateSet>,
-    pub tell: Tell,
+    pub notification: Notification,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

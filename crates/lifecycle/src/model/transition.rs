@@ -46,7 +46,7 @@ pub struct Create {
     pub checks: Vec<Check>,
     pub count: Vec<Name>,
     pub again: Option<Name>,
-    /// What no two open entities have in common.
+    /// Two open entities cannot have the same value of this expression.
     pub same: Option<Guard>,
     pub then: Consequences,
 }

@@ -39,7 +39,7 @@ impl Excerpt {
         };
         let tail = tail.get(..tail.floor_char_boundary(AFTER)).unwrap_or_default();
         let marked = tail.floor_char_boundary(at.end.saturating_sub(at.start).min(MARKED));
-        // White space at the end of what is marked is not worth a caret.
+        // White space at the end of the marked text gets no caret.
         let marked = tail.get(..marked).unwrap_or_default().trim_end().len();
         let start = before.len() + head.len();
         Self { text: format!("{before}{head}{tail}"), start, end: start + marked, cut }

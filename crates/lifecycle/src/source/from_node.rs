@@ -6,8 +6,8 @@ use crate::name::Name;
 
 /// A type that is read from a node.
 ///
-/// Reports everything that is wrong, then gives what can be given: nothing only if no value of
-/// the type can be built.
+/// Reports every problem, then returns the value as far as it could be read; `None` only if no value of the
+/// type can be built.
 pub trait FromNode: Sized {
     fn from_node(node: &Node, problems: &mut Problems) -> Option<Self>;
 

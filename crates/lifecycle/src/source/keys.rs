@@ -115,7 +115,7 @@ impl<'a> Keys<'a> {
     pub fn of(node: &'a Node, known: &'static [&'static str], problems: &'a mut Problems) -> Option<Self> {
         let Some(entries) = node.entries() else {
             let hint = match known {
-                _ if node.is_null() => Some("write `{}` for one without keys".to_owned()),
+                _ if node.is_null() => Some("write `{}` for a mapping without keys".to_owned()),
                 [] => None,
                 _ => Some(format!("its keys are {}", listed(known))),
             };
@@ -150,7 +150,7 @@ impl<'a> Keys<'a> {
         let found = self.entries.iter().find(|(name, _)| name.as_str() == key);
         match found {
             Some((_, node)) if node.is_null() && T::absent().is_some() => T::absent(),
-            // What cannot be read is reported, and may then count as left out.
+            // An unreadable value is reported and then counts as left out, if the key is optional.
             Some((_, node)) => {
                 self.problems.within(key, |problems| T::from_node(node, problems)).or_else(T::absent)
             }
@@ -411,7 +411,7 @@ transitions:
         11 |   go:
            |     ^
            |
-           = help: write `{}` for one without keys
+           = help: write `{}` for a mapping without keys
         "#);
     }
 
@@ -424,7 +424,7 @@ transitions:
         1 |
           | ^
           |
-          = help: write `{}` for one without keys
+          = help: write `{}` for a mapping without keys
         "#);
     }
 }

@@ -12,12 +12,12 @@ pub(super) enum Layout {
     /// One run on one line, beginning this many bytes (an opening quote) after the node.
     Straight(u32),
     /// Several runs, in order, as in block scalars and folded lines.
-    Runs(Vec<Run>),
+    Runs(Vec<LineRun>),
 }
 
 /// Bytes of the value that stand together in the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct LineRun {
     value: usize,
     place: Place,
 }
@@ -30,7 +30,7 @@ impl Layout {
     /// Folding and indentation only ever change the white space between words, so this holds
     /// for every style; where a word is written differently the layout is not known.
     pub(super) fn find(text: &str, start: usize, end: usize, value: &str, cursor: &mut Cursor<'_>) -> Self {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<LineRun> = Vec::new();
         let mut here = start;
         let mut next = 0;
         for word in value.split(SPACE) {
@@ -48,7 +48,7 @@ impl Layout {
             here += gap.len();
             let goes_on = runs.last().is_some_and(|run| here - run.place.start == offset - run.value);
             if gap.contains('\n') || !goes_on {
-                runs.push(Run { value: offset, place: cursor.place(here, here) });
+                runs.push(LineRun { value: offset, place: cursor.place(here, here) });
             }
             here += word.len();
         }
@@ -73,12 +73,12 @@ impl Layout {
     }
 
     /// The run that a byte of the value belongs to.
-    fn run_of(&self, whole: Place, offset: usize) -> Option<Run> {
+    fn run_of(&self, whole: Place, offset: usize) -> Option<LineRun> {
         match self {
             Self::Whole => None,
             Self::Straight(skip) => {
                 let start = whole.start + usize::try_from(*skip).ok()?;
-                Some(Run { value: 0, place: Place { column: whole.column + skip, start, ..whole } })
+                Some(LineRun { value: 0, place: Place { column: whole.column + skip, start, ..whole } })
             }
             Self::Runs(runs) => {
                 let after = runs.partition_point(|run| run.value <= offset);

@@ -1,9 +1,8 @@
 //! YAML text to positioned nodes to typed syntax, with every mistake named and placed.
 //!
-//! Three steps. [`read`] turns one text into a [`Node`] tree. [`FromNode`] turns a node into a
-//! syntax type, most of which are declared with [`keys!`], [`shapes!`] and [`words!`], so that
-//! one declaration gives the struct, its reader and its JSON Schema. [`Problems`] gathers what
-//! is wrong along the way and shows it with an excerpt.
+//! Three steps. [`read()`] turns one text into a [`Node`] tree. [`FromNode`] turns a node into a syntax type,
+//! most of which are declared with [`keys!`], [`shapes!`] and [`words!`], so that one declaration gives the
+//! struct, its reader and its JSON Schema. [`Problems`] collects problems and renders them with an excerpt.
 //!
 //! No files are opened here: texts are handed in through [`Sources`].
 
@@ -15,7 +14,7 @@ mod layout;
 mod locate;
 mod node;
 mod place;
-mod plain;
+mod plain_scalar;
 mod problem;
 mod read;
 mod render;
@@ -27,15 +26,15 @@ mod words;
 
 #[cfg(test)]
 #[expect(dead_code, reason = "declared to be read, not used")]
-mod survives;
+mod robustness_tests;
 
 pub use collections::{Named, OneOrMany};
 pub use from_node::FromNode;
 pub use keys::Keys;
-pub use locate::{Locator, Step, Way};
+pub use locate::{DefinitionPath, Locator, PathStep};
 pub use node::{At, Node, NodeValue};
 pub use place::{FileId, Place, Sources};
-pub use problem::{Problem, Problems, Severity, quoted};
+pub use problem::{Problem, ProblemSeverity, Problems, quoted};
 pub use read::read;
 pub use scalars::{Json, Percent, Scalar, SpanText};
 
@@ -48,6 +47,6 @@ pub mod declared {
 
     pub use super::keys::{Keys, key_name};
     pub use super::schema::{MapSchema, any_of, one_word};
-    pub use super::shapes::{Shape, pick};
+    pub use super::shapes::{NodeShape, pick};
     pub use super::words::word;
 }

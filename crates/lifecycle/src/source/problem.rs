@@ -1,16 +1,16 @@
-//! What is wrong with a definition, gathered while it is read and checked.
+//! Problems in a definition, collected while it is read and checked.
 
 use super::place::Place;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum ProblemSeverity {
     Error,
     Warning,
     /// Nothing is wrong; worth a look.
     Note,
 }
 
-impl Severity {
+impl ProblemSeverity {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -23,7 +23,7 @@ impl Severity {
 /// One thing that is wrong, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    pub severity: Severity,
+    pub severity: ProblemSeverity,
     /// A stable short name, for instance `unknown-key`.
     pub code: &'static str,
     pub message: String,
@@ -65,23 +65,29 @@ impl Problems {
     }
 
     pub fn error(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
-        self.add(Severity::Error, code, at, message.into())
+        self.add(ProblemSeverity::Error, code, at, message.into())
     }
 
     pub fn warning(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
-        self.add(Severity::Warning, code, at, message.into())
+        self.add(ProblemSeverity::Warning, code, at, message.into())
     }
 
     pub fn note(&mut self, code: &'static str, at: Place, message: impl Into<String>) -> &mut Problem {
-        self.add(Severity::Note, code, at, message.into())
+        self.add(ProblemSeverity::Note, code, at, message.into())
     }
 
-    fn add(&mut self, severity: Severity, code: &'static str, at: Place, message: String) -> &mut Problem {
+    fn add(
+        &mut self,
+        severity: ProblemSeverity,
+        code: &'static str,
+        at: Place,
+        message: String,
+    ) -> &mut Problem {
         let path = self.path();
         self.found.push_mut(Problem { severity, code, message, at, hint: None, example: None, path })
     }
 
-    /// Leaves out what somebody else tells better.
+    /// Removes problems that another check reports better.
     pub fn forget(&mut self, code: &str) {
         self.found.retain(|it| it.code != code);
     }
@@ -126,7 +132,7 @@ impl Problems {
 
     /// How many of them are errors.
     pub fn errors(&self) -> usize {
-        self.found.iter().filter(|it| it.severity == Severity::Error).count()
+        self.found.iter().filter(|it| it.severity == ProblemSeverity::Error).count()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -134,7 +140,7 @@ impl Problems {
     }
 
     pub fn has_errors(&self) -> bool {
-        self.found.iter().any(|it| it.severity == Severity::Error)
+        self.found.iter().any(|it| it.severity == ProblemSeverity::Error)
     }
 
     /// In the order of the text, each once.
@@ -146,7 +152,7 @@ impl Problems {
     }
 }
 
-fn order(problem: &Problem) -> (Place, Severity, &str, &str) {
+fn order(problem: &Problem) -> (Place, ProblemSeverity, &str, &str) {
     (problem.at, problem.severity, problem.code, &problem.message)
 }
 

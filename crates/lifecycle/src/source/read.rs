@@ -12,7 +12,7 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span, StructureSty
 use super::layout::Layout;
 use super::node::{At, Node, NodeValue};
 use super::place::{BYTE_ORDER_MARK, Cursor, FileId, Place, Sources, small};
-use super::plain::plain;
+use super::plain_scalar::plain;
 use super::problem::{Problems, quoted};
 use super::syntax::explain;
 use crate::name::Name;
@@ -74,7 +74,7 @@ enum Key {
     Bad,
 }
 
-/// Reading cannot go on.
+/// Reading cannot continue.
 struct Stop;
 
 impl<'a> Reader<'a> {
@@ -130,11 +130,7 @@ impl<'a> Reader<'a> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let at = self.place(span);
                 self.problems
-                    .error(
-                        "alias",
-                        at,
-                        format!("{} would repeat another part, which is not supported", self.slice(at)),
-                    )
+                    .error("alias", at, format!("{} is a YAML alias, which is not supported", self.slice(at)))
                     .hint("write it out, or put the value in quotes if it is text");
                 let mut node = Node::new(at, NodeValue::Null);
                 node.broken = true;
@@ -331,7 +327,7 @@ fn make_key(node: Node, seen: &mut BTreeMap<Name, Place>, problems: &mut Problem
     Key::Good(At::new(name, node.at))
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 fn inside(whole: &str, quote: char) -> Option<(usize, usize)> {
     let inner = whole.strip_prefix(quote)?.strip_suffix(quote)?;
     Some((1, 1 + inner.len()))

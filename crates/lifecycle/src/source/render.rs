@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::excerpt::Excerpt;
 use super::place::{Cursor, Sources};
-use super::problem::{Problem, Problems, Severity};
+use super::problem::{Problem, ProblemSeverity, Problems};
 
 /// How many problems are shown before the rest are only counted.
 const SHOWN: usize = 50;
@@ -33,9 +33,9 @@ impl Problems {
 fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
     let at = problem.at;
     let level = match problem.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-        Severity::Note => Level::NOTE,
+        ProblemSeverity::Error => Level::ERROR,
+        ProblemSeverity::Warning => Level::WARNING,
+        ProblemSeverity::Note => Level::NOTE,
     };
     let Excerpt { text, start, end, cut } = Excerpt::of(sources.text(at.file), at);
     let path = normalize_untrusted_str(sources.path(at.file));

@@ -12,7 +12,7 @@ use super::problem::Problems;
 use crate::time::Span;
 use crate::value::Value;
 
-/// Text as written, be it text, a number, or `true`: what expressions are read from.
+/// A scalar as written, whether text, a number or `true`; expressions are read from it.
 #[derive(Clone, Debug)]
 pub struct Scalar {
     pub text: String,

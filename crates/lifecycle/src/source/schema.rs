@@ -1,4 +1,4 @@
-//! The JSON Schema of what this room reads, for completion in editors.
+//! The JSON Schema of definition files, for completion in editors.
 
 use std::borrow::Cow;
 

@@ -27,9 +27,9 @@ use super::problem::Problems;
 /// }
 /// ```
 ///
-/// The shapes are `scalar` (`text`, `number` or `boolean`, which can be told apart too), `list`,
-/// `map`, and `map with "key"`. The first variant that fits is read. Every variant holds one
-/// value. The enum derives `Debug` and `Clone`.
+/// The shapes are `scalar` (`text`, `number` or `boolean`, which can also be distinguished), `list`, `map`,
+/// and `map with "key"`. The first variant that fits is read. Every variant holds one value. The enum
+/// derives `Debug` and `Clone`.
 #[macro_export]
 macro_rules! shapes {
     (
@@ -83,18 +83,18 @@ macro_rules! shapes {
             }
         }
     };
-    (@shape scalar) => { $crate::source::declared::Shape::Scalar };
-    (@shape text) => { $crate::source::declared::Shape::Text };
-    (@shape number) => { $crate::source::declared::Shape::Number };
-    (@shape boolean) => { $crate::source::declared::Shape::Boolean };
-    (@shape list) => { $crate::source::declared::Shape::List };
-    (@shape map) => { $crate::source::declared::Shape::Map };
-    (@shape map $key:literal) => { $crate::source::declared::Shape::MapWith($key) };
+    (@shape scalar) => { $crate::source::declared::NodeShape::Scalar };
+    (@shape text) => { $crate::source::declared::NodeShape::Text };
+    (@shape number) => { $crate::source::declared::NodeShape::Number };
+    (@shape boolean) => { $crate::source::declared::NodeShape::Boolean };
+    (@shape list) => { $crate::source::declared::NodeShape::List };
+    (@shape map) => { $crate::source::declared::NodeShape::Map };
+    (@shape map $key:literal) => { $crate::source::declared::NodeShape::MapWith($key) };
 }
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum NodeShape {
     Scalar,
     Text,
     Number,
@@ -104,7 +104,7 @@ pub enum Shape {
     MapWith(&'static str),
 }
 
-impl Shape {
+impl NodeShape {
     fn fits(self, node: &Node) -> bool {
         match (self, &node.value) {
             (Self::Scalar, _) => node.as_written().is_some(),
@@ -131,7 +131,7 @@ impl Shape {
 }
 
 /// The number of the first shape that fits, or a report of all that would.
-pub fn pick(shapes: &[Shape], node: &Node, problems: &mut Problems) -> Option<usize> {
+pub fn pick(shapes: &[NodeShape], node: &Node, problems: &mut Problems) -> Option<usize> {
     let found = shapes.iter().position(|it| it.fits(node));
     if found.is_none() {
         let words: Vec<String> = shapes.iter().map(|it| it.word()).collect();

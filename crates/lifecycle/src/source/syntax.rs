@@ -37,7 +37,7 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
             return (format!("`{open}` is closed with `{close}` here"), None);
         }
         ErrorKind::MisplacedFlowCollectionEnd => {
-            ("this closes nothing", Some("remove it, or quote the value"))
+            ("this closing bracket has no opening bracket", Some("remove it, or quote the value"))
         }
         ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => {
             ("a quote is opened here and never closed", Some("close it on the same line"))
@@ -64,7 +64,7 @@ pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
             ("a quote that was opened before is not closed", Some("close it on the line where it is opened"))
         }
         ErrorKind::CommentInterceptedScalar => (
-            "this goes on after a comment has ended the value",
+            "the value continues after a comment, which ended it",
             Some("put the comment on a line of its own, above"),
         ),
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {

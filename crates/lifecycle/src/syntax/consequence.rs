@@ -1,4 +1,4 @@
-//! What follows from a move: the keys shared by arms, choices, `enter`, `create` and the steps of a `warn`.
+//! Consequences of a move: the keys shared by arms, choices, `enter`, `create` and the steps of a `warn`.
 
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, keys, shapes};
@@ -7,19 +7,19 @@ use super::Expr;
 
 /// The consequence keys of one mapping.
 #[derive(Clone, Debug, Default)]
-pub struct Consequences {
+pub struct ConsequencesDecl {
     pub set: Vec<(At<Name>, Expr)>,
     pub clear: Vec<At<Name>>,
     pub reset: Vec<At<Name>>,
-    pub lease: Option<Grant>,
+    pub lease: Option<GrantDecl>,
     pub release: Vec<At<Name>>,
-    pub then: Vec<Follow>,
-    pub also: Vec<Also>,
-    pub create: Vec<Birth>,
-    pub post: Vec<Post>,
-    pub notify: Vec<Tell>,
-    pub alert: Vec<Raise>,
-    pub effects: Vec<EffectCall>,
+    pub then: Vec<FollowUpDecl>,
+    pub also: Vec<AlsoDecl>,
+    pub create: Vec<SpawnDecl>,
+    pub post: Vec<PostDecl>,
+    pub notify: Vec<NotificationDecl>,
+    pub alert: Vec<RaiseAlertDecl>,
+    pub effects: Vec<EffectCallDecl>,
 }
 
 /// Declares a mapping that has the consequence keys beside its own.
@@ -29,37 +29,37 @@ macro_rules! with_consequences {
             $(#[doc = $about])*
             pub struct $name {
                 $($own)*
-                /// Field to expression; counters too.
+                /// Sets fields and counters: name to expression.
                 pub set: $crate::source::Named<$crate::syntax::Expr>,
-                /// Fields made null.
+                /// Fields to set to null.
                 pub clear: Option<$crate::source::OneOrMany<$crate::source::At<$crate::name::Name>>>,
-                /// Counters set to zero.
+                /// Counters to reset to zero.
                 pub reset: Option<$crate::source::OneOrMany<$crate::source::At<$crate::name::Name>>>,
-                /// A lease granted to the subject.
-                pub lease: Option<$crate::syntax::Grant>,
-                /// Leases ended.
+                /// Grants a lease to the subject of the request.
+                pub lease: Option<$crate::syntax::GrantDecl>,
+                /// Leases to release.
                 pub release: Option<$crate::source::OneOrMany<$crate::source::At<$crate::name::Name>>>,
-                /// Further moves of the same entity, by the engine.
-                pub then: Option<$crate::source::OneOrMany<$crate::syntax::Follow>>,
-                /// Moves of others in the same decision.
-                pub also: Option<$crate::source::OneOrMany<$crate::syntax::Also>>,
-                /// New entities.
-                pub create: Option<$crate::source::OneOrMany<$crate::syntax::Birth>>,
-                /// Messages on the entity.
-                pub post: Option<$crate::source::OneOrMany<$crate::syntax::Post>>,
-                /// Who is told.
-                pub notify: Option<$crate::source::OneOrMany<$crate::syntax::Tell>>,
-                /// What people should look at.
-                pub alert: Option<$crate::source::OneOrMany<$crate::syntax::Raise>>,
-                /// Work for the outside.
-                pub effects: Option<$crate::source::OneOrMany<$crate::syntax::EffectCall>>,
+                /// Transitions that the engine fires next on the same entity.
+                pub then: Option<$crate::source::OneOrMany<$crate::syntax::FollowUpDecl>>,
+                /// Transitions of other entities in the same decision.
+                pub also: Option<$crate::source::OneOrMany<$crate::syntax::AlsoDecl>>,
+                /// Entities to create.
+                pub create: Option<$crate::source::OneOrMany<$crate::syntax::SpawnDecl>>,
+                /// Messages to post on the entity.
+                pub post: Option<$crate::source::OneOrMany<$crate::syntax::PostDecl>>,
+                /// A notification to send.
+                pub notify: Option<$crate::source::OneOrMany<$crate::syntax::NotificationDecl>>,
+                /// An alert to raise.
+                pub alert: Option<$crate::source::OneOrMany<$crate::syntax::RaiseAlertDecl>>,
+                /// Effects to request; they run outside the engine.
+                pub effects: Option<$crate::source::OneOrMany<$crate::syntax::EffectCallDecl>>,
             }
         }
 
         impl $name {
-            pub fn consequences(&self) -> $crate::syntax::Consequences {
+            pub fn consequences(&self) -> $crate::syntax::ConsequencesDecl {
                 use $crate::syntax::consequence::listed;
-                $crate::syntax::Consequences {
+                $crate::syntax::ConsequencesDecl {
                     set: self.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
                     clear: listed(&self.clear),
                     reset: listed(&self.reset),
@@ -84,16 +84,16 @@ pub(crate) fn listed<T: Clone>(it: &Option<OneOrMany<T>>) -> Vec<T> {
 }
 
 shapes! {
-    /// A further move: its name, or a map.
-    pub enum Follow {
+    /// A follow-up transition: its name, or a map.
+    pub enum FollowUpDecl {
         Fire(At<Name>) if scalar,
-        Map(Box<FollowMap>) if map,
+        Map(Box<FollowUpMap>) if map,
     }
 }
 
 keys! {
-    /// A further move of the same entity.
-    pub struct FollowMap {
+    /// A follow-up transition of the same entity.
+    pub struct FollowUpMap {
         /// The transition.
         pub fire: At<Name>,
         /// The fields it takes, as expressions.
@@ -104,21 +104,21 @@ keys! {
 }
 
 keys! {
-    /// A move of another entity in the same decision.
-    pub struct Also {
-        /// The ref it moves.
+    /// A transition of another entity in the same decision.
+    pub struct AlsoDecl {
+        /// The ref to the entity that moves.
         pub on: Option<At<Name>>,
         /// Instead: every entity of a many-ref or an inverse.
         pub each: Option<At<Name>>,
         /// With `each`: a share of them, in the order of this ranking.
         pub ranked: Option<At<Name>>,
-        /// How many from the front: a percentage of the whole order, or an expression.
+        /// How many, counted from the start: a percentage of the whole order, or an expression.
         pub first: Option<Expr>,
-        /// The same from the end.
+        /// Like `first`, counted from the end.
         pub last: Option<Expr>,
-        /// Instead: those whose first `by` is below this.
+        /// Instead: entities whose first `by` value is below this.
         pub below: Option<Expr>,
-        /// With `each`: only those in these states.
+        /// With `each`: only entities in these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// The transition.
         pub fire: At<Name>,
@@ -126,16 +126,16 @@ keys! {
         pub with: Named<Expr>,
         /// Only when true.
         pub when: Option<Expr>,
-        /// A refusal is dropped with an alert instead of refusing the whole.
+        /// A refusal raises an alert instead of refusing the whole request.
         pub soft: Option<bool>,
-        /// Those whose own checks refuse are passed over, and nothing is said.
+        /// Silently skips entities whose own checks refuse.
         pub willing: Option<bool>,
     }
 }
 
 keys! {
     /// A new entity.
-    pub struct Birth {
+    pub struct SpawnDecl {
         /// Its lifecycle.
         pub lifecycle: At<Name>,
         /// Its id, as an expression.
@@ -144,21 +144,21 @@ keys! {
         pub fields: Named<Expr>,
         /// Only when true.
         pub when: Option<Expr>,
-        /// A refusal is dropped with an alert instead of refusing the whole.
+        /// A refusal raises an alert instead of refusing the whole request.
         pub soft: Option<bool>,
     }
 }
 
 shapes! {
     /// A lease granted: the slot's name, or a map.
-    pub enum Grant {
+    pub enum GrantDecl {
         Slot(At<Name>) if scalar,
         Map(Box<GrantMap>) if map,
     }
 }
 
 keys! {
-    /// A lease granted to somebody in particular.
+    /// A lease granted to a given actor.
     pub struct GrantMap {
         /// The slot.
         pub slot: At<Name>,
@@ -169,14 +169,14 @@ keys! {
 
 keys! {
     /// A message on the entity.
-    pub struct Post {
+    pub struct PostDecl {
         /// Its kind.
         pub kind: At<Name>,
         /// Its text.
         pub text: Expr,
         /// The actors it is delivered to: an expression giving an id or a list of ids.
         pub to: Option<Expr>,
-        /// Whose words these are, where not those of whoever moves it: an expression giving an id.
+        /// The author, if it is not the actor who moves the entity: an expression giving an id.
         pub from: Option<Expr>,
         /// Once per element of this list, which the other expressions see as `it`.
         pub each: Option<Expr>,
@@ -186,11 +186,11 @@ keys! {
 }
 
 keys! {
-    /// Who is told.
-    pub struct Tell {
+    /// A notification to send.
+    pub struct NotificationDecl {
         /// An audience of the pack.
         pub audience: At<Name>,
-        /// Actors in particular: an expression giving an id or a list of ids.
+        /// The actors to notify: an expression giving an id or a list of ids.
         pub to: Option<Expr>,
         /// The text.
         pub message: Expr,
@@ -202,9 +202,9 @@ keys! {
 }
 
 keys! {
-    /// What people should look at.
-    pub struct Raise {
-        /// What sort of alert.
+    /// An alert to raise.
+    pub struct RaiseAlertDecl {
+        /// The kind of alert.
         pub kind: At<Name>,
         /// `info`, `warning` (the default), `error` or `critical`.
         pub severity: Option<At<Name>>,
@@ -216,19 +216,19 @@ keys! {
 }
 
 shapes! {
-    /// Work for the outside: its name, or a map.
-    pub enum EffectCall {
+    /// A call of an effect: its name, or a map.
+    pub enum EffectCallDecl {
         Effect(At<Name>) if scalar,
-        Map(Box<EffectMap>) if map,
+        Map(Box<EffectCallMap>) if map,
     }
 }
 
 keys! {
-    /// Work for the outside, with its particulars.
-    pub struct EffectMap {
+    /// A call of an effect with its arguments.
+    pub struct EffectCallMap {
         /// A declared effect.
         pub effect: At<Name>,
-        /// What it is told, as expressions.
+        /// Its arguments, as expressions.
         pub with: Named<Expr>,
         /// Only when true.
         pub when: Option<Expr>,

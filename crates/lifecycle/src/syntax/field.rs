@@ -33,7 +33,7 @@ macro_rules! with_type_keys {
                 /// Most elements.
                 #[key("maxItems")]
                 pub max_items: Option<u32>,
-                /// No element twice.
+                /// No duplicate elements.
                 pub unique: Option<bool>,
                 /// The members an object may have.
                 pub properties: Option<Named<TypeDecl>>,
@@ -61,7 +61,7 @@ with_type_keys! {
     pub struct FieldDecl {
         /// A literal given at creation.
         pub default: Option<At<Json>>,
-        /// `engine`: nobody sends it.
+        /// `engine`: only the engine writes it; a request cannot send it.
         pub by: Option<At<Name>>,
         /// An expression: computed when read, never stored.
         pub is: Option<super::Expr>,

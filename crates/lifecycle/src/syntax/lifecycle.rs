@@ -4,14 +4,15 @@ use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, keys, shapes};
 
 use super::Expr;
-use super::consequence::{Follow, with_consequences};
+use super::consequence::{FollowUpDecl, with_consequences};
 use super::field::{FieldDecl, TypeDecl};
 use super::pack::SettingDecl;
 use super::prove::PropertyDecl;
 use super::rule::{
-    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, RankingDecl, Reaction, SlotDecl, TimerDecl, Warn,
+    CounterDecl, EffectDecl, InvariantDecl, NotifyRuleDecl, RankingDecl, ReactionDecl, SlotDecl, TimerDecl,
+    WarnDecl,
 };
-use super::transition::{Arms, Choice, Takes};
+use super::transition::{Arms, ChoiceDecl, Takes};
 
 keys! {
     /// A lifecycle: the declared state machine of one kind of thing.
@@ -20,7 +21,7 @@ keys! {
         pub lifecycle: At<Name>,
         /// One sentence for people.
         pub about: Option<String>,
-        /// There is a single entity of it, made by the system; its id is the kind.
+        /// There is exactly one entity, created by the system; its id is the kind.
         pub one: Option<bool>,
         /// Settings of this lifecycle.
         pub settings: Named<SettingDecl>,
@@ -28,49 +29,49 @@ keys! {
         pub types: Named<TypeDecl>,
         /// Its data.
         pub fields: Named<FieldDecl>,
-        /// The field that says who works on it.
+        /// The field with the id of the actor who works on it.
         pub assignee: Option<At<Name>>,
-        /// What an actor is to this entity: name and expression.
+        /// Relations between an actor and this entity: name and expression.
         pub relations: Named<Expr>,
         /// The lifecycle of the caller's own record.
         pub me: Option<At<Name>>,
         /// Conditions on every request.
-        pub gates: Named<Gate>,
-        /// Who may see it.
+        pub gates: Named<GateDecl>,
+        /// Who may read it.
         pub read: Option<Expr>,
         /// Other entities it reaches.
-        pub refs: Named<Ref>,
+        pub refs: Named<RefDecl>,
         /// Named sets of states.
         pub sets: Named<OneOrMany<At<Name>>>,
         /// The declared order of states.
         pub path: Option<Vec<At<Name>>>,
-        /// How one comes to be.
-        pub create: Option<Create>,
-        /// Where it can be.
+        /// Who may create an entity, and with which fields.
+        pub create: Option<CreateDecl>,
+        /// The states.
         pub states: Named<Option<StateDecl>>,
-        /// How it moves.
+        /// The transitions.
         pub transitions: Named<Arms>,
-        /// Clocks beyond the states' deadlines.
+        /// Timers beyond the deadlines of states.
         pub timers: Named<TimerDecl>,
-        /// Tallies with a limit and a consequence.
+        /// Counters with an optional limit and its consequence.
         pub counters: Named<CounterDecl>,
         /// Leases that one holder at a time may have.
         pub slots: Named<SlotDecl>,
-        /// Orders among the entities, kept as things move.
+        /// Rankings among the entities, updated with every move.
         pub rankings: Named<RankingDecl>,
-        /// Moves the engine makes when something becomes true.
-        pub reactions: Named<Reaction>,
-        /// What must always hold.
+        /// Transitions that the engine fires when a condition becomes true.
+        pub reactions: Named<ReactionDecl>,
+        /// A condition that must always be true.
         pub invariants: Named<InvariantDecl>,
-        /// Who is told of every move.
-        pub notify: Option<Vec<NotifyRule>>,
-        /// Work for the outside.
+        /// Notifications that many moves send.
+        pub notify: Option<Vec<NotifyRuleDecl>>,
+        /// Effects to request; they run outside the engine.
         pub effects: Named<EffectDecl>,
-        /// Transitions whose refused requests are kept in the journal.
+        /// Transitions whose refused requests are recorded in the journal.
         pub evidence: Option<OneOrMany<At<Name>>>,
-        /// What it promises, whatever anybody does.
+        /// Properties that `check` and `explore` verify for every possible run.
         pub prove: Option<Vec<PropertyDecl>>,
-        /// Lets general screens and routes speak to it.
+        /// Tells generic screens and routes how to use this lifecycle.
         pub face: Option<FaceDecl>,
         /// Fields the store indexes.
         pub indexes: Option<Vec<At<Name>>>,
@@ -78,26 +79,27 @@ keys! {
 }
 
 shapes! {
-    /// What general screens and routes see in it.
+    /// The role of this lifecycle in generic screens and routes.
     pub enum FaceDecl {
-        /// Its name alone: what it needs is found under its usual names.
+        /// Its name alone; transitions and fields are found under their usual names.
         Plain(At<Name>) if scalar,
         Full(FaceMap) if map,
     }
 }
 
 keys! {
-    /// What general screens and routes see in it, and by which names of its own.
+    /// The role of this lifecycle in generic screens and routes, and the names of its transitions and fields
+    /// there.
     pub struct FaceMap {
         /// `approval`, `agent`, `channel`, `member` or `work`.
         pub is: At<Name>,
-        /// The transition by which somebody says yes.
+        /// The transition that approves.
         pub approve: Option<At<Name>>,
-        /// The transition by which somebody says no.
+        /// The transition that denies.
         pub deny: Option<At<Name>>,
-        /// The field that takes the words of who decides.
+        /// The field for the note of the person who decides.
         pub note: Option<At<Name>>,
-        /// The field that says that it cannot wait.
+        /// The field that marks an urgent request.
         pub urgent: Option<At<Name>>,
     }
 }
@@ -107,33 +109,33 @@ keys! {
     pub struct StateDecl {
         /// One sentence for people.
         pub about: Option<String>,
-        /// Where new ones start.
+        /// New entities start in this state.
         pub initial: Option<bool>,
-        /// No way out.
+        /// No transition leaves this state.
         pub r#final: Option<bool>,
         /// `success`, `failure` or `cancelled`.
         pub outcome: Option<At<Name>>,
-        /// Fields that must be there on every way in, each with its message.
+        /// Fields that must be set to enter the state, each with its message.
         pub require: Named<String>,
-        /// Checks on every way in.
+        /// Checks on entering the state.
         pub when: Option<Checks>,
-        /// True as long as it is here.
+        /// Must be true as long as the entity is in this state.
         pub holds: Option<Expr>,
         /// How long it may last.
         pub deadline: Option<Deadline>,
-        /// Moves on by itself: the first choice that matches.
-        pub always: Option<Vec<Choice>>,
-        /// Fields that cannot change while here.
+        /// Moves on at once: the first choice that matches.
+        pub always: Option<Vec<ChoiceDecl>>,
+        /// Fields that cannot change while the entity is in this state.
         pub frozen: Option<Vec<At<Name>>>,
-        /// What follows from every way in.
+        /// Consequences of entering the state.
         pub enter: Option<Enter>,
-        /// What follows from every way out.
+        /// Consequences of leaving the state.
         pub exit: Option<Enter>,
-        /// Entering drops all that is stored but these fields.
+        /// Entering erases every stored field except these.
         pub erase: Option<Vec<At<Name>>>,
-        /// How long it stays, and what then follows.
+        /// How long the entity stays in this state, and the transition after that.
         pub retain: Option<Retain>,
-        /// What other tools call it, for imports: `[x]` is a checkbox of a plan.
+        /// Names of this state in other tools, for imports; `[x]` is a checkbox in a plan.
         pub known_as: Option<OneOrMany<At<Name>>>,
     }
 }
@@ -150,19 +152,19 @@ keys! {
         /// Span, or expression giving one.
         pub after: Expr,
         /// Percentages, each once per entry.
-        pub warn: Option<Warn>,
+        pub warn: Option<WarnDecl>,
         /// The transition fired when due.
-        pub then: Option<Follow>,
+        pub then: Option<FollowUpDecl>,
     }
 }
 
 keys! {
-    /// How long it stays in a state at the end of its life.
+    /// How long an entity is retained in a state at the end of its life.
     pub struct Retain {
         /// Span, or expression giving one.
         pub r#for: Expr,
         /// The transition that follows.
-        pub then: Follow,
+        pub then: FollowUpDecl,
     }
 }
 
@@ -181,15 +183,15 @@ keys! {
         pub check: Expr,
         /// The message when it is not.
         pub says: Option<Expr>,
-        /// What it is about.
+        /// The field that the check is about.
         pub field: Option<At<Name>>,
     }
 }
 
 keys! {
     /// A condition on every request.
-    pub struct Gate {
-        /// To whom it applies.
+    pub struct GateDecl {
+        /// The actors it applies to.
         pub r#for: Option<Expr>,
         /// Must be true.
         pub open: Expr,
@@ -197,7 +199,7 @@ keys! {
         pub says: Expr,
         /// Only these transitions.
         pub only: Option<OneOrMany<At<Name>>>,
-        /// Values it reads that every request it binds may bring; they are not stored.
+        /// Values that requests may send for this gate; they are not stored.
         pub takes: Named<TypeDecl>,
         /// All but these transitions.
         pub except: Option<OneOrMany<At<Name>>>,
@@ -206,34 +208,35 @@ keys! {
 
 keys! {
     /// Other entities reached by a field.
-    pub struct Ref {
+    pub struct RefDecl {
         /// Their lifecycle.
         pub to: At<Name>,
         /// The field that holds the id, or ids.
         pub by: Option<At<Name>>,
         /// The field holds a list of ids.
         pub many: Option<bool>,
-        /// The name by which the other side sees us.
+        /// The name of the reverse direction, in expressions of the other lifecycle.
         pub inverse: Option<At<Name>>,
     }
 }
 
 with_consequences! {
-    /// How one comes to be.
-    pub struct Create {
+    /// Who may create an entity, and with which fields.
+    pub struct CreateDecl {
         /// Who may.
         pub by: Option<Expr>,
         /// The fields a caller may send.
         pub takes: Option<Takes>,
-        /// Fields that must be there, each with its message.
+        /// Fields that must be set, each with its message.
         pub require: Named<String>,
-        /// The request's reason is required.
+        /// The message when the request gives no reason; makes one required.
         pub reason: Option<String>,
         /// Checks.
         pub when: Option<Checks>,
         /// Creating an id that exists fires this transition instead.
         pub again: Option<At<Name>>,
-        /// While an open entity has the same value of this expression, creating means that one: `again` follows there.
+        /// While an open entity has the same value of this expression, a create request fires `again` on
+        /// that entity instead.
         pub same: Option<Expr>,
         /// Counters that this counts.
         pub count: Option<OneOrMany<At<Name>>>,

@@ -1,7 +1,7 @@
 //! The grammar: one struct per mapping of the language, one field per key.
 //!
-//! These types are the single source of three things: how a file is read, which keys are refused,
-//! and the JSON Schema that editors use. They say nothing about meaning; see [`crate::compile`].
+//! These types are the single source of three things: how a file is read, which keys are refused, and the
+//! JSON Schema that editors use. The meaning is in [`crate::compile`].
 
 mod consequence;
 
@@ -15,23 +15,24 @@ mod transition;
 /// An expression, or text with expressions in it, as written.
 pub use crate::source::Scalar as Expr;
 pub use consequence::{
-    Also, Birth, Consequences, EffectCall, EffectMap, Follow, FollowMap, Grant, GrantMap, Post, Raise, Tell,
+    AlsoDecl, ConsequencesDecl, EffectCallDecl, EffectCallMap, FollowUpDecl, FollowUpMap, GrantDecl,
+    GrantMap, NotificationDecl, PostDecl, RaiseAlertDecl, SpawnDecl,
 };
 pub use field::{FieldDecl, TypeDecl};
 pub use lifecycle::{
-    CheckRule, Checks, Create, Deadline, Enter, FaceDecl, FaceMap, Gate, LifecycleFile, Ref, Retain,
-    StateDecl,
+    CheckRule, Checks, CreateDecl, Deadline, Enter, FaceDecl, FaceMap, GateDecl, LifecycleFile, RefDecl,
+    Retain, StateDecl,
 };
 pub use pack::{
-    ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaise, PolicyRule, QueryDecl, RestartDecl, RoleDecl,
-    SettingDecl, SettingMap, SuperviseDecl, ToolDecl, WaitDecl,
+    ExitDecl, GiveUpDecl, PackFile, PolicyDecl, PolicyRaiseDecl, PolicyRuleDecl, QueryDecl, RestartDecl,
+    RoleDecl, SettingDecl, SettingMap, SuperviseDecl, ToolDecl, WaitDecl,
 };
 pub use prove::PropertyDecl;
 pub use rule::{
-    CounterDecl, EffectDecl, InvariantDecl, NotifyRule, RankingDecl, Reaction, SlotDecl, TimerDecl, Warn,
-    WarnStep,
+    CounterDecl, EffectDecl, InvariantDecl, NotifyRuleDecl, RankingDecl, ReactionDecl, SlotDecl, TimerDecl,
+    WarnDecl, WarnStep,
 };
-pub use transition::{ArmDecl, Arms, ByAsking, ByField, ByPath, Choice, Take, Takes, TargetDecl};
+pub use transition::{ArmDecl, Arms, ByAsking, ByField, ByPath, ChoiceDecl, TakeDecl, Takes, TargetDecl};
 
 /// The JSON Schema of a lifecycle file, of a pack file and of a scenario file's frame.
 pub fn schema(of: SchemaOf) -> serde_json::Value {

@@ -21,13 +21,13 @@ keys! {
         pub settings: Named<SettingDecl>,
         /// Named types for fields.
         pub types: Named<TypeDecl>,
-        /// Who can be told something: name and one sentence.
+        /// Audiences for notifications: name and one sentence.
         pub audiences: Named<String>,
         /// Risk levels of actions.
         pub policy: Option<PolicyDecl>,
         /// Named questions.
         pub queries: Named<QueryDecl>,
-        /// What becomes of an agent's process when it ends, per role.
+        /// What the supervisor does when an agent's process ends, per role.
         pub supervise: Named<SuperviseDecl>,
     }
 }
@@ -55,9 +55,9 @@ shapes! {
 keys! {
     /// A setting in full.
     pub struct SettingMap {
-        /// The value when nobody says otherwise.
+        /// The value without an override.
         pub default: At<Json>,
-        /// Only where the default would be misread: `string`, `span`, `number` …
+        /// Needed only if the type does not follow from the default: `string`, `span`, `number` …
         pub r#type: Option<At<Name>>,
         /// Smallest value of an override.
         pub min: Option<f64>,
@@ -78,30 +78,30 @@ keys! {
         /// The level of an action no rule names.
         pub unknown: At<Name>,
         /// The first match decides.
-        pub rules: Vec<PolicyRule>,
+        pub rules: Vec<PolicyRuleDecl>,
         /// Each that matches may raise the level.
-        pub raise: Option<Vec<PolicyRaise>>,
+        pub raise: Option<Vec<PolicyRaiseDecl>>,
         /// Role to the highest level it may do without asking.
         pub roles: Named<At<Name>>,
-        /// What agents call an action: name of a tool to the action it is.
+        /// Tools of agents: name of the tool to the action it performs.
         pub tools: Named<ToolDecl>,
     }
 }
 
 keys! {
-    /// A tool of agents, in the words of the policy.
+    /// A tool of agents, mapped to an action of the policy.
     pub struct ToolDecl {
-        /// The action it is.
+        /// The action it performs.
         pub action: At<Name>,
-        /// Arguments of the action, from those of the tool; they are laid over them.
+        /// Arguments of the action, computed from those of the tool; they override them.
         pub with: Named<Expr>,
     }
 }
 
 keys! {
     /// One rule of the risk policy.
-    pub struct PolicyRule {
-        /// The actions it speaks of; without it, all.
+    pub struct PolicyRuleDecl {
+        /// The actions it applies to; without it, all.
         pub action: Option<OneOrMany<At<Name>>>,
         /// Only when true; sees `action`, `arguments` and `settings`.
         pub when: Option<Expr>,
@@ -109,19 +109,19 @@ keys! {
         pub level: Option<At<Name>>,
         /// Instead: refused outright, with this message.
         pub deny: Option<String>,
-        /// The reason told to people.
+        /// The reason shown to people.
         pub why: Option<String>,
     }
 }
 
 keys! {
     /// A circumstance that raises the level.
-    pub struct PolicyRaise {
+    pub struct PolicyRaiseDecl {
         /// Sees `action`, `arguments` and `settings`.
         pub when: Expr,
         /// At least this level.
         pub level: At<Name>,
-        /// The reason told to people.
+        /// The reason shown to people.
         pub why: Option<String>,
     }
 }
@@ -133,13 +133,13 @@ keys! {
         pub of: Option<At<Name>>,
         /// Parameters, seen as `ask.NAME`.
         pub takes: Named<TypeDecl>,
-        /// Which entities.
+        /// A condition on the entities.
         pub r#where: Option<Expr>,
         /// In which order; a leading `-` for descending.
         pub order: Option<OneOrMany<Expr>>,
-        /// Those that are open in this ranking, in its order.
+        /// Only entities that are open in this ranking, in its order.
         pub ranked: Option<At<Name>>,
-        /// With `ranked`: only what is meant for this actor.
+        /// With `ranked`: only entities reserved for this actor, or for none.
         pub r#for: Option<Expr>,
         /// Instead: the journal of the entity with this id.
         pub history: Option<Expr>,
@@ -153,11 +153,11 @@ keys! {
 }
 
 keys! {
-    /// What becomes of an agent's process when it ends.
+    /// What the supervisor does when an agent's process ends.
     pub struct SuperviseDecl {
         /// The query that lists its work.
         pub work: Option<At<Name>>,
-        /// Exit code, or `other`, to what is done.
+        /// Exit code, or `other`, to the action.
         pub exits: Named<ExitDecl>,
         /// A query: if it has a row, the supervisor stops instead of any restart.
         pub ends: Option<At<Name>>,
@@ -175,7 +175,7 @@ keys! {
 }
 
 shapes! {
-    /// What follows an exit code: `stop`, or a restart.
+    /// The action for an exit code: `stop`, or a restart.
     pub enum ExitDecl {
         Stop(At<Name>) if scalar,
         Restart(Box<RestartDecl>) if map,
@@ -189,7 +189,7 @@ keys! {
         pub restart: Expr,
         /// The longest delay.
         pub most: Option<Expr>,
-        /// By what the delay is multiplied with each restart that brought no progress; default 1.
+        /// Factor applied to the delay after each restart without progress; default 1.
         pub growth: Option<Expr>,
         /// Restarts without progress before it gives up.
         pub limit: Option<Expr>,
@@ -205,13 +205,13 @@ keys! {
         pub r#for: Expr,
         /// How long in all.
         pub most: Option<Expr>,
-        /// What is told to people.
+        /// The message shown to people.
         pub says: Option<String>,
     }
 }
 
 keys! {
-    /// What is done with the agent's task when it gives up.
+    /// The transition fired on the agent's task when the supervisor gives up.
     pub struct GiveUpDecl {
         /// The lifecycle of the task.
         pub on: At<Name>,

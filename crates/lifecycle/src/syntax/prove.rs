@@ -6,23 +6,23 @@ use crate::source::{At, OneOrMany, SpanText, keys};
 use super::Expr;
 
 keys! {
-    /// A promise that `check` and `explore` hold the definition to.
+    /// A property that `check` and `explore` verify.
     pub struct PropertyDecl {
         /// The promise in one sentence.
         pub says: At<String>,
-        /// True of none, at no time.
+        /// Never true, for any entity.
         pub never: Option<Expr>,
-        /// True of all, at any time.
+        /// Always true, for every entity.
         pub always: Option<Expr>,
-        /// Some run leads to where this is true.
+        /// Some run reaches a state where this is true.
         pub reachable: Option<Expr>,
-        /// It comes true by time alone, though nobody does anything any more.
+        /// Becomes true through timers alone, without any request.
         pub eventually: Option<Expr>,
-        /// Nobody of whom this is true can, acting alone, bring about `to`.
+        /// An actor for whom this is true cannot reach `to` alone.
         pub alone: Option<Expr>,
-        /// With `alone`: from where on only one has acted.
+        /// With `alone`: the situation from which only that actor acts.
         pub from: Option<Expr>,
-        /// With `alone`: what one alone cannot bring about.
+        /// With `alone`: the situation that one actor alone must not reach.
         pub to: Option<Expr>,
         /// With `eventually`: whenever this is true.
         pub when: Option<Expr>,

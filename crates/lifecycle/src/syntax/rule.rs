@@ -1,14 +1,14 @@
-//! Clocks, tallies, leases, reactions, invariants, notices and effects.
+//! Timers, counters, leases, reactions, invariants, notifications and effects.
 
 use crate::name::Name;
 use crate::source::{At, Named, OneOrMany, Percent, keys, shapes};
 
 use super::Expr;
-use super::consequence::{Follow, with_consequences};
+use super::consequence::{FollowUpDecl, with_consequences};
 use super::lifecycle::Checks;
 
 keys! {
-    /// A clock.
+    /// A timer.
     pub struct TimerDecl {
         /// Span, or expression giving one, evaluated when it starts.
         pub after: Option<Expr>,
@@ -16,22 +16,22 @@ keys! {
         pub at: Option<At<Name>>,
         /// Instead: `daily HH:MM`, or a span; it starts again each time it is due.
         pub every: Option<Expr>,
-        /// States in which it runs; outside it stands still. Default: every state that is not final.
+        /// States in which it runs; it pauses in other states. Default: every state that is not final.
         pub runs: Option<OneOrMany<At<Name>>>,
         /// `once`, `entry`, or transitions.
         pub starts: Option<OneOrMany<At<Name>>>,
-        /// Transitions that start it anew while it runs.
+        /// Transitions that restart it while it runs.
         pub restarts: Option<OneOrMany<At<Name>>>,
         /// Percentages, each once per start.
-        pub warn: Option<Warn>,
+        pub warn: Option<WarnDecl>,
         /// The transition fired when due.
-        pub then: Option<Follow>,
+        pub then: Option<FollowUpDecl>,
     }
 }
 
 shapes! {
     /// Percentages: a list, or percentage to consequences.
-    pub enum Warn {
+    pub enum WarnDecl {
         List(Vec<At<Percent>>) if list,
         Steps(Named<WarnStep>) if map,
     }
@@ -46,7 +46,7 @@ with_consequences! {
 }
 
 keys! {
-    /// A tally with a limit and a consequence.
+    /// A counter with an optional limit and its consequence.
     pub struct CounterDecl {
         /// `state`: one tally per state.
         pub per: Option<At<Name>>,
@@ -56,7 +56,7 @@ keys! {
         pub add: Option<Expr>,
         /// Counts only when true.
         pub r#if: Option<Expr>,
-        /// Only what was counted in this span: span or expression.
+        /// Counts only observations within this span: span or expression.
         pub within: Option<Expr>,
         /// Only the last N observations: number or expression.
         pub last: Option<Expr>,
@@ -67,9 +67,9 @@ keys! {
         /// `then` follows when the tally reaches it: number or expression.
         pub limit: Option<Expr>,
         /// Percentages of the limit, each once until reset.
-        pub warn: Option<Warn>,
+        pub warn: Option<WarnDecl>,
         /// A move by the engine once the limit is reached.
-        pub then: Option<Follow>,
+        pub then: Option<FollowUpDecl>,
         /// `forward`, transitions, or `daily HH:MM`.
         pub reset: Option<OneOrMany<At<Name>>>,
         /// One sentence for people.
@@ -82,7 +82,7 @@ keys! {
     pub struct SlotDecl {
         /// Span, or expression: how long a grant or a heartbeat lasts.
         pub r#for: Expr,
-        /// Span after expiry before it is called lost.
+        /// Span between expiry and the loss of the lease.
         pub grace: Option<Expr>,
         /// The field that shows the holder.
         pub holder: Option<At<Name>>,
@@ -90,25 +90,25 @@ keys! {
         pub until: Option<At<Name>>,
         /// The transition fired when it is lost.
         pub lost: Option<At<Name>>,
-        /// Checks: its holder goes on while they hold, and learns from each heartbeat when one does not.
+        /// Checks that every heartbeat evaluates; the answer tells the holder to stop when one fails.
         pub r#while: Option<Checks>,
     }
 }
 
 keys! {
-    /// An order among the entities of a lifecycle, kept as things move.
+    /// A ranking of the entities of a lifecycle, updated with every move.
     pub struct RankingDecl {
-        /// The states of those in it; default: every state that is not final.
+        /// The states of ranked entities; default: every state that is not final.
         pub r#in: Option<OneOrMany<At<Name>>>,
-        /// Only those for which this is true; neither `now` nor the caller.
+        /// Only entities for which this is true; cannot read `now` or the caller.
         pub when: Option<Expr>,
-        /// Expressions in order of weight, a leading `-` for descending; then the older first.
+        /// Sort keys, most important first; a leading `-` for descending. Ties: older entities first.
         pub by: Option<OneOrMany<Expr>>,
         /// Refs: one order per entity they name.
         pub within: Option<OneOrMany<At<Name>>>,
-        /// With `within`: while it is false, nothing of that order is handed out.
+        /// With `within`: while it is false, `claim` takes nothing from that order.
         pub open: Option<Expr>,
-        /// The only actor whom it is meant for; null means anyone.
+        /// The actor the entity is reserved for; null means any actor.
         pub r#for: Option<Expr>,
         /// The transition by which `claim` takes the first.
         pub claims: Option<At<Name>>,
@@ -118,8 +118,8 @@ keys! {
 }
 
 keys! {
-    /// A move the engine makes when something becomes true.
-    pub struct Reaction {
+    /// A transition that the engine fires when a condition becomes true.
+    pub struct ReactionDecl {
         /// The condition; `now` is not allowed.
         pub when: Expr,
         /// The transition.
@@ -132,7 +132,7 @@ keys! {
 }
 
 keys! {
-    /// What must always hold.
+    /// A condition that must always be true.
     pub struct InvariantDecl {
         /// The expression.
         pub holds: Expr,
@@ -140,23 +140,23 @@ keys! {
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// `error` (the default) or `warning`.
         pub severity: Option<At<Name>>,
-        /// What is wrong, for people.
+        /// The message when it is violated.
         pub says: Expr,
-        /// The transition the sweep fires when it finds it broken.
+        /// The transition that the sweep fires when it finds a violation.
         pub repair: Option<At<Name>>,
     }
 }
 
 keys! {
-    /// Who is told of moves.
-    pub struct NotifyRule {
+    /// A notification that moves send.
+    pub struct NotifyRuleDecl {
         /// `moves`, or transitions.
         pub on: OneOrMany<At<Name>>,
         /// Only when entering these states.
         pub r#in: Option<OneOrMany<At<Name>>>,
         /// An audience of the pack.
         pub audience: At<Name>,
-        /// Actors in particular: an expression giving an id or a list of ids.
+        /// The actors to notify: an expression giving an id or a list of ids.
         pub to: Option<Expr>,
         /// The text.
         pub message: Expr,
@@ -166,13 +166,13 @@ keys! {
 }
 
 keys! {
-    /// Work for the outside, and the events that bring its result home.
+    /// Work that runs outside the engine, and the transitions that report its result.
     pub struct EffectDecl {
-        /// What it is told, as expressions.
+        /// Its arguments, as expressions.
         pub with: Named<Expr>,
-        /// The transition when it was done.
+        /// The transition fired when it succeeds.
         pub ok: Option<At<Name>>,
-        /// The transition when it failed.
+        /// The transition fired when it fails.
         pub failed: Option<At<Name>>,
         /// One sentence for people.
         pub about: Option<String>,

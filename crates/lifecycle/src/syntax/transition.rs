@@ -21,7 +21,7 @@ with_consequences! {
     pub struct ArmDecl {
         /// The states it leaves: states, sets, or `any`.
         pub from: OneOrMany<At<Name>>,
-        /// Where it goes. Without it: an event that changes fields only.
+        /// Where it goes. Without it, the transition only changes fields.
         pub to: Option<TargetDecl>,
         /// Who may: one expression.
         pub by: Option<Expr>,
@@ -46,13 +46,13 @@ shapes! {
     /// The fields a caller may send: a list of optional ones, or a map.
     pub enum Takes {
         Optional(Vec<At<Name>>) if list,
-        Map(Named<Take>) if map,
+        Map(Named<TakeDecl>) if map,
     }
 }
 
 shapes! {
     /// A field taken: the message when it is missing, or the type of a value that is not stored.
-    pub enum Take {
+    pub enum TakeDecl {
         Required(At<String>) if scalar,
         Value(Box<TypeDecl>) if map,
     }
@@ -62,7 +62,7 @@ shapes! {
     /// Where a move goes: a state, a list of choices, or one of the map forms.
     pub enum TargetDecl {
         State(At<Name>) if scalar,
-        Choices(Vec<Choice>) if list,
+        Choices(Vec<ChoiceDecl>) if list,
         Field(Box<ByField>) if map with "field",
         Ask(Box<ByAsking>) if map with "ask",
         Next(Box<ByPath>) if map with "next",
@@ -102,7 +102,7 @@ crate::source::keys! {
 
 with_consequences! {
     /// One of several targets: the first whose `when` is true.
-    pub struct Choice {
+    pub struct ChoiceDecl {
         /// Only when true; the last choice has none.
         pub when: Option<Expr>,
         /// The target state.

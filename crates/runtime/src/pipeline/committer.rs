@@ -1,4 +1,4 @@
-//! Seals what was decided into the chain and commits it; then, and only then, everybody is told.
+//! Seals decided entries into the hash chain and commits them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,39 +8,39 @@ use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::view::Project;
 use trackside_lifecycle::model::Lifecycle;
-use trackside_store::{Batch, Chain, Journal, Record, StoreError};
+use trackside_store::{Batch, Chain, JournalWriter, Record, StoreError};
 
-use super::turn::{Before, Told, Turn};
+use super::decided_batch::{BatchCounts, DecidedBatch, PriorState};
 use crate::answer::Seals;
-use crate::work::Saying;
+use crate::work::CommitReply;
 
-/// An entity that a turn touched, as it is at its end, with the definition it lives by.
+/// An entity that a turn changed_entities, as it is at its end, with the definition it lives by.
 #[derive(Clone, Debug)]
-pub(crate) struct Touched {
+pub(crate) struct ChangedEntity {
     pub entity: Arc<Entity>,
     pub life: Option<Arc<Lifecycle>>,
 }
 
-/// What is on disk now, for those who come after the callers.
+/// A batch that is on disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Committed {
     pub entries: Vec<Arc<Vec<Entry>>>,
-    pub touched: Vec<Touched>,
-    pub befores: Vec<Before>,
+    pub changed_entities: Vec<ChangedEntity>,
+    pub prior_states: Vec<PriorState>,
     pub upto: u64,
-    pub written: Written,
+    pub written: CommitSize,
     pub commands: usize,
     pub law: Option<Arc<Law>>,
     pub project: Option<Project>,
-    /// What is only counted.
-    pub told: Told,
+    /// Counters only.
+    pub counts: BatchCounts,
     /// The hashes of its entries.
     pub seals: Arc<Seals>,
 }
 
 /// How much a commit wrote.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct CommitSize {
     pub entries: usize,
     pub header_bytes: usize,
     pub payload_bytes: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Written {
     pub payloads: usize,
 }
 
-impl Written {
+impl CommitSize {
     fn of(records: &[Record]) -> Self {
         let payload = |it: &Record| it.payload.as_ref().map_or(0, String::len);
         Self {
@@ -61,20 +61,20 @@ impl Written {
 }
 
 pub(crate) struct Committer {
-    journal: Box<dyn Journal>,
+    journal: Box<dyn JournalWriter>,
     chain: Chain,
-    /// Where the journal would end with what is being written.
+    /// Where the journal ends if the commit under way succeeds.
     trying: Chain,
 }
 
 /// Where a journal may end of which it is not known whether the last commit is there: without it, or with all of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct JournalEnds {
     without: Chain,
     with: Chain,
 }
 
-impl Ends {
+impl JournalEnds {
     /// Whether all that is there was written by this process.
     pub fn are_ours(&self, found: Chain) -> Result<(), StoreError> {
         match found == self.without || found == self.with {
@@ -91,7 +91,7 @@ impl std::fmt::Debug for Committer {
 }
 
 impl Committer {
-    pub fn new(mut journal: Box<dyn Journal>) -> Result<Self, StoreError> {
+    pub fn new(mut journal: Box<dyn JournalWriter>) -> Result<Self, StoreError> {
         let chain = journal.head()?.chain;
         Ok(Self { journal, chain, trying: chain })
     }
@@ -102,48 +102,58 @@ impl Committer {
     }
 
     /// Where it may end after a commit that failed.
-    pub fn ends(&self) -> Ends {
-        Ends { without: self.chain, with: self.trying }
+    pub fn ends(&self) -> JournalEnds {
+        JournalEnds { without: self.chain, with: self.trying }
     }
 
-    /// One durable commit. After an error it is not known what is on disk: this committer is of no use any more.
-    pub fn commit(&mut self, turn: Turn) -> (Result<Committed, StoreError>, Vec<Saying>) {
-        let Turn { entries, befores, touched, project, sayings, definitions, commands, law, told, seals } =
-            turn;
-        let done = self.append(&entries, &befores, definitions, &seals);
+    /// One durable commit. After an error the state of the disk is unknown: this committer must be replaced.
+    pub fn commit(&mut self, batch: DecidedBatch) -> (Result<Committed, StoreError>, Vec<CommitReply>) {
+        let DecidedBatch {
+            entries,
+            prior_states,
+            changed_entities,
+            project,
+            replies,
+            definitions,
+            commands,
+            law,
+            counts,
+            seals,
+        } = batch;
+        let done = self.append(&entries, &prior_states, definitions, &seals);
         let upto = self.chain.seq;
         let committed = done.map(|written| Committed {
             entries,
-            touched,
-            befores,
+            changed_entities,
+            prior_states,
             upto,
             written,
             commands,
             law,
             project,
-            told,
+            counts,
             seals,
         });
-        (committed, sayings)
+        (committed, replies)
     }
 
     fn append(
         &mut self,
         entries: &[Arc<Vec<Entry>>],
-        befores: &[Before],
+        prior_states: &[PriorState],
         definitions: Vec<trackside_store::Definition>,
         seals: &Seals,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<CommitSize, StoreError> {
         let mut chain = self.chain;
         let all = entries.iter().flat_map(|it| it.iter());
         let records = all
-            .zip(befores)
+            .zip(prior_states)
             .map(|(entry, before)| chain.seal(entry.clone(), before.prev))
             .collect::<Result<Vec<_>, _>>()?;
         if records.is_empty() && definitions.is_empty() {
-            return Ok(Written::default());
+            return Ok(CommitSize::default());
         }
-        let written = Written::of(&records);
+        let written = CommitSize::of(&records);
         let first = self.chain.seq.saturating_add(1);
         let hashes = records.iter().map(|it| it.hash).collect();
         self.trying = chain;

@@ -1,4 +1,4 @@
-//! Commits what was decided, and then tells those who may know, in the order in which they may.
+//! Commits a batch, then publishes it: to readers, observers, callers and the feed, in that order.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use trackside_store::{Chain, StoreError};
 
-use super::committer::{Committed, Committer, Ends};
-use super::turn::{Told, Turn};
+use super::committer::{Committed, Committer, JournalEnds};
+use super::decided_batch::{BatchCounts, DecidedBatch};
 use crate::answer::Failure;
 use crate::figures::Figures;
-use crate::shared::{Part, Shared};
-use crate::work::Saying;
+use crate::shared::{Shared, TroubleSource};
+use crate::work::CommitReply;
 
 /// The committer at work. What it returns is on disk and known, and not yet written behind.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Committing {
     /// None after a failure, until the journal was opened again.
     committer: Option<Committer>,
     /// Where the journal may end then.
-    ends: Ends,
+    ends: JournalEnds,
 }
 
 impl Committing {
@@ -29,39 +29,39 @@ impl Committing {
         Self { shared, ends: committer.ends(), committer: Some(committer) }
     }
 
-    /// Commits a turn and answers. What was decided after a failure is turned away.
-    pub fn commit(&mut self, turn: Turn) -> Option<Arc<Committed>> {
-        let asked = turn.told.asked();
+    /// Commits a turn and answers. Batches decided after a failure are rejected.
+    pub fn commit(&mut self, batch: DecidedBatch) -> Option<Arc<Committed>> {
+        let asked = batch.counts.waiting_callers();
         if self.shared.is_broken() {
             Figures::add(&self.shared.figures.failed, asked);
-            let why = self.shared.trouble_of(&[Part::Journal]).unwrap_or_default();
-            turn_down(turn.sayings, &why);
+            let why = self.shared.trouble_of(&[TroubleSource::Journal]).unwrap_or_default();
+            turn_down(batch.replies, &why);
             return None;
         }
         let committer = self.committer.as_mut()?;
         let begun = Instant::now();
-        let (done, sayings) = committer.commit(turn);
+        let (done, replies) = committer.commit(batch);
         match done {
             Ok(committed) => {
                 if committed.written.entries > 0 {
                     self.shared.figures.commit_span.add_span(begun.elapsed());
                     self.shared.figures.commit_size.add(committed.commands as u64);
                 }
-                tell(&self.shared, committed, sayings)
+                publish(&self.shared, committed, replies)
             }
             Err(error) => {
                 Figures::add(&self.shared.figures.failed, asked);
                 let why = error.to_string();
-                self.shared.set_trouble(Part::Journal, Some(why.clone()));
+                self.shared.set_trouble(TroubleSource::Journal, Some(why.clone()));
                 self.shared.set_broken(true);
                 Figures::add(&self.shared.figures.failed_commits, 1);
-                turn_down(sayings, &why);
+                turn_down(replies, &why);
                 None
             }
         }
     }
 
-    /// Waits for what comes next, and lets it be known that it waits.
+    /// Waits for the next batch and marks the committer as idle meanwhile.
     pub fn idle<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.shared.set_idle(true);
         let come = wait();
@@ -69,16 +69,16 @@ impl Committing {
         come
     }
 
-    /// Tells of entries that are on disk already.
-    pub fn publish(&self, turn: Turn) -> Option<Arc<Committed>> {
-        let (committed, sayings) = turn.published();
-        tell(&self.shared, committed, sayings)
+    /// Publishes entries that are on disk already.
+    pub fn publish(&self, batch: DecidedBatch) -> Option<Arc<Committed>> {
+        let (committed, replies) = batch.published();
+        publish(&self.shared, committed, replies)
     }
 
-    /// Forgets what went wrong, and begins again where the journal ends: that is answered. What somebody else wrote there
-    /// is not gone on with.
+    /// Forgets what went wrong, and begins again where the journal ends: that is answered. Entries that another
+    /// process wrote are an error.
     pub fn reopen(&mut self) -> Result<Chain, StoreError> {
-        // First let go of the old one: there is one end at a time.
+        // Close the old one first: a journal has one writer at a time.
         if let Some(failed) = self.committer.take() {
             self.ends = failed.ends();
         }
@@ -95,7 +95,7 @@ impl Committing {
         }
     }
 
-    /// Lets go of what a verified file holds.
+    /// Drops the entries that a verified archive file holds.
     pub fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
         match &mut self.committer {
             Some(committer) => committer.cut(upto, staying),
@@ -104,27 +104,19 @@ impl Committing {
     }
 }
 
-fn turn_down(sayings: Vec<Saying>, why: &str) {
-    for say in sayings {
+fn turn_down(replies: Vec<CommitReply>, why: &str) {
+    for say in replies {
         say(Err(Failure::Unavailable(why.to_owned())));
     }
 }
 
-/// It is on disk: show it, answer, feed; what is returned is written behind.
-fn tell(shared: &Shared, mut committed: Committed, sayings: Vec<Saying>) -> Option<Arc<Committed>> {
-    if let Some(law) = &committed.law {
-        shared.set_law(law.clone());
-    }
-    let Told { refused, outcomes, fired } = std::mem::take(&mut committed.told);
-    Figures::add(&shared.figures.refused, refused.len());
-    shared.figures.answered(&outcomes);
-    fired.into_iter().for_each(|late| shared.figures.fired(late));
-    shared.tally.add(committed.entries.iter().flat_map(|it| it.iter()), refused);
-    let committed = Arc::new(committed);
-    shared.keep(&committed);
-    shared.show(committed.touched.iter().map(|it| &it.entity), committed.upto);
-    for say in sayings {
-        say(Ok(()));
+/// Makes a commit that is on disk known, in this order: readers, registered observers (the server's token cache and
+/// webhooks), the callers who wait for an answer, the feed. Returns what the flusher has to write.
+fn publish(shared: &Shared, committed: Committed, replies: Vec<CommitReply>) -> Option<Arc<Committed>> {
+    let committed = show(shared, committed);
+    shared.observers.notify(&committed.entries);
+    for reply in replies {
+        reply(Ok(()));
     }
     if committed.entries.is_empty() {
         return None;
@@ -135,4 +127,20 @@ fn tell(shared: &Shared, mut committed: Committed, sayings: Vec<Saying>) -> Opti
     shared.figures.wrote(&committed.written);
     shared.feed.send(&committed.entries, &committed.seals);
     Some(committed)
+}
+
+/// Shows a commit to readers, and counts it.
+fn show(shared: &Shared, mut committed: Committed) -> Arc<Committed> {
+    if let Some(law) = &committed.law {
+        shared.set_law(law.clone());
+    }
+    let BatchCounts { refused, outcomes, fired } = std::mem::take(&mut committed.counts);
+    Figures::add(&shared.figures.refused, refused.len());
+    shared.figures.answered(&outcomes);
+    fired.into_iter().for_each(|late| shared.figures.fired(late));
+    shared.tally.add(committed.entries.iter().flat_map(|it| it.iter()), refused);
+    let committed = Arc::new(committed);
+    shared.keep(&committed);
+    shared.show(committed.changed_entities.iter().map(|it| &it.entity), committed.upto);
+    committed
 }

@@ -6,11 +6,11 @@ use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_store::project::ProjectionBuilder;
+use trackside_store::projection_builder::ProjectionBuilder;
 use trackside_store::{EntityRow, Projector, StoreError};
 
 use super::committer::Committed;
-use crate::planted::{Bug, is_planted};
+use crate::failpoints::{Failpoint, is_enabled};
 
 /// Most idempotency keys forgotten in one go.
 const EXPIRE: usize = 2_000;
@@ -73,10 +73,10 @@ impl Flusher {
         self.next.entries() + usize::from(self.stuck.is_some()) + usize::from(self.to_scrub)
     }
 
-    /// Takes what was committed.
+    /// Takes a committed batch.
     pub fn take(&mut self, committed: &Committed) {
         let entries = committed.entries.iter().flat_map(|it| it.iter());
-        for (entry, before) in entries.zip(&committed.befores) {
+        for (entry, before) in entries.zip(&committed.prior_states) {
             self.next.add(entry, before.was.as_ref());
             self.at = self.at.max(entry.at);
             match &entry.event {
@@ -90,7 +90,7 @@ impl Flusher {
         if let Some(project) = &committed.project {
             self.next.project(project.clone());
         }
-        for touched in &committed.touched {
+        for touched in &committed.changed_entities {
             match &touched.life {
                 Some(life) => self.next.entity(touched.entity.clone(), life),
                 None => self.next.row(bare(touched.entity.clone())),
@@ -109,7 +109,7 @@ impl Flusher {
         }
         if let Some(projection) = self.stuck.as_deref() {
             let again = std::mem::replace(&mut self.failed, true);
-            // What failed may have been written all the same.
+            // A failed write may have reached the disk.
             if !again || self.projector.position()? < projection.position {
                 self.projector.project(projection)?;
             }
@@ -121,7 +121,7 @@ impl Flusher {
         Ok(self.written)
     }
 
-    /// Takes what was erased out of the files of projections, too.
+    /// Removes erased payloads from the projection files, too.
     pub fn scrub(&mut self) -> Result<(), StoreError> {
         if self.to_scrub {
             self.projector.scrub()?;
@@ -132,7 +132,7 @@ impl Flusher {
 
     /// Forgets some of the keys that are old enough. True if there may be more of them.
     pub fn forget_keys(&mut self) -> Result<bool, StoreError> {
-        let lasts = if is_planted(Bug::KeysExpireEarly) { 0 } else { self.keys_last.0 };
+        let lasts = if is_enabled(Failpoint::KeysExpireEarly) { 0 } else { self.keys_last.0 };
         let before = Timestamp(self.at.0.saturating_sub(lasts));
         Ok(self.projector.expire_keys(before, EXPIRE)? == EXPIRE)
     }

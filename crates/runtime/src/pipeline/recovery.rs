@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use trackside_engine::{Law, View};
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::archive::Past;
+use trackside_store::archive::ArchivedRecords;
 use trackside_store::{Chain, Reader, Record, Store, StoreError};
 
 use super::committer::Committer;
-use super::decider::{Decider, Limits};
+use super::decided_batch::DecidedBatch;
+use super::decider::Decider;
 use super::flusher::Flusher;
 use super::steps::write_behind;
-use super::turn::Turn;
-use crate::clock::Clock;
-use crate::planted::{Bug, is_planted};
+use crate::clock::ProjectClock;
+use crate::failpoints::{Failpoint, is_enabled};
+use crate::memory::Limits;
 use crate::shared::Shared;
 
 /// Records read at a time.
@@ -23,25 +24,25 @@ const CHUNK: usize = 2_000;
 const STRETCH: usize = 50_000;
 
 /// Writes what the journal has beyond the projections, but for a last stretch that memory can hold: after a crash
-/// little, after projections were thrown away everything. `told` is called with how far it has come, and how far it must.
+/// little, after projections were thrown away everything. `progress` is called with how far it has come, and how far it must.
 pub(crate) fn catch_up(
     shared: &Shared,
     committer: &mut Committer,
     flusher: &mut Flusher,
     limits: Limits,
-    told: &mut dyn FnMut(u64, u64),
+    progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), StoreError> {
     let (store, law) = (shared.store(), shared.law());
     let mut source = Source::of(store)?;
     let head = committer.end().seq;
     while head.saturating_sub(flusher.written()) > STRETCH as u64 {
-        told(flusher.written(), head);
+        progress(flusher.written(), head);
         let upto = flusher.written() + STRETCH as u64;
-        let clock = Clock::manual(Timestamp(0));
+        let clock = ProjectClock::manual(Timestamp(0));
         let reader = store.reader()?;
-        let (decider, turn, _) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
-        let project = decider.view.project.clone();
-        let (committed, _) = turn.published();
+        let (decider, batch, _) = replay(law.clone(), reader, &mut source, clock, limits, upto)?;
+        let project = decider.memory.view.project.clone();
+        let (committed, _) = batch.published();
         flusher.take(&committed);
         flusher.project(project);
         write_behind(shared, flusher, &mut |seqs| committer.drop_payloads(&seqs))?;
@@ -49,30 +50,30 @@ pub(crate) fn catch_up(
     Ok(())
 }
 
-/// A decider that knows everything the journal holds up to `end`, and a turn with the entries after `published`, which nobody
-/// has been told of. Each of them must follow from the one before it.
+/// A decider that knows the journal up to `end`, and a batch with the entries after `published`, which are not
+/// published yet. Each of them must follow from the one before it.
 pub(crate) fn recover(
     law: Arc<Law>,
     mut reader: Box<dyn Reader>,
     source: &mut Source,
-    clock: Clock,
+    clock: ProjectClock,
     limits: Limits,
     published: u64,
     end: Chain,
-) -> Result<(Decider, Turn), StoreError> {
+) -> Result<(Decider, DecidedBatch), StoreError> {
     loop {
         let position = reader.position()?;
-        let (mut decider, mut turn, at) =
+        let (mut decider, mut batch, at) =
             replay(law.clone(), reader, source, clock.clone(), limits, end.seq)?;
         if at != end {
             return Err(StoreError::NotOurs { found: at.seq, known: end.seq });
         }
-        // The flusher may have written meanwhile: what was read must be of one moment, or entries count twice.
-        if decider.reader.position()? == position {
-            turn.forget_until(published);
-            return Ok((decider, turn));
+        // The flusher may have written meanwhile: everything read must be of one position, or entries count twice.
+        if decider.memory.reader().position()? == position {
+            batch.forget_until(published);
+            return Ok((decider, batch));
         }
-        reader = decider.reader;
+        reader = decider.memory.source.reader;
     }
 }
 
@@ -81,34 +82,34 @@ fn replay(
     law: Arc<Law>,
     mut reader: Box<dyn Reader>,
     source: &mut Source,
-    clock: Clock,
+    clock: ProjectClock,
     limits: Limits,
     upto: u64,
-) -> Result<(Decider, Turn, Chain), StoreError> {
+) -> Result<(Decider, DecidedBatch, Chain), StoreError> {
     let head = reader.head()?;
     let position = reader.position()?;
     let mut view = View::partial(position);
     view.project = reader.project()?.unwrap_or_default();
     let last = head.at.unwrap_or(Timestamp(i64::MIN));
     let mut decider = Decider::new(law, view, source.store.clone(), reader, clock, limits, last);
-    let mut chain = source.at(decider.reader.as_mut(), position)?;
+    let mut chain = source.at(decider.memory.reader(), position)?;
     while chain.seq < upto {
-        let records = source.records(decider.reader.as_mut(), chain.seq, upto)?;
+        let records = source.records(decider.memory.reader(), chain.seq, upto)?;
         if records.is_empty() {
             return Err(StoreError::Chain { seq: chain.seq + 1, what: "is missing".to_owned() });
         }
         for record in records {
             chain.follow(&record)?;
             let entry = record.entry()?;
-            if is_planted(Bug::TailForgotten) && entry.seq == head.chain.seq {
-                decider.view.seq = entry.seq;
+            if is_enabled(Failpoint::TailForgotten) && entry.seq == head.chain.seq {
+                decider.memory.view.seq = entry.seq;
                 continue;
             }
             decider.take_over(entry)?;
         }
     }
-    let turn = decider.finish();
-    Ok((decider, turn, chain))
+    let batch = decider.finish();
+    Ok((decider, batch, chain))
 }
 
 /// Where entries are read from that projections do not know: the archive, then the journal.
@@ -116,8 +117,8 @@ pub(crate) struct Source {
     store: Arc<dyn Store>,
     /// Up to which everything was archived.
     base: Chain,
-    /// A place in the archive, kept so that what is before it is read once.
-    past: Option<Past>,
+    /// A position in the archive, so that earlier entries are read once.
+    past: Option<ArchivedRecords>,
 }
 
 impl Source {
@@ -149,10 +150,10 @@ impl Source {
         self.past_after(after)?.take(most).collect()
     }
 
-    fn past_after(&mut self, after: u64) -> Result<&mut Past, StoreError> {
+    fn past_after(&mut self, after: u64) -> Result<&mut ArchivedRecords, StoreError> {
         let past = match self.past.take().filter(|it| it.at() == after) {
             Some(past) => past,
-            None => self.store.archive()?.past(after, self.base)?,
+            None => self.store.archive()?.archived_after(after, self.base)?,
         };
         Ok(self.past.insert(past))
     }

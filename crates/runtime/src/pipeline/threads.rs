@@ -11,14 +11,15 @@ use trackside_store::{Chain, StoreError};
 
 use super::committer::Committed;
 use super::committing::Committing;
-use super::decider::{Decider, Limits};
+use super::decided_batch::DecidedBatch;
+use super::decider::Decider;
 use super::flusher::Flusher;
 use super::steps::{Workers, decide, reload, turn_away, write_behind};
-use super::turn::Turn;
 use crate::answer::Failure;
-use crate::clock::Clock;
-use crate::planted::{Bug, is_planted};
-use crate::shared::{Part, Shared};
+use crate::clock::ProjectClock;
+use crate::failpoints::{Failpoint, is_enabled};
+use crate::memory::Limits;
+use crate::shared::{Shared, TroubleSource};
 use crate::work::Work;
 
 /// The longest a worker sleeps.
@@ -29,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const MOST_TIDY: u32 = 16;
 /// How long callers are listened for between two slices of a sweep.
 const BREATH: Duration = Duration::from_millis(1);
-/// How long timers and the sweep wait for a store that they cannot go on with.
+/// How long timers and the sweep wait before they try an unreadable store again.
 const REST: Duration = Duration::from_millis(100);
 /// How long a store that failed is left alone before it is tried again, at most.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,9 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How the workers are set up.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
-    pub clock: Clock,
+    pub clock: ProjectClock,
     pub limits: Limits,
-    /// Most commands decided in one turn.
+    /// Most commands decided in one batch.
     pub batch: usize,
     /// The longest that projections wait.
     pub behind: Duration,
@@ -52,14 +53,14 @@ pub(crate) struct Wiring {
 }
 
 enum ToCommitter {
-    Turn(Turn),
+    Commit(DecidedBatch),
     /// Entries that are on disk already, for those who do not know of them.
-    Publish(Turn),
+    Publish(DecidedBatch),
     /// Forget what went wrong, and begin again where the journal ends.
     Reopen(SyncSender<Result<Chain, StoreError>>),
-    /// Drop what is held of an erased entity.
+    /// Drop the payloads of an erased entity.
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
-    /// Let go of what is in an archive.
+    /// Drop entries that are in an archive file.
     Cut(Chain, Arc<BTreeSet<u64>>, SyncSender<Result<u64, StoreError>>),
     /// Nothing more will be decided.
     Stop,
@@ -114,7 +115,7 @@ impl Threads {
         asked(&self.committer, "archiving", |done| ToCommitter::Cut(upto, staying, done))
     }
 
-    /// Waits for all of them; they end when nobody can hand in work any more.
+    /// Waits for all threads; they end when no gateway is left.
     pub fn join(self) {
         drop(self.committer);
         for thread in self.threads {
@@ -156,11 +157,11 @@ impl Deciding {
                 continue;
             }
             let mut batch = first.into_iter().chain(work.try_iter()).take(self.wiring.batch);
-            let mut turn = decide(&self.shared, &mut decider, &mut batch);
-            if is_planted(Bug::AnsweredEarly) {
-                turn.sayings.drain(..).for_each(|say| say(Ok(())));
+            let mut batch = decide(&self.shared, &mut decider, &mut batch);
+            if is_enabled(Failpoint::AnsweredEarly) {
+                batch.replies.drain(..).for_each(|say| say(Ok(())));
             }
-            if !turn.is_empty() && self.turns.send(ToCommitter::Turn(turn)).is_err() {
+            if !batch.is_empty() && self.turns.send(ToCommitter::Commit(batch)).is_err() {
                 return;
             }
         }
@@ -189,18 +190,18 @@ impl Deciding {
         let mut waiting: Vec<Work> = first.into_iter().collect();
         loop {
             match self.reload(failed) {
-                Ok((decider, turn)) => {
+                Ok((decider, batch)) => {
                     self.shared.set_broken(false);
-                    self.shared.set_trouble(Part::Journal, None);
-                    self.turns.send(ToCommitter::Publish(turn)).ok()?;
+                    self.shared.set_trouble(TroubleSource::Journal, None);
+                    self.turns.send(ToCommitter::Publish(batch)).ok()?;
                     let mut decider = decider;
-                    let turn = decide(&self.shared, &mut decider, &mut waiting.into_iter());
-                    self.turns.send(ToCommitter::Turn(turn)).ok()?;
+                    let batch = decide(&self.shared, &mut decider, &mut waiting.into_iter());
+                    self.turns.send(ToCommitter::Commit(batch)).ok()?;
                     return Some(decider);
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    self.shared.set_trouble(Part::Journal, Some(why.clone()));
+                    self.shared.set_trouble(TroubleSource::Journal, Some(why.clone()));
                     for work in waiting.drain(..).chain(work.try_iter()) {
                         turn_away(&self.shared, work, &Failure::Unavailable(why.clone()));
                     }
@@ -215,7 +216,7 @@ impl Deciding {
         }
     }
 
-    fn reload(&self, failed: &mut Decider) -> Result<(Decider, Turn), StoreError> {
+    fn reload(&self, failed: &mut Decider) -> Result<(Decider, DecidedBatch), StoreError> {
         let (done, reopened) = sync_channel(1);
         let gone = || StoreError::io("reopening the journal", "the committer has ended");
         self.turns.send(ToCommitter::Reopen(done)).map_err(|_| gone())?;
@@ -226,7 +227,7 @@ impl Deciding {
 
 fn commit(
     mut committing: Committing,
-    unpublished: Turn,
+    unpublished: DecidedBatch,
     turns: &Receiver<ToCommitter>,
     flusher: Sender<Arc<Committed>>,
 ) {
@@ -239,8 +240,8 @@ fn commit(
     write(committing.publish(unpublished), flusher.as_ref());
     while let Ok(message) = committing.idle(|| turns.recv()) {
         match message {
-            ToCommitter::Turn(turn) => write(committing.commit(turn), flusher.as_ref()),
-            ToCommitter::Publish(turn) => write(committing.publish(turn), flusher.as_ref()),
+            ToCommitter::Commit(batch) => write(committing.commit(batch), flusher.as_ref()),
+            ToCommitter::Publish(batch) => write(committing.publish(batch), flusher.as_ref()),
             ToCommitter::Reopen(done) => {
                 done.send(committing.reopen()).ok();
             }
@@ -287,7 +288,7 @@ fn flush(
                 Ok(()) => since = None,
                 Err(error) => {
                     let why = format!("projections are not written: {error}");
-                    shared.set_trouble(Part::Projections, Some(why));
+                    shared.set_trouble(TroubleSource::Projections, Some(why));
                     std::thread::sleep(wiring.behind.min(PATIENCE / 10));
                 }
             }
@@ -298,7 +299,7 @@ fn flush(
         if open && tidied.elapsed() >= TICK {
             let done = tidy(&mut flusher, quiet && since.is_none());
             let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
-            shared.set_trouble(Part::Keys, why);
+            shared.set_trouble(TroubleSource::Keys, why);
             tidied = Instant::now();
         }
     }

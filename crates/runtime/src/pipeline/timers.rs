@@ -5,19 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::view::View;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
+use trackside_store::StoreError;
 use trackside_store::store::DueAt;
-use trackside_store::{Reader, StoreError};
 
-use super::tail::Tail;
-use crate::planted::{Bug, is_planted};
+use crate::failpoints::{Failpoint, is_enabled};
+use crate::memory::{DeciderMemory, DeciderSource};
 
 /// Timers in due order.
 ///
-/// Everything due at or before `horizon` is here; what is due later is in the store, or belongs to an entity that
-/// moved so lately that it is in memory.
+/// All timers due at or before `horizon` are here; later ones are in the store, or belong to an entity that is not
+/// flushed yet.
 #[derive(Debug)]
 pub(super) struct Timers {
     near: BTreeSet<DueAt>,
@@ -30,13 +29,15 @@ pub(super) struct Timers {
     aside: BTreeMap<DueAt, String>,
     /// How many are fetched at a time.
     fetch: usize,
+    /// Why all of them wait: the store cannot be read.
+    waiting: Option<String>,
 }
 
 impl Timers {
     pub fn new(most: usize) -> Self {
         let (most, fetch) = (most.max(2), (most / 10).max(1));
         let (near, aside) = (BTreeSet::new(), BTreeMap::new());
-        Self { near, horizon: Timestamp(i64::MIN), most, full: most, aside, fetch }
+        Self { near, horizon: Timestamp(i64::MIN), most, full: most, aside, fetch, waiting: None }
     }
 
     /// Follows what an entry changes; `before` is the entity as it was.
@@ -92,15 +93,9 @@ impl Timers {
     }
 
     /// The next one that is due by `now`.
-    pub fn due(
-        &mut self,
-        now: Timestamp,
-        view: &View,
-        tail: &Tail,
-        reader: &mut dyn Reader,
-    ) -> Result<Option<DueAt>, StoreError> {
+    pub fn due(&mut self, now: Timestamp, memory: &mut DeciderMemory) -> Result<Option<DueAt>, StoreError> {
         loop {
-            if is_planted(Bug::TimersUnordered)
+            if is_enabled(Failpoint::TimersUnordered)
                 && let Some(last) = self.near.iter().rfind(|it| it.due <= now)
             {
                 return Ok(Some(last.clone()));
@@ -111,8 +106,17 @@ impl Timers {
             if self.horizon >= now {
                 return Ok(None);
             }
-            self.fetch(view, tail, reader)?;
+            self.fetch(memory)?;
         }
+    }
+
+    /// Notes why timers cannot fire now, or that they can.
+    pub fn set_waiting(&mut self, why: Option<String>) {
+        self.waiting = why;
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
     }
 
     /// How many are in memory.
@@ -136,8 +140,11 @@ impl Timers {
         self.near.extend(std::mem::take(&mut self.aside).into_keys());
     }
 
-    /// What is said of those that were set aside.
+    /// Why timers wait, or which were set aside.
     pub fn trouble(&self) -> Option<String> {
+        if let Some(why) = &self.waiting {
+            return Some(format!("timers wait: {why}"));
+        }
         let (first, why) = self.aside.first_key_value()?;
         let more = match self.aside.len() {
             1 => String::new(),
@@ -153,10 +160,11 @@ impl Timers {
     }
 
     /// Brings the next ones from the store.
-    fn fetch(&mut self, view: &View, tail: &Tail, reader: &mut dyn Reader) -> Result<(), StoreError> {
+    fn fetch(&mut self, memory: &mut DeciderMemory) -> Result<(), StoreError> {
+        let DeciderMemory { view, source: DeciderSource { reader, unflushed, .. }, .. } = memory;
         let from = self.horizon;
         let mut after = (from.0 > i64::MIN).then(|| last_at(from));
-        // Kept apart until all are there: what is due before them may still be missing.
+        // Collected apart: timers due before them may still be missing.
         let mut rows = BTreeSet::new();
         let horizon = loop {
             let found = reader.timers(after.as_ref(), self.fetch)?;
@@ -183,7 +191,7 @@ impl Timers {
         };
         self.horizon = horizon;
         self.near.extend(rows.into_iter().filter(|it| it.due <= horizon));
-        for key in tail.entities().filter(|_| !is_planted(Bug::TimerUnheard)) {
+        for key in unflushed.entities().filter(|_| !is_enabled(Failpoint::TimerUnheard)) {
             let Some(entity) = view.get(key) else { continue };
             for (name, timer) in &entity.timers {
                 if let Some(due) = timer.due.filter(|it| *it > from && *it <= horizon) {

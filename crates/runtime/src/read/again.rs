@@ -1,4 +1,4 @@
-//! What a command wrote, for whoever asks for it again.
+//! The records that a replayed command wrote.
 
 use trackside_store::Record;
 

@@ -1,23 +1,23 @@
-//! Alerts: which are open, who has seen them, and who has seen to them.
+//! Alerts: open, acknowledged and resolved.
 
 use std::collections::BTreeMap;
 
-use trackside_engine::event::{Entry, Event};
+use trackside_engine::event::{Entry, Event, EventKind};
 use trackside_engine::key::EntityKey;
-use trackside_store::project::OPEN_ALERT;
+use trackside_store::projection_builder::OPEN_ALERT;
 
 use super::notices::Noticed;
 use super::{ReadError, Reads};
-use crate::trail;
+use crate::entity_records;
 
 /// An alert, and what people have said of it.
 #[derive(Clone, Debug)]
 pub struct Alert {
     /// The entry that raised it: its number is the alert's.
     pub raised: Entry,
-    /// Whether nobody has resolved it.
+    /// Whether it is open.
     pub is_open: bool,
-    /// The entry by which somebody acknowledged it first.
+    /// The entry that acknowledged it first.
     pub acknowledged: Option<Entry>,
     /// The entry by which it was resolved.
     pub resolved: Option<Entry>,
@@ -31,7 +31,7 @@ impl Reads {
         limit: usize,
         all: bool,
     ) -> Result<(Vec<Alert>, Option<u64>), ReadError> {
-        let kind = if all { "ALERT_RAISED" } else { OPEN_ALERT };
+        let kind = if all { EventKind::AlertRaised.as_str() } else { OPEN_ALERT };
         let Noticed { records, next_cursor } = self.noticed(&[kind], after, limit)?;
         let raised = records.iter().map(|it| it.entry()).collect::<Result<Vec<_>, _>>()?;
         let mut alerts = self.attended(raised)?;
@@ -57,7 +57,7 @@ impl Reads {
             let entity = self.entity(&it.entity)?;
             let alert = entity.as_ref().and_then(|entity| entity.alert(it.seq));
             open.push(alert.is_some());
-            // Of one that nobody has seen there is nothing to find.
+            // An unacknowledged alert has no such entry.
             if alert.is_none_or(|it| it.acknowledged.is_some()) {
                 let first = oldest.entry(it.entity.clone()).or_insert(it.seq);
                 *first = it.seq.min(*first);
@@ -67,7 +67,7 @@ impl Reads {
             let Some(entity) = self.entity(&key)? else { continue };
             self.look_back(|whole| {
                 // The newest first: the first to acknowledge comes last.
-                trail::back(whole, entity.seq, first, &mut |record| {
+                entity_records::walk_back(whole, entity.seq, first, &mut |record| {
                     if !record.header.contains("\"Alert") {
                         return Ok(true);
                     }
@@ -85,7 +85,7 @@ impl Reads {
         }
         let alerts = raised.into_iter().zip(open).map(|(raised, is_open)| {
             let (acknowledged, resolved) = said.remove(&raised.seq).unwrap_or_default();
-            // What was said while this was looked up counts the next time.
+            // Changes made during this look-up count the next time.
             let resolved = resolved.filter(|_| !is_open);
             Alert { raised, is_open, acknowledged, resolved }
         });

@@ -7,7 +7,7 @@ use trackside_lifecycle::name::Name;
 use super::{ReadError, Reads};
 use crate::answer::Failure;
 
-/// Entries that are read at once, and the most that are looked at: what came so long ago nobody waits for.
+/// Entries read at once, and the most that are searched.
 const CHUNK: usize = 64;
 const FAR: usize = 1_024;
 
@@ -73,7 +73,7 @@ fn is_move(entry: &Entry) -> bool {
     matches!(entry.event, Event::Created { .. } | Event::Transitioned { .. } | Event::Corrected { .. })
 }
 
-/// What is in a file that is not here, or too far back in it, is left out: there is more to tell than that.
+/// Entries in a missing file, or too far back in one, are left out.
 fn if_here<T>(error: ReadError) -> Result<Option<T>, ReadError> {
     match error {
         ReadError::Failure(Failure::Archived { .. }) | ReadError::TooFar(_) => Ok(None),

@@ -28,7 +28,7 @@ pub enum ReadError {
     /// A query that is not there, or was asked the wrong way.
     #[error("{}", .0.join("; "))]
     Query(Vec<String>),
-    #[error("`{0}` is no cursor of this list: send the `nextCursor` of the page before, or none")]
+    #[error("`{0}` is not a cursor of this list. Send the `nextCursor` of the previous page, or none")]
     Cursor(String),
     /// A condition that cannot be asked for.
     #[error("{}", .0.join("; "))]
@@ -81,7 +81,7 @@ impl ReadError {
     }
 }
 
-/// What may have been meant.
+/// A suggestion by spelling.
 pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(name, known).map(|it| format!(". Did you mean {it}?")).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use trackside_store::record::{Hash, hex};
 use trackside_store::{Record, StoreError};
 
 use super::{ReadError, Reads, page};
-use crate::trail;
+use crate::entity_records;
 
 /// Entries of one entity, the oldest first.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Reads {
             // From the newest back, keeping only the oldest: memory is bounded by the page.
             let mut kept: VecDeque<Record> = VecDeque::new();
             let mut earliest = head;
-            let went = trail::back(whole, head, after, &mut |record| {
+            let went = entity_records::walk_back(whole, head, after, &mut |record| {
                 earliest = record.seq;
                 if wanted(&record)? {
                     kept.push_front(record);
@@ -119,9 +119,9 @@ impl Reads {
     pub fn journal_page(&self, after: u64, limit: usize) -> Result<(Vec<Record>, Option<u64>), ReadError> {
         let (upto, limit) = (self.seq(), page(limit));
         let mut found = self.look_back(|it| it.records(after, limit))?;
-        // One that nobody was told of yet is not there yet.
+        // Entries that are not published yet do not exist for readers.
         found.retain(|it| it.seq <= upto);
-        // A page may end before one that is not here: whoever goes on is told.
+        // A page may end before a missing entry; the next page returns the error.
         let next = found.last().map(|it| it.seq).filter(|it| found.len() == limit || *it < upto);
         Ok((found, next))
     }

@@ -1,4 +1,4 @@
-//! The last hour before the start, read again from the end of the journal when somebody asks how much happened lately.
+//! The last hour before the start, read from the journal's end at the first request for throughput.
 
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::{Record, StoreError};
@@ -31,7 +31,7 @@ impl Reads {
             let count = usize::try_from(upto - after).unwrap_or(usize::MAX);
             let records = match self.shared.look_back(|it| it.records(after, count)) {
                 Ok(records) => records,
-                // What was archived and is not here, or is too far to fetch, is not counted, and that is said.
+                // Archived entries that are missing or too far back are not counted, and the answer says so.
                 Err(StoreError::NotArchived { .. } | StoreError::TooFar { .. }) => {
                     return Ok(cut(found, last));
                 }
@@ -54,7 +54,7 @@ impl Reads {
     }
 }
 
-/// What was found where there is more that was not read: others may have happened in the moment of the last one.
+/// Incomplete result: more moves may share the time of the last one.
 fn cut(found: Recalled, last: Timestamp) -> Recalled {
     Recalled { from: Some(Timestamp(last.0.saturating_add(1))), ..found }
 }

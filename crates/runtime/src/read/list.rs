@@ -14,12 +14,12 @@ use trackside_lifecycle::name::Name;
 use trackside_store::store::Listing;
 
 use super::error::near;
-use super::glance::Glance;
 use super::narrow::{Meaning, Narrow};
+use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads, page};
 
-/// Which entities somebody wants to see.
+/// A filter over the entities of a lifecycle.
 #[derive(Clone, Debug)]
 pub struct ListQuery {
     pub lifecycle: Name,
@@ -40,7 +40,7 @@ pub struct ListQuery {
 }
 
 impl ListQuery {
-    /// All entities of a lifecycle that somebody may see.
+    /// All entities of a lifecycle that the reader may see.
     pub fn of(lifecycle: impl Into<Name>, reader: Actor) -> Self {
         Self {
             lifecycle: lifecycle.into(),
@@ -75,13 +75,13 @@ impl Reads {
         filter.guard().outline().walk(&mut |it| loops |= matches!(it, Outline::Loop(..)));
         if loops {
             let message =
-                "`where` compares fields: it cannot go through lists with all, exists, filter or map";
+                "`where` compares fields: it cannot iterate over lists with all, exists, filter or map";
             return Err(ReadError::Where(vec![message.to_owned()]));
         }
         Ok(filter)
     }
 
-    /// The entities that somebody wants and may see.
+    /// The entities that match and that the reader may see.
     pub fn list(&self, query: &ListQuery) -> Result<Listed, ReadError> {
         let life = self.lifecycle(&query.lifecycle)?;
         let seq = self.seq();
@@ -93,7 +93,7 @@ impl Reads {
         };
         let limit = page(query.limit);
         let indexed = listing.indexed.is_some();
-        let mut glance = Glance::new(self);
+        let mut view = ReadView::new(self);
         let mut walk = Walk::new(self, &query.lifecycle, listing);
         let mut items: Vec<Arc<Entity>> = Vec::new();
         // One more than the page holds shows that there is a next one.
@@ -110,9 +110,9 @@ impl Reads {
                         false
                     }
                 });
-                self.must_be_answered(&mut glance, filter, &unanswered, &query.reader)?;
+                self.must_be_answered(&mut view, filter, &unanswered, &query.reader)?;
             }
-            let seen = glance.may_read(&found, &query.reader)?;
+            let seen = view.may_read(&found, &query.reader)?;
             items.extend(found.into_iter().zip(seen).filter(|(_, seen)| *seen).map(|(it, _)| it));
             if items.len() <= limit && walk.is_over(self.budget) {
                 if items.len() < limit {
@@ -130,16 +130,16 @@ impl Reads {
         Ok(Listed { items, next_cursor, seq })
     }
 
-    /// A condition that fails on something that the reader may see is told: an answer without it would look complete.
+    /// A condition that fails on a visible entity is an error: an answer without that entity would look complete.
     fn must_be_answered(
         &self,
-        glance: &mut Glance<'_>,
+        view: &mut ReadView,
         filter: &Filter,
         unanswered: &[(Arc<Entity>, Fault)],
         reader: &Actor,
     ) -> Result<(), ReadError> {
         let entities: Vec<Arc<Entity>> = unanswered.iter().map(|(it, _)| it.clone()).collect();
-        let seen = glance.may_read(&entities, reader)?;
+        let seen = view.may_read(&entities, reader)?;
         match unanswered.iter().zip(seen).find(|(_, seen)| *seen) {
             Some(((entity, fault), _)) => {
                 let source = filter.guard().source();
@@ -150,7 +150,7 @@ impl Reads {
         }
     }
 
-    /// What is to be read; none if nothing can be in it.
+    /// The rows to read; none if nothing can match.
     fn listing(&self, life: &Lifecycle, query: &ListQuery) -> Result<Option<Listing>, ReadError> {
         for name in &query.states {
             let law = self.shared.law();
@@ -197,7 +197,7 @@ fn cursor(entity: &Arc<Entity>) -> String {
     entity.key.id.to_string()
 }
 
-/// What to ask instead of what costs too much.
+/// A cheaper question to ask instead.
 pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
     let states = "Ask for fewer states with `state`";
     match life.indexes.as_slice() {
@@ -210,7 +210,7 @@ pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
     }
 }
 
-/// What is wrong with an expression, and what may have been meant.
+/// The problem of an expression, with a suggestion.
 fn in_words(life: &Lifecycle, it: &GuardError) -> String {
     match &it.hint {
         Some(hint) => format!("{it}: {hint}"),
@@ -222,7 +222,7 @@ fn in_words(life: &Lifecycle, it: &GuardError) -> String {
 /// Most fields that are named where one is not known.
 const NAMED: usize = 30;
 
-/// What can be compared.
+/// The fields that can be compared.
 fn names_of(life: &Lifecycle) -> String {
     let mut names: Vec<&str> = life.fields.keys().map(Name::as_str).take(NAMED).collect();
     if life.fields.len() > NAMED {

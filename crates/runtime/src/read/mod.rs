@@ -1,15 +1,13 @@
-//! How things are, for whoever asks: lists, named queries, history, the past, figures, and why something is not moving.
+//! Reads: lists, named queries, history, past states, statistics and explanations.
 //!
-//! A reader never sees an older state than one that anybody was told of before it asked, and never one that is
-//! not on disk: what the projections do not know yet is laid over what they say. Nothing here waits for the
-//! decider, but for what is said to.
+//! Reads return only durable data and are monotonic: commits that are not flushed yet are laid over the projections.
+//! Only explanations and rankings wait for the decider.
 
 mod again;
 mod alerts;
 mod arrival;
 mod error;
 mod explain;
-mod glance;
 mod history;
 mod lately;
 mod list;
@@ -17,9 +15,9 @@ mod named;
 mod narrow;
 mod notices;
 mod past;
+mod read_view;
 mod stats;
 mod survey;
-mod unwritten;
 mod walk;
 
 use std::sync::Arc;
@@ -31,34 +29,34 @@ use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_engine::present;
 use trackside_engine::query::Asking;
-use trackside_engine::view::Project;
+use trackside_engine::view::{Needs, Project};
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::archive::Whole;
+use trackside_store::archive::FullJournal;
 use trackside_store::store::OpenEffectRow;
 use trackside_store::{Reader, StoreError};
 
-use crate::clock::Clock;
+use crate::clock::ProjectClock;
 use crate::gateway::Gateway;
+use crate::memory::UnflushedCommits;
 use crate::shared::Shared;
 pub use alerts::Alert;
 pub use arrival::Arrival;
 pub use error::ReadError;
 pub use explain::{Explanation, Trial};
-use glance::Glance;
 pub use history::{History, TimeIn, entry_json, sealed_json};
 pub use list::{ListQuery, Listed};
 pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};
-pub use past::Past;
+pub use past::PastEntity;
+use read_view::ReadView;
 pub use stats::{Lengths, Stats};
-pub use survey::{Survey, UNKNOWN};
-use unwritten::Unwritten;
+pub use survey::{ProjectOverview, UNKNOWN};
 
 /// Most items of a page.
 pub const MOST: usize = 200;
-/// Items of a page, unless somebody says otherwise.
+/// Default page size.
 pub const USUAL: usize = 50;
 /// Entities that are looked at for one answer.
 const BUDGET: usize = 20_000;
@@ -68,12 +66,12 @@ const BUDGET: usize = 20_000;
 pub struct Reads {
     shared: Arc<Shared>,
     gateway: Gateway,
-    clock: Clock,
+    clock: ProjectClock,
     budget: usize,
 }
 
 impl Reads {
-    pub(crate) fn new(shared: Arc<Shared>, gateway: Gateway, clock: Clock) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, gateway: Gateway, clock: ProjectClock) -> Self {
         Self { shared, gateway, clock, budget: BUDGET }
     }
 
@@ -83,12 +81,12 @@ impl Reads {
         self
     }
 
-    /// The last entry that is on disk: whatever is read from here on is at least as new.
+    /// The last entry on disk. Later reads are at least as new.
     pub fn seq(&self) -> u64 {
         self.shared.committed()
     }
 
-    /// What time it is for what is read.
+    /// The time that reads use.
     pub fn now(&self) -> Timestamp {
         self.clock.now().max(self.shared.last_at())
     }
@@ -97,7 +95,7 @@ impl Reads {
     pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, ReadError> {
         match self.shared.fresh(key) {
             Some(entity) => Ok(Some(entity)),
-            // What is not fresh is in the projections, or was never there.
+            // Everything else is in the projections.
             None => self.store(|it| it.entity(key)),
         }
     }
@@ -106,7 +104,7 @@ impl Reads {
     pub fn readable(&self, key: &EntityKey, actor: &Actor) -> Result<Arc<Entity>, ReadError> {
         let unknown = || self.unknown(key);
         let entity = self.entity(key)?.ok_or_else(unknown)?;
-        let seen = Glance::new(self).may_read(std::slice::from_ref(&entity), actor)?;
+        let seen = ReadView::new(self).may_read(std::slice::from_ref(&entity), actor)?;
         if seen.contains(&true) { Ok(entity) } else { Err(unknown()) }
     }
 
@@ -128,17 +126,17 @@ impl Reads {
 
     /// The outward form of entities that were read already.
     pub fn present_all(&self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<Json>, ReadError> {
-        Glance::new(self).ask(|law, view, now| {
-            entities.iter().map(|it| present::entity(law, view, it, actor, now)).collect()
+        ReadView::new(self).ask(|law, view, now| {
+            Needs::collect(entities.iter().map(|it| present::entity(law, view, it, actor, now)))
         })
     }
 
-    /// The people whom the project knows.
+    /// The people of the project.
     pub fn people(&self) -> Vec<Name> {
         self.shared.project().people.clone()
     }
 
-    /// What is the same for the whole project, as it is on disk.
+    /// The project's settings, zone and people, as they are on disk.
     pub fn project(&self) -> Arc<Project> {
         self.shared.project()
     }
@@ -146,7 +144,7 @@ impl Reads {
     /// An entry of the journal, archived or not.
     pub fn entry(&self, seq: u64) -> Result<Option<Entry>, ReadError> {
         let found = self.look_back(|it| it.record(seq)?.map(|it| it.entry()).transpose())?;
-        // One that nobody was told of yet is not there yet.
+        // Entries that are not published yet do not exist for readers.
         Ok(found.filter(|it| it.seq <= self.seq()))
     }
 
@@ -166,7 +164,7 @@ impl Reads {
 
     /// Shows every entry that the projections may not know. To be asked before them.
     pub(crate) fn for_unwritten(&self, mut look: impl FnMut(&Entry)) {
-        Unwritten::of(&self.shared).after(0).for_each(|(entry, _)| look(entry));
+        UnflushedCommits::of(&self.shared).after(0).for_each(|(entry, _)| look(entry));
     }
 
     /// The newest definition of a lifecycle.
@@ -179,21 +177,21 @@ impl Reads {
         self.shared.read(work).map_err(ReadError::from)
     }
 
-    /// The same for what may have been archived.
+    /// The same for entries that may be archived.
     fn look_back<T>(
         &self,
-        work: impl FnOnce(&mut Whole<'_>) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut FullJournal<'_>) -> Result<T, StoreError>,
     ) -> Result<T, ReadError> {
         self.shared.look_back(work).map_err(ReadError::from)
     }
 }
 
-impl Glance<'_> {
+impl ReadView {
     /// For each of these entities, whether the actor may see it.
     fn may_read(&mut self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<bool>, ReadError> {
         self.ask(|law, view, now| {
             let asking = Asking { law, view, actor, shown: true, now };
-            entities.iter().map(|it| asking.may_read(it).unwrap_or(false)).collect()
+            Needs::collect(entities.iter().map(|it| asking.may_read(it)))
         })
     }
 }

@@ -7,17 +7,16 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::query::{Asking, Kind, Plan, named, sort, values};
-use trackside_engine::ranking::RankingKey;
-use trackside_engine::view::Found;
-use trackside_lifecycle::guard::Fault;
+use trackside_engine::query::{Asking, QueryKind, QueryPlan, named, sort, values};
+use trackside_engine::ranking::{RankingIndex, RankingKey};
+use trackside_engine::view::Needs;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_store::store::Listing;
 
-use super::glance::Glance;
 use super::list::hint;
 use super::narrow::Meaning;
+use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads};
 
@@ -42,22 +41,24 @@ impl Reads {
         asked: &Fields,
         actor: &Actor,
     ) -> Result<NamedAnswer, ReadError> {
-        let mut glance = Glance::new(self);
-        let law = glance.law().clone();
+        let mut view = ReadView::new(self);
+        let law = view.law().clone();
         let pack = law.pack(pack).ok_or_else(|| ReadError::unknown_pack(&law, pack))?;
-        let plan = Plan::new(&law, named(pack, query)?, asked)?;
+        let plan = QueryPlan::new(&law, named(pack, query)?, asked)?;
         match &plan.kind {
-            Kind::History(key) => self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone())),
-            Kind::Values => {
+            QueryKind::History(key) => {
+                self.readable(key, actor).map(|it| NamedAnswer::History(it.key.clone()))
+            }
+            QueryKind::Values => {
                 let mut counts = Vec::new();
                 for name in &plan.query.counts {
-                    let counted = Plan::counted(&law, named(pack, name)?, &plan.params)?;
-                    counts.push((name.clone(), self.rows(&mut glance, &law, &counted, actor)?.len()));
+                    let counted = QueryPlan::counted(&law, named(pack, name)?, &plan.params)?;
+                    counts.push((name.clone(), self.rows(&mut view, &law, &counted, actor)?.len()));
                 }
                 Ok(NamedAnswer::Values(values(pack, &self.shared.project(), &plan, &counts)?))
             }
-            Kind::Ranked { .. } | Kind::Rows(_) => {
-                Ok(NamedAnswer::Entities(self.rows(&mut glance, &law, &plan, actor)?))
+            QueryKind::Ranked { .. } | QueryKind::Rows(_) => {
+                Ok(NamedAnswer::Entities(self.rows(&mut view, &law, &plan, actor)?))
             }
         }
     }
@@ -65,13 +66,13 @@ impl Reads {
     /// The entities that a query gives, in its order.
     fn rows(
         &self,
-        glance: &mut Glance<'_>,
+        view: &mut ReadView,
         law: &Law,
-        plan: &Plan<'_>,
+        plan: &QueryPlan<'_>,
         actor: &Actor,
     ) -> Result<Vec<Arc<Entity>>, ReadError> {
         match &plan.kind {
-            Kind::Ranked { ranking, caller } => {
+            QueryKind::Ranked { ranking, caller } => {
                 let mut found = Vec::new();
                 let ids = self.open_in(ranking.clone(), caller.clone())?;
                 for ids in ids.chunks(CHUNK) {
@@ -79,17 +80,17 @@ impl Reads {
                         .iter()
                         .map(|id| EntityKey { lifecycle: ranking.lifecycle.clone(), id: id.clone() });
                     let entities = keys.map(|it| self.entity(&it)).collect::<Result<Vec<_>, _>>()?;
-                    found.extend(passed(glance, plan, actor, entities.into_iter().flatten().collect())?);
+                    found.extend(passed(view, plan, actor, entities.into_iter().flatten().collect())?);
                 }
                 Ok(found.into_iter().map(|(_, it)| it).collect())
             }
-            Kind::Rows(of) => {
+            QueryKind::Rows(of) => {
                 let mut found = Vec::new();
                 let Some(listing) = listing(law, of, plan) else { return Ok(Vec::new()) };
                 let indexed = listing.indexed.is_some();
                 let mut walk = Walk::new(self, of, listing);
                 while let Some(entities) = walk.next(CHUNK.min(self.budget))? {
-                    found.extend(passed(glance, plan, actor, entities)?);
+                    found.extend(passed(view, plan, actor, entities)?);
                     if walk.is_over(self.budget) {
                         let hint = hint(&*self.lifecycle(of)?, indexed);
                         return Err(ReadError::TooExpensive { looked: walk.looked(), hint });
@@ -98,16 +99,17 @@ impl Reads {
                 sort(plan.query, &mut found, |it| &it.key);
                 Ok(found.into_iter().map(|(_, it)| it).collect())
             }
-            Kind::Values | Kind::History(_) => Ok(Vec::new()),
+            QueryKind::Values | QueryKind::History(_) => Ok(Vec::new()),
         }
     }
 
     /// Ids of those that are handed out by a ranking, first to last.
     fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
         let most = self.budget;
-        let ids = self.gateway.look(move |_, view, _| match view.ranking(&ranking) {
-            Found::Here(it) => it.open(caller.as_ref()).take(most + 1).cloned().collect::<Vec<Name>>(),
-            Found::Absent | Found::Unknown => Vec::new(),
+        let ids = self.gateway.look(move |_, view, _| {
+            let open =
+                |it: &RankingIndex| it.open(caller.as_ref()).take(most + 1).cloned().collect::<Vec<Name>>();
+            view.read(|it| it.ranking(&ranking).here().map(open).unwrap_or_default())
         })?;
         let ids = ids.wait()?;
         if ids.len() > most {
@@ -118,34 +120,28 @@ impl Reads {
     }
 }
 
-/// What it is ordered by, and the entity.
+/// The sort keys, and the entity.
 type Row = (Vec<Value>, Arc<Entity>);
 
-/// Those that are in the answer, with what they are ordered by.
+/// The entities that match, with their sort keys.
 fn passed(
-    glance: &mut Glance<'_>,
-    plan: &Plan<'_>,
+    view: &mut ReadView,
+    plan: &QueryPlan<'_>,
     actor: &Actor,
     entities: Vec<Arc<Entity>>,
 ) -> Result<Vec<Row>, ReadError> {
-    let rows = glance.ask(|law, view, now| {
+    let rows = view.ask(|law, view, now| {
         let asking = Asking { law, view, actor, shown: true, now };
-        let rows = entities.iter().map(|it| match asking.row(plan.query, &plan.params, it) {
-            // It will be loaded, and asked again.
-            Err(Fault::NotLoaded) => Ok(None),
-            row => row,
-        });
-        rows.collect::<Result<Vec<_>, Fault>>()
+        Needs::collect(entities.iter().map(|it| asking.row(plan.query, &plan.params, it)))
     })?;
-    let rows = rows.map_err(|fault| ReadError::Query(vec![fault.to_string()]))?;
     Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())
 }
 
 /// Where its rows are; none if there cannot be any.
-fn listing(law: &Law, of: &Name, plan: &Plan<'_>) -> Option<Listing> {
+fn listing(law: &Law, of: &Name, plan: &QueryPlan<'_>) -> Option<Listing> {
     let Some(filter) = &plan.query.filter else { return Some(Listing::default()) };
     let life = law.newest(of)?;
-    let read = |slot: trackside_lifecycle::guard::Slot| life.reads.get(slot.0 as usize).cloned();
+    let read = |slot: trackside_lifecycle::guard::VarSlot| life.reads.get(slot.0 as usize).cloned();
     let meaning = Meaning { law, lifecycle: of, read: &read, params: &plan.params };
     let narrow = meaning.narrow(&filter.outline());
     let empty = narrow.is_empty();

@@ -2,12 +2,12 @@
 
 use trackside_engine::Law;
 use trackside_engine::fields::Fields;
-use trackside_lifecycle::guard::{Outline, Slot, Type};
+use trackside_lifecycle::guard::{Outline, Type, VarSlot};
 use trackside_lifecycle::model::Read;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-/// Where to look. Whoever is elsewhere cannot fulfil the condition; whoever is here need not.
+/// Where to look. A superset: entities outside cannot match, entities inside may not.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Narrow {
     /// In one of these states; none: anywhere.
@@ -19,7 +19,7 @@ pub(super) struct Narrow {
 pub(super) struct Meaning<'a> {
     pub law: &'a Law,
     pub lifecycle: &'a Name,
-    pub read: &'a dyn Fn(Slot) -> Option<Read>,
+    pub read: &'a dyn Fn(VarSlot) -> Option<Read>,
     pub params: &'a Fields,
 }
 

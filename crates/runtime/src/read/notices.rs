@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use trackside_engine::event::{Entry, Event};
+use trackside_engine::event::{Entry, Event, EventKind};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_store::Record;
-use trackside_store::project::OPEN_ALERT;
+use trackside_store::projection_builder::OPEN_ALERT;
 
-use super::unwritten::Unwritten;
 use super::{ReadError, Reads, page};
 use crate::answer::Failure;
-use crate::trail;
+use crate::entity_records;
+use crate::memory::UnflushedCommits;
 
 /// Entries of some kinds.
 #[derive(Clone, Debug)]
@@ -33,17 +33,18 @@ pub struct Violation {
 
 impl Reads {
     pub fn notifications(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
-        self.noticed(&["NOTIFIED"], after, limit)
+        self.noticed(&[EventKind::Notified.as_str()], after, limit)
     }
 
     /// Messages of all entities; those of one are in its history.
     pub fn messages(&self, after: u64, limit: usize) -> Result<Noticed, ReadError> {
-        self.noticed(&["MESSAGE_POSTED"], after, limit)
+        self.noticed(&[EventKind::MessagePosted.as_str()], after, limit)
     }
 
     /// Violations, open and cleared, and where the next page begins.
     pub fn violations(&self, after: u64, limit: usize) -> Result<(Vec<Violation>, Option<u64>), ReadError> {
-        let Noticed { records, next_cursor } = self.noticed(&["VIOLATION"], after, limit)?;
+        let Noticed { records, next_cursor } =
+            self.noticed(&[EventKind::ViolationFound.as_str()], after, limit)?;
         let mut found = Vec::new();
         for record in records {
             let Entry { entity, event: Event::ViolationFound { rule, .. }, seq, .. } = record.entry()? else {
@@ -56,7 +57,7 @@ impl Reads {
     }
 
     /// Entries of these kinds after one, in order, archived or not. The kinds are those of
-    /// [`trackside_store::project::NOTICED`] and [`OPEN_ALERT`].
+    /// [`EventKind::is_indexed`] and [`OPEN_ALERT`].
     pub fn noticed(&self, kinds: &[&str], after: u64, limit: usize) -> Result<Noticed, ReadError> {
         let (seqs, next_cursor) = self.noticed_numbers(kinds, after, limit)?;
         let records =
@@ -72,7 +73,7 @@ impl Reads {
         limit: usize,
     ) -> Result<(Vec<u64>, Option<u64>), ReadError> {
         let limit = page(limit);
-        let unwritten = Unwritten::of(&self.shared);
+        let unwritten = UnflushedCommits::of(&self.shared);
         let is_open_wanted = kinds.contains(&OPEN_ALERT);
         let settled: BTreeSet<u64> = match is_open_wanted {
             true => unwritten.after(0).filter_map(|(entry, _)| resolved(&entry.event)).collect(),
@@ -81,10 +82,10 @@ impl Reads {
         let stored = self.store(|it| it.notices(kinds, after, limit + 1 + settled.len()))?;
         let late = unwritten.after(after).map(|(entry, _)| entry);
         let wanted = |it: &Event| {
-            kinds.contains(&it.kind()) || (is_open_wanted && matches!(it, Event::AlertRaised { .. }))
+            kinds.contains(&it.kind().as_str()) || (is_open_wanted && matches!(it, Event::AlertRaised { .. }))
         };
         let late = late.filter(|it| wanted(&it.event)).map(|it| it.seq);
-        // What was written meanwhile is in both.
+        // Entries flushed meanwhile are in both.
         let seqs: BTreeSet<u64> = stored.into_iter().chain(late).filter(|it| !settled.contains(it)).collect();
         let more = seqs.len() > limit;
         let wanted: Vec<u64> = seqs.into_iter().take(limit).collect();
@@ -92,10 +93,10 @@ impl Reads {
         Ok((wanted, next_cursor))
     }
 
-    /// What an actor was told between the renewal of a lease at `seq` and the one before it: at most a page.
+    /// Messages to an actor between the lease renewal at `seq` and the one before it: at most a page.
     pub fn told_since_renewal(&self, seq: u64, slot: &Name, to: &Name) -> Result<Vec<Entry>, ReadError> {
         let since = self.renewed_before(seq, slot)?;
-        let found = self.noticed(&["NOTIFIED"], since, super::MOST)?;
+        let found = self.noticed(&[EventKind::Notified.as_str()], since, super::MOST)?;
         let mut told = Vec::new();
         for record in found.records {
             let entry = record.entry()?;
@@ -110,7 +111,7 @@ impl Reads {
     fn renewed_before(&self, seq: u64, slot: &Name) -> Result<u64, ReadError> {
         let mut since = seq;
         let found = self.look_back(|whole| {
-            trail::back(whole, seq, 0, &mut |record| {
+            entity_records::walk_back(whole, seq, 0, &mut |record| {
                 let is_it = |it: &Event| {
                     matches!(it, Event::LeaseRenewed { slot: it, .. } | Event::LeaseGranted { slot: it, .. } if it == slot)
                 };
@@ -120,7 +121,7 @@ impl Reads {
             })
         });
         match found {
-            // Nobody loses a lease because a file is elsewhere: what is here is told.
+            // A missing archive file must not cost a lease: the rest is returned.
             Ok(()) | Err(ReadError::Failure(Failure::Archived { .. }) | ReadError::TooFar(_)) => Ok(since),
             Err(error) => Err(error),
         }
@@ -132,7 +133,7 @@ impl Reads {
         let mut cleared = None;
         let clears = |it: &Event| matches!(it, Event::ViolationCleared { rule: it } if it == rule);
         self.look_back(|whole| {
-            trail::back(whole, entity.seq, seq, &mut |record| {
+            entity_records::walk_back(whole, entity.seq, seq, &mut |record| {
                 if record.header.contains("ViolationCleared") && clears(&record.entry()?.event) {
                     cleared = Some(record.seq);
                 }

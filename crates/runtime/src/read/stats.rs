@@ -1,15 +1,16 @@
-//! How many are where, and how long they stay: kept as things move, never counted anew.
+//! Entities per state and the time spent in states: updated with every move, never recounted.
 
 use std::collections::BTreeMap;
 
 use trackside_engine::event::Event;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_store::ProjectionBuilder;
-use trackside_store::store::Stays;
+use trackside_store::store::DwellTimes;
 
-use super::unwritten::Unwritten;
 use super::{ReadError, Reads};
+use crate::memory::UnflushedCommits;
 use crate::tally::Throughput;
 
 /// Figures of a lifecycle.
@@ -19,13 +20,13 @@ pub struct Stats {
     /// How many are in which state now.
     pub states: BTreeMap<Name, u64>,
     /// How long states were stayed in, by those who left them.
-    pub stays: BTreeMap<Name, Stays>,
+    pub stays: BTreeMap<Name, DwellTimes>,
     /// How many transitions there were.
     pub throughput: Throughput,
     /// When it was started: since then refusals are counted.
     pub started_at: Option<Timestamp>,
     /// How many requests were refused since it was started, by the code of the refusal.
-    pub refusals: BTreeMap<&'static str, u64>,
+    pub refusals: BTreeMap<Code, u64>,
 }
 
 /// Lengths of stays in milliseconds, percentiles within a few per cent.
@@ -39,7 +40,7 @@ pub struct Lengths {
 }
 
 impl Stats {
-    /// How long a state was stayed in; none if nobody has left it.
+    /// The time spent in a state; none if no entity has left it.
     pub fn lengths(&self, state: &str) -> Option<Lengths> {
         let stays = self.stays.get(state)?;
         let share = |it| stays.percentile(it);
@@ -56,8 +57,8 @@ impl Stats {
 impl Reads {
     pub fn stats(&self, lifecycle: &Name) -> Result<Stats, ReadError> {
         self.lifecycle(lifecycle)?;
-        let unwritten = Unwritten::of(&self.shared);
-        let (known, left) = self.store(|it| Ok((it.states(lifecycle)?, it.stays(lifecycle)?)))?;
+        let unwritten = UnflushedCommits::of(&self.shared);
+        let (known, left) = self.store(|it| Ok((it.states(lifecycle)?, it.dwell_times(lifecycle)?)))?;
         let mut states = known.value;
         for (entry, before) in
             unwritten.after(known.position).filter(|(it, _)| it.entity.lifecycle == *lifecycle)
@@ -77,7 +78,7 @@ impl Reads {
         {
             late.add(entry, before.was.as_ref());
         }
-        for (_, state, ms) in late.build().stays {
+        for (_, state, ms) in late.build().dwell_times {
             stays.entry(state).or_default().add(ms);
         }
         self.recall()?;
@@ -87,8 +88,8 @@ impl Reads {
         Ok(Stats { lifecycle: lifecycle.clone(), states, stays, throughput, started_at, refusals })
     }
 
-    /// Refusals since it was started of what named no lifecycle that there is, by code.
-    pub fn stray_refusals(&self) -> BTreeMap<&'static str, u64> {
+    /// Refusals since the start that named no known lifecycle, by code.
+    pub fn stray_refusals(&self) -> BTreeMap<Code, u64> {
         self.shared.tally.refusals(None)
     }
 }

@@ -1,4 +1,4 @@
-//! How everything is at a glance, for whoever watches over it.
+//! An overview of the project for monitoring.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use trackside_engine::event::Event;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::StoreError;
-use trackside_store::project::OPEN_ALERT;
+use trackside_store::projection_builder::OPEN_ALERT;
 use trackside_store::store::Census;
 
 use super::stats::entered;
-use super::unwritten::Unwritten;
 use super::{MOST, ReadError, Reads};
+use crate::memory::UnflushedCommits;
 
 /// How everything is. Entities as they are on disk; the rest as projections have it, which are a moment behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
+pub struct ProjectOverview {
     /// How many entities of which lifecycle are in which state.
     pub entities: BTreeMap<Name, BTreeMap<Name, u64>>,
     pub waiting: Census,
@@ -23,9 +23,9 @@ pub struct Survey {
     pub overdue: Span,
     /// How long the oldest effect has been waiting.
     pub oldest_effect: Span,
-    /// Alerts that nobody has resolved, by severity and whether somebody has acknowledged them: the oldest thousand.
+    /// Open alerts, by severity and whether they are acknowledged: the oldest thousand.
     pub alerts: BTreeMap<(&'static str, bool), u64>,
-    /// How long the oldest alert has been there that nobody has acknowledged.
+    /// The age of the oldest unacknowledged alert.
     pub oldest_alert: Span,
     /// Where the journal begins here: the last entry that was archived.
     pub archived: u64,
@@ -37,7 +37,7 @@ pub const UNKNOWN: &str = "unknown";
 /// Pages of alerts that are looked at.
 const ALERT_PAGES: usize = 5;
 
-/// What is read of projections, all at the same moment.
+/// Rows read at one position.
 struct Seen {
     /// The entry up to which each lifecycle was seen.
     positions: BTreeMap<Name, u64>,
@@ -48,13 +48,13 @@ struct Seen {
     archived: u64,
 }
 
-/// How many alerts are open, by severity and whether somebody has acknowledged them.
+/// Open alerts, by severity and whether they are acknowledged.
 type Alerts = BTreeMap<(&'static str, bool), u64>;
 
 impl Reads {
-    /// Looks at everything. It counts row by row what is waited for: not for every request.
-    pub fn survey(&self) -> Result<Survey, ReadError> {
-        let unwritten = Unwritten::of(&self.shared);
+    /// Looks at everything. It counts rows one by one, so it is too slow for every request.
+    pub fn survey(&self) -> Result<ProjectOverview, ReadError> {
+        let unwritten = UnflushedCommits::of(&self.shared);
         let seen = self.seen()?;
         let (mut entities, positions) = (seen.entities, seen.positions);
         let earliest = positions.values().copied().min().unwrap_or_default();
@@ -75,7 +75,7 @@ impl Reads {
         let ago = |at: Timestamp| Span(now.since(at).0.max(0));
         let asked = seen.effect.map(|id| self.entry(id)).transpose()?.flatten();
         let (alerts, unseen) = self.open_alerts()?;
-        Ok(Survey {
+        Ok(ProjectOverview {
             entities,
             alerts,
             oldest_alert: unseen.map(ago).unwrap_or_default(),
@@ -86,7 +86,7 @@ impl Reads {
         })
     }
 
-    /// Alerts that are open, and when the oldest was raised that nobody has acknowledged.
+    /// Open alerts, and when the oldest unacknowledged one was raised.
     fn open_alerts(&self) -> Result<(Alerts, Option<Timestamp>), ReadError> {
         let (mut alerts, mut unseen, mut after) = (Alerts::new(), None, 0);
         for _ in 0..ALERT_PAGES {
@@ -100,7 +100,7 @@ impl Reads {
             })?;
             for record in records {
                 let Some(record) = record else {
-                    // Its file is elsewhere: that it is open is known all the same.
+                    // Its file is missing, but the alert is known to be open.
                     *alerts.entry((UNKNOWN, false)).or_default() += 1;
                     continue;
                 };
@@ -126,12 +126,12 @@ impl Reads {
     fn seen(&self) -> Result<Seen, ReadError> {
         let law = self.shared.law();
         self.store(|reader| {
-            reader.hold();
+            reader.begin_snapshot();
             let mut look = || -> Result<Seen, StoreError> {
                 let waiting = reader.census()?;
                 let (mut entities, mut positions) = (BTreeMap::new(), BTreeMap::new());
                 for name in law.lifecycle_names() {
-                    // Every state that there is, and not only those that somebody is in.
+                    // Every state, also empty ones.
                     let known = law.newest(name).into_iter().flat_map(|it| &it.states);
                     let mut states: BTreeMap<Name, u64> = known.map(|it| (it.name.clone(), 0)).collect();
                     let found = reader.states(name)?;
@@ -149,7 +149,7 @@ impl Reads {
                 })
             };
             let seen = look();
-            reader.release();
+            reader.end_snapshot();
             seen
         })
     }

@@ -1,4 +1,4 @@
-//! All entities of a lifecycle in the order of their ids: what is stored, with what is newer laid over it.
+//! All entities of a lifecycle in the order of their ids: stored rows, overlaid with unflushed commits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct Walk<'r> {
 pub(super) const CHUNK: usize = 1_000;
 
 impl<'r> Walk<'r> {
-    /// `listing` narrows what is read; what comes out fits its states and its time, but may not fit its index.
+    /// `listing` narrows the rows; results match its states and its time, but may not match its index.
     pub fn new(reads: &'r Reads, lifecycle: &Name, mut listing: Listing) -> Self {
         listing.lifecycle = Some(lifecycle.clone());
         let after = listing.after.as_ref().map(|it| it.id.clone());

@@ -26,10 +26,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Plant};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::{EVENTS, Entry};
-use trackside_runtime::{Clock, Options, PackSource, Runtime};
+use trackside_engine::event::{Entry, EventKind};
+use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
 use trackside_store::archive::Archive;
-use trackside_store::project::OPEN_ALERT;
+use trackside_store::projection_builder::OPEN_ALERT;
 use trackside_store::store::Listing;
 use trackside_store::{Reader, Sqlite, SqliteOptions, Store};
 
@@ -71,7 +71,7 @@ impl Copy {
         let own = !store.reader().unwrap().definitions().unwrap().is_empty();
         let name = fixture.file_name().unwrap().to_str().unwrap();
         let packs: Vec<PackSource> = if own { Vec::new() } else { vec![pack(name)] };
-        let clock = Clock::manual(store.reader().unwrap().head().unwrap().at.unwrap());
+        let clock = ProjectClock::manual(store.reader().unwrap().head().unwrap().at.unwrap());
         let options = Options { clock, sweep_every: None, ..Options::default() };
         let runtime = Runtime::start(store.clone(), &packs, options).unwrap();
         (store, runtime)
@@ -99,7 +99,7 @@ fn copy(from: &Path, to: &Path) {
 /// All entries of a folder: those of the archive, then those of the journal.
 fn entries(folder: &Path, reader: &mut dyn Reader) -> Vec<Entry> {
     let base = reader.base().unwrap();
-    let past = Archive::of(folder).unwrap().past(0, base).unwrap().map(Result::unwrap);
+    let past = Archive::of(folder).unwrap().archived_after(0, base).unwrap().map(Result::unwrap);
     let records: Vec<_> = past.chain(reader.records(base.seq, ALL).unwrap()).collect();
     records.iter().map(|it| it.entry().unwrap()).collect()
 }
@@ -120,7 +120,7 @@ fn every_kind_of_event_is_in_a_journal_that_is_kept() {
         let store = Sqlite::open(&folder.0, SqliteOptions::default()).unwrap();
         kinds.extend(entries(&folder.0, &mut *store.reader().unwrap()).iter().map(|it| it.event.kind()));
     }
-    let missing: Vec<_> = EVENTS.iter().filter(|it| !kinds.contains(**it)).collect();
+    let missing: Vec<_> = EventKind::ALL.iter().filter(|it| !kinds.contains(*it)).collect();
     assert!(
         missing.is_empty(),
         "no journal that is kept has {missing:?}: add them to the story, and write it"

@@ -10,7 +10,7 @@ use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{Answer, Clock, Options, PackSource, Redaction, Runtime};
+use trackside_runtime::{CommandAnswer, Options, PackSource, ProjectClock, Redaction, Runtime};
 use trackside_store::archive::move_out;
 use trackside_store::{Sqlite, SqliteOptions, Store};
 
@@ -99,13 +99,13 @@ impl Working {
         let options = SqliteOptions { journal_page: 512, state_page: 512, ..SqliteOptions::default() };
         let store = Arc::new(Sqlite::open(folder, options).unwrap());
         let last = store.reader().unwrap().head().unwrap();
-        let clock = Clock::manual(last.at.unwrap_or(start_of_time()));
+        let clock = ProjectClock::manual(last.at.unwrap_or(start_of_time()));
         let options = Options { clock, sweep_every: None, ..Options::default() };
         let runtime = Runtime::start(store.clone(), packs, options).unwrap();
         Self { store, runtime, asked: usize::try_from(last.chain.seq).unwrap() }
     }
 
-    fn asks(&mut self, command: Command) -> trackside_runtime::Accepted {
+    fn asks(&mut self, command: Command) -> trackside_runtime::AcceptedCommand {
         self.asked += 1;
         accepted(&self.runtime, keyed(command, &format!("k-{}", self.asked)))
     }
@@ -212,7 +212,7 @@ fn second_half(folder: &Path) {
         once: None,
     };
     let answer = work.runtime.redact(ada(), redaction).unwrap();
-    assert!(matches!(answer, Answer::Accepted(_)), "{answer:?}");
+    assert!(matches!(answer, CommandAnswer::Accepted(_)), "{answer:?}");
     // Broken, found, set right.
     plant(&work.runtime, "kept.job/J-7", "OPEN", json!({ "title": "title 7", "watts": 200 }));
     work.sweeps();

@@ -5,7 +5,7 @@ use trackside_engine::command::Command;
 use trackside_engine::event::Entry;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::read::Reads;
-use trackside_runtime::{Answer, Clock, Options, Runtime};
+use trackside_runtime::{CommandAnswer, Options, ProjectClock, Runtime};
 use trackside_store::archive::{folder_of, move_out};
 
 use crate::ground::*;
@@ -22,7 +22,7 @@ fn said(task: &str, words: &str) -> Command {
 
 fn again(runtime: &Runtime, reads: &Reads, task: &str, words: &str) -> Result<Vec<Entry>, String> {
     match runtime.gateway().unwrap().ask(said(task, words)).unwrap() {
-        Answer::Replayed { first, entries, .. } => {
+        CommandAnswer::Replayed { first, entries, .. } => {
             let found = reads.written_by(first, entries).map_err(|it| it.code().to_owned())?;
             Ok(found.iter().map(|it| it.entry().unwrap()).collect())
         }
@@ -55,7 +55,7 @@ fn what_was_archived_is_read_there_and_nothing_else_stands_in_for_it(stores: Sto
         let moved = move_out(reader.as_mut(), journal.as_mut(), &archive, at).unwrap().unwrap();
         assert!(second[0].seq <= moved.last() && moved.last() < third[0].seq);
     }
-    let runtime = started(place.open(), Options { clock: Clock::manual(at), ..manual() });
+    let runtime = started(place.open(), Options { clock: ProjectClock::manual(at), ..manual() });
     let reads = runtime.reads().unwrap();
     let archived = || Err("archived".to_owned());
     // A store without files keeps none of it.

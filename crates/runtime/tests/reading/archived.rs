@@ -6,7 +6,9 @@ use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::read::ReadError;
-use trackside_runtime::{Clock, Failure, Migration, Moved, Options, PackSource, Part, Runtime};
+use trackside_runtime::{
+    Failure, MigratedEntity, Migration, MigrationRange, Options, PackSource, ProjectClock, Runtime,
+};
 
 use crate::ground::*;
 use crate::lists::owner;
@@ -26,8 +28,11 @@ fn pumps(place: &Place, version: u32) -> Runtime {
         ("lifecycles/pump.yaml", PUMP.to_owned()),
     ];
     let pack = PackSource { files: files.map(|(path, text)| (path.to_owned(), text)).to_vec() };
-    let options =
-        Options { sweep_every: None, clock: Clock::manual(start_of_time().plus(Span(60_000))), ..manual() };
+    let options = Options {
+        sweep_every: None,
+        clock: ProjectClock::manual(start_of_time().plus(Span(60_000))),
+        ..manual()
+    };
     Runtime::start(place.open(), &[pack], options).unwrap()
 }
 
@@ -156,16 +161,16 @@ fn a_migration_is_undone_for_each_that_was_moved_or_said_to_be_out_of_reach() {
         fields: Fields::default(),
     };
     let mut moved = 0;
-    let mut told = |it: &Moved| moved += usize::from(it.outcome.is_ok());
-    runtime.apply_migration(owner(), &migration, &Part::default(), &mut told).unwrap();
+    let mut told = |it: &MigratedEntity| moved += usize::from(it.outcome.is_ok());
+    runtime.apply_migration(owner(), &migration, &MigrationRange::default(), &mut told).unwrap();
     assert_eq!(moved, 3);
     create(&runtime, "last");
     let (files, _) = archived(&place, runtime);
     let runtime = pumps(&place, 2);
     let undo = || {
         let mut told = Vec::new();
-        let undone = runtime.undo_migration(owner(), &lifecycle, 2, &Part::default(), &mut |it| {
-            told.push((it.entity.id.to_string(), it.outcome.as_ref().err().map(|it| it.code)));
+        let undone = runtime.undo_migration(owner(), &lifecycle, 2, &MigrationRange::default(), &mut |it| {
+            told.push((it.entity.id.to_string(), it.outcome.as_ref().err().map(|it| it.code.as_str())));
         });
         undone.unwrap();
         told

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
+use trackside_engine::refusal::Code;
 use trackside_engine::{View, apply};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Clock, Figures, Options, Reads, Runtime, Throughput};
-use trackside_store::project::{ProjectionBuilder, Was};
-use trackside_store::store::Stays;
+use trackside_runtime::{Figures, Options, ProjectClock, Reads, Runtime, Throughput};
+use trackside_store::projection_builder::{ProjectionBuilder, StateBefore};
+use trackside_store::store::DwellTimes;
 
 use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
@@ -22,7 +23,7 @@ on_every_store! {
     notices_come_once_and_in_order_before_and_after_they_are_written
 }
 
-type Recount = (BTreeMap<Name, u64>, BTreeMap<Name, Stays>);
+type Recount = (BTreeMap<Name, u64>, BTreeMap<Name, DwellTimes>);
 
 /// Everything from the first entry on.
 fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
@@ -35,7 +36,7 @@ fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
         after = last.seq;
         for record in &records {
             let entry = record.entry().unwrap();
-            let was = view.get(&entry.entity).map(Was::of);
+            let was = view.get(&entry.entity).map(StateBefore::of);
             builder.add(&entry, was.as_ref());
             apply(&mut view, &entry);
         }
@@ -44,8 +45,8 @@ fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
     for entity in view.entities().into_iter().filter(|it| it.key.lifecycle == *lifecycle) {
         *states.entry(entity.state.clone()).or_default() += 1;
     }
-    let mut stays: BTreeMap<Name, Stays> = BTreeMap::new();
-    for (of, state, ms) in builder.build().stays {
+    let mut stays: BTreeMap<Name, DwellTimes> = BTreeMap::new();
+    for (of, state, ms) in builder.build().dwell_times {
         if of == *lifecycle {
             stays.entry(state).or_default().add(ms);
         }
@@ -100,7 +101,7 @@ fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
         let Some(last) = records.last() else { return counted };
         after = last.seq;
         for entry in records.iter().map(|it| it.entry().unwrap()) {
-            if entry.entity.lifecycle == *lifecycle && entry.event.kind() == "STATE_TRANSITION" {
+            if entry.entity.lifecycle == *lifecycle && entry.event.kind().as_str() == "STATE_TRANSITION" {
                 counted.since_start += u64::from(entry.seq > began);
                 counted.last_minute += u64::from(now / 1_000 - entry.at.0 / 1_000 < 60);
                 counted.last_hour += u64::from(now / 60_000 - entry.at.0 / 60_000 < 60);
@@ -143,7 +144,7 @@ fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
         }
         assert!(some.last_minute < some.last_hour && some.last_hour < some.since_start, "{some:?}");
         assert_eq!(some.counted_from, None);
-        clock = Options { clock: Clock::manual(reads.now()), ..manual() };
+        clock = Options { clock: ProjectClock::manual(reads.now()), ..manual() };
         runtime.stop();
     }
 }
@@ -162,12 +163,13 @@ fn an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted(stores
     let (now, all) = (runtime.reads().unwrap().now(), runtime.reads().unwrap().stats(&lifecycle).unwrap());
     runtime.stop();
 
-    let runtime = started(place.open(), Options { clock: Clock::manual(now), ..manual() });
+    let runtime = started(place.open(), Options { clock: ProjectClock::manual(now), ..manual() });
     let reads = runtime.reads().unwrap();
     let told = reads.clone().with_budget(1).stats(&lifecycle).unwrap();
     assert!(told.throughput.last_hour < all.throughput.last_hour, "{told:?}");
     let from = told.throughput.counted_from.unwrap();
-    let later = |it: &trackside_engine::event::Entry| it.at >= from && it.event.kind() == "STATE_TRANSITION";
+    let later =
+        |it: &trackside_engine::event::Entry| it.at >= from && it.event.kind().as_str() == "STATE_TRANSITION";
     let entries: Vec<_> = {
         let (mut found, mut after) = (Vec::new(), 0);
         loop {
@@ -203,19 +205,19 @@ fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {
         refused(&runtime, fire(ada(), &format!("made.up{n}/X-1"), "start", json!({})));
     }
     let both = vec![fire(ada(), "mission.task/T-1", "start", plan()), bare("T-1")];
-    gateway.submit_atomic(both).unwrap().wait().unwrap();
+    gateway.submit_atomic(both, Vec::new()).unwrap().wait().unwrap();
     // Only what somebody asked for.
     gateway.dry_run(bare("T-1")).unwrap().wait().unwrap();
     let counted = reads.stats(&Name::new("mission.task")).unwrap().refusals;
-    let expected = [("no-such-edge", 1), ("requirement-missing", 3), ("unknown-entity", 1)];
+    let expected = [(Code::NoSuchEdge, 1), (Code::RequirementMissing, 3), (Code::UnknownEntity, 1)];
     assert_eq!(counted, BTreeMap::from(expected));
-    assert_eq!(reads.stray_refusals(), BTreeMap::from([("unknown-lifecycle", 50)]));
+    assert_eq!(reads.stray_refusals(), BTreeMap::from([(Code::UnknownLifecycle, 50)]));
     assert_eq!(reads.stats(&Name::new("coding.task")).unwrap().refusals, BTreeMap::new());
     assert_eq!(Figures::get(&runtime.figures().refused), 55);
     let since = runtime.since_start();
     assert_eq!(since.refusals.values().sum::<u64>(), 55);
     assert_eq!(
-        since.refusals.get(&(None, "unknown-lifecycle")),
+        since.refusals.get(&(None, Code::UnknownLifecycle)),
         Some(&50),
         "names that were made up are one"
     );
@@ -238,7 +240,7 @@ fn notices_come_once_and_in_order_before_and_after_they_are_written(stores: Stor
     for n in 0..12 {
         let done =
             accepted(&runtime, fire(ada(), "mission.task/T-1", "comment", json!({ "text": format!("{n}") })));
-        let mine = done.entries.iter().filter(|it| it.event.kind() == "MESSAGE_POSTED");
+        let mine = done.entries.iter().filter(|it| it.event.kind().as_str() == "MESSAGE_POSTED");
         posted.extend(mine.map(|it| it.seq));
         if n == 5 {
             written(&runtime);

@@ -198,7 +198,7 @@ fn mistakes_are_told_with_what_was_meant(stores: Stores) {
     let lifecycle = Name::new("mission.task");
     let wrong = |source: &str| reads.condition(&lifecycle, source).unwrap_err();
     assert_eq!(wrong("prioritty == 1").code(), "invalid-where");
-    assert!(wrong("assigneeIds.exists(it, it == 'ada')").to_string().contains("go through lists"));
+    assert!(wrong("assigneeIds.exists(it, it == 'ada')").to_string().contains("iterate over lists"));
 }
 
 fn nobody_sees_what_they_may_not_read(stores: Stores) {

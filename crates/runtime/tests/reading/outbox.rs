@@ -7,7 +7,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Options, OutboxCourier, OutboxError, Runtime};
+use trackside_runtime::{CommandAnswer, Options, OutboxCourier, OutboxError, Runtime};
 
 use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
@@ -72,11 +72,11 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
         let late = outbox.settle(system(), first[0].id, first[0].fence, true, Fields::default());
         assert!(matches!(late, Err(OutboxError::Stale { .. })), "{late:?}");
         let done = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
-        assert!(matches!(done, Answer::Accepted(_)), "{done:?}");
+        assert!(matches!(done, CommandAnswer::Accepted(_)), "{done:?}");
         wait(&runtime, MINUTE);
         assert!(taken(&outbox, "w-3").is_empty() && outbox.open(None, 0, 10).unwrap().is_empty());
         let twice = outbox.settle(system(), second[0].id, second[0].fence, true, Fields::default()).unwrap();
-        assert!(matches!(twice, Answer::Refused(it) if it.code == "effect-settled"));
+        assert!(matches!(twice, CommandAnswer::Refused(it) if it.code.as_str() == "effect-settled"));
         assert!(matches!(
             outbox.settle(system(), 1, 1, true, Fields::default()),
             Err(OutboxError::Unknown(1))
@@ -107,6 +107,6 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
     // The clock stands where it stood, and yet the number has grown.
     assert!(again.fence > found.iter().map(|it| it.fence).max().unwrap(), "{again:?} after {found:?}");
     let done = outbox.settle(system, again.id, again.fence, true, Fields::default()).unwrap();
-    assert!(matches!(done, Answer::Accepted(_)), "{done:?}");
+    assert!(matches!(done, CommandAnswer::Accepted(_)), "{done:?}");
     assert_eq!(taken(&outbox, "w-2"), [found[2].id]);
 }

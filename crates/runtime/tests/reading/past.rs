@@ -8,7 +8,7 @@ use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::read::{ReadError, entry_json};
-use trackside_runtime::{Accepted, Clock, Options, Runtime};
+use trackside_runtime::{AcceptedCommand, Options, ProjectClock, Runtime};
 
 use crate::ground::*;
 use crate::lists::owner;
@@ -27,7 +27,7 @@ fn wait(runtime: &Runtime, seconds: i64) {
     runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
 }
 
-fn on(runtime: &Runtime, event: &str, fields: serde_json::Value) -> Accepted {
+fn on(runtime: &Runtime, event: &str, fields: serde_json::Value) -> AcceptedCommand {
     accepted(runtime, fire(ada(), "mission.task/T-1", event, fields).because("so that it goes on"))
 }
 
@@ -125,7 +125,7 @@ fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
     }
     let kinds = |all: bool| -> Vec<&'static str> {
         let found = reads.history(&agent, 0, 200, all).unwrap().records;
-        found.iter().map(|it| it.entry().unwrap().event.kind()).collect()
+        found.iter().map(|it| it.entry().unwrap().event.kind().as_str()).collect()
     };
     let renewed = |all| kinds(all).iter().filter(|it| **it == "LEASE_RENEWED").count();
     assert_eq!((renewed(true), renewed(false)), (5, 0));
@@ -171,7 +171,7 @@ fn a_history_whose_beginning_was_archived_says_where_it_begins(stores: Stores) {
     if let Stores::Sqlite = stores {
         archived.put_away();
     }
-    let later = Options { clock: Clock::manual(at), ..manual() };
+    let later = Options { clock: ProjectClock::manual(at), ..manual() };
     let runtime = started(place.open(), later);
     let reads = runtime.reads().unwrap();
     let mut late: Vec<u64> = Vec::new();

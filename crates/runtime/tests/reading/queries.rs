@@ -8,7 +8,7 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::project::{ProjectChange, SettingChange, project_key};
-use trackside_engine::query::{self, Answer};
+use trackside_engine::query::{self, QueryAnswer};
 use trackside_engine::scenario;
 use trackside_engine::trace::Trace;
 use trackside_engine::world::World;
@@ -17,7 +17,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::NamedAnswer;
-use trackside_runtime::{Clock, Options, PackSource, Runtime};
+use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
 use trackside_store::{Batch, Chain, Definition, Store};
 
 use crate::ground::*;
@@ -94,7 +94,7 @@ fn compare(stores: Stores, folder: &str) {
         write(&*place.open(), world, &definitions);
         // What the journal holds is in the projections, or in memory only.
         let behind = std::time::Duration::from_millis(if n % 2 == 0 { 1 } else { 3_600_000 });
-        let options = Options { clock: Clock::manual(world.now), behind, ..Options::default() };
+        let options = Options { clock: ProjectClock::manual(world.now), behind, ..Options::default() };
         let runtime = Runtime::start(place.open(), std::slice::from_ref(&source), options).unwrap();
         if n % 2 == 0 {
             while runtime.lag() > 0 {
@@ -199,16 +199,16 @@ fn answers_alike(runtime: &Runtime, world: &World, folder: &Path, name: &str) ->
                 let what = format!("{pack}.{} of `{name}`, asked {asked:?}", query.name);
                 answers += 1;
                 match (expected, found) {
-                    (Ok(Answer::Entities(expected)), Ok(NamedAnswer::Entities(found))) => {
+                    (Ok(QueryAnswer::Entities(expected)), Ok(NamedAnswer::Entities(found))) => {
                         rows += found.len();
                         let found: Vec<_> = found.iter().map(|it| &**it).collect();
                         assert_eq!(found, expected, "{what}");
                     }
-                    (Ok(Answer::Values(expected)), Ok(NamedAnswer::Values(found))) => {
+                    (Ok(QueryAnswer::Values(expected)), Ok(NamedAnswer::Values(found))) => {
                         rows += 1;
                         assert_eq!(found, expected, "{what}");
                     }
-                    (Ok(Answer::History(expected)), Ok(NamedAnswer::History(found))) => {
+                    (Ok(QueryAnswer::History(expected)), Ok(NamedAnswer::History(found))) => {
                         rows += 1;
                         assert_eq!(found, expected, "{what}");
                         let mut history = reads.history(&found, 0, 200, true).unwrap();

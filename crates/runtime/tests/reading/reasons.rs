@@ -37,7 +37,7 @@ fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
     assert!(!plan_check.passed && plan_check.message.is_some(), "{start:#?}");
     assert!(start.checks.iter().any(|it| it.passed && !it.saw.is_empty()), "{start:#?}");
     let trial = |event: &str| told.trials.iter().find(|(it, _)| it == event).map(|(_, it)| it).unwrap();
-    assert!(matches!(trial("start"), Trial::Refused(it) if it.code == "requirement-missing"));
+    assert!(matches!(trial("start"), Trial::Refused(it) if it.code.as_str() == "requirement-missing"));
     assert!(told.ways.iter().all(|way| told.trials.iter().any(|(it, _)| *it == way.event)));
     assert_eq!(runtime.seq(), seq, "nothing was written");
     let shown = reads.present(&key("mission.task/T-1"), &ada()).unwrap();
@@ -77,5 +77,5 @@ fn a_dry_run_decides_and_changes_nothing(stores: Stores) {
     let Decision::Refused(refusal) = reads.dry_run(start()).unwrap() else {
         panic!("it cannot be done twice")
     };
-    assert_eq!(refusal.code, "no-such-edge");
+    assert_eq!(refusal.code.as_str(), "no-such-edge");
 }

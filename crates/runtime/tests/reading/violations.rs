@@ -55,7 +55,8 @@ fn told(runtime: &Runtime) -> Vec<(String, String, Option<u64>)> {
 /// Entries that say that a rule holds again.
 fn cleared(runtime: &Runtime) -> Vec<u64> {
     let journal = runtime.reads().unwrap().journal(0, 200).unwrap();
-    let kind = |it: &trackside_store::Record| it.entry().unwrap().event.kind() == "VIOLATION_CLEARED";
+    let kind =
+        |it: &trackside_store::Record| it.entry().unwrap().event.kind().as_str() == "VIOLATION_CLEARED";
     journal.iter().filter(|it| kind(it)).map(|it| it.seq).collect()
 }
 

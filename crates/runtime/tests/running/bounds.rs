@@ -24,7 +24,7 @@ fn create(runtime: &Runtime, id: &str, json: serde_json::Value) {
 /// A turn in which nothing is asked for: whatever may go has gone.
 fn idle(runtime: &Runtime) {
     runtime.wait_until_written().unwrap();
-    runtime.gateway().unwrap().look(|_, _, _| ()).unwrap().wait().unwrap();
+    runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
 }
 
 fn options() -> Options {
@@ -46,10 +46,11 @@ fn entities_leave_memory_even_if_everybody_only_looks() {
     let seq = runtime.seq();
     for n in 0..200 {
         let task = key(&format!("mission.task/T-{n}"));
-        let title = move |view: &trackside_engine::View| {
+        let title = move |view: &trackside_engine::view::Lookup<'_>| {
             view.entity(&task).here().and_then(|it| it.fields.value("title").as_str().map(str::to_owned))
         };
-        let seen = runtime.gateway().unwrap().look(move |_, view, _| title(view)).unwrap().wait().unwrap();
+        let seen =
+            runtime.gateway().unwrap().look(move |_, view, _| view.read(&title)).unwrap().wait().unwrap();
         assert_eq!(seen.as_deref(), Some("Write the page"));
         // Those who are looked at in this turn are there besides.
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
@@ -98,7 +99,10 @@ fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
     for n in 0..300 {
         // The one that was looked at longest ago is not there.
         let one = key(&format!("store.box/B-{}", n % 60));
-        let look = runtime.gateway().unwrap().look(move |_, view, _| view.entity(&one).here().is_some());
+        let look = runtime
+            .gateway()
+            .unwrap()
+            .look(move |_, view, _| view.read(|it| it.entity(&one).here().is_some()));
         assert_eq!(look.unwrap().wait(), Ok(true));
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
         if cached() == MOST - 1 {
@@ -128,8 +132,11 @@ fn groups_leave_memory_and_are_counted_on() {
         for n in 0..60 {
             let group = GroupKey { of: key(&format!("store.box/B-{n}")), name: Name::new("things") };
             let counted = runtime.gateway().unwrap().look(move |_, view, _| {
-                let listed = view.listed(&group).here().map_or(0, |it| it.members.values().flatten().count());
-                (view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()), listed)
+                view.read(|view| {
+                    let listed = view.listed(&group).here();
+                    let listed = listed.map_or(0, |it| it.members.values().flatten().count());
+                    (view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()), listed)
+                })
             });
             assert_eq!(counted.unwrap().wait(), Ok((round, round as usize)), "of B-{n}");
             assert!(held() <= MOST + 1, "{} groups", held());

@@ -7,7 +7,10 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::key::GroupKey;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::{Answer, Figures, Migration, Moved, Options, PackSource, Part, Runtime, Went};
+use trackside_runtime::{
+    CommandAnswer, Figures, MigratedEntity, Migration, MigrationProgress, MigrationRange, Options,
+    PackSource, Runtime,
+};
 use trackside_store::Memory;
 
 use crate::ground::{accepted, assigned, fields, key, keyed, manual, started, team};
@@ -50,10 +53,9 @@ fn an_entity_that_others_referred_to_in_the_command_that_made_it_is_counted_with
     let runtime = start(&Memory::new(), kin(1, CHILD));
     child(&runtime, "C-1", "P-1");
     let group = GroupKey { of: key("kin.parent/P-1"), name: Name::new("children") };
-    let counted = runtime
-        .gateway()
-        .unwrap()
-        .look(move |_, view, _| view.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()));
+    let counted = runtime.gateway().unwrap().look(move |_, view, _| {
+        view.read(|it| it.group(&group).here().map_or(0, |it| it.counts.values().sum::<u64>()))
+    });
     assert_eq!(counted.unwrap().wait(), Ok(1));
 }
 
@@ -76,7 +78,9 @@ fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start()
     let planned = |migration: &Migration| {
         let mut all = Vec::new();
         runtime
-            .plan_migration(&admin, migration, &Part::default(), &mut |it| all.push(it.outcome.is_ok()))
+            .plan_migration(&admin, migration, &MigrationRange::default(), &mut |it| {
+                all.push(it.outcome.is_ok())
+            })
             .unwrap();
         all
     };
@@ -84,8 +88,8 @@ fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start()
     let mapped = migration(&[("SMALL", "YOUNG")]);
     assert_eq!(planned(&mapped), [true; 3]);
     let mut done = 0;
-    let mut told = |it: &Moved| done += usize::from(it.outcome.is_ok());
-    runtime.apply_migration(&admin, &mapped, &Part::default(), &mut told).unwrap();
+    let mut told = |it: &MigratedEntity| done += usize::from(it.outcome.is_ok());
+    runtime.apply_migration(&admin, &mapped, &MigrationRange::default(), &mut told).unwrap();
     assert_eq!(done, 3);
 }
 
@@ -109,9 +113,9 @@ fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
         fields: Default::default(),
     };
     // A part at a time: each is told of once, in order.
-    let (mut planned, mut part) = (Vec::new(), Part { after: None, most: Some(16) });
+    let (mut planned, mut part) = (Vec::new(), MigrationRange { after: None, most: Some(16) });
     loop {
-        let mut told = |it: &Moved| planned.push(it.entity.id.to_string());
+        let mut told = |it: &MigratedEntity| planned.push(it.entity.id.to_string());
         let went = runtime.plan_migration(&admin, &migration, &part, &mut told).unwrap();
         assert!(went.looked_at <= 16);
         match went.next {
@@ -122,13 +126,13 @@ fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
     let all: Vec<String> = (0..40).map(|n| format!("C-{n:02}")).collect();
     assert_eq!(planned, all);
     let mut moved = Vec::new();
-    let mut told = |it: &Moved| moved.push(it.entity.id.to_string());
-    let went = runtime.apply_migration(&admin, &migration, &Part::default(), &mut told).unwrap();
-    assert_eq!((moved, went), (all.clone(), Went { looked_at: 40, next: None }));
+    let mut told = |it: &MigratedEntity| moved.push(it.entity.id.to_string());
+    let went = runtime.apply_migration(&admin, &migration, &MigrationRange::default(), &mut told).unwrap();
+    assert_eq!((moved, went), (all.clone(), MigrationProgress { looked_at: 40, next: None }));
     let mut back = Vec::new();
-    let mut told = |it: &Moved| back.push(it.entity.id.to_string());
+    let mut told = |it: &MigratedEntity| back.push(it.entity.id.to_string());
     let lifecycle = Name::new("kin.child");
-    runtime.undo_migration(&admin, &lifecycle, 2, &Part::default(), &mut told).unwrap();
+    runtime.undo_migration(&admin, &lifecycle, 2, &MigrationRange::default(), &mut told).unwrap();
     assert_eq!(back, all);
 }
 
@@ -150,14 +154,14 @@ fn values_and_keys_leave_memory_and_still_count() {
     for round in 0..3 {
         for task in 0..30 {
             let again = runtime.gateway().unwrap().ask(first(task)).unwrap();
-            assert!(matches!(again, Answer::Replayed { .. }), "{round} {task}: {again:?}");
+            assert!(matches!(again, CommandAnswer::Replayed { .. }), "{round} {task}: {again:?}");
             let other = accepted(&runtime, ask(task, &format!("B-{round}-{task}")));
             assert_eq!(other.entry().unwrap().entity, key(&format!("mission.approval/A-{task}")));
         }
         // Something is written, and then something decided: what may go has gone.
         assigned(&runtime, &format!("U-{round}"));
         runtime.wait_until_written().unwrap();
-        runtime.gateway().unwrap().look(|_, _, _| ()).unwrap().wait().unwrap();
+        runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
         let figures = runtime.figures();
         let kept = [&figures.cached_values, &figures.cached_keys].map(Figures::get);
         assert!(kept.iter().all(|it| *it <= 5), "{kept:?}");

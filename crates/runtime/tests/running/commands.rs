@@ -9,7 +9,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::present::Shown;
 use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Batch, Failure, Options, Runtime, Verdict};
+use trackside_runtime::{BatchAnswer, BatchVerdict, CommandAnswer, Failure, Options, Runtime, SubmitOptions};
 use trackside_store::memory::Memory;
 
 use crate::ground::*;
@@ -31,8 +31,16 @@ fn what_the_rules_say_of_an_entity_comes_with_the_answer_or_is_read() {
         let runtime = started(Arc::new(Memory::new()), Options { cached_entities, ..manual() });
         team(&runtime);
         assigned(&runtime, "T-1");
-        let shown = |command| runtime.gateway().unwrap().submit_shown(command, None).unwrap().wait().unwrap();
-        let Answer::Accepted(done) = shown(fire(ada(), "mission.task/T-1", "start", plan())) else {
+        let shown = |command| {
+            runtime
+                .gateway()
+                .unwrap()
+                .submit_with(command, SubmitOptions { with_entity_view: true, ..SubmitOptions::default() })
+                .unwrap()
+                .wait()
+                .unwrap()
+        };
+        let CommandAnswer::Accepted(done) = shown(fire(ada(), "mission.task/T-1", "start", plan())) else {
             panic!("it was not accepted")
         };
         let reads = runtime.reads().unwrap();
@@ -71,7 +79,8 @@ fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
     let start = || keyed(fire(ada(), "mission.task/T-1", "start", plan()), "k-1");
     let first = accepted(&runtime, start());
     for round in 0..3 {
-        let Answer::Replayed { first: seq, entries, .. } = runtime.gateway().unwrap().ask(start()).unwrap()
+        let CommandAnswer::Replayed { first: seq, entries, .. } =
+            runtime.gateway().unwrap().ask(start()).unwrap()
         else {
             panic!("it was done again")
         };
@@ -88,8 +97,8 @@ fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
     assert_eq!(refused(&runtime, other), "idempotency-conflict");
 }
 
-fn together(runtime: &Runtime, commands: &[Command]) -> Batch {
-    runtime.gateway().unwrap().submit_atomic(commands.to_vec()).unwrap().wait().unwrap()
+fn together(runtime: &Runtime, commands: &[Command]) -> BatchAnswer {
+    runtime.gateway().unwrap().submit_atomic(commands.to_vec(), Vec::new()).unwrap().wait().unwrap()
 }
 
 #[test]
@@ -100,12 +109,12 @@ fn a_batch_is_done_as_a_whole_or_not_at_all_and_says_so_of_each() {
     let start = |id: &str, with| fire(ada(), &format!("mission.task/{id}"), "start", with);
     let half = [start("T-1", plan()), start("T-2", json!({})), start("T-3", plan()), start("T-1", plan())];
     let seq = runtime.seq();
-    let Batch::Refused(verdicts) = together(&runtime, &half) else { panic!("one has no plan") };
+    let BatchAnswer::Refused(verdicts) = together(&runtime, &half) else { panic!("one has no plan") };
     let codes: Vec<Option<&str>> = verdicts
         .iter()
         .map(|it| match it {
-            Verdict::Refused(refusal) => Some(refusal.code),
-            Verdict::Passed => None,
+            BatchVerdict::Refused(refusal) => Some(refusal.code.as_str()),
+            BatchVerdict::Passed => None,
         })
         .collect();
     // The last one sees the first.
@@ -116,7 +125,9 @@ fn a_batch_is_done_as_a_whole_or_not_at_all_and_says_so_of_each() {
     let places: Vec<_> = answers
         .iter()
         .map(|it| match it {
-            Answer::Accepted(it) => (it.entry().unwrap().entity.to_string(), it.entity.clone().unwrap()),
+            CommandAnswer::Accepted(it) => {
+                (it.entry().unwrap().entity.to_string(), it.entity.clone().unwrap())
+            }
             other => panic!("{other:?}"),
         })
         .collect();
@@ -139,12 +150,12 @@ fn a_batch_that_comes_again_is_answered_as_before_from_memory_and_from_the_store
         .unwrap()
         .iter()
         .map(|it| match it {
-            Answer::Accepted(it) => (it.entries[0].seq, it.entries.len(), it.root),
+            CommandAnswer::Accepted(it) => (it.entries[0].seq, it.entries.len(), it.root),
             other => panic!("{other:?}"),
         })
         .collect();
-    let replayed = |answer: &Answer| match answer {
-        Answer::Replayed { first, entries, root } => (*first, *entries as usize, *root as usize),
+    let replayed = |answer: &CommandAnswer| match answer {
+        CommandAnswer::Replayed { first, entries, root } => (*first, *entries as usize, *root as usize),
         other => panic!("it was done again: {other:?}"),
     };
     for _ in 0..2 {
@@ -156,16 +167,16 @@ fn a_batch_that_comes_again_is_answered_as_before_from_memory_and_from_the_store
     // One that is new, beside one that is not; and the same key twice in one batch.
     let mixed = together(&runtime, &[start("T-2"), start("T-3"), start("T-3")]).done().unwrap();
     assert_eq!(replayed(&mixed[0]), first[1]);
-    let Answer::Accepted(new) = &mixed[1] else { panic!("{mixed:?}") };
+    let CommandAnswer::Accepted(new) = &mixed[1] else { panic!("{mixed:?}") };
     assert_eq!(replayed(&mixed[2]).0, new.entries[0].seq);
     let seq = runtime.seq();
     let other = keyed(fire(ada(), "mission.task/T-4", "start", plan()), "T-1");
-    let Batch::Refused(verdicts) = together(&runtime, &[start("T-1"), other]) else {
+    let BatchAnswer::Refused(verdicts) = together(&runtime, &[start("T-1"), other]) else {
         panic!("the key is used")
     };
-    assert_eq!(verdicts[0], Verdict::Passed);
+    assert_eq!(verdicts[0], BatchVerdict::Passed);
     assert!(
-        matches!(&verdicts[1], Verdict::Refused(it) if it.code == "idempotency-conflict"),
+        matches!(&verdicts[1], BatchVerdict::Refused(it) if it.code.as_str() == "idempotency-conflict"),
         "{verdicts:?}"
     );
     assert_eq!(runtime.seq(), seq);
@@ -179,10 +190,10 @@ fn a_full_queue_sends_callers_away() {
     // The decider is kept busy, so that the queue stays full.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
-    let _busy = gateway.look(move |_, _, _| wait.lock().unwrap().recv().ok()).unwrap();
+    let _busy = gateway.look(move |_, _, _| Ok(wait.lock().unwrap().recv().ok())).unwrap();
     let mut overloaded = None;
     for _ in 0..100 {
-        if let Err(failure) = gateway.look(|_, _, _| ()) {
+        if let Err(failure) = gateway.look(|_, _, _| Ok(())) {
             overloaded = Some(failure);
             break;
         }
@@ -196,7 +207,7 @@ fn after_a_stop_callers_are_told_so() {
     let runtime = started(Arc::new(Memory::new()), manual());
     let gateway = runtime.gateway().unwrap().clone();
     runtime.stop();
-    assert_eq!(gateway.look(|_, _, _| ()).err(), Some(Failure::Stopped));
+    assert_eq!(gateway.look(|_, _, _| Ok(())).err(), Some(Failure::Stopped));
 }
 
 #[test]
@@ -251,9 +262,11 @@ fn what_shares_a_commit_with_a_command_that_changes_nothing_is_seen() {
     let look = Command::new(system, Ask::Inspect { entity: EntityKey::new("mission.task", "T-1") });
     let change = ProjectChange { zone: Some("Europe/Berlin".to_owned()), ..ProjectChange::default() };
     let both = vec![Command::new(hank.clone(), Ask::Configure(change)), look];
-    match runtime.gateway().unwrap().submit_atomic(both).unwrap().wait().unwrap() {
-        Batch::Done(answers) => match &answers[..] {
-            [Answer::Accepted(_), Answer::Accepted(nothing)] => assert!(nothing.entries.is_empty()),
+    match runtime.gateway().unwrap().submit_atomic(both, Vec::new()).unwrap().wait().unwrap() {
+        BatchAnswer::Done(answers) => match &answers[..] {
+            [CommandAnswer::Accepted(_), CommandAnswer::Accepted(nothing)] => {
+                assert!(nothing.entries.is_empty())
+            }
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),

@@ -7,7 +7,7 @@ use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Clock, Options, PackSource, Redaction, Runtime};
+use trackside_runtime::{CommandAnswer, Options, PackSource, ProjectClock, Redaction, Runtime};
 use trackside_store::Store;
 use trackside_store::archive::{Archive, move_out};
 use trackside_store::sqlite::{Sqlite, SqliteOptions};
@@ -34,7 +34,7 @@ fn a_redacted_value_is_in_no_file_of_the_folder() {
         once: None,
     };
     let answer = runtime.redact(hank, redaction).unwrap();
-    assert!(matches!(answer, Answer::Accepted(_)), "{answer:?}");
+    assert!(matches!(answer, CommandAnswer::Accepted(_)), "{answer:?}");
     assert_eq!(entity(&runtime, "mission.task/T-1").fields.value("title").as_str(), Some("redacted"));
     // While it runs: closing the files would tidy them anyway.
     let gone = (0..400).any(|_| {
@@ -95,7 +95,7 @@ impl Archived {
     fn open(&self) -> (Arc<Sqlite>, Runtime) {
         let store = Arc::new(Sqlite::open(&self.data(), SqliteOptions::default()).unwrap());
         let pack = PackSource::read(&self.root.join("pack")).unwrap();
-        let clock = Clock::manual(start_of_time());
+        let clock = ProjectClock::manual(start_of_time());
         let options = Options { clock, sweep_every: None, ..Options::default() };
         let runtime = Runtime::start(store.clone(), &[pack], options).unwrap();
         (store, runtime)
@@ -156,7 +156,10 @@ fn what_is_erased_while_its_archive_is_elsewhere_goes_when_that_comes_back() {
     assert!(archived.has("S-1") && archived.has("S-2"));
     archived.open().1.stop();
     assert!(!archived.has("S-1") && !archived.has("S-2"), "it is still in a file");
-    assert!(Archive::open(&archived.archive()).unwrap().noted().unwrap().is_empty(), "nothing is left to do");
+    assert!(
+        Archive::open(&archived.archive()).unwrap().pending_drops().unwrap().is_empty(),
+        "nothing is left to do"
+    );
     archived.verified();
 }
 

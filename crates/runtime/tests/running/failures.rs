@@ -9,9 +9,9 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_runtime::{Answer, Failure, Options, Runtime};
+use trackside_runtime::{CommandAnswer, Failure, Options, Runtime};
 use trackside_store::Memory;
-use trackside_store::memory::{Call, Fault};
+use trackside_store::memory::{Call, StoreFault};
 
 use crate::ground::{
     accepted, ada, assigned, fields, fire, key, keyed, manual, start_of_time, started, team,
@@ -23,7 +23,7 @@ fn projections_that_were_written_though_the_store_said_otherwise_are_not_stuck()
     let store = Memory::with_faults(move |call: Call| match call {
         Call::Project(_) if failures.load(Ordering::Relaxed) > 0 => {
             failures.fetch_sub(1, Ordering::Relaxed);
-            Some(Fault::After)
+            Some(StoreFault::After)
         }
         _ => None,
     });
@@ -52,8 +52,8 @@ fn what_no_two_may_have_in_common_is_known_to_several_at_once_before_it_is_writt
     };
     let gateway = runtime.gateway().unwrap();
     let first = gateway.ask(create("A-1")).unwrap();
-    assert!(matches!(first, Answer::Accepted(_)), "{first:?}");
-    gateway.submit_atomic(vec![create("A-2")]).unwrap().wait().unwrap();
+    assert!(matches!(first, CommandAnswer::Accepted(_)), "{first:?}");
+    gateway.submit_atomic(vec![create("A-2")], Vec::new()).unwrap().wait().unwrap();
     assert!(runtime.entity(&key("mission.approval/A-1")).unwrap().is_some());
     assert_eq!(runtime.entity(&key("mission.approval/A-2")).unwrap(), None, "it is the same as A-1");
 }
@@ -110,7 +110,7 @@ fn keys_that_cannot_be_forgotten_are_told() {
     let failing = Arc::new(AtomicBool::new(true));
     let fails = failing.clone();
     let store = Memory::with_faults(move |call: Call| match call {
-        Call::ExpireKeys if fails.load(Ordering::Relaxed) => Some(Fault::Before),
+        Call::ExpireKeys if fails.load(Ordering::Relaxed) => Some(StoreFault::Before),
         _ => None,
     });
     let runtime = started(Arc::new(store), manual());
@@ -126,7 +126,7 @@ fn whoever_asked_for_a_sweep_hears_of_it_after_a_commit_that_failed() {
     let store = Memory::with_faults(move |call: Call| match call {
         Call::Append(_) if left.load(Ordering::Relaxed) > 0 => {
             left.fetch_sub(1, Ordering::Relaxed);
-            Some(Fault::Before)
+            Some(StoreFault::Before)
         }
         _ => None,
     });
@@ -155,7 +155,7 @@ fn timers_wait_while_projections_are_too_far_behind() {
     let failing = Arc::new(AtomicBool::new(false));
     let fails = failing.clone();
     let store = Memory::with_faults(move |call: Call| match call {
-        Call::Project(_) if fails.load(Ordering::Relaxed) => Some(Fault::Before),
+        Call::Project(_) if fails.load(Ordering::Relaxed) => Some(StoreFault::Before),
         _ => None,
     });
     let options =
@@ -190,7 +190,7 @@ fn a_store_that_cannot_be_read_for_timers_is_told_and_they_fire_when_it_can() {
     let store = Memory::with_faults(move |call: Call| match call {
         Call::Read if fails.load(Ordering::Relaxed) => {
             counted.fetch_add(1, Ordering::Relaxed);
-            Some(Fault::Before)
+            Some(StoreFault::Before)
         }
         _ => None,
     });

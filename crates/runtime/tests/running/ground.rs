@@ -11,7 +11,7 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{Accepted, Answer, Clock, Options, PackSource, Runtime};
+use trackside_runtime::{AcceptedCommand, CommandAnswer, Options, PackSource, ProjectClock, Runtime};
 use trackside_store::Store;
 
 pub(crate) fn pack(name: &str) -> PackSource {
@@ -23,7 +23,7 @@ pub(crate) fn start_of_time() -> Timestamp {
 }
 
 pub(crate) fn manual() -> Options {
-    Options { clock: Clock::manual(start_of_time()), ..Options::default() }
+    Options { clock: ProjectClock::manual(start_of_time()), ..Options::default() }
 }
 
 pub(crate) fn started(store: Arc<dyn Store>, options: Options) -> Runtime {
@@ -57,16 +57,16 @@ pub(crate) fn keyed(mut command: Command, key: &str) -> Command {
     command
 }
 
-pub(crate) fn accepted(runtime: &Runtime, command: Command) -> Accepted {
+pub(crate) fn accepted(runtime: &Runtime, command: Command) -> AcceptedCommand {
     match runtime.gateway().unwrap().ask(command).unwrap() {
-        Answer::Accepted(accepted) => accepted,
+        CommandAnswer::Accepted(accepted) => accepted,
         other => panic!("{other:?}"),
     }
 }
 
 pub(crate) fn refused(runtime: &Runtime, command: Command) -> String {
     match runtime.gateway().unwrap().ask(command).unwrap() {
-        Answer::Refused(refusal) => refusal.code.to_owned(),
+        CommandAnswer::Refused(refusal) => refusal.code.to_string(),
         other => panic!("{other:?}"),
     }
 }

@@ -23,7 +23,7 @@ fn what_was_answered_is_there_after_a_restart() {
     assert_eq!(entity(&runtime, "mission.task/T-3"), before);
     assert_eq!(runtime.seq(), seq);
     let again = runtime.gateway().unwrap().ask(start()).unwrap();
-    assert!(matches!(again, trackside_runtime::Answer::Replayed { .. }), "{again:?}");
+    assert!(matches!(again, trackside_runtime::CommandAnswer::Replayed { .. }), "{again:?}");
 }
 
 #[test]

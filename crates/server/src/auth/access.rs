@@ -1,45 +1,41 @@
-//! Tokens: looked up by what somebody shows, made for somebody, known until they end.
+//! Tokens and sign-in links: lookup, creation and expiry.
 //!
 //! A token is an entity of the pack in `access/`, so that it is journalled, expires by a timer, is revoked by a
 //! transition, and is in every backup. This file and that pack belong together.
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use foldhash::fast::RandomState;
 use tokio::sync::Mutex;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
-use trackside_runtime::{Answer, Failure, PackSource, Runtime};
+use trackside_runtime::{CommandAnswer, Failure, PackSource, Runtime};
 
-use super::rate::Bucket;
 use super::secret::{Secret, hash_of};
+use super::token_bucket::TokenBucket;
+use super::token_cache::TokenCache;
 use crate::app::own;
 use crate::rest::{KeyUse, under};
-use crate::watch::request_id;
+use crate::telemetry::request_id;
 
-/// The pack of all that is kept of who comes in.
+/// The pack with the lifecycles of tokens, sign-in links and webhooks.
 pub const PACK: &str = "access";
 /// The lifecycle of tokens.
 pub(crate) const TOKEN: &str = "access.token";
 /// The lifecycle of sign-in links.
 const LINK: &str = "access.link";
 
-/// Whether a lifecycle is ours: tokens, links and webhooks are the server's own affair, and have routes of their own.
+/// Whether a lifecycle is the server's own: tokens, links and webhooks have their own routes.
 pub(crate) fn is_own(lifecycle: &Name) -> bool {
     lifecycle.as_str().split_once('.').is_some_and(|(pack, _)| pack == PACK)
 }
 
-/// Most tokens that are remembered at a time.
-const MOST: usize = 20_000;
-
-/// The texts of the pack.
+/// The files of the pack.
 pub(crate) fn pack() -> PackSource {
     let files = [
         ("pack.yaml", include_str!("../../access/pack.yaml")),
@@ -50,14 +46,14 @@ pub(crate) fn pack() -> PackSource {
     PackSource { files: files.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec() }
 }
 
-/// Why somebody cannot be let in.
+/// Why a token or link cannot be created or used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     #[error(transparent)]
     Failure(#[from] Failure),
-    #[error("the machine has no randomness to make a secret of")]
+    #[error("the system has no source of randomness")]
     NoRandomness,
-    /// By the same request, which came before under its key: the entry that tells of it.
+    /// The same request under the same key created it before, with this entry.
     #[error("it was made before")]
     Before(u64),
     #[error("the key {0} was used for another request")]
@@ -66,18 +62,18 @@ pub enum AccessError {
     Refused(String),
 }
 
-/// Whom a token speaks for.
+/// The actor of a token, and what the token allows.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub token: Name,
     pub actor: Actor,
-    /// Whom it may act for: ids, with `*` for any end.
+    /// The ids it may act for; `*` at the end matches any suffix.
     pub on_behalf: Vec<Name>,
     pub expires: Option<Timestamp>,
-    /// The token that it was made with, and ends with.
-    made_with: Option<Name>,
-    /// How often it may be used.
-    pub bucket: Bucket,
+    /// For a run token: the token it was made with. It ends with that one.
+    pub(super) made_with: Option<Name>,
+    /// Limits how often the token may be used.
+    pub bucket: TokenBucket,
 }
 
 impl Identity {
@@ -99,11 +95,11 @@ impl Identity {
             on_behalf: list("for"),
             expires: entity.fields.get("expires").and_then(Value::as_time),
             made_with: text("madeWith"),
-            bucket: Bucket::default(),
+            bucket: TokenBucket::default(),
         })
     }
 
-    /// Whether it may act for somebody.
+    /// Whether it may act for this id.
     pub fn may_act_for(&self, id: &str) -> bool {
         self.on_behalf.iter().any(|it| match it.strip_suffix('*') {
             Some(start) => id.starts_with(start),
@@ -111,24 +107,24 @@ impl Identity {
         })
     }
 
-    /// A person who may do everything that a person may.
+    /// Whether it belongs to a person with role admin.
     pub fn is_admin(&self) -> bool {
         self.actor.kind == ActorKind::Human && self.actor.has_role("admin")
     }
 }
 
-/// Whom a link lets in.
+/// The session that a sign-in link grants.
 #[derive(Clone, Debug)]
-pub(crate) struct LetIn {
+pub(crate) struct LinkGrant {
     pub holder: Name,
     pub roles: Vec<Name>,
-    /// No longer than this.
+    /// The latest end of the session.
     pub until: Option<Timestamp>,
 }
 
-/// A token that is to be made.
+/// A token to be created.
 #[derive(Clone, Debug)]
-pub(crate) struct Minting {
+pub(crate) struct TokenSpec {
     pub holder: Name,
     pub kind: ActorKind,
     pub roles: Vec<Name>,
@@ -137,25 +133,18 @@ pub(crate) struct Minting {
     pub purpose: &'static str,
     pub note: Option<String>,
     pub expires: Option<Timestamp>,
-    /// Who had it made.
+    /// Who asked for it.
     pub by: Name,
-    /// The token that it ends with.
+    /// The token it ends with.
     pub made_with: Option<Name>,
 }
 
-/// Who has come in, by the hash of what they showed.
+/// Looks up, creates and ends tokens and sign-in links.
 pub(crate) struct Access {
     pub(super) runtime: Arc<Runtime>,
-    known: RwLock<Known>,
-    /// Held while people are counted and the list is written.
+    cache: Arc<TokenCache>,
+    /// Held while the list of people is computed and written.
     pub(super) counting: Mutex<()>,
-}
-
-/// What was looked up, and how often all of it was forgotten.
-#[derive(Default)]
-struct Known {
-    by_hash: HashMap<String, Arc<Identity>, RandomState>,
-    forgotten: u64,
 }
 
 impl std::fmt::Debug for Access {
@@ -166,53 +155,43 @@ impl std::fmt::Debug for Access {
 
 impl Access {
     pub fn new(runtime: Arc<Runtime>) -> Self {
-        Self { runtime, known: RwLock::default(), counting: Mutex::default() }
+        let cache = Arc::<TokenCache>::default();
+        runtime.observe(cache.clone());
+        Self { runtime, cache, counting: Mutex::default() }
     }
 
-    /// Whether something has to be looked up for this: it may be a token, and nobody came in with it yet.
-    pub fn is_strange(&self, text: &str) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        Secret::id_in(text).is_some() && !known.by_hash.contains_key(&hash_of(text))
+    /// Whether this may be a token that has to be looked up in the store.
+    pub fn is_uncached(&self, text: &str) -> bool {
+        Secret::id_in(text).is_some() && self.cache.get(&hash_of(text)).is_none()
     }
 
-    /// Whom a token speaks for; none if it is not one, or not any more.
+    /// The identity of a valid token; none for any other text.
     pub fn identity(&self, text: &str, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
         let Some(id) = Secret::id_in(text) else { return Ok(None) };
         let hash = hash_of(text);
-        let (known, forgotten) = {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            (known.by_hash.get(&hash).cloned(), known.forgotten)
+        let identity = match self.cache.get(&hash) {
+            Some(known) => Some(known),
+            None => self.look_up(id, &hash)?,
         };
-        let identity = match known {
-            Some(known) => known,
-            None => match self.look_up(id, &hash, forgotten)? {
-                Some(found) => found,
-                None => return Ok(None),
-            },
-        };
-        Ok(Some(identity).filter(|it| it.expires.is_none_or(|at| now < at)))
+        Ok(identity.filter(|it| it.expires.is_none_or(|at| now < at)))
     }
 
-    fn look_up(&self, id: &str, hash: &str, forgotten: u64) -> Result<Option<Arc<Identity>>, Failure> {
+    fn look_up(&self, id: &str, hash: &str) -> Result<Option<Arc<Identity>>, Failure> {
+        let changes = self.cache.changes();
         let key = EntityKey::new(TOKEN, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
         let Some(entity) = entity.filter(|it| self.is_open(it)) else { return Ok(None) };
         if entity.fields.get("hash").and_then(Value::as_str) != Some(hash) || !self.is_backed(&entity)? {
             return Ok(None);
         }
-        let Some(identity) = Identity::of(&entity).map(Arc::new) else { return Ok(None) };
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        // What was read may have been revoked since: it holds for this request and is not remembered.
-        if known.forgotten == forgotten {
-            if known.by_hash.len() >= MOST {
-                known.by_hash.clear();
-            }
-            known.by_hash.insert(hash.to_owned(), identity.clone());
+        let identity = Identity::of(&entity).map(Arc::new);
+        if let Some(identity) = &identity {
+            self.cache.insert(hash, identity.clone(), changes);
         }
-        Ok(Some(identity))
+        Ok(identity)
     }
 
-    /// Whom a token speaks for, by its id: for what goes on in its name while nobody shows it.
+    /// The identity of a token by its id, for work that continues without a request, such as streams and webhooks.
     pub fn speaker(&self, id: &Name, now: Timestamp) -> Result<Option<Arc<Identity>>, Failure> {
         let key = EntityKey { lifecycle: Name::new(TOKEN), id: id.clone() };
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
@@ -224,14 +203,14 @@ impl Access {
         Ok(identity.filter(|it| it.expires.is_none_or(|at| now < at)).map(Arc::new))
     }
 
-    /// Whether it is not in a state without a way out.
+    /// Whether an entity is not in a final state.
     pub fn is_open(&self, entity: &Entity) -> bool {
         let law = self.runtime.law();
         let life = law.definition(&entity.key.lifecycle, entity.definition);
         life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)
     }
 
-    /// Whether the token that it was made with, if there is one, is still good.
+    /// Whether the token it was made with, if any, is still valid.
     fn is_backed(&self, entity: &Entity) -> Result<bool, Failure> {
         let Some(maker) = entity.fields.get("madeWith").and_then(Value::as_str) else { return Ok(true) };
         let maker = self.runtime.entity(&EntityKey::new(TOKEN, maker));
@@ -239,69 +218,46 @@ impl Access {
         Ok(maker.is_some_and(|it| self.is_open(&it)))
     }
 
-    /// Something happened: what was known of tokens may not be true any more.
-    pub fn heard(&self, entries: &[Entry]) {
-        let of_tokens = entries.iter().filter(|it| *it.entity.lifecycle == *TOKEN);
-        let changed: Vec<&Name> = of_tokens.map(|it| &it.entity.id).collect();
-        if changed.is_empty() {
-            return;
-        }
-        // Others stay known, with what they have used up of their rate.
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let is_changed = |it: &Name| changed.contains(&it);
-        known
-            .by_hash
-            .retain(|_, it| !is_changed(&it.token) && !it.made_with.as_ref().is_some_and(is_changed));
-        known.forgotten += 1;
+    /// How often tokens changed since the start. An earlier lookup must be repeated when this has grown.
+    pub fn token_changes(&self) -> u64 {
+        self.cache.changes()
     }
 
-    /// How often something happened to tokens: whoever goes by what was known looks again then.
-    pub fn forgotten(&self) -> u64 {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).forgotten
-    }
-
-    /// Nothing is known of tokens until they are looked up again.
-    pub fn forget(&self) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.by_hash.clear();
-        known.forgotten += 1;
-    }
-
-    /// Makes a token; its text is not kept anywhere.
+    /// Creates a token. Its text is not stored.
     pub async fn mint(
         &self,
-        minting: Minting,
+        spec: TokenSpec,
         used: Option<&KeyUse>,
     ) -> Result<(Secret, Arc<Entity>), AccessError> {
         let secret = Secret::new().ok_or(AccessError::NoRandomness)?;
         let names = |all: &[Name]| Value::list(all.iter().map(Value::from).collect());
         let mut fields = vec![
-            ("holder", Value::from(&minting.holder)),
-            ("kind", Value::text(minting.kind.as_str())),
-            ("roles", names(&minting.roles)),
-            ("for", names(&minting.on_behalf)),
-            ("purpose", Value::text(minting.purpose)),
+            ("holder", Value::from(&spec.holder)),
+            ("kind", Value::text(spec.kind.as_str())),
+            ("roles", names(&spec.roles)),
+            ("for", names(&spec.on_behalf)),
+            ("purpose", Value::text(spec.purpose)),
             ("hash", Value::text(&secret.hash)),
-            ("mintedBy", Value::from(&minting.by)),
+            ("mintedBy", Value::from(&spec.by)),
         ];
-        if let Some(token) = &minting.made_with {
+        if let Some(token) = &spec.made_with {
             fields.push(("madeWith", Value::from(token)));
         }
-        if let Some(note) = &minting.note {
+        if let Some(note) = &spec.note {
             fields.push(("note", Value::text(note)));
         }
-        if let Some(expires) = minting.expires {
+        if let Some(expires) = spec.expires {
             fields.push(("expires", Value::Time(expires)));
         }
         let entity =
-            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, minting.by.clone(), used).await?;
-        if minting.kind == ActorKind::Human {
-            self.count_person(&minting.holder).await?;
+            self.create(EntityKey::new(TOKEN, secret.id.as_str()), fields, spec.by.clone(), used).await?;
+        if spec.kind == ActorKind::Human {
+            self.count_person(&spec.holder).await?;
         }
         Ok((secret, entity))
     }
 
-    /// Makes a way in for a person, once; what comes of it ends at `until`, if not before.
+    /// Creates a sign-in link, which works once. The session ends at `until` at the latest.
     pub async fn link(
         &self,
         holder: Name,
@@ -324,8 +280,8 @@ impl Access {
         Ok((secret, entity))
     }
 
-    /// Takes a link; whom it lets in, the first time.
-    pub async fn follow(&self, text: &str) -> Result<Option<LetIn>, AccessError> {
+    /// Uses up a link and returns the session it grants; none if it is not valid.
+    pub async fn follow(&self, text: &str) -> Result<Option<LinkGrant>, AccessError> {
         let Some(id) = Secret::id_in(text) else { return Ok(None) };
         let key = EntityKey::new(LINK, id);
         let entity = self.runtime.entity(&key).map_err(|it| Failure::Unavailable(it.to_string()))?;
@@ -336,14 +292,14 @@ impl Access {
         let mut follow = Command::fire(own(), key, "follow", Default::default());
         follow.request_id = request_id();
         match self.runtime.gateway()?.submit(follow)?.await? {
-            Answer::Accepted(_) => {}
-            Answer::Refused(_) | Answer::Replayed { .. } => return Ok(None),
+            CommandAnswer::Accepted(_) => {}
+            CommandAnswer::Refused(_) | CommandAnswer::Replayed { .. } => return Ok(None),
         }
         let roles = entity.fields.value("roles");
         let roles = roles.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(Name::new);
         let (holder, until) = (entity.fields.value("holder"), entity.fields.get("until"));
         let until = until.and_then(Value::as_time);
-        Ok(holder.as_str().map(|it| LetIn { holder: Name::new(it), roles: roles.collect(), until }))
+        Ok(holder.as_str().map(|it| LinkGrant { holder: Name::new(it), roles: roles.collect(), until }))
     }
 
     async fn create(
@@ -358,16 +314,16 @@ impl Access {
         command.on_behalf_of = Some(by);
         command.request_id = request_id();
         match self.runtime.gateway()?.submit(under(used, None, command))?.await? {
-            Answer::Accepted(accepted) => {
+            CommandAnswer::Accepted(accepted) => {
                 accepted.entity.ok_or_else(|| AccessError::Refused("nothing was made".to_owned()))
             }
-            Answer::Refused(refusal) => Err(match used {
-                Some(used) if refusal.code == "idempotency-conflict" => {
+            CommandAnswer::Refused(refusal) => Err(match used {
+                Some(used) if refusal.code == Code::IdempotencyConflict => {
                     AccessError::KeyUsed(used.key.clone())
                 }
                 _ => AccessError::Refused(refusal.detail.clone()),
             }),
-            Answer::Replayed { first, root, .. } => Err(AccessError::Before(first + u64::from(root))),
+            CommandAnswer::Replayed { first, root, .. } => Err(AccessError::Before(first + u64::from(root))),
         }
     }
 }

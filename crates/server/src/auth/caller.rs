@@ -1,29 +1,30 @@
-//! The one who asks, from what the request shows.
+//! The caller: who sent a request, from its token or cookie.
 
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, header};
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::key::is_valid_id;
 use trackside_lifecycle::name::Name;
-use trackside_runtime::By;
+use trackside_protocol::ProblemCode;
+use trackside_runtime::Requester;
 
 use super::Identity;
 use crate::app::App;
 use crate::connections::Peer;
 use crate::problem::Refused;
-use crate::watch::request_id;
+use crate::telemetry::request_id;
 
 /// The cookie that a signed-in browser sends.
 pub(crate) const COOKIE: &str = "trackside_session";
 
-/// The one who asks.
+/// Who sent a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub identity: Arc<Identity>,
-    /// For whom, where it speaks for another.
+    /// The id it acts for, if any.
     pub on_behalf_of: Option<Name>,
     actor: Actor,
 }
@@ -34,24 +35,23 @@ impl Caller {
         Self { identity, on_behalf_of, actor }
     }
 
-    /// Whoever has the token, and for whom they ask.
+    /// The actor of the token, acting for another id if asked to.
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// Whoever watches over everything: people with role admin, and systems. They are told of how many there are even
-    /// where not everybody may see which.
+    /// Whether it may see totals over everything: people with role admin, and systems.
     pub fn is_monitor(&self) -> bool {
         self.identity.is_admin() || self.actor.kind == ActorKind::System
     }
 
-    /// Who has something done in this request.
-    pub fn by(&self) -> By {
+    /// The requester, for work in the runtime.
+    pub fn by(&self) -> Requester {
         let (actor, on_behalf_of) = (self.actor().clone(), self.on_behalf_of.clone());
-        By { actor, on_behalf_of, request_id: request_id() }
+        Requester { actor, on_behalf_of, request_id: request_id() }
     }
 
-    /// Only a person with role admin may go on.
+    /// Refuses callers other than people with role admin.
     pub fn must_be_admin(&self, what: &str) -> Result<(), Refused> {
         if self.identity.is_admin() {
             return Ok(());
@@ -64,32 +64,36 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refused> {
+        // The idempotency layer may have done this already.
+        if let Some(known) = parts.extensions.get::<Self>() {
+            return Ok(known.clone());
+        }
         let (text, by_cookie) = shown(&parts.headers)?;
         if by_cookie {
             must_be_own_page(parts)?;
         }
         let (now, Ok(peer)) = (app.reads.now(), Peer::from_request_parts(parts, app).await);
-        let is_stranger = app.access.is_strange(&text);
+        let is_stranger = app.access.is_uncached(&text);
         if is_stranger {
-            must_be_patient(app, peer)?;
+            check_unknown_token_rate(app, peer)?;
         }
         let identity = app.access.identity(&text, now)?;
         if is_stranger && identity.is_some() {
-            app.strangers.was_known(peer.0, app.limits().strangers);
+            app.unknown_tokens.refund(peer.0, app.limits().strangers);
         }
         let Some(identity) = identity else {
             return Err(Refused::unauthorized(
-                "The token is not known here: it was revoked, has expired, or is of another server. Ask an admin for a new one (`trackside token create`)",
+                "Unknown token: it was revoked, has expired, or belongs to another server. Ask an admin for a new one (`trackside token create`)",
             ));
         };
-        if let Some(current) = crate::watch::current() {
+        if let Some(current) = crate::telemetry::current() {
             current.actor.set(identity.actor.id.clone()).ok();
         }
         let rate = app.limits().rate;
         if !identity.bucket.take(rate) {
             let detail =
-                format!("A token may be used {rate} times a second here: wait a little, or send batches");
-            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", detail));
+                format!("Too many requests with this token (limit {rate}/s). Retry later, or send batches");
+            return Err(Refused::new(ProblemCode::RateLimited, detail));
         }
         let on_behalf_of = match parts.headers.get("trackside-for") {
             None => None,
@@ -112,19 +116,19 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// Whoever shows what is not known may not do so as often as they like.
-pub(crate) fn must_be_patient(app: &App, peer: Peer) -> Result<(), Refused> {
+/// Limits how often an address may send unknown tokens.
+pub(crate) fn check_unknown_token_rate(app: &App, peer: Peer) -> Result<(), Refused> {
     let rate = app.limits().strangers;
-    if app.strangers.may_try(peer.0, rate) {
+    if app.unknown_tokens.allow(peer.0, rate) {
         return Ok(());
     }
     let detail = format!(
-        "From this address something that is not known here was shown more than {rate} times a second: wait a little, and look whether the token is right"
+        "Too many requests with an unknown token from this address (limit {rate}/s). Check the token and retry later"
     );
-    Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", detail))
+    Err(Refused::new(ProblemCode::RateLimited, detail))
 }
 
-/// What was shown, and whether it was the cookie.
+/// The token that was sent, and whether it came in the cookie.
 fn shown(headers: &HeaderMap) -> Result<(String, bool), Refused> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let value = value.to_str().unwrap_or_default();
@@ -139,12 +143,12 @@ fn shown(headers: &HeaderMap) -> Result<(String, bool), Refused> {
     match pairs.find(|(name, _)| *name == COOKIE) {
         Some((_, value)) => Ok((value.to_owned(), true)),
         None => Err(Refused::unauthorized(
-            "A token is needed: send `Authorization: Bearer TOKEN`. The owner's is in the file `token` of the data folder",
+            "A token is required: send `Authorization: Bearer TOKEN`. The owner's token is in the file `token` of the data folder",
         )),
     }
 }
 
-/// A cookie is sent by the browser whoever made the page: only our own pages may change something with it.
+/// Browsers send the cookie from any page, so changes by cookie are accepted only from our own pages.
 fn must_be_own_page(parts: &Parts) -> Result<(), Refused> {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(());
@@ -157,6 +161,6 @@ fn must_be_own_page(parts: &Parts) -> Result<(), Refused> {
         return Ok(());
     }
     let detail =
-        "A signed-in browser may only change something from our own page. Programs send a token instead";
-    Err(Refused::forbidden(detail, "our own page, or a token"))
+        "A signed-in browser can make changes only from pages of this server. Programs must send a token";
+    Err(Refused::forbidden(detail, "a page of this server, or a token"))
 }

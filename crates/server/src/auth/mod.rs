@@ -1,17 +1,18 @@
-//! Who asks: an actor is who its token says.
+//! Authentication: the actor of a request is the one its token names.
 
 mod access;
 mod caller;
 mod people;
-mod rate;
 mod secret;
-mod standing;
-mod strangers;
+mod token_bucket;
+mod token_cache;
+mod token_liveness;
+mod unknown_tokens;
 
-pub(crate) use access::{Access, Identity, LetIn, Minting, TOKEN, is_own, pack};
+pub(crate) use access::{Access, Identity, LinkGrant, TOKEN, TokenSpec, is_own, pack};
 pub use access::{AccessError, PACK};
-pub(crate) use caller::{COOKIE, Caller, must_be_patient};
+pub(crate) use caller::{COOKIE, Caller, check_unknown_token_rate};
 pub(crate) use people::keep_people;
 pub(crate) use secret::Secret;
-pub(crate) use standing::Standing;
-pub(crate) use strangers::Strangers;
+pub(crate) use token_liveness::TokenLiveness;
+pub(crate) use unknown_tokens::UnknownTokenLimiter;

@@ -1,4 +1,4 @@
-//! The people whom rules count: whoever has a token of a person that is good.
+//! The list of people that rules count: the holders of valid tokens of kind human.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,33 +11,33 @@ use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 use trackside_runtime::read::{ListQuery, MOST};
-use trackside_runtime::{Answer, Failure, ReadError, Runtime};
+use trackside_runtime::{CommandAnswer, Failure, ReadError, Runtime};
 
 use super::access::{Access, AccessError, Identity, TOKEN};
 use crate::app::{App, own};
-use crate::watch::request_id;
+use crate::telemetry::request_id;
 
-/// How long it takes a breath after trouble.
+/// The wait after a failure.
 const BREATH: Duration = Duration::from_secs(2);
 
 impl Access {
-    /// Somebody has a token of a person now.
+    /// Adds the holder of a new token to the list.
     pub(super) async fn count_person(&self, person: &Name) -> Result<(), AccessError> {
         let _counting = self.counting.lock().await;
-        // Whoever left since then was taken from the list before, or will be by looking at this token too.
+        // A concurrent removal has either rewritten the list already, or will see this token.
         if self.runtime.reads()?.people().contains(person) {
             return Ok(());
         }
         self.counted().await
     }
 
-    /// Makes the list of people that of whoever has a token of a person. One at a time: each looks and writes.
+    /// Rewrites the list from the valid tokens. One at a time, because it reads and then writes.
     pub async fn count_people(&self) -> Result<(), AccessError> {
         let _counting = self.counting.lock().await;
         self.counted().await
     }
 
-    /// A token has ended: its holder may be no longer one of the people.
+    /// Rewrites the list after a token ended, if it was a person's.
     pub async fn has_ended(&self, token: &Entity) -> Result<(), AccessError> {
         match is_of_person(token) {
             true => self.count_people().await,
@@ -57,12 +57,12 @@ impl Access {
         let mut command = Command::new(own(), Ask::Configure(change));
         command.request_id = request_id();
         match self.runtime.gateway()?.submit(command)?.await? {
-            Answer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
-            Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
+            CommandAnswer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
+            CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(()),
         }
     }
 
-    /// Whether a token of a person may have ended by one of these.
+    /// Whether one of these entries may have ended a person's token.
     fn may_have_left(&self, entries: &[Entry]) -> bool {
         let ends = |it: &&Entry| *it.entity.lifecycle == *TOKEN && !matches!(it.event, Event::Created { .. });
         entries.iter().filter(ends).any(|it| match self.runtime.entity(&it.entity) {
@@ -76,7 +76,7 @@ fn is_of_person(token: &Entity) -> bool {
     token.fields.get("kind").and_then(Value::as_str) == Some(ActorKind::Human.as_str())
 }
 
-/// Whoever has a token of a person that is good, in order.
+/// The holders of valid tokens of kind human, in order.
 fn people(runtime: &Arc<Runtime>) -> Result<Vec<Name>, ReadError> {
     let (reads, law) = (runtime.reads()?, runtime.law());
     let mut query = ListQuery::of(TOKEN, own());
@@ -96,11 +96,11 @@ fn people(runtime: &Arc<Runtime>) -> Result<Vec<Name>, ReadError> {
     }
 }
 
-/// Keeps the list right while the server runs: tokens end by their timers too.
+/// Keeps the list up to date while the server runs: tokens also end by their timers.
 pub(crate) async fn keep_people(app: App) {
     let mut stopping = app.stopping.subscribe();
     let mut feed = app.runtime.follow(app.reads.seq());
-    // Something may have ended while no server ran.
+    // Tokens may have ended while no server ran.
     let mut due = true;
     loop {
         if due {

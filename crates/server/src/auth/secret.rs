@@ -1,12 +1,12 @@
-//! Texts that are shown once, and of which only the hash is kept.
+//! Secrets that are shown once. Only their hash is stored.
 
 use sha2::{Digest as _, Sha256};
 
-/// A new secret, and what is kept of it.
+/// A new secret.
 pub(crate) struct Secret {
-    /// The name under which its hash is kept.
+    /// The id under which its hash is stored.
     pub id: String,
-    /// What its holder shows: `ts_ID_SECRET`.
+    /// The text for its holder: `ts_ID_SECRET`.
     pub text: String,
     pub hash: String,
 }
@@ -18,7 +18,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// 256 bits that nobody can guess; none if the machine has no randomness.
+    /// 256 random bits; none if the machine has no randomness.
     pub fn new() -> Option<Self> {
         let (mut id, mut secret) = ([0_u8; 6], [0_u8; 32]);
         getrandom::fill(&mut id).ok()?;
@@ -29,7 +29,7 @@ impl Secret {
         Some(Self { id, text, hash })
     }
 
-    /// The name in what somebody shows.
+    /// The id in the text of a token or link.
     pub fn id_in(text: &str) -> Option<&str> {
         let (id, secret) = text.strip_prefix("ts_")?.split_once('_')?;
         let is_hex = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
@@ -37,7 +37,7 @@ impl Secret {
     }
 }
 
-/// What is kept of a secret.
+/// The hash that is stored.
 pub(crate) fn hash_of(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }

@@ -1,17 +1,17 @@
-//! MCP at `/mcp`: the same doors as over HTTP, as a small set of tools for agents.
+//! MCP at `/mcp`: the operations of the HTTP API as a small set of tools for agents.
 //!
-//! There are no sessions: every request shows its token, and an actor is who that token says.
+//! There are no sessions: every request has its own token.
 
+mod actor_fields;
 mod args;
-mod desk;
 mod moves;
-mod naming;
 mod reading;
 mod schema;
-mod ticket;
+mod server;
 mod told;
 mod tools;
 mod wait;
+mod wait_task;
 mod work;
 
 use std::sync::Arc;
@@ -26,34 +26,34 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::de::IgnoredAny;
 use serde_json::json;
-use trackside_protocol::Problem;
+use trackside_protocol::{Problem, ProblemCode};
 
 use crate::app::App;
 use crate::auth::Caller;
 use crate::limits::is_too_deep;
+use crate::middleware::is_our_name;
 use crate::problem::Refused;
 use crate::rest::whole;
-use crate::serve::is_our_name;
-use crate::watch::{Current, current};
-use desk::Desk;
+use crate::telemetry::{RequestContext, current};
+use server::McpServer;
 pub use tools::TOOLS;
 
-/// Where it is.
+/// The path.
 pub(crate) const PATH: &str = "/mcp";
-/// Most bytes of a refusal of the protocol's own that are looked at.
+/// Bytes of an rmcp error that are read.
 const WORDS: usize = 4 * 1024;
 
-pub(crate) type Endpoint = StreamableHttpService<Desk, NeverSessionManager>;
+pub(crate) type Endpoint = StreamableHttpService<McpServer, NeverSessionManager>;
 
-/// Who asks, and the request in which that was said: calls are answered on tasks of their own.
+/// The caller and context of an HTTP request: rmcp answers calls on other tasks.
 #[derive(Clone, Debug)]
 struct Asker {
     caller: Caller,
-    request: Option<Arc<Current>>,
+    request: Option<Arc<RequestContext>>,
 }
 
 impl Asker {
-    /// Does something for this request.
+    /// Runs a future with the context of the request.
     async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.request {
             Some(request) => request.clone().during(work).await,
@@ -62,19 +62,19 @@ impl Asker {
     }
 }
 
-/// The door: whoever has a token comes in.
+/// The route; needs a token.
 pub(crate) fn door(app: &App) -> MethodRouter<App> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        // Who may reach us is looked at before, for every route alike.
+        // The guard has checked the host for every route.
         .disable_allowed_hosts()
         .disable_allowed_origins()
-        // What is handed on was read within the limit that holds by then.
+        // The body was already read within the limit.
         .with_max_request_body_bytes(usize::MAX);
-    let desk = Desk::new(app.clone());
+    let server = McpServer::new(app.clone());
     let service: Endpoint = StreamableHttpService::new(
-        move || Ok(desk.clone()),
+        move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
         config,
     );
@@ -84,13 +84,13 @@ pub(crate) fn door(app: &App) -> MethodRouter<App> {
     })
 }
 
-/// The tools for agents: JSON-RPC of the Model Context Protocol, one message a request.
+/// MCP for agents: one JSON-RPC message per request.
 #[utoipa::path(
     post, path = "/mcp", tag = "doors", operation_id = "mcp", request_body = Object,
     responses(
-        (status = 200, body = Object, description = "The answer to a call, or an error of the protocol."),
-        (status = 202, description = "A message that is not answered."),
-        (status = 400, description = "No message of the protocol: -32700 where it is no JSON, else -32600.",
+        (status = 200, body = Object, description = "The result of a call, or a JSON-RPC error."),
+        (status = 202, description = "A notification, which has no answer."),
+        (status = 400, description = "Not a JSON-RPC message: error -32700 if it is not JSON, else -32600.",
             content((Object = "application/json"), (Problem = "application/problem+json"))),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
@@ -103,7 +103,7 @@ pub(crate) async fn asked(
 ) -> Result<Response, Refused> {
     must_be_no_foreign_page(app, request.headers())?;
     let (mut parts, body) = request.into_parts();
-    // The token has done its part: what goes on from here cannot tell it.
+    // Removes the token, so that no later code can leak it.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(Asker { caller, request: current() });
@@ -117,40 +117,37 @@ pub(crate) async fn asked(
         return Ok(no_message(-32_700, &format!("Parse error: {error}")));
     }
     let answer = service.handle(Request::from_parts(parts, Body::from(bytes))).await;
-    // JSON that is no message has the right type all the same.
+    // rmcp answers 415 to JSON that is not JSON-RPC, although its media type is right.
     if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        return Ok(no_message(
-            -32_600,
-            "Invalid Request: this is no message of JSON-RPC 2.0 that can be asked here",
-        ));
+        return Ok(no_message(-32_600, "Invalid Request: this is not a JSON-RPC 2.0 request"));
     }
     in_words(answer.map(Body::new)).await
 }
 
-/// Whether a body is said to be JSON.
+/// Whether the media type is JSON.
 fn says_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// An error of the protocol about something that has no id.
+/// A JSON-RPC error without an id.
 fn no_message(code: i32, message: &str) -> Response {
     let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
     (StatusCode::BAD_REQUEST, Json(error)).into_response()
 }
 
-/// A browser says which page asks: only one of ours may.
+/// Refuses browsers on other sites' pages, by the `Origin` header.
 fn must_be_no_foreign_page(app: &App, headers: &HeaderMap) -> Result<(), Refused> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let host = origin.to_str().ok().and_then(|it| it.split_once("://")).map(|(_, host)| host);
     if host.is_some_and(|it| is_our_name(app, it)) {
         return Ok(());
     }
-    let detail = "A page of another site may not ask here. Programs send no Origin, or one of this server";
+    let detail = "Pages of other sites may not send requests here. Programs must send no Origin header, or one of this server";
     Err(Refused::forbidden(detail, "programs, and pages of this server"))
 }
 
-/// What the protocol turns down in plain words has our form; what is JSON is its own.
+/// Turns plain-text errors of rmcp into problems; JSON errors stay.
 async fn in_words(answer: Response) -> Result<Response, Refused> {
     let status = answer.status();
     let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
@@ -160,12 +157,10 @@ async fn in_words(answer: Response) -> Result<Response, Refused> {
     let allow = answer.headers().get(header::ALLOW).cloned();
     let text = to_bytes(answer.into_body(), WORDS).await.unwrap_or_default();
     let detail = match status {
-        StatusCode::METHOD_NOT_ALLOWED => {
-            "MCP is asked with POST: there is no stream to open here".to_owned()
-        }
+        StatusCode::METHOD_NOT_ALLOWED => "Use POST for MCP: this server offers no stream".to_owned(),
         _ => String::from_utf8_lossy(&text).into_owned(),
     };
-    let mut refused = Refused::new(status, "invalid-request", detail).into_response();
+    let mut refused = Refused::new(ProblemCode::InvalidRequest, detail).with_status(status).into_response();
     if let Some(allow) = allow {
         refused.headers_mut().insert(header::ALLOW, allow);
     }

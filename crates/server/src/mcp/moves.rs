@@ -1,34 +1,34 @@
-//! Tools that change something, by the doors that requests go through.
+//! Tools that change something, by the functions behind the HTTP routes.
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Aim, Lifecycle, Transition as Declared};
-use trackside_protocol::{self as wire, Transition};
+use trackside_protocol::{self as wire, ProblemCode, Transition};
 
 use super::args::{Claim, Create, Fire, Heartbeat, Report};
 use super::told::{Claimed, Told};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::rest::{Body, Done, Wanted, claims, entities, transitions};
+use crate::rest::{Body, CommandHeaders, Done, claims, entities, transitions};
 
 pub(super) async fn create(app: &App, caller: &Caller, asked: Create) -> Result<Told, Refused> {
-    let wanted = Wanted::said(asked.idempotency_key.as_deref(), None)?;
+    let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let body = wire::Create { id: asked.id, fields: asked.fields };
-    moved(entities::created(app, caller, &asked.lifecycle, &wanted, asked.dry_run, body).await?)
+    moved(entities::created(app, caller, &asked.lifecycle, &headers, asked.dry_run, body).await?)
 }
 
 pub(super) async fn fire(app: &App, caller: &Caller, asked: Fire) -> Result<Told, Refused> {
     let key = EntityKey::new(asked.lifecycle.as_str(), asked.id.as_str());
-    let wanted = Wanted::said(asked.idempotency_key.as_deref(), asked.if_version)?;
+    let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), asked.if_version)?;
     let Fire { to, event, fields, reason, fence, dry_run, .. } = asked;
     let body = Transition { to, event, fields, reason, fence };
-    moved(transitions::fired(app, caller, key, &wanted, dry_run, &body).await?)
+    moved(transitions::fired(app, caller, key, &headers, dry_run, &body).await?)
 }
 
-/// Only what leaves an entity in its state is a report.
+/// Fires a transition that keeps the state.
 pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<Told, Refused> {
     let key = EntityKey::new(asked.lifecycle.as_str(), asked.id.as_str());
     let (seen, actor, law) = (key.clone(), caller.actor().clone(), app.runtime.law());
@@ -40,18 +40,18 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<
     let Some(event) = asked.event.as_deref().filter(|it| is_report(it)).map(str::to_owned) else {
         return Err(no_report(app, caller, &key, life, asked.event.as_deref()).await);
     };
-    let wanted = Wanted::said(asked.idempotency_key.as_deref(), None)?;
+    let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let Report { fields, reason, fence, .. } = asked;
     let body = Transition { to: None, event: Some(event), fields, reason, fence };
-    moved(transitions::fired(app, caller, key, &wanted, false, &body).await?)
+    moved(transitions::fired(app, caller, key, &headers, false, &body).await?)
 }
 
-/// Whether a transition leads nowhere else.
+/// Whether a transition keeps the state.
 fn stays(transition: &Declared) -> bool {
     transition.arms.iter().all(|arm| arm.target.aims().iter().all(|aim| **aim == Aim::Stay))
 }
 
-/// Why it is no report, and which ones the caller could make.
+/// The refusal for an event that is no report, with the reports the caller could make.
 async fn no_report(
     app: &App,
     caller: &Caller,
@@ -68,30 +68,31 @@ async fn no_report(
     here.retain(|it| life.transition(it).is_some_and(stays));
     here.dedup();
     let known = match here.as_slice() {
-        [] => format!("There is nothing that you could report on {key} now"),
-        all => format!("What you could report on {key} now: {}", all.join(", ")),
+        [] => format!("You cannot report anything on {key} now"),
+        all => format!("You can report on {key} now: {}", all.join(", ")),
     };
     let (code, detail) = match event {
-        None => ("report-missing", format!("Say which report it is in `event`. {known}")),
+        None => (ProblemCode::ReportMissing, format!("Name the report in `event`. {known}")),
         Some(event) if life.transition(event).is_some() => {
-            ("moves", format!("{event} moves it: use `fire` for that. {known}"))
+            (ProblemCode::ReportMoves, format!("{event} changes the state: use `fire`. {known}"))
         }
         Some(event) => {
             let near = nearest(event, here.iter().copied());
             let hint = near.map(|it| format!(" Did you mean {it}?")).unwrap_or_default();
-            ("unknown-event", format!("{} has no report {event}.{hint} {known}", life.name))
+            (Code::UnknownEvent.into(), format!("{} has no report {event}.{hint} {known}", life.name))
         }
     };
-    Refused::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
+    Refused::new(code, detail)
 }
 
 pub(super) async fn claim(app: &App, caller: &Caller, asked: Claim) -> Result<Told, Refused> {
-    let wanted = Wanted::said(asked.idempotency_key.as_deref(), None)?;
+    let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let Claim { lifecycle, event, only, fields, reason, .. } = asked;
     let body = wire::Claim { event, only, fields, reason };
-    let Some(done) = claims::claimed(app, caller, &lifecycle, &wanted, body).await? else {
-        let says =
-            format!("There is no {lifecycle} for you to claim now. wait, without an id, waits for one.");
+    let Some(done) = claims::claimed(app, caller, &lifecycle, &headers, body).await? else {
+        let says = format!(
+            "There is no {lifecycle} for you to claim now. Call `wait` without an id to wait for one."
+        );
         return Ok(Told::new(says, &Claimed { claimed: false, entity: None, transition: None }));
     };
     let says = format!("{} is yours.", done.entity);
@@ -103,25 +104,25 @@ pub(super) async fn claim(app: &App, caller: &Caller, asked: Claim) -> Result<To
 pub(super) async fn heartbeat(app: &App, caller: &Caller, asked: Heartbeat) -> Result<Told, Refused> {
     let place = Path((asked.lifecycle, asked.id));
     let body = wire::Heartbeat { slot: asked.slot, fence: asked.fence };
-    let wanted = Wanted::default();
-    let told = claims::heartbeat(State(app.clone()), caller.clone(), place, wanted, Body(body)).await?.0;
+    let headers = CommandHeaders::default();
+    let told = claims::heartbeat(State(app.clone()), caller.clone(), place, headers, Body(body)).await?.0;
     let until = told.expires_at.as_deref().unwrap_or("its end");
     let says = match &told.stop {
-        Some(stop) => format!("Yours until {until}, but stop: {}", stop.why),
-        None => format!("Yours until {until}."),
+        Some(stop) => format!("You hold it until {until}, but stop: {}", stop.why),
+        None => format!("You hold it until {until}."),
     };
     Ok(Told::new(says, &told))
 }
 
-/// What became of a command, in a sentence.
+/// The outcome of a command as a sentence.
 fn moved(done: Done) -> Result<Told, Refused> {
     let moved = done.moved()?;
     let Done { entity, version, .. } = done;
     let state = moved.entity.as_ref().and_then(|it| it.get("state")).and_then(|it| it.as_str());
     let to = moved.transition.get("to").and_then(|it| it.as_str());
     let says = match (moved.dry_run, to.or(state)) {
-        (true, Some(to)) => format!("It would be done: {entity} would be {to}. Nothing has changed."),
-        (true, None) => "It would be done. Nothing has changed.".to_owned(),
+        (true, Some(to)) => format!("It would succeed: {entity} would be {to}. Nothing has changed."),
+        (true, None) => "It would succeed. Nothing has changed.".to_owned(),
         (false, Some(to)) => format!("{entity} is {} (version {version}).", state.unwrap_or(to)),
         (false, None) => format!("Done: {entity} is at version {version}."),
     };

@@ -19,7 +19,7 @@ pub(super) async fn show(app: &App, caller: &Caller, one: One) -> Result<Told, R
 }
 
 pub(super) async fn list(app: &App, caller: &Caller, asked: List) -> Result<Told, Refused> {
-    let which = entities::Which {
+    let which = entities::EntitiesQuery {
         state: asked.state,
         r#where: asked.only,
         overdue: asked.overdue,

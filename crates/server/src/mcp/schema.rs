@@ -1,4 +1,4 @@
-//! From types to JSON Schema, as tools describe what they take and give.
+//! JSON Schemas of tool arguments and results.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value as Json, json};
@@ -7,24 +7,24 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-/// Where the document of the HTTP interface has its types, and where a schema of its own has them.
+/// Where the OpenAPI document and a JSON Schema keep their definitions.
 const THERE: &str = "#/components/schemas/";
 const HERE: &str = "#/$defs/";
 
-/// What a tool takes.
+/// The schema of arguments.
 pub(super) fn input<T: ToSchema>() -> JsonObject {
     let mut all = Vec::new();
     T::schemas(&mut all);
     put_together(written(&T::schema()), all)
 }
 
-/// What a tool gives: what it is for, or why not.
+/// The schema of a result: the answer, or a problem.
 pub(super) fn output<T: ToSchema>() -> JsonObject {
     let (mut all, mut of_refusals) = (Vec::new(), Vec::new());
     T::schemas(&mut all);
     Problem::schemas(&mut of_refusals);
     let mut refusal = written(&Problem::schema());
-    // It is the same for every tool, and its names say enough.
+    // Descriptions are left out: it is the same for every tool.
     without_words(&mut refusal);
     let mut schema =
         put_together(json!({ "type": "object", "anyOf": [written(&T::schema()), refusal] }), all);
@@ -56,7 +56,7 @@ fn written(schema: &RefOr<Schema>) -> Json {
     json
 }
 
-/// Refs lead into the schema itself.
+/// Points references into the schema itself.
 fn lead_here(json: &mut Json) {
     match json {
         Json::Object(members) => {

@@ -1,4 +1,4 @@
-//! The tools: what each is for, what it takes and gives, and what it may change.
+//! The tools: names, descriptions, schemas and annotations.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use trackside_protocol::{Entity, HeartbeatTold, Moved};
@@ -7,34 +7,34 @@ use super::args;
 use super::schema::{input, output};
 use super::told::{Claimed, Explained, Listed, Waited, Work};
 
-/// How an agent should go about it.
+/// Instructions for agents.
 pub(super) const INSTRUCTIONS: &str = "\
-Trackside keeps the lifecycles of tasks, approvals, agents and whatever else a team declares, and lets nothing move against their rules.
-Begin with my_work: who you are, what is yours, what you may claim, what waits for you. claim takes the next piece of work and gives you a lease; keep it with heartbeat and send its fence with fire.
-fire moves an entity, report tells something about it without moving it, explain says what each move needs and why something stands still, wait waits for others.
-A refusal (isError) changes nothing. Its structured content lists every unmet condition (errors), the states you may go to (allowedTransitions) and who may (who): set right what it names and call again.";
+Trackside enforces the lifecycles of tasks, approvals, agents and other entities that a team declares.
+Start with my_work: who you are, your work, what you may claim, and what waits for you. claim takes the next piece of work and returns a lease; renew it with heartbeat and send its fence with fire.
+fire moves an entity, report records something about it without moving it, explain shows what each transition needs and why an entity does not move, wait waits for others.
+A refusal (isError) changes nothing. Its structured content lists every unmet condition (errors), the states you may go to (allowedTransitions) and who may (who): fix what it names and call again.";
 
 /// Their names.
 pub const TOOLS: [&str; 10] =
     ["my_work", "show", "list", "explain", "create", "claim", "fire", "report", "heartbeat", "wait"];
 
-/// What a tool does to the world.
+/// The effect of a tool.
 enum Does {
-    /// It only reads.
+    /// Reads only.
     Reads,
-    /// It adds, and can be repeated.
+    /// Adds something, and can be repeated.
     Tells { again: bool },
-    /// It moves things.
+    /// Changes something.
     Moves,
 }
 
-/// All of them.
+/// All tools.
 pub(super) fn all() -> Vec<Tool> {
     vec![
         tool(
             "my_work",
-            "What may I do now?",
-            "Who you are, open work that names you, what you could claim, requests you may decide, and what else the rules let you move. Start here.",
+            "List my work",
+            "Who you are, open work that names you, what you could claim, requests you may decide, and other entities that you may move. Start here.",
             (input::<args::MyWork>(), output::<Work>()),
             Does::Reads,
         ),
@@ -54,50 +54,50 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "explain",
-            "Why does it not move?",
-            "Every way out of an entity's state: who may, what it takes, each check passed or failed with the values it saw; what is waited for, who must act, what happens by itself and when.",
+            "Explain why an entity does not move",
+            "Every transition from an entity's state: who may fire it, which fields it takes, each check with its result and values; also what blocks the entity, who must act, and which timers run.",
             (input::<args::One>(), output::<Explained>()),
             Does::Reads,
         ),
         tool(
             "create",
             "Create an entity",
-            "A new entity of a lifecycle, such as a task. Refused with every reason if a field is missing or you may not.",
+            "A new entity of a lifecycle, such as a task. Refused with every reason if a field is missing or you may not create it.",
             (input::<args::Create>(), output::<Moved>()),
             Does::Tells { again: false },
         ),
         tool(
             "claim",
             "Claim the next one",
-            "Takes the next entity of a lifecycle that you can have, atomically: nobody else gets the same. Gives it with your lease: send its fence with fire, and keep it with heartbeat. `claimed` is false if there is nothing.",
+            "Takes the next available entity of a lifecycle atomically, so that no other agent gets the same one. Returns it with your lease: send its fence with fire, and renew it with heartbeat. `claimed` is false if nothing is available.",
             (input::<args::Claim>(), output::<Claimed>()),
             Does::Tells { again: false },
         ),
         tool(
             "fire",
             "Move an entity",
-            "Asks for a transition, by its name (event) or by the state it leads to (to), with the fields it takes. Decided by the rules: done and journalled, or refused with every unmet condition at once and nothing changed. The outcome may differ where the rules say so: look at transition.to.",
+            "Fires a transition, by its name (event) or by its target state (to), with the fields it takes. The rules decide: it is done and journalled, or refused with every unmet condition and nothing changed. The rules may choose another target: read transition.to.",
             (input::<args::Fire>(), output::<Moved>()),
             Does::Moves,
         ),
         tool(
             "report",
             "Report on an entity",
-            "Tells something about an entity without moving it: a comment, what a run cost, a tool that failed. Which reports there are is up to the lifecycle; without `event` the answer lists them.",
+            "Records something about an entity without moving it: a comment, the cost of a run, a failed tool. The lifecycle defines the reports; without `event` the answer lists them.",
             (input::<args::Report>(), output::<Moved>()),
             Does::Tells { again: false },
         ),
         tool(
             "heartbeat",
             "Keep a lease",
-            "A sign of life from the holder of a lease: extends it. `stop` says why you should stop working. Refused with stale-fence if the lease is somebody else's by now: then stop.",
+            "Renews your lease. `stop` says why you should stop working. Refused with stale-fence if another holder has the lease: then stop.",
             (input::<args::Heartbeat>(), output::<HeartbeatTold>()),
             Does::Tells { again: true },
         ),
         tool(
             "wait",
             "Wait for others",
-            "Waits until an entity leaves its state (people decide an approval, a review ends), or, without an id, until something of the lifecycle can be claimed by you. Bounded: `happened` is false when the time ran out; call it again then.",
+            "Waits until an entity leaves its state (people decide an approval, a review ends), or, without an id, until you can claim something of the lifecycle. `happened` is false if the time ran out; call it again then.",
             (input::<args::Wait>(), output::<Waited>()),
             Does::Reads,
         ),

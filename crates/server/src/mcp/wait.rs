@@ -1,18 +1,18 @@
-//! Waiting: until an entity leaves its state, or until there is something to claim.
+//! Waits until an entity leaves its state, or until something can be claimed.
 //!
-//! A client that knows the protocol's tasks gets a [ticket](super::ticket). Any other client waits in its call, for
-//! a bounded time, and hears of progress if it asked for that.
+//! A client that supports MCP tasks gets a [task](super::wait_task). Any other client waits in its call, for a
+//! bounded time, with progress notifications if it asked for them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
 use tokio::time::Instant;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
@@ -24,24 +24,24 @@ use super::args::Wait;
 use super::told::{Claimable, Told, Waited};
 use super::work;
 use crate::app::App;
-use crate::auth::{Caller, Standing};
-use crate::events::Place;
+use crate::auth::{Caller, TokenLiveness};
+use crate::events::StreamSlot;
 use crate::problem::Refused;
 
-/// Seconds that a call may take, and takes if nothing is said.
+/// The longest and default time of a call, in seconds.
 const LONGEST: u64 = 300;
 const USUAL: u64 = 30;
-/// How often whoever waits hears that it is still so.
+/// The interval of progress notifications.
 const BREATH: Duration = Duration::from_secs(5);
-/// What can be claimed is looked at no more often than this.
+/// The shortest interval between two checks for something to claim.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What is waited for.
+/// The condition of a wait.
 #[derive(Clone, Debug)]
 pub(super) enum Awaited {
-    /// That it is not in this state any more, in which it is since then.
+    /// The entity leaves this state, which it entered at this time.
     Leaves { key: EntityKey, state: Name, since: Timestamp },
-    /// That the caller can claim one.
+    /// The caller can claim one.
     Claimable(Arc<Lifecycle>),
 }
 
@@ -65,7 +65,7 @@ impl Awaited {
         if asked.state.is_some() {
             return Err(Refused::parameter(
                 "state",
-                "state goes with an id: it is what that entity is to leave",
+                "`state` needs an `id`: it is the state that this entity is to leave",
             ));
         }
         let Some(life) = app.runtime.law().newest(name).cloned() else {
@@ -74,13 +74,13 @@ impl Awaited {
             return Err(Refused::broken("a lifecycle came while it was looked for"));
         };
         if life.rankings.iter().all(|it| it.claims.is_none()) {
-            let detail = format!("Nothing of {name} can be claimed: name the id of the one to wait for");
-            return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "nothing-claimable", detail));
+            let detail = format!("Entities of {name} cannot be claimed: name the id of one to wait for");
+            return Err(Refused::new(Code::NothingClaimable, detail));
         }
         Ok(Self::Claimable(life))
     }
 
-    /// Whether it has happened.
+    /// The result, if the condition holds.
     pub async fn looked(&self, app: &App, caller: &Caller) -> Result<Option<Waited>, Refused> {
         match self {
             Self::Leaves { key, state, since } => {
@@ -103,7 +103,7 @@ impl Awaited {
         }
     }
 
-    /// Nothing has happened, and the time is up.
+    /// The result at the end of the time.
     pub async fn in_vain(&self, app: &App, caller: &Caller) -> Result<Waited, Refused> {
         let mut waited = Waited { happened: false, entity: None, claimable: Vec::new() };
         if let Self::Leaves { key, .. } = self {
@@ -113,17 +113,17 @@ impl Awaited {
         Ok(waited)
     }
 
-    /// Whether it may have happened by one of these.
+    /// Whether these entries may have changed the result.
     fn concerns(&self, entries: &[Entry]) -> bool {
         let moves = |it: &&Entry| !matches!(it.event, Event::LeaseRenewed { .. });
         entries.iter().filter(moves).any(|it| match self {
             Self::Leaves { key, .. } => it.entity == *key,
-            // Whether somebody may claim can hang on other things.
+            // A claim may also depend on other entities.
             Self::Claimable(_) => true,
         })
     }
 
-    /// What it is, for people.
+    /// The condition for people.
     pub fn in_words(&self) -> String {
         match self {
             Self::Leaves { key, state, .. } => format!("{key} is {state}"),
@@ -132,7 +132,7 @@ impl Awaited {
     }
 }
 
-/// A state that there is.
+/// Checks that a state exists.
 fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name, Refused> {
     let law = app.runtime.law();
     let life = law
@@ -144,10 +144,10 @@ fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name,
     let near = nearest(state, life.states.iter().map(|it| it.name.as_str()));
     let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
     let detail = format!("{lifecycle} has no state {state}{hint}");
-    Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-state", detail))
+    Err(Refused::new(Code::UnknownState, detail))
 }
 
-/// What became of it, in a sentence.
+/// The result as a sentence.
 pub(super) fn told(awaited: &Awaited, waited: &Waited) -> Told {
     let says = match (waited.happened, &waited.entity, waited.claimable.as_slice()) {
         (true, Some(entity), _) => {
@@ -158,12 +158,12 @@ pub(super) fn told(awaited: &Awaited, waited: &Waited) -> Told {
         (true, None, [Claimable { lifecycle, event, .. }, ..]) => {
             format!("There is something to claim: claim {lifecycle} with event {event}.")
         }
-        _ => format!("The time is up and {}. Call wait again to go on waiting.", awaited.in_words()),
+        _ => format!("Timed out: {}. Call wait again to continue.", awaited.in_words()),
     };
     Told::new(says, waited)
 }
 
-/// Waits in the call itself.
+/// Waits in the call.
 pub(super) async fn in_call(
     app: &App,
     caller: &Caller,
@@ -172,16 +172,14 @@ pub(super) async fn in_call(
     context: &RequestContext<RoleServer>,
 ) -> Result<Told, Refused> {
     let limit = Duration::from_secs(seconds.unwrap_or(USUAL).clamp(1, LONGEST));
-    let _place = Place::take(app)?;
+    let _place = StreamSlot::take(app)?;
     let mut feed = app.runtime.follow(app.reads.seq());
     let mut stopping = app.stopping.subscribe();
     let begun = Instant::now();
     let breath = Breath { token: context.meta.get_progress_token(), begun, limit };
     let mut next_breath = begun;
-    let mut standing = Standing::of(caller);
-    let gone = || {
-        Refused::unauthorized("The token was revoked or has expired meanwhile: ask an admin for a new one")
-    };
+    let mut liveness = TokenLiveness::of(caller);
+    let gone = || Refused::unauthorized("The token was revoked or has expired. Ask an admin for a new one");
     loop {
         if let Some(waited) = awaited.looked(app, caller).await? {
             return Ok(told(awaited, &waited));
@@ -191,7 +189,7 @@ pub(super) async fn in_call(
                 return Ok(told(awaited, &awaited.in_vain(app, caller).await?));
             }
             if Instant::now() >= next_breath {
-                if !standing.is_good(app, &[])? {
+                if !liveness.is_good(app, &[])? {
                     return Err(gone());
                 }
                 breath.taken(context, awaited).await;
@@ -199,7 +197,7 @@ pub(super) async fn in_call(
             }
             tokio::select! {
                 found = feed.next() => match found {
-                    Ok(entries) if !standing.is_good(app, &entries)? => return Err(gone()),
+                    Ok(entries) if !liveness.is_good(app, &entries)? => return Err(gone()),
                     Ok(entries) if awaited.concerns(&entries) => break,
                     Ok(_) => {}
                     Err(failure) => return Err(failure.into()),
@@ -215,7 +213,7 @@ pub(super) async fn in_call(
     }
 }
 
-/// Says that it is still waited.
+/// Sends a progress notification.
 struct Breath {
     token: Option<ProgressToken>,
     begun: Instant,

@@ -1,4 +1,4 @@
-//! What there is to do for whoever asks, found by what lifecycles say about who an actor is to an entity.
+//! The tool `my_work`: everything an actor could do now, found by how lifecycles relate actors to entities.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,27 +13,25 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::LeaseTold;
+use trackside_protocol::{LeaseTold, ProblemCode};
 use trackside_runtime::read::{ListQuery, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
+use super::actor_fields::{ActorField, actor_fields};
 use super::args::MyWork;
-use super::naming::{Place, naming};
 use super::told::{Brief, Claimable, Told, Work, You};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
 use crate::rest::approvals::{self, ASKS_PEOPLE};
-use crate::rest::{Paging, Parameters, Wanted, command};
+use crate::rest::{CommandHeaders, Paging, Parameters, command};
 
-/// Open entities of a lifecycle that are looked at for what else somebody may move, and how many of them are told.
+/// Open entities per lifecycle that are checked for other moves, and how many are listed.
 const LOOKS: usize = 100;
 const FEW: usize = 20;
-/// The code of a question that would take too long to answer.
-const TOO_EXPENSIVE: &str = "too-expensive";
-/// The longest text that is told in short.
+/// The longest text in a summary.
 const SHORT: usize = 120;
-/// The longest field, as JSON, of something that is to be decided.
+/// The longest field, as JSON, of something to decide.
 const LONG: usize = 8_000;
 
 pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result<Told, Refused> {
@@ -50,7 +48,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
         Ok(found)
     });
     let Found { mut yours, open, more, .. } = looked.await?;
-    // What can be moved goes before what waits for others.
+    // What can be moved comes before what waits for others.
     yours.sort_by_key(|it| it.allowed_transitions.is_empty());
     let work = Work {
         you: you(caller),
@@ -64,7 +62,7 @@ pub(super) async fn my_work(app: &App, caller: &Caller, asked: MyWork) -> Result
     Ok(Told::new(in_words(&work), &work))
 }
 
-/// The lifecycles to look at: the one that was named, or all but our own.
+/// The lifecycles to search: the one that was named, or all but the server's own.
 async fn lives(app: &App, caller: &Caller, named: Option<&str>) -> Result<Vec<Arc<Lifecycle>>, Refused> {
     let law = app.runtime.law();
     let Some(named) = named else {
@@ -74,13 +72,13 @@ async fn lives(app: &App, caller: &Caller, named: Option<&str>) -> Result<Vec<Ar
     if let Some(life) = law.newest(&Name::new(named)) {
         return Ok(vec![life.clone()]);
     }
-    // Whoever lists what is not there is told what is.
+    // An unknown name is refused with a suggestion.
     let query = ListQuery::of(named, caller.actor().clone());
     app.read(move |reads| reads.list(&query)).await?;
     Ok(Vec::new())
 }
 
-/// For whom the caller asks.
+/// The id the caller acts for, else its own.
 pub(super) fn subject(caller: &Caller) -> &Name {
     caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id)
 }
@@ -95,13 +93,13 @@ fn you(caller: &Caller) -> You {
     }
 }
 
-/// What each way to claim one would give now.
+/// What each way to claim would return now.
 pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Result<Vec<Claimable>, Refused> {
     let mut found = Vec::new();
     for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
         let (lifecycle, fields) = (life.name.clone(), Fields::default());
         let ask = Ask::Claim(Claiming { lifecycle, event: Some(event.clone()), only: None, fields });
-        let tried = app.gateway.dry_run(command(caller, &Wanted::default(), ask, None))?.await?;
+        let tried = app.gateway.dry_run(command(caller, &CommandHeaders::default(), ask, None))?.await?;
         if let Decision::Accepted(accepted) = tried
             && let Some(entry) = accepted.entries.get(accepted.root)
         {
@@ -112,12 +110,12 @@ pub(super) async fn claims(app: &App, caller: &Caller, life: &Lifecycle) -> Resu
     Ok(found)
 }
 
-/// Requests to people that the caller may decide, and whether there are more than could be looked at.
+/// Approval requests that the caller may decide, and whether there are more.
 async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Vec<Brief>, bool), Refused> {
     let page = Paging { limit: None, cursor: None };
     let page = match approvals::list(State(app.clone()), caller.clone(), Parameters(page)).await {
         Ok(page) => page.0,
-        Err(refused) if refused.0.code == TOO_EXPENSIVE => return Ok((Vec::new(), true)),
+        Err(refused) if refused.0.has_code(ProblemCode::TooExpensive) => return Ok((Vec::new(), true)),
         Err(refused) => return Err(refused),
     };
     let briefs = page.items.iter().map(|it| whole(it, subject(caller)));
@@ -126,7 +124,7 @@ async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Ve
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
 }
 
-/// What is found, lifecycle by lifecycle.
+/// The result, collected lifecycle by lifecycle.
 struct Found {
     subject: Name,
     actor: Actor,
@@ -142,7 +140,7 @@ impl Found {
             return Ok(());
         }
         let mut mine: BTreeMap<Name, (Arc<Entity>, Vec<String>)> = BTreeMap::new();
-        for place in naming(life) {
+        for place in actor_fields(life) {
             for entity in self.named_in(reads, life, &open, &place)? {
                 let known = mine.entry(entity.key.id.clone()).or_insert_with(|| (entity, Vec::new()));
                 known.1.push(place.word().to_owned());
@@ -158,16 +156,16 @@ impl Found {
         Ok(())
     }
 
-    /// Open entities that name the subject in one place.
+    /// Open entities that name the subject in one field.
     fn named_in(
         &mut self,
         reads: &Reads,
         life: &Lifecycle,
         open: &[Name],
-        place: &Place,
+        place: &ActorField,
     ) -> Result<Vec<Arc<Entity>>, ReadError> {
         let id = &self.subject;
-        let Place::Field(field) = place else {
+        let ActorField::Field(field) = place else {
             let key = EntityKey { lifecycle: life.name.clone(), id: id.clone() };
             return match reads.readable(&key, &self.actor) {
                 Ok(entity) => Ok(Some(entity).filter(|it| open.contains(&it.state)).into_iter().collect()),
@@ -175,7 +173,7 @@ impl Found {
                 Err(error) => Err(error),
             };
         };
-        // A field holds one actor, or several.
+        // A field holds one actor or several.
         let one = reads.condition(&life.name, &format!("{field} == \"{id}\""));
         let Ok(filter) = one.or_else(|_| reads.condition(&life.name, &format!("\"{id}\" in {field}"))) else {
             return Ok(Vec::new());
@@ -185,7 +183,7 @@ impl Found {
         self.listed(reads, &query)
     }
 
-    /// A page; what is not on it, and what would take too long to find, is more than is told.
+    /// A page. Sets `more` if something is not on it, or would take too long to find.
     fn listed(&mut self, reads: &Reads, query: &ListQuery) -> Result<Vec<Arc<Entity>>, ReadError> {
         match reads.list(query) {
             Ok(listed) => {
@@ -200,7 +198,7 @@ impl Found {
         }
     }
 
-    /// What else the rules let them move.
+    /// Other entities that the rules let the caller move.
     fn others(
         &mut self,
         reads: &Reads,
@@ -222,7 +220,7 @@ impl Found {
     }
 }
 
-/// An entity in short, from its whole form.
+/// A summary of an entity.
 fn brief(entity: &Json, named: Vec<String>, subject: &Name) -> Brief {
     let text = |name: &str| entity.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
     let list = |name: &str| entity.get(name).and_then(Json::as_array).cloned().unwrap_or_default();
@@ -250,7 +248,7 @@ fn brief(entity: &Json, named: Vec<String>, subject: &Name) -> Brief {
     }
 }
 
-/// Something to decide: nobody can who does not see what it is about.
+/// Something to decide, with all fields that are not too long, because the decision depends on them.
 fn whole(entity: &Json, subject: &Name) -> Brief {
     let mut told = brief(entity, Vec::new(), subject);
     let fields = entity.get("fields").and_then(Json::as_object);
@@ -264,7 +262,7 @@ fn whole(entity: &Json, subject: &Name) -> Brief {
     told
 }
 
-/// The same in a few lines.
+/// The result as text.
 fn in_words(work: &Work) -> String {
     let You { actor, kind, roles, acting_for } = &work.you;
     let mut text = format!("You are {actor} ({kind}");
@@ -288,7 +286,10 @@ fn in_words(work: &Work) -> String {
                 text.push_str(&format!("\n  {}", Json::Object(it.fields.clone())));
             }
             if !it.left_out.is_empty() {
-                text.push_str(&format!("\n  show it for {}: too long to be here", it.left_out.join(", ")));
+                text.push_str(&format!(
+                    "\n  call `show` for {}: too long to list here",
+                    it.left_out.join(", ")
+                ));
             }
         }
     };
@@ -300,7 +301,9 @@ fn in_words(work: &Work) -> String {
     }
     if work.yours.is_empty() && work.claimable.is_empty() && work.decisions.is_empty() && work.open.is_empty()
     {
-        text.push_str(" There is nothing for you to do now. wait, with a lifecycle, waits until there is something to claim.");
+        text.push_str(
+            " You have nothing to do now. Call `wait` with a lifecycle to wait for something to claim.",
+        );
     }
     if work.more {
         text.push_str("\nThere is more: ask for one lifecycle, or use list.");

@@ -1,4 +1,4 @@
-//! The approvals inbox: requests to people, of every lifecycle whose face says that it is one.
+//! The approvals inbox: open requests to people, of every lifecycle with the approval face.
 
 use std::sync::Arc;
 
@@ -14,29 +14,29 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::{Face, Lifecycle};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{Decide, Moved, Page, Problem};
+use trackside_protocol::{Decide, Moved, Page, Problem, ProblemCode};
 use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
-use super::carry::command;
-use super::{Body, Cursors, Paging, Parameters, Wanted, carry_out};
+use super::commands::command;
+use super::{Body, CommandHeaders, Cursors, Paging, Parameters, carry_out};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// The face of requests to people.
+/// The face of approval requests.
 pub(crate) const ASKS_PEOPLE: &str = "approval";
-/// Most open requests that are looked at for one page.
+/// Most open requests that are read for one page.
 const BUDGET: usize = 5_000;
 
-/// Lifecycles that are requests to people, each with what it goes by.
+/// The lifecycles with the approval face.
 pub(super) fn inboxes(app: &App) -> Vec<Arc<Lifecycle>> {
     let law = app.runtime.law();
     let newest = law.lifecycle_names().iter().filter_map(|it| law.newest(it));
     newest.filter(|it| it.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE)).cloned().collect()
 }
 
-/// Lists open requests that the caller may see: the urgent ones first, then the oldest.
+/// Lists open requests that the caller may see: urgent ones first, then the oldest.
 #[utoipa::path(
     get, path = "/v1/approvals", tag = "approvals", operation_id = "listApprovals", params(Paging),
     responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -70,13 +70,13 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-/// A request, and where it stands in the list.
+/// A request with its position in the list.
 struct Request {
     place: String,
     entity: Value,
 }
 
-/// Requests of one lifecycle that nobody has decided.
+/// Open requests of one lifecycle.
 fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) -> Result<(), ReadError> {
     let mut query = ListQuery::of(life.name.clone(), actor.clone());
     query.states = life.states.iter().filter(|it| !it.last).map(|it| it.name.clone()).collect();
@@ -106,7 +106,7 @@ fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) 
     }
 }
 
-/// What to ask for requests of a lifecycle that refer to an entity: a question for each field by which they can.
+/// Queries for the requests of a lifecycle that refer to an entity: one for each reference field.
 pub(super) fn referring(
     reads: &Reads,
     life: &Lifecycle,
@@ -116,7 +116,7 @@ pub(super) fn referring(
     let refs = life.refs.iter().filter(|it| it.to == key.lifecycle);
     let fields = refs.filter_map(|it| Some((it.by.as_ref()?, it.many)));
     let asked = fields.map(|(by, many)| {
-        // Ids have no character that would need an escape.
+        // Ids contain no character that needs escaping.
         let id = &key.id;
         let condition = if many { format!("\"{id}\" in {by}") } else { format!("{by} == \"{id}\"") };
         let mut query = ListQuery::of(life.name.clone(), actor.clone());
@@ -127,10 +127,10 @@ pub(super) fn referring(
     asked.collect()
 }
 
-/// Decides on a request: the transition that its lifecycle's face names for it.
+/// Approves or denies a request, by the transition that its lifecycle's face names.
 #[utoipa::path(
     post, path = "/v1/approvals/{id}/decision", tag = "approvals", operation_id = "decideApproval",
-    params(("id" = String, Path), super::Keyed),
+    params(("id" = String, Path), super::KeyHeader),
     request_body = Decide,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -138,7 +138,7 @@ pub(crate) async fn decide(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Decide>,
 ) -> Result<Response, Refused> {
     let approves = match body.decision.as_str() {
@@ -152,20 +152,17 @@ pub(crate) async fn decide(
         .as_ref()
         .ok_or_else(|| Refused::broken("a request to people whose lifecycle has no face"))?;
     let Some(event) = (if approves { &face.approve } else { &face.deny }).clone() else {
-        let detail = format!(
-            "{} does not say by which transition one would {}: its `face` can name it",
-            life.name, body.decision
-        );
-        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "no-such-decision", detail));
+        let detail =
+            format!("{} declares no transition to {}. Its `face` can name one", life.name, body.decision);
+        return Err(Refused::new(ProblemCode::NoSuchDecision, detail));
     };
     let fields = sent(&life, face, &event, &body);
-    let fire = Fire { entity, what: What::Event(event), fields, fence: None, if_version: wanted.if_version };
-    let command = command(&caller, &wanted, Ask::Fire(fire), body.note.as_deref());
+    let fire = Fire { entity, what: What::Event(event), fields, fence: None, if_version: headers.if_version };
+    let command = command(&caller, &headers, Ask::Fire(fire), body.note.as_deref());
     Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
 }
 
-/// What the transition is sent: the note where it takes one, and the target in any case, so that one that cannot
-/// be chosen is refused.
+/// The fields for the transition: the note if it takes one, and always the target, so that an invalid one is refused.
 fn sent(life: &Lifecycle, face: &Face, event: &Name, body: &Decide) -> Fields {
     let arms = life.transition(event).map(|it| it.arms.as_slice()).unwrap_or_default();
     let takes = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
@@ -179,7 +176,7 @@ fn sent(life: &Lifecycle, face: &Face, event: &Name, body: &Decide) -> Fields {
     fields
 }
 
-/// The request with this id that the caller may see.
+/// The request with this id, if the caller may see it.
 async fn find(
     app: &App,
     caller: &Caller,
@@ -188,14 +185,14 @@ async fn find(
 ) -> Result<(Arc<Lifecycle>, EntityKey), Refused> {
     let mut inboxes = inboxes(app);
     inboxes.retain(|it| lifecycle.is_none_or(|name| *it.name == *name));
-    let (wanted, actor) = (Name::new(id), caller.actor().clone());
+    let (name, actor) = (Name::new(id), caller.actor().clone());
     let law = app.runtime.law();
     let found = app.read(move |reads| {
         let mut found = Vec::new();
         for life in inboxes {
-            let key = EntityKey { lifecycle: life.name.clone(), id: wanted.clone() };
+            let key = EntityKey { lifecycle: life.name.clone(), id: name.clone() };
             match reads.readable(&key, &actor) {
-                // It lives by the version it was made under.
+                // The definition version it was created under.
                 Ok(entity) => {
                     found.push((law.definition(&life.name, entity.definition).cloned().unwrap_or(life), key));
                 }
@@ -209,11 +206,11 @@ async fn find(
     let last = found.pop();
     match (last, found.first()) {
         (Some(only), None) => Ok(only),
-        (None, _) => Err(Refused::unknown("unknown-approval", format!("There is no request {id}"))),
+        (None, _) => Err(Refused::new(ProblemCode::UnknownApproval, format!("There is no request {id}"))),
         (Some((life, _)), Some((other, _))) => {
             let detail =
                 format!("{} and {} both have a request {id}: name the `lifecycle`", other.name, life.name);
-            Err(Refused::new(StatusCode::CONFLICT, "ambiguous-approval", detail))
+            Err(Refused::new(ProblemCode::AmbiguousApproval, detail))
         }
     }
 }

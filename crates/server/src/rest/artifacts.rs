@@ -1,10 +1,10 @@
-//! Artifacts: content that fields refer to by its hash.
+//! Artifacts: content stored under its hash.
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use trackside_protocol::{ArtifactKept, Problem};
+use trackside_protocol::{ArtifactKept, Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::Artifacts;
 
@@ -13,12 +13,12 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Keeps content under its hash. The same again changes nothing.
+/// Stores content under its hash. Repeating it changes nothing.
 #[utoipa::path(
     put, path = "/v1/artifacts/{sha256}", tag = "artifacts", operation_id = "putArtifact",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$", description = "Of the content: 64 lower-case hexadecimal digits.")),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 201, body = ArtifactKept), (status = 200, body = ArtifactKept, description = "It was there already."),
+    responses((status = 201, body = ArtifactKept), (status = 200, body = ArtifactKept, description = "It existed already."),
         (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn put(
@@ -33,9 +33,10 @@ pub(crate) async fn put(
     let stored = app.blocking(move |app| {
         let found = Artifacts::id_of(&content);
         if found != asked {
-            let detail =
-                format!("The hash of the content is {found}, not {asked}: put it there, or send it again");
-            return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "hash-mismatch", detail));
+            let detail = format!(
+                "The hash of the content is {found}, not {asked}. Correct the path, or send the content again"
+            );
+            return Err(Refused::new(ProblemCode::HashMismatch, detail));
         }
         Artifacts::of(&app.options.data).put(&asked, &content).map_err(|error| unavailable(&error))
     });
@@ -46,7 +47,7 @@ pub(crate) async fn put(
     Ok((status, [(header::LOCATION, location)], kept).into_response())
 }
 
-/// Gives content back.
+/// Returns content.
 #[utoipa::path(
     get, path = "/v1/artifacts/{sha256}", tag = "artifacts", operation_id = "getArtifact",
     params(("sha256" = String, Path, pattern = "^[0-9a-f]{64}$")),
@@ -64,9 +65,9 @@ pub(crate) async fn get(
         Artifacts::of(&app.options.data).get(&wanted).map_err(|error| unavailable(&error))
     });
     let Some(content) = found.await? else {
-        return Err(Refused::unknown("unknown-artifact", format!("There is no artifact {id}")));
+        return Err(Refused::new(ProblemCode::UnknownArtifact, format!("There is no artifact {id}")));
     };
-    // Never shown as a page of ours, whatever it is.
+    // Never rendered as a page of this server.
     let headers =
         [(header::CONTENT_TYPE, "application/octet-stream"), (header::CONTENT_DISPOSITION, "attachment")];
     Ok((headers, content).into_response())

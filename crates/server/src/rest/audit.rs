@@ -1,12 +1,12 @@
-//! Whether the journal is what was written.
+//! Verifies the journal.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
-use trackside_protocol::Problem;
+use trackside_engine::event::EventKind;
+use trackside_protocol::{Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::archive::Archive;
 use trackside_store::audit::Dropped;
@@ -19,21 +19,21 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Most ends that are looked for at once.
+/// Most known ends in one request.
 const MOST_KNOWN: usize = 16;
 
-/// What a journal is held against.
+/// Parameters of a verification.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Noted {
-    /// Ends that earlier audits told, as `SEQ:HASH` with commas between them, 16 at most: each that the journal does not
-    /// go through is a problem.
+pub(crate) struct VerifyQuery {
+    /// Ends from earlier audits, as `SEQ:HASH` separated by commas, 16 at most. The journal must contain each of
+    /// them.
     #[param(pattern = "^[0-9]{1,18}:[0-9a-f]{64}(,[0-9]{1,18}:[0-9a-f]{64}){0,15}$")]
     known: Option<String>,
 }
 
-impl Noted {
+impl VerifyQuery {
     fn ends(&self) -> Result<Vec<Chain>, Refused> {
         let one = |text: &str| {
             let (seq, hash) = text.split_once(':')?;
@@ -46,25 +46,28 @@ impl Noted {
         let ends: Option<Vec<Chain>> = ends.filter(|it: &Vec<Chain>| it.len() <= MOST_KNOWN);
         ends.ok_or_else(|| {
             let detail = format!(
-                "known is up to {MOST_KNOWN} ends as earlier audits told them, SEQ:HASH with commas between them"
+                "known must be at most {MOST_KNOWN} ends of earlier audits, as SEQ:HASH separated by commas"
             );
             Refused::parameter("known", detail)
         })
     }
 }
 
-/// Goes through every entry of the journal and of its archive, and through every link between them.
+/// Verifies every entry of the journal and its archive, and the hash chain between them.
 #[utoipa::path(
-    get, path = "/v1/audit/verify", tag = "journal", operation_id = "verifyAudit", params(Noted),
+    get, path = "/v1/audit/verify", tag = "journal", operation_id = "verifyAudit", params(VerifyQuery),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn verify(
     State(app): State<App>,
     caller: Caller,
-    Parameters(noted): Parameters<Noted>,
+    Parameters(noted): Parameters<VerifyQuery>,
 ) -> Result<Json<Value>, Refused> {
     if caller.actor().kind != ActorKind::Human {
-        return Err(Refused::forbidden("The audit is for people: it goes through everything", "human"));
+        return Err(Refused::forbidden(
+            "Only people may run the audit, because it reads everything",
+            "human",
+        ));
     }
     let known = noted.ends()?;
     let admin = caller.identity.is_admin();
@@ -76,30 +79,31 @@ fn look(app: &App, known: &[Chain], admin: bool) -> Result<Value, StoreError> {
     let store = app.runtime.store();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
     let audit = archive.verify(reader.as_mut(), known, &mut |_, _| {})?;
-    app.watch.upkeep.audited(audit.is_clean());
+    app.telemetry.upkeep.audited(audit.is_clean());
     let dropped: Vec<Value> =
         audit.dropped.iter().map(|it| why(&archive, reader.as_mut(), *it, admin)).collect();
     Ok(audit.to_json(archive.files().len(), dropped))
 }
 
-/// What cannot be read is an answer of the audit, not a trouble of the server.
+/// Unreadable data is a finding of the audit, not a server error.
 fn refused(app: &App, error: StoreError) -> Refused {
     match error {
         StoreError::Unreadable { .. } | StoreError::Chain { .. } | StoreError::Damaged { .. } => {
-            app.watch.upkeep.audited(false);
-            Refused::new(StatusCode::CONFLICT, "journal-damaged", error.to_string())
+            app.telemetry.upkeep.audited(false);
+            Refused::new(ProblemCode::JournalDamaged, error.to_string())
         }
         error => Failure::Unavailable(error.to_string()).into(),
     }
 }
 
-/// Why payloads are gone: which entry says so. What entity it was, and whose words, is for those who may see everything.
+/// Why payloads are missing: the entry that dropped them. Its entity and author are shown only to callers who may see
+/// everything.
 fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped, admin: bool) -> Value {
     let here = reader.record(dropped.by).ok().flatten();
     let record = here.or_else(|| archive.record(dropped.by).ok().flatten());
     let entry = record.and_then(|it| it.entry().ok());
     let at = entry.as_ref().map(|it| it.at.to_string());
-    let event = if dropped.erased { "ERASED" } else { "REDACTED" };
+    let event = if dropped.erased { EventKind::Erased } else { EventKind::Redacted };
     let mut told =
         json!({ "seq": dropped.by, "event": event, "payloads": dropped.payloads, "timestamp": at });
     if let (true, Some(entry), Value::Object(map)) = (admin, entry, &mut told) {

@@ -7,61 +7,59 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use trackside_engine::command::{Ask, Command, Fire};
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Batch, BatchCommand, Problem};
-use trackside_runtime::{Batch as Outcome, Verdict};
+use trackside_protocol::{Batch, BatchCommand, Problem, ProblemCode};
+use trackside_runtime::{BatchAnswer, BatchVerdict};
 
 use super::body::fields;
-use super::carry::{Done, Noting, answer_told, command, handed_in, handed_in_together};
+use super::commands::{CommandSpan, Done, command, hand_in, hand_in_batch, to_outcome};
 use super::entities::made_up;
 use super::transitions::what;
-use super::{Body, KeyUse, Wanted, under};
+use super::{Body, CommandHeaders, under};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::watch::{current, during};
+use crate::telemetry::{current, during};
 
-/// Carries out many commands; each has its own outcome unless `atomic`.
+/// Runs many commands. Each has its own outcome unless `atomic`.
 #[utoipa::path(
     post, path = "/v1/batch", tag = "entities", operation_id = "batch",
-    params(super::Keyed),
+    params(super::KeyHeader),
     request_body = Batch,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn batch(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Batch>,
 ) -> Result<Response, Refused> {
     let most = app.limits().batch;
     if body.commands.len() > most {
         return Err(Refused::shape(format!("A batch has at most {most} commands")));
     }
-    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
-    // All of them count once, under one key for the whole body.
-    let used = KeyUse::of(&caller, &wanted, "/v1/batch", &body);
-    let commands = body
-        .commands
-        .iter()
-        .enumerate()
-        .map(|(place, it)| Ok(under(used.as_ref(), Some(place), one(&caller, &wanted, place, it)?)));
+    // One key covers the whole body.
+    let commands =
+        body.commands.iter().enumerate().map(|(place, it)| {
+            Ok(under(headers.used.as_ref(), Some(place), one(&caller, &headers, place, it)?))
+        });
     if body.atomic {
         let commands = commands.collect::<Result<Vec<Command>, _>>()?;
         return all_or_none(&app, &caller, commands).await;
     }
-    // Handed in one after the other, so that they are decided in order; waited for together.
+    // Submitted one after the other, so that they are decided in order; awaited together.
     let mut tasks = Vec::new();
     for command in commands {
         let (app, caller) = (app.clone(), caller.clone());
         tasks.push(match command {
             Ok(command) => {
-                let handed_in = handed_in(&app, command);
+                let hand_in = hand_in(&app, command);
                 Ok(tokio::spawn(during(current(), async move {
-                    let (pending, noting) = handed_in?;
+                    let (pending, noting) = hand_in?;
                     let answer = pending.await;
                     noting.end();
-                    answer_told(&app, &caller, answer?).await
+                    to_outcome(&app, &caller, answer?).await
                 })))
             }
             Err(refused) => Err(refused),
@@ -75,8 +73,8 @@ pub(crate) async fn batch(
         };
         results.push(match done {
             Ok(done) => told(&done),
-            // One key belongs to one request: then none of them was carried out.
-            Err(refused) if refused.0.code == "idempotency-conflict" => return Err(refused),
+            // The key belongs to another request: none of them ran.
+            Err(refused) if refused.0.has_code(Code::IdempotencyConflict) => return Err(refused),
             Err(refused) => problem(&refused),
         });
     }
@@ -84,23 +82,23 @@ pub(crate) async fn batch(
 }
 
 async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Result<Response, Refused> {
-    let (pending, noting) = handed_in_together(app, commands)?;
+    let (pending, noting) = hand_in_batch(app, commands)?;
     let outcome = pending.await;
-    noting.into_iter().for_each(Noting::end);
+    noting.into_iter().for_each(CommandSpan::end);
     let results: Vec<Value> = match outcome? {
-        Outcome::Done(answers) => {
+        BatchAnswer::Done(answers) => {
             let mut results = Vec::new();
             for answer in answers {
-                results.push(match answer_told(app, caller, answer).await {
+                results.push(match to_outcome(app, caller, answer).await {
                     Ok(done) => told(&done),
                     Err(refused) => problem(&refused),
                 });
             }
             return Ok(Json(json!({ "results": results })).into_response());
         }
-        Outcome::Refused(verdicts) => {
+        BatchAnswer::Refused(verdicts) => {
             let conflict = verdicts.iter().find_map(|it| match it {
-                Verdict::Refused(refusal) if refusal.code == "idempotency-conflict" => Some(refusal),
+                BatchVerdict::Refused(refusal) if refusal.code == Code::IdempotencyConflict => Some(refusal),
                 _ => None,
             });
             if let Some(refusal) = conflict {
@@ -109,8 +107,8 @@ async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Resu
             verdicts.iter().map(verdict).collect()
         }
     };
-    let detail = "One of the commands was refused, so none was carried out";
-    let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY.as_u16(), "batch-refused", detail);
+    let detail = "One of the commands was refused, so none took effect";
+    let problem = Problem::new(ProblemCode::BatchRefused, detail);
     let mut body = serde_json::to_value(problem).unwrap_or_default();
     if let Value::Object(map) = &mut body {
         map.insert("results".to_owned(), Value::Array(results));
@@ -127,11 +125,11 @@ fn told(done: &Done) -> Value {
     json
 }
 
-fn verdict(verdict: &Verdict) -> Value {
+fn verdict(verdict: &BatchVerdict) -> Value {
     match verdict {
-        Verdict::Refused(refusal) => problem(&(&**refusal).into()),
-        Verdict::Passed => json!({ "status": 424, "success": false, "code": "not-done",
-            "detail": "It would have been accepted; nothing was changed because another was refused" }),
+        BatchVerdict::Refused(refusal) => problem(&(&**refusal).into()),
+        BatchVerdict::Passed => json!({ "status": 424, "success": false, "code": "not-done",
+            "detail": "It would have been accepted, but another command was refused" }),
     }
 }
 
@@ -139,12 +137,17 @@ fn problem(refused: &Refused) -> Value {
     serde_json::to_value(&*refused.0).unwrap_or_default()
 }
 
-fn one(caller: &Caller, wanted: &Wanted, place: usize, it: &BatchCommand) -> Result<Command, Refused> {
+fn one(
+    caller: &Caller,
+    headers: &CommandHeaders,
+    place: usize,
+    it: &BatchCommand,
+) -> Result<Command, Refused> {
     let moves = it.to.is_some() || it.event.is_some();
     let id = match &it.id {
         Some(id) => Name::new(id),
-        None if moves => return Err(Refused::shape("A command that moves something names its `id`")),
-        None => made_up(caller, wanted, &it.lifecycle, Some(place))?,
+        None if moves => return Err(Refused::shape("A command that moves an entity needs its `id`")),
+        None => made_up(caller, headers, &it.lifecycle, Some(place))?,
     };
     let entity = EntityKey { lifecycle: Name::new(&it.lifecycle), id };
     let fields = fields(&it.fields);
@@ -155,5 +158,5 @@ fn one(caller: &Caller, wanted: &Wanted, place: usize, it: &BatchCommand) -> Res
         }
         false => Ask::Create { entity, fields },
     };
-    Ok(command(caller, wanted, ask, it.reason.as_deref()))
+    Ok(command(caller, headers, ask, it.reason.as_deref()))
 }

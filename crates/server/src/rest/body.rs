@@ -1,10 +1,10 @@
-//! What a request brings, or what is wrong with it.
+//! Extractors for bodies and query parameters.
 
 use std::pin::Pin;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use futures_core::Stream as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
@@ -12,11 +12,13 @@ use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
+use trackside_protocol::ProblemCode;
+
 use crate::app::App;
 use crate::limits::is_too_deep;
 use crate::problem::Refused;
 
-/// A JSON body of a known shape. Nothing at all counts as `{}`.
+/// A JSON body. An empty body counts as `{}`.
 #[derive(Clone, Debug)]
 pub(crate) struct Body<T>(pub T);
 
@@ -31,7 +33,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
-/// The same where much may be sent at once: as much as an artifact may have.
+/// The same with the larger limit of artifacts.
 #[derive(Clone, Debug)]
 pub(crate) struct Large<T>(pub T);
 
@@ -60,7 +62,7 @@ fn read<T: DeserializeOwned>(is_json: bool, bytes: &[u8], depth: usize) -> Resul
     }
     if !is_json {
         let detail = "The body must be JSON: send it with `Content-Type: application/json`";
-        return Err(Refused::new(StatusCode::BAD_REQUEST, "not-json", detail));
+        return Err(Refused::new(ProblemCode::NotJson, detail));
     }
     if is_too_deep(bytes, depth) {
         return Err(Refused::shape(format!("The body has more than {depth} levels")));
@@ -68,12 +70,12 @@ fn read<T: DeserializeOwned>(is_json: bool, bytes: &[u8], depth: usize) -> Resul
     parse(bytes)
 }
 
-/// All of a body, within a limit.
+/// Reads a whole body within a limit.
 pub(crate) async fn whole(body: axum::body::Body, most: usize) -> Result<Vec<u8>, Refused> {
     let mut stream = body.into_data_stream();
     let mut all = Vec::new();
     while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await {
-        let piece = piece.map_err(|_| Refused::shape("The body could not be read: send it again"))?;
+        let piece = piece.map_err(|_| Refused::shape("The body could not be read. Send it again"))?;
         if all.len().saturating_add(piece.len()) > most {
             return Err(too_large(most));
         }
@@ -84,11 +86,11 @@ pub(crate) async fn whole(body: axum::body::Body, most: usize) -> Result<Vec<u8>
 
 pub(crate) fn too_large(most: usize) -> Refused {
     let detail = format!("The body is larger than {most} bytes, which is the limit here");
-    Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
+    Refused::new(ProblemCode::TooLarge, detail)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
-    // A list would be taken for the members in their order.
+    // serde would accept a list as the members in order.
     let first = bytes.iter().find(|it| !it.is_ascii_whitespace());
     if first.is_some_and(|it| *it == b'[') {
         return Err(Refused::shape("The body has the wrong shape: it must be an object, as in `{}`"));
@@ -99,7 +101,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
     })
 }
 
-/// What stands behind the question mark.
+/// Query parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameters<T>(pub T);
 
@@ -112,7 +114,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Parameters<T> {
     }
 }
 
-/// What is wrong with a parameter, by its name.
+/// The problem for a wrong parameter.
 fn wrong_parameter(text: &str) -> Refused {
     let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
     let is_name = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
@@ -120,7 +122,7 @@ fn wrong_parameter(text: &str) -> Refused {
         let detail = match name {
             "limit" => "limit must be 1 to 200".to_owned(),
             "after" | "at" | "seq" => format!("{name} must be the number of a journal entry, 0 or more"),
-            _ => format!("{name} is not right: {why}"),
+            _ => format!("{name} is invalid: {why}"),
         };
         return Refused::parameter(name, detail);
     }
@@ -128,13 +130,13 @@ fn wrong_parameter(text: &str) -> Refused {
     let expected = text.split_once(", expected ").map(|(_, it)| it.trim_start_matches("one of "));
     match (name, expected) {
         (Some(name), Some(expected)) => {
-            Refused::parameter(name, format!("There is no parameter {name} here; there is {expected}"))
+            Refused::parameter(name, format!("Unknown parameter {name}; expected {expected}"))
         }
-        _ => Refused::new(StatusCode::BAD_REQUEST, "invalid-parameter", text),
+        _ => Refused::new(ProblemCode::InvalidParameter, text),
     }
 }
 
-/// Fields as the engine knows them.
+/// JSON members as engine fields.
 pub(crate) fn fields(sent: &Map<String, Json>) -> Fields {
     let mut fields = Fields::default();
     for (name, value) in sent {

@@ -1,4 +1,4 @@
-//! Taking the next one, and staying its holder.
+//! Claims and heartbeats.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -7,45 +7,46 @@ use axum::response::{IntoResponse, Response};
 use trackside_engine::command::{Ask, Claim as Claiming};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Claim, Heartbeat, HeartbeatTold, Moved, Problem, Stop};
-use trackside_runtime::{Answer, ReadError, Reads};
+use trackside_runtime::{CommandAnswer, ReadError, Reads};
 
 use super::body::fields;
-use super::carry::{Done, answer_told, command, submit};
+use super::commands::{Done, command, submit, to_outcome};
 use super::notices::notice;
-use super::{Body, Wanted};
+use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Claims the next claimable one for the caller.
+/// Claims the next available entity for the caller.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/claim", tag = "entities", operation_id = "claim",
-    params(("lifecycle" = String, Path), super::Keyed),
+    params(("lifecycle" = String, Path), super::KeyHeader),
     request_body = Option<Claim>,
-    responses((status = 200, body = Moved), (status = 204, description = "There is none."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Moved), (status = 204, description = "Nothing to claim."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn claim(
     State(app): State<App>,
     caller: Caller,
     Path(lifecycle): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Claim>,
 ) -> Result<Response, Refused> {
-    match claimed(&app, &caller, &lifecycle, &wanted, body).await? {
+    match claimed(&app, &caller, &lifecycle, &headers, body).await? {
         Some(done) => Ok(done.into_response_with(StatusCode::OK)),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
-/// Claims, whatever way the request came; none if there is nothing to claim.
+/// Claims for HTTP and MCP; none if nothing is available.
 pub(crate) async fn claimed(
     app: &App,
     caller: &Caller,
     lifecycle: &str,
-    wanted: &Wanted,
+    headers: &CommandHeaders,
     body: Claim,
 ) -> Result<Option<Done>, Refused> {
     let lifecycle = Name::new(lifecycle);
@@ -58,17 +59,17 @@ pub(crate) async fn claimed(
     };
     let event = body.event.as_deref().map(Name::new);
     let ask = Ask::Claim(Claiming { lifecycle, event, only, fields: fields(&body.fields) });
-    let command = command(caller, wanted, ask, body.reason.as_deref());
+    let command = command(caller, headers, ask, body.reason.as_deref());
     match submit(app, command).await? {
-        Answer::Refused(refusal) if refusal.code == "nothing-claimable" => Ok(None),
-        answer => answer_told(app, caller, answer).await.map(Some),
+        CommandAnswer::Refused(refusal) if refusal.code == Code::NothingClaimable => Ok(None),
+        answer => to_outcome(app, caller, answer).await.map(Some),
     }
 }
 
 /// Extends a lease.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/heartbeat", tag = "entities", operation_id = "heartbeat",
-    params(("lifecycle" = String, Path), ("id" = String, Path), super::Keyed),
+    params(("lifecycle" = String, Path), ("id" = String, Path), super::KeyHeader),
     request_body = Option<Heartbeat>,
     responses((status = 200, body = HeartbeatTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -76,7 +77,7 @@ pub(crate) async fn heartbeat(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Heartbeat>,
 ) -> Result<Json<HeartbeatTold>, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
@@ -85,15 +86,17 @@ pub(crate) async fn heartbeat(
         None => own_slot(&app, &caller, &entity).await?,
     };
     let ask = Ask::Heartbeat { entity: entity.clone(), slot: slot.clone(), fence: body.fence };
-    let (entry, replayed) = match submit(&app, command(&caller, &wanted, ask, None)).await? {
-        Answer::Accepted(accepted) => (accepted.entry().cloned(), false),
-        Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { first, .. } => (Some(app.read(move |reads| written(reads, first)).await?), true),
+    let (entry, replayed) = match submit(&app, command(&caller, &headers, ask, None)).await? {
+        CommandAnswer::Accepted(accepted) => (accepted.entry().cloned(), false),
+        CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
+        CommandAnswer::Replayed { first, .. } => {
+            (Some(app.read(move |reads| written(reads, first)).await?), true)
+        }
     };
     let lease = entry.as_ref().and_then(|it| renewed(&it.event));
     let actor = caller.actor().clone();
     let holder = caller.on_behalf_of.clone().unwrap_or_else(|| actor.id.clone());
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let (stops, notices) = app
         .read(move |reads| {
             let stops = reads.stops(&entity, &slot, &actor)?;
@@ -103,7 +106,7 @@ pub(crate) async fn heartbeat(
             };
             let mut notices = Vec::new();
             for entry in &told {
-                if sight.sees(reads, entry)? {
+                if visibility.sees(reads, entry)? {
                     notices.push(notice(entry));
                 }
             }
@@ -119,7 +122,7 @@ pub(crate) async fn heartbeat(
     }))
 }
 
-/// What was written the first time.
+/// The entry of the first request.
 fn written(reads: &Reads, seq: u64) -> Result<Entry, ReadError> {
     let found = reads.written_by(seq, 1)?;
     let record = found.first().ok_or(ReadError::EntryArchived(seq))?;
@@ -135,7 +138,7 @@ fn renewed(event: &Event) -> Option<(String, u64)> {
     }
 }
 
-/// The slot that is meant when nobody names one: the only one, the one that the caller holds, or one that it has lost.
+/// The slot if the request names none: the only one, the one the caller holds, or one it has lost.
 async fn own_slot(app: &App, caller: &Caller, key: &EntityKey) -> Result<Name, Refused> {
     let law = app.runtime.law();
     let Some(life) = law.newest(&key.lifecycle) else {
@@ -145,17 +148,17 @@ async fn own_slot(app: &App, caller: &Caller, key: &EntityKey) -> Result<Name, R
     if let [only] = &slots[..] {
         return Ok(only.clone());
     }
-    let (wanted, actor) = (key.clone(), caller.actor().clone());
-    let entity = app.read(move |reads| reads.readable(&wanted, &actor)).await?;
+    let (readable, actor) = (key.clone(), caller.actor().clone());
+    let entity = app.read(move |reads| reads.readable(&readable, &actor)).await?;
     let holder = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id);
     let held_by = |is_meant: &dyn Fn(&Name) -> bool| {
         let held = entity.leases.iter().find(|(_, lease)| lease.holder.as_ref().is_some_and(is_meant));
         held.map(|(slot, _)| slot.clone())
     };
-    // Whoever holds none has lost theirs, and is told so by any of them: first by one that somebody else has by now.
+    // A caller without a lease has lost it. Any slot gives that answer; one with a new holder first.
     let lost = || held_by(&|_| true).or_else(|| slots.first().cloned());
     held_by(&|it| it == holder).or_else(lost).ok_or_else(|| {
-        let detail = format!("{} has no slots, so nothing of it is held", key.lifecycle);
-        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-slot", detail)
+        let detail = format!("{} has no slots, so there is no lease to renew", key.lifecycle);
+        Refused::new(Code::UnknownSlot, detail)
     })
 }

@@ -1,20 +1,18 @@
-//! What time it is, and moving it where it is moved by hand.
+//! The clock of the project.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
-use serde_json::Value;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_protocol::{Advance, Clock, Problem};
+use trackside_protocol::{Advance, Clock, Problem, ProblemCode};
 use trackside_runtime::Failure;
 
-use super::{Body, KeyUse, Wanted, answer_once};
+use super::Body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::watch::{current, during};
+use crate::telemetry::{current, during};
 
-/// What time it is.
+/// Shows the time.
 #[utoipa::path(
     get, path = "/v1/clock", tag = "clock", operation_id = "clock",
     responses((status = 200, body = Clock), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -28,47 +26,44 @@ fn told(app: &App, now: Timestamp) -> Clock {
     Clock { now: now.to_string(), clock: clock.to_owned() }
 }
 
-/// Moves the manual clock: fires what is due, in order.
+/// Moves the manual clock and fires everything due, in order.
 #[utoipa::path(
     post, path = "/v1/clock/advance", tag = "clock", operation_id = "advanceClock",
-    params(super::Keyed), request_body = Advance,
+    params(super::KeyHeader), request_body = Advance,
     responses((status = 200, body = Clock), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn advance(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
     Body(body): Body<Advance>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Clock>, Refused> {
     if !app.runtime.options().clock.is_manual() {
-        let detail =
-            "This server goes by the machine's clock. Start one with `--clock manual` to move it by hand";
-        return Err(Refused::new(StatusCode::CONFLICT, "clock-not-manual", detail));
+        let detail = "This server uses the system clock. Start it with `--clock manual` to move the clock";
+        return Err(Refused::new(ProblemCode::ClockNotManual, detail));
     }
     caller.must_be_admin("move the clock")?;
-    let used = KeyUse::of(&caller, &wanted, "/v1/clock/advance", &body);
-    let moved = app.clone();
-    answer_once(&app, used, async move { move_it(&moved, &body).await }).await
+    move_it(&app, &body).await.map(Json)
 }
 
 async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
     let to = match (&body.by, &body.to) {
         (Some(by), None) => {
             let span = Span::parse(by).filter(|it| it.0 >= 0);
-            let span =
-                span.ok_or_else(|| Refused::shape("`by` is a span as in `90s`, `15m`, `24h`, `7d`"))?;
+            let span = span.ok_or_else(|| {
+                Refused::shape("`by` must be a duration such as `90s`, `15m`, `24h` or `7d`")
+            })?;
             app.reads.now().plus(span)
         }
         (None, Some(to)) => Timestamp::parse(to)
-            .ok_or_else(|| Refused::shape("`to` is a time as in `2026-01-01T00:00:00Z`"))?,
-        _ => return Err(Refused::shape("Say `by` (a span) or `to` (a time)")),
+            .ok_or_else(|| Refused::shape("`to` must be a time such as `2026-01-01T00:00:00Z`"))?,
+        _ => return Err(Refused::shape("Send `by` (a duration) or `to` (a time)")),
     };
     if to < app.reads.now() {
-        let detail = format!("It is {} already, and the clock only goes on: {to} is over", app.reads.now());
-        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "in-the-past", detail));
+        let detail = format!("The clock is at {} and cannot move back to {to}", app.reads.now());
+        return Err(Refused::new(ProblemCode::InThePast, detail));
     }
     must_be_near(app, to)?;
-    // It is moved to its end and noted, whoever stops waiting for it.
+    // Runs to the end and is recorded even if the client disconnects.
     let moving = (app.gateway.advance(to)?, app.clone());
     let now = tokio::spawn(during(current(), async move {
         let (moving, app) = moving;
@@ -79,27 +74,27 @@ async fn move_it(app: &App, body: &Advance) -> Result<Clock, Refused> {
     Ok(told(app, now.await.map_err(Refused::broken)??))
 }
 
-/// The next start goes on from where it was moved to, also if nothing happened on the way.
+/// Stores the new time, so that the next start continues from it even if nothing fired.
 fn noted(app: &App) -> Result<(), Refused> {
     let folder = &app.options.data;
     app.runtime.options().clock.note(folder).map_err(|error| {
         let why = format!(
-            "The clock was moved, but where it stands could not be written to {}: {error}",
+            "The clock was moved, but the new time could not be written to {}: {error}",
             folder.display()
         );
         Failure::Unavailable(why).into()
     })
 }
 
-/// Nobody is heard until all that becomes due on the way is done, so one move has a bound.
+/// Limits one move, because commands wait until everything due has fired.
 fn must_be_near(app: &App, to: Timestamp) -> Result<(), Refused> {
     let (now, most) = (app.reads.now(), app.options.limits.advance);
     if to.since(now) <= most {
         return Ok(());
     }
     let detail = format!(
-        "The clock is moved at most {most} at once, which is to {}. Move it in several steps, if {to} is meant",
+        "The clock can move at most {most} at once, to {}. Move it to {to} in several steps",
         now.plus(most)
     );
-    Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "too-far", detail))
+    Err(Refused::new(ProblemCode::TooFar, detail))
 }

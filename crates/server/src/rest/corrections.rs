@@ -1,4 +1,4 @@
-//! The loud override.
+//! Admin overrides.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -9,16 +9,16 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::{Correct, Moved, Problem};
 
 use super::body::fields;
-use super::carry::command;
-use super::{Body, Wanted, carry_out};
+use super::commands::command;
+use super::{Body, CommandHeaders, carry_out};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Sets an entity right outside of its edges. Journalled, and raises an alert.
+/// Admin override: sets state or fields without a transition. Journalled, and raises an alert.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/correct", tag = "entities", operation_id = "correct",
-    params(("lifecycle" = String, Path), ("id" = String, Path), super::Keyed),
+    params(("lifecycle" = String, Path), ("id" = String, Path), super::KeyHeader),
     request_body = Option<Correct>,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -26,12 +26,12 @@ pub(crate) async fn correct(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Correct>,
 ) -> Result<Response, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
     let to = body.to.as_deref().map(Name::new);
     let ask = Ask::Correct { entity, to, fields: fields(&body.fields) };
-    let command = command(&caller, &wanted, ask, body.reason.as_deref());
+    let command = command(&caller, &headers, ask, body.reason.as_deref());
     Ok(carry_out(&app, &caller, command).await?.into_response_with(StatusCode::OK))
 }

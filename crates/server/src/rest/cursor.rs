@@ -1,4 +1,4 @@
-//! Where the next page of a list begins: a text that means something to the list that gave it, and to no other.
+//! Cursors: opaque positions in a list that only that list accepts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,11 +8,11 @@ use trackside_runtime::read::{MOST, USUAL};
 use super::Paging;
 use crate::problem::Refused;
 
-/// Bytes by which a list knows its own.
+/// Bytes of the checksum.
 const SEAL: usize = 6;
 
-/// The cursors of one list, by its path. The seal keeps mistakes away, not attackers: a place is nothing secret, and what
-/// somebody may see is asked anew for every page.
+/// The cursors of one list, by its path. The checksum catches mistakes, not attacks: a position is no secret, and
+/// every page checks what the caller may see.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursors(String);
 
@@ -21,14 +21,14 @@ impl Cursors {
         Self(path.join("/"))
     }
 
-    /// What to send for the page after this place.
+    /// The cursor for the page after this position.
     pub fn give(&self, place: impl std::fmt::Display) -> String {
         let place = place.to_string();
         let sealed = [&self.seal(place.as_bytes())[..], place.as_bytes()].concat();
         URL_SAFE_NO_PAD.encode(sealed)
     }
 
-    /// The place after which the page begins; none: at the beginning.
+    /// The position in a cursor; none for the first page.
     pub fn place(&self, cursor: Option<&str>) -> Result<Option<String>, Refused> {
         let Some(text) = cursor else { return Ok(None) };
         let given = URL_SAFE_NO_PAD.decode(text).ok().filter(|it| it.len() > SEAL);
@@ -40,15 +40,15 @@ impl Cursors {
         place.map(Some).ok_or_else(|| not_a_cursor(text))
     }
 
-    /// The same of lists in the order of the journal: the entry after which it begins.
+    /// The same for lists in journal order: the entry to start after.
     pub fn after(&self, cursor: Option<&str>) -> Result<u64, Refused> {
         let place = self.place(cursor)?;
         let parse = |it: String| it.parse().map_err(|_| not_a_cursor(&it));
         place.map_or(Ok(0), parse)
     }
 
-    /// A page of what is there as a whole, and what to send for the next one: after the last one shown, wherever that is
-    /// by then; if it is gone, at the same place.
+    /// A page of a list that is in memory, and its next cursor. If the last item shown is gone by then, the next page
+    /// starts at its position.
     pub fn part<T>(
         &self,
         all: Vec<T>,
@@ -85,7 +85,7 @@ impl Cursors {
 
 fn not_a_cursor(text: &str) -> Refused {
     let detail =
-        format!("`{text}` is no cursor of this list: send the `nextCursor` of the page before, or none");
+        format!("`{text}` is not a cursor of this list. Send the `nextCursor` of the previous page, or none");
     Refused::parameter("cursor", detail)
 }
 

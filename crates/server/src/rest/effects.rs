@@ -1,63 +1,63 @@
-//! Work for the outside: what is open, taken with a lease, answered once.
+//! Effects: work for external systems, taken with a lease and settled once.
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_protocol::{EffectResult, EffectTaken, EffectTold, Page, Problem, TakeEffects};
+use trackside_protocol::{EffectResult, EffectTaken, EffectTold, Page, Problem, ProblemCode, TakeEffects};
 use trackside_runtime::read::{MOST, USUAL};
-use trackside_runtime::{Answer, OutboxError, TakenEffect};
+use trackside_runtime::{CommandAnswer, OutboxError, TakenEffect};
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::{Body, Cursors, KeyUse, Parameters, Wanted, answer_once};
+use super::{Body, CommandHeaders, Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// How long a taker has if it says nothing, and at most.
+/// The default and the longest lease.
 const LEASE: Span = Span(5 * 60 * 1_000);
 const LONGEST: Span = Span(24 * 60 * 60 * 1_000);
 
-/// Only those who act on the world may take its work: systems, supervisors of agents, and people with role admin.
+/// Only systems, supervisors of agents and people with role admin may take effects.
 fn must_be_taker(caller: &Caller) -> Result<(), Refused> {
     let identity = &caller.identity;
     if identity.actor.kind == ActorKind::System || identity.is_admin() || !identity.on_behalf.is_empty() {
         return Ok(());
     }
-    let detail = "Work for the outside is for systems, for supervisors (tokens made with --for) and for people with role admin";
+    let detail = "Effects are for systems, supervisors (tokens made with --for) and people with role admin";
     Err(Refused::forbidden(detail, "system, a supervisor, or human and admin"))
 }
 
-/// Which effects.
+/// Parameters of the list of effects.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
-    /// Only of this kind.
+pub(crate) struct EffectsQuery {
+    /// Only effects of this kind.
     kind: Option<String>,
-    /// How many: 50 if nothing is said; of more than 200, 200.
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Lists effects that nobody has answered, the oldest first.
+/// Lists open effects, the oldest first.
 #[utoipa::path(
-    get, path = "/v1/effects", tag = "effects", operation_id = "listEffects", params(Which),
+    get, path = "/v1/effects", tag = "effects", operation_id = "listEffects", params(EffectsQuery),
     responses((status = 200, body = Page<EffectTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Parameters(which): Parameters<Which>,
+    Parameters(which): Parameters<EffectsQuery>,
 ) -> Result<Json<Page<EffectTold>>, Refused> {
     let most = match super::limit(which.limit)? {
         0 => USUAL,
@@ -65,13 +65,14 @@ pub(crate) async fn list(
     };
     let cursors = Cursors::of(&["effects"]);
     let after = cursors.after(which.cursor.as_deref())?;
-    let (courier, sight, own) = (app.runtime.outbox()?, Sight::of(&app, &caller), caller.actor().id.clone());
+    let (courier, visibility, own) =
+        (app.runtime.outbox()?, Visibility::of(&app, &caller), caller.actor().id.clone());
     let page = app.read(move |reads| {
         let open = courier.open(which.kind.as_deref().map(Name::new).as_ref(), after, most)?;
         let next_cursor = open.last().filter(|_| open.len() == most).map(|it| cursors.give(it.id));
         let mut items = Vec::new();
         for it in open {
-            if sight.sees_entity(reads, &it.entity)? {
+            if visibility.sees_entity(reads, &it.entity)? {
                 items.push(EffectTold {
                     id: it.id,
                     kind: it.effect.to_string(),
@@ -88,17 +89,16 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-/// Takes effects that nobody is at, the oldest first.
+/// Takes effects that are not taken, the oldest first.
 #[utoipa::path(
-    post, path = "/v1/effects/take", tag = "effects", operation_id = "takeEffects", params(super::Keyed), request_body = Option<TakeEffects>,
+    post, path = "/v1/effects/take", tag = "effects", operation_id = "takeEffects", params(super::KeyHeader), request_body = Option<TakeEffects>,
     responses((status = 200, body = Page<EffectTaken>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn take(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
     Body(body): Body<TakeEffects>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Page<EffectTaken>>, Refused> {
     must_be_taker(&caller)?;
     let most = match super::limit(body.limit.map(|it| usize::try_from(it).unwrap_or(MOST)))? {
         0 => 1,
@@ -106,24 +106,20 @@ pub(crate) async fn take(
     };
     let lease = match &body.lease {
         None => LEASE,
-        Some(text) => Span::parse(text)
-            .filter(|it| it.0 > 0 && it.0 <= LONGEST.0)
-            .ok_or_else(|| Refused::shape("`lease` is a span of at most 24h, as in `90s`, `15m`, `24h`"))?,
+        Some(text) => Span::parse(text).filter(|it| it.0 > 0 && it.0 <= LONGEST.0).ok_or_else(|| {
+            Refused::shape("`lease` must be a duration of at most 24h, such as `90s`, `15m` or `24h`")
+        })?,
     };
-    let (courier, sight) = (app.runtime.outbox()?, Sight::of(&app, &caller));
-    let (taker, used) = (caller.actor().id.clone(), KeyUse::of(&caller, &wanted, "/v1/effects/take", &body));
-    let taking = app.clone();
-    let taken = async move {
-        let taken = taking.read(move |reads| {
-            let kind = body.kind.as_deref().map(Name::new);
-            // What cannot be looked up now is not handed out now.
-            let may = |it: &EntityKey| sight.sees_entity(reads, it).unwrap_or(false);
-            courier.take_of(kind.as_ref(), &taker, lease, most, &may)
-        });
-        let items: Vec<EffectTaken> = taken.await?.iter().map(told).collect();
-        Ok(Page { items, next_cursor: None })
-    };
-    answer_once(&app, used, taken).await
+    let (courier, visibility) = (app.runtime.outbox()?, Visibility::of(&app, &caller));
+    let taker = caller.actor().id.clone();
+    let taken = app.read(move |reads| {
+        let kind = body.kind.as_deref().map(Name::new);
+        // An effect whose entity cannot be read now is not handed out.
+        let may = |it: &EntityKey| visibility.sees_entity(reads, it).unwrap_or(false);
+        courier.take_of(kind.as_ref(), &taker, lease, most, &may)
+    });
+    let items: Vec<EffectTaken> = taken.await?.iter().map(told).collect();
+    Ok(Json(Page { items, next_cursor: None }))
 }
 
 fn told(it: &TakenEffect) -> EffectTaken {
@@ -138,9 +134,9 @@ fn told(it: &TakenEffect) -> EffectTaken {
     }
 }
 
-/// Brings the result of an effect home.
+/// Reports the result of an effect.
 #[utoipa::path(
-    post, path = "/v1/effects/{id}/result", tag = "effects", operation_id = "settleEffect", params(("id" = u64, Path), super::Keyed),
+    post, path = "/v1/effects/{id}/result", tag = "effects", operation_id = "settleEffect", params(("id" = u64, Path), super::KeyHeader),
     request_body = EffectResult,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -148,32 +144,30 @@ pub(crate) async fn settle(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<EffectResult>,
 ) -> Result<Json<Value>, Refused> {
     must_be_taker(&caller)?;
-    let unknown = || Refused::unknown("unknown-effect", format!("There is no effect {id}"));
+    let unknown = || Refused::new(ProblemCode::UnknownEffect, format!("There is no effect {id}"));
     let number: u64 = id.parse().map_err(|_| unknown())?;
-    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
-    let courier = app.runtime.outbox()?.for_request(crate::watch::request_id(), wanted.key);
-    let sight = Sight::of(&app, &caller);
+    let courier = app.runtime.outbox()?.for_request(crate::telemetry::request_id(), headers.key);
+    let visibility = Visibility::of(&app, &caller);
     let actor = caller.actor().clone();
     let settled = app.blocking(move |app| {
         if let Some(entry) = app.reads.entry(number)?
-            && !sight.sees_entity(&app.reads, &entry.entity)?
+            && !visibility.sees_entity(&app.reads, &entry.entity)?
         {
-            return Err(Refused::unknown("unknown-effect", format!("There is no effect {number}")));
+            return Err(Refused::new(ProblemCode::UnknownEffect, format!("There is no effect {number}")));
         }
         courier.settle(actor, number, body.fence, body.ok, fields(&body.detail)).map_err(refused)
     });
     match settled.await? {
-        Answer::Refused(refusal) => Err((&*refusal).into()),
-        Answer::Accepted(accepted) => {
-            app.heard(&accepted.entries);
+        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
+        CommandAnswer::Accepted(accepted) => {
             let seq = accepted.entry().map(|it| it.seq);
             Ok(Json(json!({ "success": true, "id": number, "seq": seq, "replayed": false })))
         }
-        Answer::Replayed { first, .. } => {
+        CommandAnswer::Replayed { first, .. } => {
             Ok(Json(json!({ "success": true, "id": number, "seq": first, "replayed": true })))
         }
     }
@@ -182,10 +176,8 @@ pub(crate) async fn settle(
 fn refused(error: OutboxError) -> Refused {
     let text = error.to_string();
     match error {
-        OutboxError::Unknown(_) => Refused::unknown("unknown-effect", text),
-        OutboxError::Stale { .. } | OutboxError::NotTaken { .. } => {
-            Refused::new(StatusCode::CONFLICT, "stale-fence", text)
-        }
+        OutboxError::Unknown(_) => Refused::new(ProblemCode::UnknownEffect, text),
+        OutboxError::Stale { .. } | OutboxError::NotTaken { .. } => Refused::new(Code::StaleFence, text),
         OutboxError::Read(error) => error.into(),
     }
 }

@@ -1,4 +1,4 @@
-//! Entities: new ones, lists, and one.
+//! Entities: create, list and show.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -15,8 +15,8 @@ use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
 use super::body::fields;
-use super::carry::{Done, command, try_out};
-use super::{Body, Cursors, Parameters, Wanted, carry_out};
+use super::commands::{Done, command, try_out};
+use super::{Body, CommandHeaders, Cursors, Parameters, carry_out};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
@@ -24,56 +24,56 @@ use crate::problem::Refused;
 /// Creates an entity.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}", tag = "entities", operation_id = "createEntity",
-    params(("lifecycle" = String, Path, description = "As in `mission.task`."), super::DryRun,
-        super::Keyed),
+    params(("lifecycle" = String, Path, description = "Such as `mission.task`."), super::DryRun,
+        super::KeyHeader),
     request_body = Option<Create>,
-    responses((status = 201, body = Moved), (status = 200, body = Moved, description = "It was there already, and its lifecycle allows that."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 201, body = Moved), (status = 200, body = Moved, description = "It existed already, and its lifecycle allows that."), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
     Path(lifecycle): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Parameters(how): Parameters<super::DryRun>,
     Body(body): Body<Create>,
 ) -> Result<Response, Refused> {
-    let done = created(&app, &caller, &lifecycle, &wanted, how.dry_run, body).await?;
-    // Creating again may mean moving one that is there.
+    let done = created(&app, &caller, &lifecycle, &headers, how.dry_run, body).await?;
+    // Creating may also move an existing entity, if its lifecycle allows that.
     let is_new = !how.dry_run && done.created;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(done.into_response_with(status))
 }
 
-/// Creates, whatever way the request came.
+/// Creates for HTTP and MCP.
 pub(crate) async fn created(
     app: &App,
     caller: &Caller,
     lifecycle: &str,
-    wanted: &Wanted,
+    headers: &CommandHeaders,
     dry_run: bool,
     body: Create,
 ) -> Result<Done, Refused> {
     let id = match body.id {
         Some(id) => Name::new(&id),
-        None => made_up(caller, wanted, lifecycle, None)?,
+        None => made_up(caller, headers, lifecycle, None)?,
     };
     let entity = EntityKey { lifecycle: Name::new(lifecycle), id };
     let ask = Ask::Create { entity, fields: fields(&body.fields) };
-    let command = command(caller, wanted, ask, None);
+    let command = command(caller, headers, ask, None);
     match dry_run {
         true => try_out(app, caller, command).await,
         false => carry_out(app, caller, command).await,
     }
 }
 
-/// An id that nobody gave. The same request has the same one.
+/// A generated id. The same request gets the same one.
 pub(crate) fn made_up(
     caller: &Caller,
-    wanted: &Wanted,
+    headers: &CommandHeaders,
     lifecycle: &str,
     place: Option<usize>,
 ) -> Result<Name, Refused> {
-    let text = match &wanted.key {
+    let text = match &headers.key {
         Some(key) => {
             let place = place.map(|it| format!("\n{it}")).unwrap_or_default();
             let said = format!("{}\n{lifecycle}\n{key}{place}", caller.actor().id);
@@ -84,24 +84,24 @@ pub(crate) fn made_up(
     Ok(Name::new(&text))
 }
 
-/// Which entities.
+/// Parameters of a list of entities.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
-    /// Only those in this state; several with commas between them.
+pub(crate) struct EntitiesQuery {
+    /// Only in this state; separate several with commas.
     pub state: Option<String>,
-    /// Only those for which this expression is true.
+    /// Only if this expression is true.
     pub r#where: Option<String>,
-    /// Only those that are overdue.
+    /// Only overdue ones.
     #[serde(default)]
     pub overdue: bool,
-    /// How many: 50 if nothing is said; of more than 200, 200.
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     pub limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     pub cursor: Option<String>,
-    /// At least as new as this entry of the journal.
+    /// At least as new as this journal entry.
     #[param(minimum = 0)]
     pub seq: Option<i64>,
 }
@@ -109,14 +109,14 @@ pub(crate) struct Which {
 /// Lists entities of a lifecycle.
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}", tag = "entities", operation_id = "listEntities",
-    params(("lifecycle" = String, Path, description = "As in `mission.task`."), Which),
+    params(("lifecycle" = String, Path, description = "Such as `mission.task`."), EntitiesQuery),
     responses((status = 200, body = Page<Entity>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     Path(lifecycle): Path<String>,
-    Parameters(which): Parameters<Which>,
+    Parameters(which): Parameters<EntitiesQuery>,
 ) -> Result<Json<Page<Value>>, Refused> {
     let (limit, seq) = (super::limit(which.limit)?, super::number("seq", which.seq)?);
     let actor = caller.actor().clone();
@@ -137,12 +137,12 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-/// As it was when.
+/// Parameters of one entity.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct When {
-    /// As it was right after this entry of the journal.
+pub(crate) struct EntityAtQuery {
+    /// The entity as of this journal entry.
     #[param(minimum = 0)]
     at: Option<i64>,
 }
@@ -150,19 +150,19 @@ pub(crate) struct When {
 /// Shows one entity.
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}", tag = "entities", operation_id = "showEntity",
-    params(("lifecycle" = String, Path), ("id" = String, Path), When),
+    params(("lifecycle" = String, Path), ("id" = String, Path), EntityAtQuery),
     responses((status = 200, body = Entity), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn show(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
-    Parameters(when): Parameters<When>,
+    Parameters(when): Parameters<EntityAtQuery>,
 ) -> Result<Response, Refused> {
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let at = super::number("at", when.at)?;
     let found = app.read(move |reads| {
-        // Whoever may not see it now may not see it as it was.
+        // A caller who may not see it now may not see its past.
         let now = reads.readable(&key, &actor)?;
         let entity = match at {
             Some(seq) => reads.entity_at(&key, seq)?.entity,

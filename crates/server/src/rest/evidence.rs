@@ -1,32 +1,32 @@
-//! Evidence of an entity, for people who are not here: its entries, what they refer to, and the proof.
+//! Evidence: everything about one entity with proofs, for offline verification.
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use trackside_engine::actor::Actor;
 use trackside_engine::key::EntityKey;
-use trackside_protocol::Problem;
+use trackside_protocol::{Problem, ProblemCode};
 use trackside_runtime::read::ListQuery;
 use trackside_runtime::{Failure, ReadError, Reads};
-use trackside_store::evidence::{Bundle, Wanted};
+use trackside_store::evidence::{Bundle, EvidenceRequest};
 use trackside_store::{Artifacts, StoreError};
 
 use super::approvals;
-use super::streamed::{self, Ended};
+use super::json_lines::{self, StreamEnd};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Most requests to people that one file tells of.
+/// Most approval requests in one file.
 const REQUESTS: usize = 1_000;
 
-/// Writes evidence of an entity as JSON lines, to be checked far from here with `trackside audit verify FILE`: its
-/// entries, approvals that are about it, artifacts, and the chain to the end of the journal. Of other entities
-/// nothing is told.
+/// Exports evidence about an entity as JSON lines: its entries, approvals about it, artifacts, and the hash chain to
+/// the end of the journal. Verify it anywhere with `trackside audit verify FILE`. Contains nothing about other
+/// entities.
 #[utoipa::path(
     get, path = "/v1/audit/export/{lifecycle}/{id}", tag = "journal", operation_id = "exportEvidence",
     params(("lifecycle" = String, Path), ("id" = String, Path)),
-    responses((status = 200, description = "One line about it, then entities, entries, links of the chain and artifacts.", body = String, content_type = "application/jsonl"),
+    responses((status = 200, description = "A header line, then entities, entries, links of the hash chain and artifacts.", body = String, content_type = "application/jsonl"),
         (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn export(
@@ -34,17 +34,17 @@ pub(crate) async fn export(
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
-    // Entries as they are kept name whom they rank and count among: more than their entity alone.
-    caller.must_be_admin("take evidence out: it holds entries as they are kept")?;
+    // Stored entries name other entities for ranking and counting, so they are admin only.
+    caller.must_be_admin("export evidence: it contains the stored entries")?;
     let name = HeaderValue::from_str(&format!("attachment; filename=\"{lifecycle}-{id}.evidence.jsonl\""));
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
     let bundle = app.blocking(move |app| gather(app, &key, &actor)).await?;
-    let mut response = streamed::answer(move |out| {
+    let mut response = json_lines::answer(move |out| {
         let store = app.runtime.store();
         let (mut reader, archive) = (store.reader()?, store.archive()?);
         let artifacts = Artifacts::of(&app.options.data);
         let content = |id: &str| artifacts.get(id);
-        bundle.write::<Ended>(reader.as_mut(), &archive, &content, &mut |line| out.say(line))
+        bundle.write::<StreamEnd>(reader.as_mut(), &archive, &content, &mut |line| out.say(line))
     });
     if let Ok(name) = name {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
@@ -53,10 +53,10 @@ pub(crate) async fn export(
 }
 
 fn gather(app: &App, key: &EntityKey, actor: &Actor) -> Result<Bundle, Refused> {
-    // What comes meanwhile is left out.
+    // Later entries are left out.
     let upto = app.reads.seq();
     let entity = app.reads.readable(key, actor)?;
-    let wanted = Wanted {
+    let wanted = EvidenceRequest {
         entity: key.clone(),
         newest: entity.seq,
         approvals: requests(app, key, actor)?,
@@ -65,25 +65,25 @@ fn gather(app: &App, key: &EntityKey, actor: &Actor) -> Result<Bundle, Refused> 
         by: actor.id.to_string(),
     };
     let store = app.runtime.store();
-    let gathered = store.reader().and_then(|mut reader| {
+    let write_metrics = store.reader().and_then(|mut reader| {
         let archive = store.archive()?;
         Bundle::gather(reader.as_mut(), &archive, &wanted)
     });
-    gathered.map_err(refused)
+    write_metrics.map_err(refused)
 }
 
 fn refused(error: StoreError) -> Refused {
     let code = match error {
-        StoreError::NotArchived { .. } => "archive-missing",
+        StoreError::NotArchived { .. } => ProblemCode::ArchiveMissing,
         StoreError::Unreadable { .. } | StoreError::Chain { .. } | StoreError::Damaged { .. } => {
-            "journal-damaged"
+            ProblemCode::JournalDamaged
         }
         error => return Failure::Unavailable(error.to_string()).into(),
     };
-    Refused::new(StatusCode::CONFLICT, code, error.to_string())
+    Refused::new(code, error.to_string())
 }
 
-/// Requests to people that refer to an entity, each with its last entry: those that the caller may see.
+/// Approval requests that refer to an entity and that the caller may see, each with its last entry.
 fn requests(app: &App, key: &EntityKey, actor: &Actor) -> Result<Vec<(EntityKey, u64)>, ReadError> {
     let mut found = Vec::new();
     for life in approvals::inboxes(app) {
@@ -101,7 +101,7 @@ fn all(reads: &Reads, mut query: ListQuery, found: &mut Vec<(EntityKey, u64)>) -
         let page = reads.list(&query)?;
         found.extend(page.items.iter().map(|it| (it.key.clone(), it.seq)));
         if found.len() > REQUESTS {
-            let hint = format!("Evidence tells of {REQUESTS} requests at most");
+            let hint = format!("Evidence contains at most {REQUESTS} requests");
             return Err(ReadError::TooExpensive { looked: found.len(), hint });
         }
         if page.next_cursor.is_none() {

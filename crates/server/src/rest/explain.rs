@@ -1,10 +1,11 @@
-//! Why an entity is not moving: every way out, what is waited for, who may act, what comes next and when.
+//! Explains why an entity does not move: every transition, missing conditions, who may act, and what happens next and
+//! when.
 
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use trackside_engine::apply::lease_timer;
-use trackside_engine::decide::{Checked, Keeper, Way};
+use trackside_engine::decide::{BlockingEntity, Checked, TransitionOption};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
@@ -13,12 +14,12 @@ use trackside_protocol::Problem;
 use trackside_runtime::read::{Explanation, Trial};
 
 use super::approvals;
-use super::asked::{self, Asked};
+use super::open_requests::{self, OpenRequest};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Explains where an entity stands.
+/// Explains the state of an entity.
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}/explain", tag = "entities", operation_id = "explain",
     params(("lifecycle" = String, Path), ("id" = String, Path)),
@@ -36,8 +37,8 @@ pub(crate) async fn explain(
         let explanation = reads.explain(&key, &actor)?;
         let entity = reads.present_all(std::slice::from_ref(&explanation.entity), &actor)?.pop();
         let life = law.definition(&key.lifecycle, explanation.entity.definition);
-        let asked = asked::asked(reads, &law, &inboxes, &key, &actor)?;
-        let arrival = reads.arrival(&key)?.map(|it| asked::arrived(&it, entity.as_ref()));
+        let asked = open_requests::asked(reads, &law, &inboxes, &key, &actor)?;
+        let arrival = reads.arrival(&key)?.map(|it| open_requests::arrived(&it, entity.as_ref()));
         Ok(told(&explanation, entity, life.map(|it| &**it), arrival, &asked))
     });
     Ok(Json(told.await?))
@@ -48,7 +49,7 @@ fn told(
     entity: Option<Value>,
     life: Option<&Lifecycle>,
     arrival: Option<Value>,
-    asked: &[Asked],
+    asked: &[OpenRequest],
 ) -> Value {
     let open = |trial: &Trial| matches!(trial, Trial::Accepted { .. });
     let ready: Vec<&str> =
@@ -63,7 +64,7 @@ fn told(
         "now": it.now.to_string(),
         "since": it.entity.state_entered_at.to_string(),
         "about": life.and_then(|life| life.state(&it.entity.state)).map(|it| &it.about),
-        "summary": summary(it, &ready, asked, next.map(Coming::in_words)),
+        "summary": summary(it, &ready, asked, next.map(PendingTimer::in_words)),
         "arrival": arrival,
         "requests": asked.iter().map(|it| &it.told).collect::<Vec<_>>(),
         "givenTo": it.given_to,
@@ -74,41 +75,41 @@ fn told(
         "transitions": it.ways.iter().map(way).collect::<Vec<_>>(),
         "attempts": trials,
         "waitingFor": waiting(it),
-        "timers": coming.iter().map(Coming::to_json).collect::<Vec<_>>(),
-        "next": next.map(Coming::to_json),
+        "timers": coming.iter().map(PendingTimer::to_json).collect::<Vec<_>>(),
+        "next": next.map(PendingTimer::to_json),
         "openEffects": effects,
         "broken": it.entity.broken,
     })
 }
 
-/// A clock of an entity that runs: what comes of it by itself, and when.
-pub(super) struct Coming<'a> {
+/// A running timer of an entity: what it will do, and when.
+pub(super) struct PendingTimer<'a> {
     name: &'a Name,
     /// Its next step: a warning, or its end.
     pub at: Timestamp,
     ends_at: Timestamp,
-    /// The event at its end, and where that leads.
+    /// The event it fires, and where that leads.
     then: Option<&'a Name>,
     to: Vec<&'a Name>,
 }
 
-pub(super) fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<Coming<'a>> {
+pub(super) fn coming<'a>(it: &'a Explanation, life: Option<&'a Lifecycle>) -> Vec<PendingTimer<'a>> {
     let running = it.entity.timers.iter();
     let told = running.filter_map(|(name, timer)| {
         let then = life.and_then(|life| match life.timer(name) {
             Some(declared) => declared.then.as_ref().map(|it| &it.fire),
-            // A lease that runs out is a clock of its slot.
+            // The expiry of a lease is a timer of its slot.
             None => life.slots.iter().find(|slot| lease_timer(&slot.name) == *name)?.lost.as_ref(),
         });
         let led = it.ways.iter().filter(|way| Some(&way.event) == then).flat_map(|it| &it.to);
         let mut to: Vec<&Name> = led.collect();
         to.dedup();
-        Some(Coming { name, at: timer.due?, ends_at: timer.ends_at()?, then, to })
+        Some(PendingTimer { name, at: timer.due?, ends_at: timer.ends_at()?, then, to })
     });
     told.collect()
 }
 
-impl Coming<'_> {
+impl PendingTimer<'_> {
     pub(super) fn to_json(&self) -> Value {
         json!({
             "timer": self.name, "name": self.name, "at": self.at.to_string(), "nextStepAt": self.at.to_string(),
@@ -126,7 +127,7 @@ impl Coming<'_> {
     }
 }
 
-fn way(way: &Way) -> Value {
+fn way(way: &TransitionOption) -> Value {
     let checks: Vec<Value> = way.checks.iter().map(checked).collect();
     let takes: Vec<Value> =
         way.takes.iter().map(|(name, required)| json!({ "field": name, "required": required })).collect();
@@ -138,7 +139,7 @@ fn way(way: &Way) -> Value {
     })
 }
 
-fn keeper(it: &Keeper) -> Value {
+fn keeper(it: &BlockingEntity) -> Value {
     let openers = it.openers.iter();
     let openers = openers.map(|it| json!({ "event": it.event, "who": it.who, "permitted": it.permitted }));
     json!({
@@ -162,7 +163,7 @@ fn tried(event: &str, trial: &Trial) -> Value {
     }
 }
 
-/// What stands in the way, once each: who must act, and what is not so.
+/// What blocks the entity, without duplicates: who must act, and which conditions fail.
 fn waiting(it: &Explanation) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for way in &it.ways {
@@ -180,8 +181,8 @@ fn waiting(it: &Explanation) -> Vec<Value> {
     all
 }
 
-/// One sentence for people.
-fn summary(it: &Explanation, ready: &[&str], asked: &[Asked], next: Option<String>) -> String {
+/// A summary for people.
+fn summary(it: &Explanation, ready: &[&str], asked: &[OpenRequest], next: Option<String>) -> String {
     let entity = &it.entity;
     let since = &entity.state_entered_at;
     let mut text = format!("{} is {} since {since}.", entity.key, entity.state);

@@ -1,59 +1,60 @@
-//! Everything, as JSON lines: a line about it, the definitions, then the journal, then artifacts.
+//! The export as JSON lines: a header, definitions, the journal, artifacts.
 
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 use trackside_protocol::Problem;
 use trackside_runtime::read::entry_json;
-use trackside_store::{Artifacts, lines, rules};
+use trackside_store::{Artifacts, export_lines, rules};
 
 use super::backups::unavailable;
-use super::streamed::{self, Ended, Lines};
+use super::json_lines::{self, JsonLines, StreamEnd};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Exports the project as JSON lines. People with role admin get the records as they are kept, and artifacts; others
-/// the entries that they may see, as the journal shows them.
+/// Exports the project as JSON lines. People with role admin get the stored records and artifacts; others get the
+/// entries that they may see.
 #[utoipa::path(
     get, path = "/v1/export", tag = "journal", operation_id = "export",
-    responses((status = 200, description = "One line about it, one per definition, one per entry, one per artifact.", body = String, content_type = "application/jsonl"),
+    responses((status = 200, description = "A header line, then one line per definition, entry and artifact.", body = String, content_type = "application/jsonl"),
         (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn export(State(app): State<App>, caller: Caller) -> Result<Response, Refused> {
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let whole = caller.identity.is_admin();
-    // What could not be brought back in is not handed out as if it could.
+    // Refuses an export that could not be imported again.
     let looked = app.blocking(move |app| {
         let mut reader = app.runtime.store().reader().map_err(unavailable)?;
-        rules::hold(reader.as_mut(), &app.options.data.join("journal.db")).map_err(unavailable)
+        rules::check_unchanged(reader.as_mut(), &app.options.data.join("journal.db")).map_err(unavailable)
     });
     looked.await?;
-    Ok(streamed::answer(move |out| write(&app, &sight, whole, out)))
+    Ok(json_lines::answer(move |out| write(&app, &visibility, whole, out)))
 }
 
-fn write(app: &App, sight: &Sight, whole: bool, out: &mut Lines) -> Result<(), Ended> {
+fn write(app: &App, visibility: &Visibility, whole: bool, out: &mut JsonLines) -> Result<(), StreamEnd> {
     let store = app.runtime.store();
-    // What comes meanwhile is left out: it ends where it began to be read.
+    // Later entries are left out.
     let upto = app.reads.seq();
     let (mut reader, archive) = (store.reader()?, store.archive()?);
     let now = app.reads.now();
     let clock = app.runtime.options().clock.is_manual().then_some(now);
-    out.say(&lines::about(now, upto, whole, clock))?;
+    out.say(&export_lines::about(now, upto, whole, clock))?;
     for it in reader.definitions()? {
-        out.say(&lines::definition(&it))?;
+        out.say(&export_lines::definition(&it))?;
     }
-    lines::each_record::<Ended>(reader.as_mut(), &archive, upto, &mut |record| match whole {
-        true => out.say(&lines::record(record)),
-        false if sight.sees(&app.reads, &record.entry()?)? => {
+    export_lines::each_record::<StreamEnd>(reader.as_mut(), &archive, upto, &mut |record| match whole {
+        true => out.say(&export_lines::record(record)),
+        false if visibility.sees(&app.reads, &record.entry()?)? => {
             out.say(&json!({ "entry": entry_json(record)? }))
         }
         false => Ok(()),
     })?;
     if whole {
         let shown = Artifacts::of(&app.options.data);
-        shown.each(|id, content| -> Result<(), Ended> { out.say(&lines::artifact(id, content)) })?;
+        shown
+            .each(|id, content| -> Result<(), StreamEnd> { out.say(&export_lines::artifact(id, content)) })?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What happened to an entity, and how long it was where.
+//! The history of an entity.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -12,47 +12,47 @@ use utoipa::IntoParams;
 use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Which entries.
+/// Parameters of a history.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
-    /// How many: 50 if nothing is said; of more than 200, 200.
+pub(crate) struct HistoryQuery {
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     cursor: Option<String>,
-    /// Renewals of leases too.
+    /// Include lease renewals.
     #[serde(default)]
     all: bool,
 }
 
-/// Journal entries of an entity, the oldest first, and seconds spent in each state.
+/// Lists the journal entries of an entity, the oldest first, and the seconds spent in each state.
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}/history", tag = "entities", operation_id = "history",
-    params(("lifecycle" = String, Path), ("id" = String, Path), Which),
+    params(("lifecycle" = String, Path), ("id" = String, Path), HistoryQuery),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn history(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
-    Parameters(which): Parameters<Which>,
+    Parameters(which): Parameters<HistoryQuery>,
 ) -> Result<Json<Value>, Refused> {
     let limit = super::limit(which.limit)?;
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "history"]);
     let after = cursors.after(which.cursor.as_deref())?;
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let found = app.read(move |reads| {
         reads.readable(&key, &actor)?;
         let history = reads.history(&key, after, limit, which.all)?;
         let mut items = Vec::new();
         for record in &history.records {
-            if sight.is_told(&record.entry()?) {
+            if visibility.is_told(&record.entry()?) {
                 items.push(entry_json(record)?);
             }
         }

@@ -1,4 +1,4 @@
-//! Who is who: tokens.
+//! Tokens.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -8,22 +8,22 @@ use trackside_engine::actor::ActorKind;
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
-use trackside_engine::refusal::Refusal;
+use trackside_engine::refusal::{Code, Refusal};
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{NewToken, Page, Problem, Token, TokenMade, Who};
-use trackside_runtime::Answer;
+use trackside_protocol::{NewToken, Page, Problem, ProblemCode, Token, TokenMade, Who};
+use trackside_runtime::CommandAnswer;
 use trackside_runtime::read::ListQuery;
 
-use super::carry::{command, submit};
-use super::{Body, Cursors, KeyUse, Paging, Parameters, Wanted, runs};
+use super::commands::{command, submit};
+use super::{Body, CommandHeaders, Cursors, Paging, Parameters, run_tokens};
 use crate::app::{App, OWN};
-use crate::auth::{AccessError, Caller, Minting};
+use crate::auth::{AccessError, Caller, TokenSpec};
 use crate::problem::Refused;
 
-/// Who the caller is.
+/// Shows the identity of the caller.
 #[utoipa::path(
     get, path = "/v1/whoami", tag = "identity", operation_id = "whoami",
     responses((status = 200, body = Who), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -85,24 +85,22 @@ fn token(entity: &Entity) -> Token {
     }
 }
 
-/// Makes a token. Its text is in the answer, and nowhere else: under the same key it is refused, with its id.
+/// Creates a token. Its text is only in this answer; a repeated request is refused with the token's id.
 #[utoipa::path(
-    post, path = "/v1/tokens", tag = "identity", operation_id = "createToken", params(super::Keyed),
+    post, path = "/v1/tokens", tag = "identity", operation_id = "createToken", params(super::KeyHeader),
     request_body = NewToken,
     responses((status = 201, body = TokenMade), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<NewToken>,
 ) -> Result<Response, Refused> {
-    let of_person = runs::is_of_person(&app, &caller, &body).await?;
-    let minting = minting(&app, &caller, &body, of_person)?;
-    let shortened = runs::shortened(&minting, &body, app.reads.now());
-    let used = KeyUse::of(&caller, &wanted, "/v1/tokens", &body);
-    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
-    let (secret, entity) = match app.access.mint(minting, used.as_ref()).await {
+    let of_person = run_tokens::is_of_person(&app, &caller, &body).await?;
+    let spec = spec(&app, &caller, &body, of_person)?;
+    let shortened = run_tokens::shortened(&spec, &body, app.reads.now());
+    let (secret, entity) = match app.access.mint(spec, headers.used.as_ref()).await {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,
     };
@@ -114,12 +112,12 @@ pub(crate) async fn create(
 
 fn made_before(id: &str) -> String {
     format!(
-        "The token {id} was made by this request, and its text was shown only then. If that is lost, revoke {id} (`trackside token revoke {id}`) and make another with another key"
+        "This request created the token {id} before, and its text is shown only once. If you lost it, revoke {id} (`trackside token revoke {id}`) and create another with a new key"
     )
 }
 
-/// Whether the caller may have this token made, and what it is then.
-fn minting(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<Minting, Refused> {
+/// The token to create, if the caller may.
+fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<TokenSpec, Refused> {
     let kind = match body.kind.as_str() {
         "human" => ActorKind::Human,
         "agent" => ActorKind::Agent,
@@ -129,22 +127,20 @@ fn minting(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Resu
     let reserved = body.actor == OWN;
     if !is_valid_id(&body.actor) || body.actor.contains(':') || reserved {
         let detail = match reserved {
-            true => format!("{OWN} is the server itself: choose another id"),
-            false => "actor must be 1 to 128 of letters, digits and `._@-`".to_owned(),
+            true => format!("{OWN} is the id of the server. Choose another"),
+            false => "actor must be 1 to 128 letters, digits and `._@-`".to_owned(),
         };
         return Err(Refused::shape(detail));
     }
     known_roles(app, &body.roles)?;
     let lifetime = match &body.lifetime {
-        Some(text) => Some(
-            Span::parse(text)
-                .filter(|it| it.0 > 0)
-                .ok_or_else(|| Refused::shape("lifetime is a span as in `90s`, `15m`, `24h`, `7d`"))?,
-        ),
+        Some(text) => Some(Span::parse(text).filter(|it| it.0 > 0).ok_or_else(|| {
+            Refused::shape("lifetime must be a duration such as `90s`, `15m`, `24h` or `7d`")
+        })?),
         None => None,
     };
     let names = |all: &[String]| -> Vec<Name> { all.iter().map(|it| Name::new(it)).collect() };
-    let mut minting = Minting {
+    let mut spec = TokenSpec {
         holder: Name::new(&body.actor),
         kind,
         roles: names(&body.roles),
@@ -156,19 +152,19 @@ fn minting(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Resu
         made_with: None,
     };
     if caller.identity.is_admin() {
-        return Ok(minting);
+        return Ok(spec);
     }
-    // A supervisor makes short-lived tokens for the processes of its agents, with no more roles than it has.
-    let unmet = runs::too_much(caller, kind, body, of_person);
+    // A supervisor creates short-lived tokens for its agents, with no more roles than it has.
+    let unmet = run_tokens::too_much(caller, kind, body, of_person);
     if unmet.is_empty() {
-        minting.expires = Some(runs::ends(caller, lifetime, app.reads.now()));
-        minting.purpose = runs::PURPOSE;
-        minting.made_with = Some(caller.identity.token.clone());
-        return Ok(minting);
+        spec.expires = Some(run_tokens::ends(caller, lifetime, app.reads.now()));
+        spec.purpose = run_tokens::PURPOSE;
+        spec.made_with = Some(caller.identity.token.clone());
+        return Ok(spec);
     }
     let who = "human and admin, or a supervisor for its agents";
     if caller.identity.on_behalf.is_empty() {
-        let detail = "Only a person with role admin makes tokens; a supervisor makes run tokens for the agents that its own token is for";
+        let detail = "Only a person with role admin may create tokens. A supervisor may create run tokens for the agents that its own token names";
         return Err(Refused::forbidden(detail, who));
     }
     let mut refused = Refused::forbidden("", who);
@@ -177,7 +173,7 @@ fn minting(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Resu
     Err(refused)
 }
 
-/// Roles are those that packs declare, bare where that is unique.
+/// Checks that packs declare these roles. The name of the pack may be omitted if the role is unique.
 pub(super) fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
     let law = app.runtime.law();
     for role in roles.iter().filter(|it| *it != "admin") {
@@ -199,11 +195,11 @@ pub(super) fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
                 let detail = format!(
                     "No pack has a role {role}.{hint} Write it as pack:role; `trackside pack list` shows them"
                 );
-                return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-role", detail));
+                return Err(Refused::new(ProblemCode::UnknownRole, detail));
             }
             (2.., false) => {
                 let detail = format!("Several packs have a role {role}: write {}", declared.join(" or "));
-                return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "ambiguous-role", detail));
+                return Err(Refused::new(ProblemCode::AmbiguousRole, detail));
             }
             _ => {}
         }
@@ -211,7 +207,7 @@ pub(super) fn known_roles(app: &App, roles: &[String]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Takes a token back, from now on, and the run tokens that were made with it.
+/// Revokes a token, and the run tokens made with it.
 #[utoipa::path(
     delete, path = "/v1/tokens/{id}", tag = "identity", operation_id = "revokeToken", params(("id" = String, Path)),
     responses((status = 204), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -220,37 +216,37 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
 ) -> Result<StatusCode, Refused> {
     let key = EntityKey::new(crate::auth::TOKEN, id.as_str());
     let fire = Command::fire(caller.actor().clone(), key, "revoke", Default::default());
-    match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
-        // What is revoked already stays so.
-        Answer::Refused(refusal) if refusal.code != "final-state" => Err((&*refusal).into()),
+    match submit(&app, command(&caller, &headers, fire.ask, None)).await? {
+        // Revoking twice succeeds.
+        CommandAnswer::Refused(refusal) if refusal.code != Code::FinalState => Err((&*refusal).into()),
         answer => {
             ended(&app, &answer).await;
-            runs::end(&app, &id).await?;
+            run_tokens::end(&app, &id).await?;
             Ok(StatusCode::NO_CONTENT)
         }
     }
 }
 
-/// A token was taken back. It is, even if the list of people cannot be written now: that is tried again.
-pub(super) async fn ended(app: &App, answer: &Answer) {
-    if let Answer::Accepted(accepted) = answer
+/// Updates the list of people. The token is revoked even if that fails now; it is retried.
+pub(super) async fn ended(app: &App, answer: &CommandAnswer) {
+    if let CommandAnswer::Accepted(accepted) = answer
         && let Some(token) = &accepted.entity
     {
         app.access.has_ended(token).await.ok();
     }
 }
 
-/// Why somebody could not be given a way in.
+/// The problem for an error with tokens or links.
 pub(super) fn refused(error: AccessError) -> Refused {
     match error {
         AccessError::Failure(failure) => failure.into(),
         AccessError::NoRandomness => Refused::broken(error),
-        AccessError::Before(_) => Refused::new(StatusCode::CONFLICT, "made-before", error.to_string()),
+        AccessError::Before(_) => Refused::new(ProblemCode::MadeBefore, error.to_string()),
         AccessError::KeyUsed(key) => (&Refusal::key_used(&key)).into(),
-        AccessError::Refused(why) => Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-token", why),
+        AccessError::Refused(why) => Refused::new(ProblemCode::InvalidToken, why),
     }
 }

@@ -1,35 +1,35 @@
-//! Entities that come from elsewhere.
+//! Imports entities from other systems.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use trackside_engine::command::Adopted;
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, ImportEntity, Imported, Problem, Unmet};
 use trackside_runtime::Imported as Outcome;
 use trackside_store::Record;
 
 use super::body::fields;
-use super::{DryRun, KeyUse, Large, Parameters, Wanted, journalled};
+use super::{CommandHeaders, DryRun, Large, Parameters, journalled};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
-use crate::watch::request_id;
+use crate::telemetry::request_id;
 
-/// Brings entities in as they are, each by an entry of the journal that says where it comes from: all of them or
-/// none. Those that an earlier import brought from the same place are left as they are.
+/// Imports entities as they are, all or none. A journal entry for each says where it comes from. Entities that an
+/// earlier import brought from the same place stay as they are.
 #[utoipa::path(
-    post, path = "/v1/import", tag = "journal", operation_id = "import", params(DryRun, super::Keyed), request_body = Import,
+    post, path = "/v1/import", tag = "journal", operation_id = "import", params(DryRun, super::KeyHeader), request_body = Import,
     responses((status = 200, body = Imported), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn import(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Parameters(how): Parameters<DryRun>,
     Large(body): Large<Import>,
 ) -> Result<Json<Imported>, Refused> {
@@ -41,9 +41,8 @@ pub(crate) async fn import(
     must_be_importable(&app, &body)?;
     let (actor, request) = (caller.actor().clone(), request_id());
     let entities = adopted(&body);
-    let (mut once, mut _passing) = (None, None);
-    if let Some(used) = KeyUse::of(&caller, &wanted, "/v1/import", &body).filter(|_| !how.dry_run) {
-        _passing = app.answers.passing(&used.sender, Some(&used.key))?;
+    let mut once = None;
+    if let Some(used) = headers.used.filter(|_| !how.dry_run) {
         if let Some((first, count, _)) = journalled(&app, &used).await? {
             return again(&app, first, count, &body).await.map(Json);
         }
@@ -62,7 +61,7 @@ pub(crate) async fn import(
     }
 }
 
-/// The first answer again, from the entries that the import wrote.
+/// The first answer again, from the entries of the import.
 async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<Imported, Refused> {
     let entries = app.read(move |reads| {
         let records = reads.written_by(first, count)?;
@@ -80,7 +79,7 @@ async fn again(app: &App, first: u64, count: u32, body: &Import) -> Result<Impor
     })
 }
 
-/// Who may come in is decided here, never elsewhere.
+/// Tokens, links and webhooks cannot be imported.
 fn must_be_importable(app: &App, body: &Import) -> Result<(), Refused> {
     let law = app.runtime.law();
     let of_ours =
@@ -89,19 +88,19 @@ fn must_be_importable(app: &App, body: &Import) -> Result<(), Refused> {
     let errors: Vec<Unmet> = ours
         .map(|(place, it)| Unmet {
             field: Some(format!("entities.{place}.lifecycle")),
-            message: format!("{} cannot be imported: make tokens and links here", it.lifecycle),
+            message: format!("{} cannot be imported. Create tokens, links and webhooks here", it.lifecycle),
             code: "not-permitted".to_owned(),
             rule: None,
             saw: std::collections::BTreeMap::new(),
         })
         .collect();
     let Some(first) = errors.first() else { return Ok(()) };
-    let mut refused = Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "cannot-import", first.message.clone());
+    let mut refused = Refused::new(Code::CannotImport, first.message.clone());
     refused.0.errors = errors;
     Err(refused)
 }
 
-/// What is asked for, as the engine knows it.
+/// The request as engine values.
 pub fn adopted(body: &Import) -> Vec<Adopted> {
     let file: Option<Arc<str>> = body.file.as_deref().map(Arc::from);
     let one = |(place, it): (usize, &ImportEntity)| {

@@ -1,4 +1,4 @@
-//! The journal in order.
+//! The journal.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,43 +10,43 @@ use utoipa::IntoParams;
 use super::Parameters;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// After which entry.
+/// Parameters of the journal.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct After {
+pub(crate) struct JournalQuery {
     /// Entries after this one.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// How many: 50 if nothing is said; of more than 200, 200.
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     limit: Option<usize>,
-    /// The `nextCursor` of the page before; the same as `after`.
+    /// The `nextCursor` of the previous page; the same as `after`.
     cursor: Option<String>,
 }
 
-/// The global journal in order, as far as the caller may see.
+/// Lists the journal in order, as far as the caller may see it.
 #[utoipa::path(
     get, path = "/v1/journal", tag = "journal", operation_id = "journal",
-    params(After),
+    params(JournalQuery),
     responses((status = 200, body = Page<JournalEntry>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn journal(
     State(app): State<App>,
     caller: Caller,
-    Parameters(which): Parameters<After>,
+    Parameters(which): Parameters<JournalQuery>,
 ) -> Result<Json<Page<Value>>, Refused> {
     let limit = super::limit(which.limit)?;
     let after = entry(which.cursor.as_deref())?.max(super::number("after", which.after)?.unwrap_or(0));
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
         let (records, next) = reads.journal_page(after, limit)?;
         let mut items = Vec::new();
         for record in &records {
-            if sight.sees(reads, &record.entry()?)? {
+            if visibility.sees(reads, &record.entry()?)? {
                 items.push(trackside_runtime::read::entry_json(record)?);
             }
         }
@@ -55,11 +55,11 @@ pub(crate) async fn journal(
     Ok(Json(page.await?))
 }
 
-/// Entries have numbers that everybody sees, so a cursor here is one of them.
+/// Entry numbers are public, so the cursor is one.
 fn entry(cursor: Option<&str>) -> Result<u64, Refused> {
     let parse = |it: &str| {
         let detail = format!(
-            "`{it}` is no cursor of the journal: send the `nextCursor` of the page before, or the number of an entry"
+            "`{it}` is not a cursor of the journal. Send the `nextCursor` of the previous page, or an entry number"
         );
         it.parse().map_err(|_| Refused::parameter("cursor", detail))
     };

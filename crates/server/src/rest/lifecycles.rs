@@ -1,4 +1,4 @@
-//! Definitions, in words and as drawings.
+//! Definitions of lifecycles, as JSON and as diagrams.
 
 use std::sync::Arc;
 
@@ -8,14 +8,15 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trackside_draw::graph::Graph;
-use trackside_draw::svg::Theme;
-use trackside_draw::{Picture, export};
 use trackside_engine::Law;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
+use trackside_study::draw::graph::Graph;
+use trackside_study::draw::svg::Theme;
+use trackside_study::draw::{Picture, export};
 use utoipa::IntoParams;
 
 use super::{Cursors, Paging, Parameters};
@@ -64,26 +65,26 @@ pub(crate) async fn show(
     let life = newest(&law, &lifecycle)?;
     let mut told = short(&law, &life);
     if let Value::Object(map) = &mut told {
-        map.insert("fields".to_owned(), life.fields_told());
-        map.insert("knownAs".to_owned(), life.known_as_told());
+        map.insert("fields".to_owned(), json!(life.field_summaries()));
+        map.insert("knownAs".to_owned(), json!(life.states_by_alias()));
         map.insert("definition".to_owned(), serde_json::to_value(graph(&law, &life)?).unwrap_or_default());
     }
     Ok(Json(told))
 }
 
-/// In which notation.
+/// Parameters of a diagram.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct How {
-    /// `svg` (if nothing is said), `mermaid`, `dot`, `scxml` or `xstate`.
+pub(crate) struct DiagramQuery {
+    /// `svg` (default), `mermaid`, `dot`, `scxml` or `xstate`.
     format: Option<String>,
 }
 
 /// Draws a lifecycle.
 #[utoipa::path(
     get, path = "/v1/lifecycles/{lifecycle}/diagram", tag = "definitions", operation_id = "drawLifecycle",
-    params(("lifecycle" = String, Path), How),
+    params(("lifecycle" = String, Path), DiagramQuery),
     responses((status = 200, description = "The drawing.", content((String = "image/svg+xml"), (String = "text/plain"), (String = "application/json"), (String = "application/xml"))),
         (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -91,7 +92,7 @@ pub(crate) async fn diagram(
     State(app): State<App>,
     _: Caller,
     Path(lifecycle): Path<String>,
-    Parameters(how): Parameters<How>,
+    Parameters(how): Parameters<DiagramQuery>,
 ) -> Result<Response, Refused> {
     let law = app.runtime.law();
     let graph = graph(&law, &*newest(&law, &lifecycle)?)?;
@@ -102,19 +103,19 @@ pub(crate) async fn diagram(
         "scxml" => ("application/xml", export::scxml(&graph)),
         "xstate" => ("application/json", export::xstate(&graph)),
         other => {
-            let detail = format!("There is no format {other}: say svg, mermaid, dot, scxml or xstate");
+            let detail = format!("Unknown format {other}: use svg, mermaid, dot, scxml or xstate");
             return Err(Refused::parameter("format", detail));
         }
     };
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// The newest definition of a lifecycle; or what may have been meant.
+/// The newest definition of a lifecycle, or a refusal with a suggestion.
 pub(crate) fn newest(law: &Law, name: &str) -> Result<Arc<Lifecycle>, Refused> {
     law.newest(&Name::new(name)).cloned().ok_or_else(|| {
         let near = nearest(name, law.lifecycle_names().iter().map(Name::as_str));
         let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-        Refused::unknown("unknown-lifecycle", format!("There is no lifecycle {name}{hint}"))
+        Refused::new(Code::UnknownLifecycle, format!("There is no lifecycle {name}{hint}"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Words posted on an entity.
+//! Messages posted on an entity.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -12,10 +12,10 @@ use trackside_store::Record;
 use super::{Cursors, Paging, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Messages of an entity, the oldest first: those that are meant for the caller.
+/// Lists the messages of an entity that are addressed to the caller, the oldest first.
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}/messages", tag = "entities", operation_id = "messages",
     params(("lifecycle" = String, Path), ("id" = String, Path), Paging),
@@ -30,10 +30,10 @@ pub(crate) async fn messages(
     let cursors = Cursors::of(&["entities", &lifecycle, &id, "messages"]);
     let (limit, after) = (super::limit(page.limit)?, cursors.after(page.cursor.as_deref())?);
     let (key, actor) = (EntityKey::new(lifecycle.as_str(), id.as_str()), caller.actor().clone());
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
         reads.readable(&key, &actor)?;
-        let found = reads.messages_of(&key, after, limit, &|it| sight.is_told(it))?;
+        let found = reads.messages_of(&key, after, limit, &|it| visibility.is_told(it))?;
         let items = found.records.iter().map(told).collect::<Result<Vec<_>, _>>()?;
         let items = items.into_iter().flatten().collect();
         Ok(Page { items, next_cursor: found.next_cursor.map(|it| cursors.give(it)) })

@@ -1,4 +1,4 @@
-//! Figures for whoever watches over the server.
+//! The route of the metrics page.
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
@@ -9,16 +9,16 @@ use trackside_protocol::Problem;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::watch::{Form, gathered};
+use crate::telemetry::{MetricsFormat, write_metrics};
 
-/// Somebody who may see them: whoever has a token, or anybody if the server was set up so.
+/// A caller of the metrics page: with any token, or without one if the server allows that.
 #[derive(Debug)]
-pub(crate) struct Watcher {
-    /// Whether those of lifecycles are for them that not everybody may see.
+pub(crate) struct MetricsReader {
+    /// Whether it may see lifecycles with restricted reading.
     sees_all: bool,
 }
 
-impl FromRequestParts<App> for Watcher {
+impl FromRequestParts<App> for MetricsReader {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refused> {
@@ -30,19 +30,19 @@ impl FromRequestParts<App> for Watcher {
     }
 }
 
-/// Every figure, for Prometheus and whatever else reads its format.
+/// Shows metrics for Prometheus.
 #[utoipa::path(
     get, path = "/metrics", tag = "health", operation_id = "metrics",
-    responses((status = 200, description = "Figures, in the format of Prometheus, or of OpenMetrics for who accepts it.",
+    responses((status = 200, description = "Metrics in the format of Prometheus, or of OpenMetrics if accepted.",
         content((String = "text/plain"), (String = "application/openmetrics-text"))),
         (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn metrics(
     State(app): State<App>,
-    watcher: Watcher,
+    watcher: MetricsReader,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
-    let form = Form::accepted(headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()));
-    let text = app.blocking(move |app| Ok(gathered(app, form, watcher.sees_all))).await?;
+    let form = MetricsFormat::accepted(headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()));
+    let text = app.blocking(move |app| Ok(write_metrics(app, form, watcher.sees_all))).await?;
     Ok(([(header::CONTENT_TYPE, form.content_type())], text).into_response())
 }

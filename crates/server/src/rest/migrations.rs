@@ -1,57 +1,55 @@
-//! Running entities move to another version of their definition, or back.
+//! Migrates running entities to another version of their definition, and back.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
-use serde_json::Value;
 use trackside_engine::Law;
 use trackside_engine::key::is_valid_id;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Migrate, Migrated, MigratedOne, Problem};
-use trackside_runtime::{By, Migration, Moved, Part};
+use trackside_runtime::{MigratedEntity, Migration, MigrationRange, Requester};
 
 use super::body::fields;
-use super::{Body, DryRun, KeyUse, Parameters, Wanted, answer_once};
+use super::{Body, DryRun, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Most entities that are named of each sort; all are counted.
+/// Most entities that are listed by name; all are counted.
 const NAMED: usize = 1_000;
 
-/// Moves every entity of a lifecycle that can be moved to another version, each by an entry of the journal; with
-/// `dryRun` tells what would become of them.
+/// Migrates the entities of a lifecycle to another version, each by a journal entry. With `dryRun`, shows what would
+/// happen.
 #[utoipa::path(
-    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun, super::Keyed), request_body = Migrate,
+    post, path = "/v1/migrations", tag = "definitions", operation_id = "migrate", params(DryRun, super::KeyHeader), request_body = Migrate,
     responses((status = 200, body = Migrated), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn migrate(
     State(app): State<App>,
     caller: Caller,
-    mut wanted: Wanted,
     Parameters(how): Parameters<DryRun>,
     Body(body): Body<Migrate>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Migrated>, Refused> {
     caller.must_be_admin("migrate entities")?;
     if body.undo && (how.dry_run || !body.states.is_empty() || !body.fields.is_empty()) {
-        return Err(Refused::shape("`undo` goes with `lifecycle` and `to` only, and not with `dryRun`"));
+        return Err(Refused::shape(
+            "`undo` can be combined only with `lifecycle` and `to`, and not with `dryRun`",
+        ));
     }
     if let Some(wrong) = body.limit.filter(|it| *it == 0 || *it as usize > NAMED) {
-        return Err(Refused::shape(format!("`limit` is between 1 and {NAMED}, not {wrong}")));
+        return Err(Refused::shape(format!("`limit` must be 1 to {NAMED}, not {wrong}")));
     }
     if let Some(after) = body.after.as_ref().filter(|it| !is_valid_id(it)) {
-        return Err(Refused::shape(format!("`after` is the id of an entity, and `{after}` cannot be one")));
+        return Err(Refused::shape(format!(
+            "`after` must be the id of an entity, and `{after}` is not valid"
+        )));
     }
-    // What changes nothing may be asked as often as one likes.
-    wanted.key = wanted.key.filter(|_| !how.dry_run);
-    let (by, moved) = (caller.by(), app.clone());
-    let used = KeyUse::of(&caller, &wanted, "/v1/migrations", &body);
-    let moving = async move { moved.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await };
-    answer_once(&app, used, moving).await
+    let by = caller.by();
+    app.blocking(move |app| carry_out(app, by, &body, how.dry_run)).await.map(Json)
 }
 
-fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {
+fn carry_out(app: &App, by: Requester, body: &Migrate, dry_run: bool) -> Result<Migrated, Refused> {
     let lifecycle = Name::new(&body.lifecycle);
     known(&app.runtime.law(), &lifecycle, body.to)?;
     let mut told = Migrated {
@@ -65,11 +63,11 @@ fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrate
         items: Vec::new(),
         cannot: Vec::new(),
     };
-    let part = Part {
+    let part = MigrationRange {
         after: body.after.as_deref().map(Name::new),
         most: body.limit.map(|it| usize::try_from(it).unwrap_or(NAMED)),
     };
-    let mut note = |it: &Moved| noted(&mut told, it);
+    let mut note = |it: &MigratedEntity| noted(&mut told, it);
     let went = if body.undo {
         app.runtime.undo_migration(by, &lifecycle, body.to, &part, &mut note)?
     } else {
@@ -82,32 +80,28 @@ fn carry_out(app: &App, by: By, body: &Migrate, dry_run: bool) -> Result<Migrate
     };
     told.looked_at = went.looked_at;
     told.next = went.next.map(|it| it.to_string());
-    app.access.forget();
     Ok(told)
 }
 
-/// Whether there is such a version of such a lifecycle.
+/// Refuses unknown lifecycles and versions.
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), Refused> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
         let near = nearest(lifecycle, law.lifecycle_names().iter().map(Name::as_str));
         let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-        return Err(Refused::unknown(
-            "unknown-lifecycle",
-            format!("There is no lifecycle {lifecycle}{hint}"),
-        ));
+        return Err(Refused::new(Code::UnknownLifecycle, format!("There is no lifecycle {lifecycle}{hint}")));
     }
     if law.definition(lifecycle, version).is_none() {
         let detail = format!(
-            "{lifecycle} has no version {version} here, only {}. Put a newer pack to /v1/packs first",
+            "{lifecycle} has no version {version}, only {}. Install a newer pack first (PUT /v1/packs)",
             versions.join(", ")
         );
-        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-version", detail));
+        return Err(Refused::new(Code::UnknownVersion, detail));
     }
     Ok(())
 }
 
-fn noted(told: &mut Migrated, it: &Moved) {
+fn noted(told: &mut Migrated, it: &MigratedEntity) {
     let (count, named) = match it.outcome {
         Ok(_) => (&mut told.moved, &mut told.items),
         Err(_) => (&mut told.stuck, &mut told.cannot),

@@ -1,18 +1,17 @@
-//! One file per noun.
+//! The HTTP handlers, one file per resource.
 
 pub(crate) mod alerts;
-mod answers;
 pub(crate) mod approvals;
 pub(crate) mod archives;
 pub(crate) mod artifacts;
-mod asked;
 pub(crate) mod audit;
 pub(crate) mod backups;
 pub(crate) mod batch;
 mod body;
-mod carry;
 pub(crate) mod claims;
 pub(crate) mod clock;
+mod command_headers;
+mod commands;
 pub(crate) mod corrections;
 mod cursor;
 pub(crate) mod effects;
@@ -26,66 +25,75 @@ pub(crate) mod home;
 pub(crate) mod identity;
 pub(crate) mod imports;
 pub(crate) mod journal;
-mod keys;
+mod json_lines;
+mod key_use;
 pub(crate) mod lifecycles;
 pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
 pub(crate) mod notices;
+mod open_requests;
 pub(crate) mod packs;
 pub(crate) mod policy;
 pub(crate) mod queries;
 pub(crate) mod redactions;
-mod runs;
+mod run_tokens;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 pub(crate) mod stats;
-mod streamed;
 pub(crate) mod transitions;
-mod wanted;
 pub(crate) mod webhooks;
 
-pub(crate) use answers::{Answers, answer_once};
 pub(crate) use body::{Body, Large, Parameters, whole};
-pub(crate) use carry::{Done, carry_out, command};
+pub(crate) use command_headers::{CommandHeaders, idempotency_key};
+pub(crate) use commands::{Done, carry_out, command};
 pub(crate) use cursor::Cursors;
-pub(crate) use keys::{KeyUse, entity_of, journalled, made_before, under};
-pub(crate) use wanted::Wanted;
+pub(crate) use key_use::{KeyUse, conflict, entity_of, journalled, made_before, under};
 
+use std::collections::HashMap;
+
+use axum::extract::Query;
+use axum::http::Uri;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::problem::Refused;
 
-/// Whether to decide and change nothing.
+/// The parameter of dry runs.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DryRun {
-    /// Decides, and changes nothing.
+    /// Decide, and change nothing.
     #[serde(default, rename = "dryRun")]
     #[param(rename = "dryRun")]
     pub dry_run: bool,
 }
 
-/// The number of a journal entry, as a parameter.
+/// Whether a request is a dry run, which does not use up its key.
+pub(crate) fn is_dry_run(uri: &Uri) -> bool {
+    Query::<HashMap<String, String>>::try_from_uri(uri)
+        .is_ok_and(|it| it.get("dryRun").is_some_and(|it| it == "true"))
+}
+
+/// A parameter that is the number of a journal entry.
 pub(crate) fn number(name: &str, asked: Option<i64>) -> Result<Option<u64>, Refused> {
     let number =
         |it| u64::try_from(it).map_err(|_| Refused::parameter(name, format!("{name} must not be negative")));
     asked.map(number).transpose()
 }
 
-/// How a command that counts once says so.
+/// The header of an idempotency key.
 #[derive(Clone, Debug, IntoParams)]
 #[into_params(parameter_in = Header)]
-#[expect(dead_code, reason = "it describes what `Wanted` reads")]
-pub(crate) struct Keyed {
-    /// The same key counts once. `X-Idempotency-Key` is the same header.
+#[expect(dead_code, reason = "it describes what `CommandHeaders` reads")]
+pub(crate) struct KeyHeader {
+    /// Repeated requests with the same key take effect once. `X-Idempotency-Key` is the same header.
     #[param(rename = "Idempotency-Key", min_length = 1, max_length = 255, pattern = "^[!-~]+$")]
     key: Option<String>,
 }
 
-/// How many items a page is to have; 0 says nothing.
+/// The page size that was asked for; 0 if none was.
 pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
     match asked {
         Some(0) => Err(Refused::parameter("limit", "limit must be 1 to 200")),
@@ -93,14 +101,14 @@ pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Refused> {
     }
 }
 
-/// A page of a list, and where it goes on.
+/// Parameters of a paged list.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
-    /// How many: 50 if nothing is said; of more than 200, 200.
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     pub limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     pub cursor: Option<String>,
 }

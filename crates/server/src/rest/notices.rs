@@ -1,4 +1,4 @@
-//! What people should look at, and looking at everything now.
+//! Notifications, violations and the sweep.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,47 +11,47 @@ use trackside_runtime::Depth;
 use trackside_runtime::read::{MOST, USUAL, entry_json};
 use utoipa::IntoParams;
 
-use super::{Cursors, KeyUse, Paging, Parameters, Wanted, answer_once};
+use super::{Cursors, Paging, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
-/// Most notifications that are looked at for one page.
+/// Most notifications that are read for one page.
 const LOOKED: usize = 5_000;
 
-/// Which notifications.
+/// Parameters of the list of notifications.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
-    /// Only what this audience of a pack was told.
+pub(crate) struct NoticesQuery {
+    /// Only notifications to this audience.
     audience: Option<String>,
-    /// Only what this actor was told by name; `me` is the caller, or whom it acts for.
+    /// Only notifications to this actor; `me` is the caller, or the id it acts for.
     to: Option<String>,
-    /// How many: 50 if nothing is said; of more than 200, 200.
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// What somebody was told, the oldest first.
+/// Lists notifications, the oldest first.
 #[utoipa::path(
-    get, path = "/v1/notifications", tag = "notices", operation_id = "notifications", params(Which),
+    get, path = "/v1/notifications", tag = "notices", operation_id = "notifications", params(NoticesQuery),
     responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn notifications(
     State(app): State<App>,
     caller: Caller,
-    Parameters(which): Parameters<Which>,
+    Parameters(which): Parameters<NoticesQuery>,
 ) -> Result<Json<Page<Value>>, Refused> {
     let (limit, cursors) = (super::limit(which.limit)?, Cursors::of(&["notifications"]));
     let mut after = cursors.after(which.cursor.as_deref())?;
     let most = if limit == 0 { USUAL } else { limit.min(MOST) };
     let own = caller.on_behalf_of.as_ref().unwrap_or(&caller.actor().id).clone();
     let to = which.to.map(|it| if it == "me" { own } else { Name::new(&it) });
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
         let (mut items, mut looked) = (Vec::new(), 0);
         loop {
@@ -61,13 +61,13 @@ pub(crate) async fn notifications(
                 let Event::Notified { audience, to: told, .. } = &entry.event else { continue };
                 let wanted = which.audience.as_ref().is_none_or(|it| **audience == **it)
                     && to.as_ref().is_none_or(|it| told.contains(it));
-                if wanted && sight.sees(reads, &entry)? {
+                if wanted && visibility.sees(reads, &entry)? {
                     items.push(notice(&entry));
                 }
             }
             looked += found.records.len();
             let Some(next) = found.next_cursor else { return Ok(Page { items, next_cursor: None }) };
-            // Few of many may be wanted: then the page is short, and the next one goes on.
+            // If few match, the page is short and the cursor continues after it.
             if items.len() >= most || looked >= LOOKED {
                 return Ok(Page { items, next_cursor: Some(cursors.give(next)) });
             }
@@ -77,7 +77,7 @@ pub(crate) async fn notifications(
     Ok(Json(page.await?))
 }
 
-/// What somebody was told, as an item of a list.
+/// A notification as a list item.
 pub(crate) fn notice(entry: &Entry) -> Value {
     let mut told = json!({
         "seq": entry.seq, "since": entry.at.to_string(), "lifecycle": entry.entity.lifecycle, "id": entry.entity.id,
@@ -90,7 +90,7 @@ pub(crate) fn notice(entry: &Entry) -> Value {
     told
 }
 
-/// Invariants that were found broken, the oldest first; those that hold again say so.
+/// Lists violated invariants, the oldest first, including those that hold again.
 #[utoipa::path(
     get, path = "/v1/violations", tag = "notices", operation_id = "violations", params(Paging),
     responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -102,13 +102,13 @@ pub(crate) async fn violations(
 ) -> Result<Json<Page<Value>>, Refused> {
     let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["violations"]));
     let after = cursors.after(page.cursor.as_deref())?;
-    let sight = Sight::of(&app, &caller);
+    let visibility = Visibility::of(&app, &caller);
     let page = app.read(move |reads| {
         let (found, next) = reads.violations(after, limit.min(MOST))?;
         let mut items = Vec::new();
         for it in &found {
             let entry = it.record.entry()?;
-            if !sight.sees(reads, &entry)? {
+            if !visibility.sees(reads, &entry)? {
                 continue;
             }
             let told = entry_json(&it.record)?;
@@ -125,40 +125,35 @@ pub(crate) async fn violations(
     Ok(Json(page.await?))
 }
 
-/// How far a sweep goes.
+/// Parameters of a sweep.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct HowDeep {
-    /// Through the whole journal too, for entities of which nothing is kept.
+pub(crate) struct SweepQuery {
+    /// Also read the whole journal, for entities without a stored row.
     #[serde(default)]
     deep: bool,
 }
 
-/// Looks at every entity now, and repairs what its definition says how to. What is kept of each is held against the
-/// journal, and made anew where it is something else.
+/// Checks every entity now and applies the repairs that its definition declares. Compares every stored row with the
+/// journal and rebuilds those that differ.
 #[utoipa::path(
-    post, path = "/v1/sweep", tag = "notices", operation_id = "sweep", params(HowDeep, super::Keyed),
+    post, path = "/v1/sweep", tag = "notices", operation_id = "sweep", params(SweepQuery, super::KeyHeader),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn sweep(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
-    Parameters(how): Parameters<HowDeep>,
+    Parameters(how): Parameters<SweepQuery>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("run the sweep")?;
     let depth = if how.deep { Depth::Journal } else { Depth::Entities };
-    let (gateway, reads) = (app.gateway.clone(), app.reads.clone());
-    let swept = async move {
-        let after = reads.seq();
-        let report = gateway.sweep_to(depth)?.await?;
-        Ok(json!({
-            "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
-            "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
-            "forged": report.forged,
-            "journal": { "after": after, "upto": reads.seq() },
-        }))
-    };
-    answer_once(&app, KeyUse::of(&caller, &wanted, "/v1/sweep", &how.deep), swept).await
+    let after = app.reads.seq();
+    let report = app.gateway.sweep_to(depth)?.await?;
+    Ok(Json(json!({
+        "lookedAt": report.looked_at, "found": report.found, "cleared": report.cleared, "repaired": report.repaired,
+        "compared": report.compared, "mended": report.mended, "unchecked": report.unchecked,
+        "forged": report.forged,
+        "journal": { "after": after, "upto": app.reads.seq() },
+    })))
 }

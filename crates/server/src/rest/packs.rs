@@ -1,27 +1,26 @@
-//! Packs: what is in force, and new versions that come beside it.
+//! Packs: list and install.
 
 use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use trackside_check::{check, locate};
 use trackside_lifecycle::compile::{PackFiles as Parts, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::source::{FileId, Problems, Severity, Sources};
-use trackside_protocol::{PackFiles, PackInstalled, PackTold, Page, Problem, Unmet};
-use trackside_runtime::{By, CatalogError, PackSource, StartError};
+use trackside_lifecycle::source::{FileId, ProblemSeverity, Problems, Sources};
+use trackside_protocol::{PackFiles, PackInstalled, PackTold, Page, Problem, ProblemCode, Unmet};
+use trackside_runtime::{CatalogError, PackSource, Requester, StartError};
+use trackside_study::check::{check, locate};
 
 use super::{Body, Cursors, Paging, Parameters};
 use crate::app::{App, OWN};
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Most errors that are told at once.
+/// Most errors in one answer.
 const MOST: usize = 100;
 
-/// Lists the packs in force.
+/// Lists the installed packs.
 #[utoipa::path(
     get, path = "/v1/packs", tag = "definitions", operation_id = "listPacks", params(Paging),
     responses((status = 200, body = Page<PackTold>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -48,7 +47,7 @@ fn lifecycles(pack: &Pack) -> Vec<String> {
     pack.lifecycles.iter().map(|it| it.name.to_string()).collect()
 }
 
-/// Checks a pack and takes it into force, beside the versions that running entities live by.
+/// Checks and installs a pack. Running entities keep their version.
 #[utoipa::path(
     put, path = "/v1/packs/{pack}", tag = "definitions", operation_id = "putPack", params(("pack" = String, Path)),
     request_body = PackFiles,
@@ -67,7 +66,7 @@ pub(crate) async fn put(
 
 fn install(
     app: &App,
-    by: By,
+    by: Requester,
     named: &str,
     files: BTreeMap<String, String>,
 ) -> Result<PackInstalled, Refused> {
@@ -76,11 +75,11 @@ fn install(
     let new = app.runtime.install_by(&[source], by).map_err(|error| match error {
         StartError::Catalog(CatalogError::Broken(why)) => invalid(why),
         StartError::Catalog(error @ CatalogError::SameVersion { .. }) => {
-            Refused::new(StatusCode::CONFLICT, "version-in-use", error.to_string())
+            Refused::new(ProblemCode::VersionInUse, error.to_string())
         }
         StartError::Catalog(error @ CatalogError::Older { .. }) => {
             let detail = format!("{error}. Give it a higher `version:` in pack.yaml");
-            Refused::new(StatusCode::CONFLICT, "older-version", detail)
+            Refused::new(ProblemCode::OlderVersion, detail)
         }
         StartError::Failure(failure) => failure.into(),
         StartError::Store(error) => trackside_runtime::Failure::Unavailable(error.to_string()).into(),
@@ -90,14 +89,14 @@ fn install(
 }
 
 fn invalid(detail: impl Into<String>) -> Refused {
-    Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-pack", detail)
+    Refused::new(ProblemCode::InvalidPack, detail)
 }
 
-/// The pack, or everything that is wrong with it.
+/// Compiles the pack, or returns all of its errors.
 fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refused> {
     if [OWN, crate::auth::PACK].contains(&named) {
-        let detail = format!("{named} is a pack of the server itself: give yours another name");
-        return Err(Refused::new(StatusCode::CONFLICT, "reserved-pack", detail));
+        let detail = format!("{named} is a built-in pack: choose another name");
+        return Err(Refused::new(ProblemCode::ReservedPack, detail));
     }
     let mut sources = Sources::default();
     let (mut pack, mut lifecycles) = (None, Vec::new());
@@ -110,8 +109,9 @@ fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refuse
             "pack.yaml" => pack = Some(sources.add(path.clone(), text.clone())),
             _ if is_lifecycle => lifecycles.push(sources.add(path.clone(), text.clone())),
             _ => {
-                let detail =
-                    format!("{path} is no file of a pack: send `pack.yaml` and `lifecycles/NAME.yaml` only");
+                let detail = format!(
+                    "{path} is not a file of a pack: send only `pack.yaml` and `lifecycles/NAME.yaml`"
+                );
                 return Err(invalid(detail));
             }
         }
@@ -121,21 +121,20 @@ fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refuse
     let compiled = compile(&sources, &Parts { pack, lifecycles });
     let (compiled, _) = compiled.map_err(|problems| told(&problems, &sources))?;
     let mut findings = check(&compiled);
-    findings.retain(|it| it.severity == Severity::Error);
+    findings.retain(|it| it.severity == ProblemSeverity::Error);
     if !findings.is_empty() {
         return Err(told(&locate(&findings, &sources, &all), &sources));
     }
     if *compiled.name != *named {
-        let detail =
-            format!("The pack calls itself {}: put it to /v1/packs/{}", compiled.name, compiled.name);
+        let detail = format!("The pack is named {}: send it to /v1/packs/{}", compiled.name, compiled.name);
         return Err(invalid(detail));
     }
     Ok(compiled)
 }
 
-/// Each error with its place and what to do about it.
+/// The errors with their positions and hints.
 fn told(problems: &Problems, sources: &Sources) -> Refused {
-    let errors = problems.sorted().into_iter().filter(|it| it.severity == Severity::Error);
+    let errors = problems.sorted().into_iter().filter(|it| it.severity == ProblemSeverity::Error);
     let errors: Vec<Unmet> = errors
         .map(|it| {
             let hint = it.hint.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();

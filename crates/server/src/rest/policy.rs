@@ -1,37 +1,34 @@
-//! How risky an action is, and why.
+//! Evaluates the policy of a pack.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use trackside_engine::actor::Actor;
-use trackside_engine::policy::{Outcome, judge};
+use trackside_engine::policy::{PolicyOutcome, judge};
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Pack, Policy};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
-use trackside_protocol::{Evaluate, Judged, Problem};
+use trackside_protocol::{Evaluate, Judged, Problem, ProblemCode};
 
-use super::{Body, KeyUse, Wanted, answer_once};
+use super::Body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Tells the risk level of an action, whether a role may do it, and why.
+/// Evaluates the risk level of an action, whether a role may do it, and why.
 #[utoipa::path(
-    post, path = "/v1/policy/evaluate", tag = "approvals", operation_id = "evaluatePolicy", params(super::Keyed), request_body = Evaluate,
+    post, path = "/v1/policy/evaluate", tag = "approvals", operation_id = "evaluatePolicy", params(super::KeyHeader), request_body = Evaluate,
     responses((status = 200, body = Judged), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn evaluate(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
     Body(body): Body<Evaluate>,
-) -> Result<Json<serde_json::Value>, Refused> {
-    let used = KeyUse::of(&caller, &wanted, "/v1/policy/evaluate", &body);
-    let judged = judged(&app, &caller, &body);
-    answer_once(&app, used, std::future::ready(judged)).await
+) -> Result<Json<Judged>, Refused> {
+    judged(&app, &caller, &body).map(Json)
 }
 
 fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused> {
@@ -45,10 +42,10 @@ fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused
     for role in roles {
         let judged =
             judge(&policy, &project, &body.action, &arguments, role.as_deref()).map_err(|fault| {
-                let detail = format!("The policy of {} cannot judge this: {fault}", pack.name);
-                Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "policy-failed", detail)
+                let detail = format!("The policy of {} cannot be evaluated: {fault}", pack.name);
+                Refused::new(ProblemCode::PolicyFailed, detail)
             })?;
-        // Of several roles the one that may do most speaks.
+        // The most permissive of the caller's roles counts.
         if best.as_ref().is_none_or(|(most, _)| may_do(judged.outcome) > *most) {
             let told = Judged {
                 pack: pack.name.to_string(),
@@ -61,19 +58,19 @@ fn judged(app: &App, caller: &Caller, body: &Evaluate) -> Result<Judged, Refused
             best = Some((may_do(judged.outcome), told));
         }
     }
-    best.map(|(_, told)| told).ok_or_else(|| Refused::broken("nobody was judged"))
+    best.map(|(_, told)| told).ok_or_else(|| Refused::broken("no role was evaluated"))
 }
 
-/// The more one may do, the more this is.
-fn may_do(outcome: Outcome) -> u8 {
+/// The rank of an outcome, the most permissive highest.
+fn may_do(outcome: PolicyOutcome) -> u8 {
     match outcome {
-        Outcome::Allow => 2,
-        Outcome::Approve => 1,
-        Outcome::Deny => 0,
+        PolicyOutcome::Allow => 2,
+        PolicyOutcome::Approve => 1,
+        PolicyOutcome::Deny => 0,
     }
 }
 
-/// The pack whose policy is asked.
+/// The pack whose policy is evaluated.
 fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Refused> {
     let law = app.runtime.law();
     if let Some(name) = named
@@ -81,7 +78,7 @@ fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Re
     {
         let near = nearest(name, law.packs().map(|it| it.name.as_str()));
         let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-        return Err(Refused::unknown("unknown-pack", format!("There is no pack {name}{hint}")));
+        return Err(Refused::new(Code::UnknownPack, format!("There is no pack {name}{hint}")));
     }
     let asked = law.packs().filter(|it| named.is_none_or(|name| *it.name == *name));
     let with: Vec<(Arc<Pack>, Arc<Policy>)> =
@@ -91,7 +88,7 @@ fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Re
         [] => {
             let whose = named.map_or("No pack".to_owned(), |it| format!("The pack {it}"));
             let detail = format!("{whose} has {} policy", if named.is_some() { "no" } else { "a" });
-            Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "no-policy", detail))
+            Err(Refused::new(ProblemCode::NoPolicy, detail))
         }
         several => {
             let names: Vec<&str> = several.iter().map(|(pack, _)| pack.name.as_str()).collect();
@@ -103,7 +100,7 @@ fn chosen(app: &App, named: Option<&str>) -> Result<(Arc<Pack>, Arc<Policy>), Re
     }
 }
 
-/// A role of the pack, bare or with the pack before it.
+/// A role of the pack, with or without the prefix of the pack.
 fn known(pack: &Pack, role: &str) -> Result<Name, Refused> {
     let bare = role.strip_prefix(&format!("{}:", pack.name)).unwrap_or(role);
     if pack.roles.contains_key(bare) {
@@ -112,10 +109,10 @@ fn known(pack: &Pack, role: &str) -> Result<Name, Refused> {
     let near = nearest(bare, pack.roles.keys().map(Name::as_str));
     let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
     let detail = format!("{} has no role {role}{hint}", pack.name);
-    Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-role", detail))
+    Err(Refused::new(ProblemCode::UnknownRole, detail))
 }
 
-/// The caller's roles in the pack; none is one, too.
+/// The caller's roles in the pack; having none counts as one.
 fn own(pack: &Pack, actor: &Actor) -> Vec<Option<Name>> {
     let roles =
         pack.roles.keys().filter(|it| actor.has_role(it) || actor.has_role(&format!("{}:{it}", pack.name)));
@@ -129,8 +126,8 @@ mod tests {
 
     #[test]
     fn whoever_may_do_most_speaks() {
-        let mut outcomes = [Outcome::Approve, Outcome::Deny, Outcome::Allow];
+        let mut outcomes = [PolicyOutcome::Approve, PolicyOutcome::Deny, PolicyOutcome::Allow];
         outcomes.sort_by_key(|it| may_do(*it));
-        assert_eq!(outcomes, [Outcome::Deny, Outcome::Approve, Outcome::Allow]);
+        assert_eq!(outcomes, [PolicyOutcome::Deny, PolicyOutcome::Approve, PolicyOutcome::Allow]);
     }
 }

@@ -1,4 +1,4 @@
-//! The named queries of the packs.
+//! Named queries of packs.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
 use trackside_engine::fields::Fields;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
@@ -16,7 +17,7 @@ use trackside_runtime::read::{NamedAnswer, entry_json};
 use super::{Cursors, Paging, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::events::Sight;
+use crate::events::Visibility;
 use crate::problem::Refused;
 
 /// Lists the queries of a pack.
@@ -35,7 +36,7 @@ pub(crate) async fn list(
     let Some(found) = law.pack(&pack) else {
         let near = nearest(&pack, law.packs().map(|it| it.name.as_str()));
         let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-        return Err(Refused::unknown("unknown-pack", format!("There is no pack {pack}{hint}")));
+        return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}{hint}")));
     };
     let cursors = Cursors::of(&["queries", &pack]);
     let (found, next) = cursors.part(found.queries.iter().collect(), &page, |it| it.name.to_string())?;
@@ -46,11 +47,11 @@ pub(crate) async fn list(
     Ok(Json(json!({ "items": items.collect::<Vec<_>>(), "nextCursor": next })))
 }
 
-/// Answers a query of a pack.
+/// Runs a query of a pack.
 #[utoipa::path(
     get, path = "/v1/queries/{pack}/{name}", tag = "queries", operation_id = "query",
     params(("pack" = String, Path), ("name" = String, Path), Paging,
-        ("parameters" = Option<BTreeMap<String, String>>, Query, style = Form, explode, description = "What the query takes, each by its name.")),
+        ("parameters" = Option<BTreeMap<String, String>>, Query, style = Form, explode, description = "The parameters of the query, by name.")),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn named(
@@ -61,7 +62,7 @@ pub(crate) async fn named(
 ) -> Result<Json<Value>, Refused> {
     let page = paging(asked.remove("limit"), asked.remove("cursor"))?;
     let (limit, cursors) = (super::limit(page.limit)?, Cursors::of(&["queries", &pack, &name]));
-    let (actor, sight) = (caller.actor().clone(), Sight::of(&app, &caller));
+    let (actor, visibility) = (caller.actor().clone(), Visibility::of(&app, &caller));
     let answer = app.blocking(move |app| {
         let reads = &app.reads;
         let asked: Fields = asked.iter().map(|(name, value)| (name.as_str(), Sent::text(value))).collect();
@@ -79,7 +80,7 @@ pub(crate) async fn named(
                 let history = reads.history(&key, cursors.after(page.cursor.as_deref())?, limit, false)?;
                 let mut items = Vec::new();
                 for record in &history.records {
-                    if sight.is_told(&record.entry().map_err(ReadError::from)?) {
+                    if visibility.is_told(&record.entry().map_err(ReadError::from)?) {
                         items.push(entry_json(record).map_err(ReadError::from)?);
                     }
                 }
@@ -90,7 +91,7 @@ pub(crate) async fn named(
     Ok(Json(answer.await?))
 }
 
-/// Which page is meant. Whatever else is asked is for the query.
+/// The paging parameters; all others belong to the query.
 fn paging(limit: Option<String>, cursor: Option<String>) -> Result<Paging, Refused> {
     let wrong = |_| Refused::parameter("limit", "limit must be 1 to 200");
     Ok(Paging { limit: limit.map(|it| it.parse()).transpose().map_err(wrong)?, cursor })

@@ -1,60 +1,59 @@
-//! Values and words leave the journal, and the chain still verifies.
+//! Redaction: drops payloads from the journal while the chain still verifies.
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use serde_json::{Value, json};
 use trackside_engine::command::Said;
 use trackside_engine::event::Event;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Problem, Redact};
-use trackside_runtime::{Answer, By, Failure, ReadError, Redaction};
+use trackside_protocol::{Problem, ProblemCode, Redact};
+use trackside_runtime::{CommandAnswer, Failure, ReadError, Redaction, Requester};
 use trackside_store::{Record, StoreError};
 
 use super::body::fields;
-use super::{Body, KeyUse, Wanted};
+use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Drops what entries of an entity said, and what it still has from them.
+/// Drops the payloads of journal entries of an entity, and the field values that came from them.
 #[utoipa::path(
-    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::Keyed), request_body = Redact,
+    post, path = "/v1/redactions", tag = "journal", operation_id = "redact", params(super::KeyHeader), request_body = Redact,
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn redact(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Redact>,
 ) -> Result<Json<Value>, Refused> {
     caller.must_be_admin("redact")?;
     if body.entries.is_empty() != body.all {
-        return Err(Refused::shape("Say either `entries` (their numbers) or `all: true`"));
+        return Err(Refused::shape("Send either `entries` (their numbers) or `all: true`"));
     }
     if body.reason.trim().is_empty() {
-        return Err(Refused::shape("Say in `reason` why it is dropped: that stays in the journal"));
+        return Err(Refused::shape("`reason` is required: it stays in the journal"));
     }
     let by = caller.by();
-    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
-    let used = KeyUse::of(&caller, &wanted, "/v1/redactions", &body);
-    let once = used.map(|it| (it.key.clone(), it.said(None)));
+    let once = headers.used.map(|it| (it.key.clone(), it.said(None)));
     app.blocking(move |app| drop_payloads(app, by, body, once)).await.map(Json)
 }
 
-fn drop_payloads(app: &App, by: By, body: Redact, once: Option<(Name, Said)>) -> Result<Value, Refused> {
+fn drop_payloads(
+    app: &App,
+    by: Requester,
+    body: Redact,
+    once: Option<(Name, Said)>,
+) -> Result<Value, Refused> {
     let entity = EntityKey::new(body.lifecycle.as_str(), body.id.as_str());
     let records = records(app, &entity)?;
     let (entries, becomes, reason) = (body.entries, fields(&body.becomes), body.reason);
     let redaction = Redaction { entity: entity.clone(), entries, becomes, reason, once };
     let (entry, replayed) = match app.runtime.redact_knowing(by, redaction, &records)? {
-        Answer::Accepted(accepted) => {
-            app.heard(&accepted.entries);
-            (accepted.entry().cloned(), false)
-        }
-        Answer::Refused(refusal) => return Err((&*refusal).into()),
-        Answer::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
+        CommandAnswer::Accepted(accepted) => (accepted.entry().cloned(), false),
+        CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
+        CommandAnswer::Replayed { first, root, .. } => (app.reads.entry(first + u64::from(root))?, true),
     };
     let mut told = json!({
         "success": true, "lifecycle": entity.lifecycle, "id": entity.id, "replayed": replayed,
@@ -67,12 +66,12 @@ fn drop_payloads(app: &App, by: By, body: Redact, once: Option<(Name, Said)>) ->
         told.insert("entries".to_owned(), json!(entries));
         told.insert("fields".to_owned(), fields.collect());
     }
-    // Gone means gone from every file.
+    // Waits until the data is gone from every file.
     app.runtime.wait_until_written()?;
     Ok(told)
 }
 
-/// All records of an entity, the oldest first, archived ones among them.
+/// All records of an entity, the oldest first, including archived ones.
 fn records(app: &App, entity: &EntityKey) -> Result<Vec<Record>, Refused> {
     let unavailable = |it: StoreError| Refused::from(Failure::Unavailable(it.to_string()));
     let Some(last) = app.reads.entity(entity)?.map(|it| it.seq) else {
@@ -85,9 +84,10 @@ fn records(app: &App, entity: &EntityKey) -> Result<Vec<Record>, Refused> {
     records.reverse();
     let missing = records.first().map_or(last, |it| it.prev);
     if missing > 0 {
-        let detail =
-            format!("Entry {missing} of {entity} was archived and its file is not here: put it back first");
-        return Err(Refused::new(StatusCode::CONFLICT, "archive-missing", detail));
+        let detail = format!(
+            "Entry {missing} of {entity} is archived and its file is missing. Restore the file first"
+        );
+        return Err(Refused::new(ProblemCode::ArchiveMissing, detail));
     }
     Ok(records)
 }

@@ -1,10 +1,11 @@
-//! Settings of packs with their origin, and what is the same for the whole project.
+//! Settings of packs and of the project.
 
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Map, Value};
 use trackside_engine::command::Ask;
 use trackside_engine::project::{ProjectChange, SettingChange};
+use trackside_engine::refusal::Code;
 use trackside_engine::settings::effective;
 use trackside_engine::view::Project;
 use trackside_lifecycle::guard::{Type, nearest};
@@ -12,15 +13,15 @@ use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
 use trackside_protocol::{Problem, ProjectPut, ProjectTold, SettingTold, SettingsTold};
-use trackside_runtime::Answer;
+use trackside_runtime::CommandAnswer;
 
-use super::carry::{command, submit};
-use super::{Body, Wanted};
+use super::commands::{command, submit};
+use super::{Body, CommandHeaders};
 use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
 
-/// Shows the zone, and the settings of every pack.
+/// Shows the time zone, and the settings of every pack.
 #[utoipa::path(
     get, path = "/v1/settings", tag = "definitions", operation_id = "projectSettings",
     responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -36,7 +37,7 @@ fn whole(app: &App, caller: &Caller) -> ProjectTold {
     ProjectTold { zone: project.zone.clone(), packs }
 }
 
-/// Changes the zone of the project.
+/// Changes the time zone of the project.
 #[utoipa::path(
     put, path = "/v1/settings", tag = "definitions", operation_id = "putProjectSettings", request_body = ProjectPut,
     responses((status = 200, body = ProjectTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -44,15 +45,15 @@ fn whole(app: &App, caller: &Caller) -> ProjectTold {
 pub(crate) async fn put_project(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<ProjectPut>,
 ) -> Result<Json<ProjectTold>, Refused> {
     let change = ProjectChange { zone: Some(body.zone), ..ProjectChange::default() };
-    configure(&app, &caller, &wanted, change).await?;
+    configure(&app, &caller, &headers, change).await?;
     Ok(Json(whole(&app, &caller)))
 }
 
-/// Shows the settings of a pack: what holds, what the pack says, and whose word it is.
+/// Shows the settings of a pack: the value in force, the default, and the origin.
 #[utoipa::path(
     get, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "settings", params(("pack" = String, Path)),
     responses((status = 200, body = SettingsTold), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -63,12 +64,12 @@ pub(crate) async fn show(
     Path(pack): Path<String>,
 ) -> Result<Json<SettingsTold>, Refused> {
     if pack == PACK && !caller.identity.is_admin() {
-        return Err(Refused::unknown("unknown-pack", format!("There is no pack {pack}")));
+        return Err(Refused::new(Code::UnknownPack, format!("There is no pack {pack}")));
     }
     of(&app, &pack).map(Json)
 }
 
-/// Changes settings of a pack: each name with its value, or null to go back to what the pack says.
+/// Changes settings of a pack: names with values, or null for the default.
 #[utoipa::path(
     put, path = "/v1/settings/{pack}", tag = "definitions", operation_id = "putSettings", params(("pack" = String, Path)),
     request_body = Object,
@@ -78,7 +79,7 @@ pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(pack): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<Map<String, Value>>,
 ) -> Result<Json<SettingsTold>, Refused> {
     caller.must_be_admin("change the settings of the project")?;
@@ -89,19 +90,19 @@ pub(crate) async fn put(
         value: Sent::from_json(value),
     });
     let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
-    configure(&app, &caller, &wanted, change).await?;
+    configure(&app, &caller, &headers, change).await?;
     of(&app, &pack).map(Json)
 }
 
 async fn configure(
     app: &App,
     caller: &Caller,
-    wanted: &Wanted,
+    headers: &CommandHeaders,
     change: ProjectChange,
 ) -> Result<(), Refused> {
-    match submit(app, command(caller, wanted, Ask::Configure(change), None)).await? {
-        Answer::Refused(refusal) => Err((&*refusal).into()),
-        Answer::Accepted(_) | Answer::Replayed { .. } => Ok(()),
+    match submit(app, command(caller, headers, Ask::Configure(change), None)).await? {
+        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
+        CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(()),
     }
 }
 
@@ -110,7 +111,7 @@ fn of(app: &App, name: &str) -> Result<SettingsTold, Refused> {
     let Some(pack) = law.pack(name) else {
         let near = nearest(name, law.packs().map(|it| it.name.as_str()));
         let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
-        return Err(Refused::unknown("unknown-pack", format!("There is no pack {name}{hint}")));
+        return Err(Refused::new(Code::UnknownPack, format!("There is no pack {name}{hint}")));
     };
     Ok(told(pack, &app.reads.project()))
 }
@@ -131,7 +132,7 @@ fn told(pack: &Pack, project: &Project) -> SettingsTold {
     SettingsTold { pack: pack.name.to_string(), items: items.collect() }
 }
 
-/// A type in the words of the language.
+/// The name of a type in the language.
 fn kind(ty: &Type) -> &'static str {
     match ty {
         Type::Bool => "boolean",

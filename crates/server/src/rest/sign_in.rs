@@ -1,4 +1,4 @@
-//! Ways in for people: links that let a browser in once, and the end of that.
+//! Browser sessions: sign-in links and sign-out.
 
 use axum::Json;
 use axum::extract::{Query, State};
@@ -14,29 +14,29 @@ use trackside_lifecycle::time::Span;
 use trackside_protocol::{NewLink, Problem, SignInLink};
 use utoipa::IntoParams;
 
-use super::carry::submit;
+use super::commands::submit;
 use super::identity::{ended, known_roles, refused};
-use super::{Body, KeyUse, Wanted};
+use super::{Body, CommandHeaders};
 use crate::app::{App, OWN};
-use crate::auth::{AccessError, COOKIE, Caller, LetIn, Minting, must_be_patient};
+use crate::auth::{AccessError, COOKIE, Caller, LinkGrant, TokenSpec, check_unknown_token_rate};
 use crate::connections::Peer;
 use crate::page;
 use crate::problem::Refused;
 
-/// How long a signed-in browser stays so.
+/// How long a session lasts.
 const SESSION: Span = Span(7 * 24 * 60 * 60 * 1_000);
 
-/// Makes a way in for a person, once.
+/// Creates a sign-in link that works once.
 #[utoipa::path(
     post, path = "/v1/sign-in-links", tag = "identity", operation_id = "createSignInLink",
-    params(super::Keyed), request_body = Option<NewLink>,
+    params(super::KeyHeader), request_body = Option<NewLink>,
     responses((status = 201, body = SignInLink), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn link(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    wanted: Wanted,
+    key: CommandHeaders,
     Body(body): Body<NewLink>,
 ) -> Result<Response, Refused> {
     let own = caller.actor();
@@ -44,22 +44,20 @@ pub(crate) async fn link(
     let for_itself = *own.id == *holder && body.roles.iter().all(|it| own.has_role(it));
     let is_own = for_itself && own.kind == ActorKind::Human;
     if !is_own && !caller.identity.is_admin() {
-        let detail = "Only a person with role admin makes links for others";
+        let detail = "Only a person with role admin may create links for others";
         return Err(Refused::forbidden(detail, "human and admin"));
     }
     if !is_valid_id(&holder) || holder == OWN {
-        return Err(Refused::shape("actor must be 1 to 128 of letters, digits and `._@-`"));
+        return Err(Refused::shape("actor must be 1 to 128 letters, digits and `._@-`"));
     }
     known_roles(&app, &body.roles)?;
     let roles: Vec<Name> = match (body.roles.is_empty(), *own.id == *holder) {
         (true, true) => own.roles.to_vec(),
         _ => body.roles.iter().map(|it| Name::new(it)).collect(),
     };
-    let used = KeyUse::of(&caller, &wanted, "/v1/sign-in-links", &body);
-    let _passing = app.answers.passing(&own.id, wanted.key.as_ref())?;
-    // Nobody makes what they have last longer.
+    // A session must not outlast the caller's own token.
     let until = caller.identity.expires.filter(|_| *own.id == *holder);
-    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, used.as_ref()).await;
+    let made = app.access.link(Name::new(&holder), &roles, own.id.clone(), until, key.used.as_ref()).await;
     let (secret, entity) = match made {
         Err(AccessError::Before(entry)) => return Err(super::made_before(&app, entry, made_before).await),
         made => made.map_err(refused)?,
@@ -74,51 +72,50 @@ pub(crate) async fn link(
 
 fn made_before(id: &str) -> String {
     format!(
-        "The link {id} was made by this request, and shown only then. If it is lost, ask with another key: a link that nobody follows ends by itself"
+        "This request created the link {id} before, and it is shown only once. If you lost it, create another with a new key. Unused links expire"
     )
 }
 
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Following {
-    /// What the link holds.
+pub(crate) struct SignInQuery {
+    /// The secret of the link.
     #[serde(default)]
     #[param(required = false)]
     link: String,
 }
 
-/// Lets a browser in that followed a link, once, and leads it to the page.
+/// Uses a sign-in link: sets the session cookie and redirects to the home page.
 #[utoipa::path(
-    get, path = "/sign-in", tag = "doors", operation_id = "signIn", security(()), params(Following),
-    responses((status = 303, description = "You are let in: a cookie says so from here on."), (status = "4XX", description = "The link is no good: a page for browsers, a problem for programs.", content((Problem = "application/problem+json"), (String = "text/html")))),
+    get, path = "/sign-in", tag = "doors", operation_id = "signIn", security(()), params(SignInQuery),
+    responses((status = 303, description = "Signed in: sets the session cookie."), (status = "4XX", description = "The link is not valid: a page for browsers, a problem for programs.", content((Problem = "application/problem+json"), (String = "text/html")))),
 )]
 pub(crate) async fn sign_in(
     State(app): State<App>,
     peer: Peer,
     headers: HeaderMap,
-    Query(following): Query<Following>,
+    Query(following): Query<SignInQuery>,
 ) -> Response {
     let let_in = let_in(&app, peer, &following).await;
     let_in.unwrap_or_else(|it| page::refused(it, &headers, "You are not signed in", NEXT))
 }
 
-/// What somebody does whose link is no good.
-const NEXT: &str = "<p>Type it where you have a token of yours, or on the machine of the server. \
-    Somebody with role admin makes one for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
-    <p>A link lets in one browser, once, within 15 minutes. You may be signed in here already: <a href=\"/\">see</a>.</p>";
+/// What to do if a link is not valid.
+const NEXT: &str = "<p>Run it where you have a token, or on the server's machine. An admin can create a link for a colleague: <code>trackside sign-in NAME</code>.</p>\n\
+    <p>A link works once, within 15 minutes. You may already be signed in: <a href=\"/\">check</a>.</p>";
 
-async fn let_in(app: &App, peer: Peer, following: &Following) -> Result<Response, Refused> {
-    must_be_patient(app, peer)?;
+async fn let_in(app: &App, peer: Peer, following: &SignInQuery) -> Result<Response, Refused> {
+    check_unknown_token_rate(app, peer)?;
     let now = app.reads.now();
     let followed = app.access.follow(&following.link).await.map_err(refused)?;
-    let Some(LetIn { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))
+    let Some(LinkGrant { holder, roles, until }) = followed.filter(|it| it.until.is_none_or(|end| now < end))
     else {
         return Err(Refused::unauthorized(
-            "This link was used, has expired, or is of another server. Ask for a new one: `trackside sign-in`",
+            "This link was used, has expired, or belongs to another server. Get a new one: `trackside sign-in`",
         ));
     };
     let expires = until.map_or(now.plus(SESSION), |end| end.min(now.plus(SESSION)));
-    let minting = Minting {
+    let spec = TokenSpec {
         holder: holder.clone(),
         kind: ActorKind::Human,
         roles,
@@ -129,7 +126,7 @@ async fn let_in(app: &App, peer: Peer, following: &Following) -> Result<Response
         by: holder.clone(),
         made_with: None,
     };
-    let (secret, _) = app.access.mint(minting, None).await.map_err(refused)?;
+    let (secret, _) = app.access.mint(spec, None).await.map_err(refused)?;
     let secure = if app.options.tls.is_some() { "; Secure" } else { "" };
     let lasts = expires.since(now).0 / 1_000;
     let cookie =
@@ -141,7 +138,7 @@ async fn let_in(app: &App, peer: Peer, following: &Following) -> Result<Response
     Ok(response)
 }
 
-/// Ends the session of the caller.
+/// Signs the caller out.
 #[utoipa::path(
     post, path = "/v1/sign-out", tag = "identity", operation_id = "signOut",
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),

@@ -1,10 +1,11 @@
-//! How many are where, and how long they stay.
+//! Statistics: counts and durations by state.
 
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trackside_engine::Law;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Problem;
 use trackside_runtime::ReadError;
@@ -19,39 +20,39 @@ use crate::problem::Refused;
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
-    /// Only of this lifecycle.
+pub(crate) struct StatsQuery {
+    /// Only this lifecycle.
     lifecycle: Option<String>,
 }
 
-/// Figures of one lifecycle, or of all.
+/// Shows statistics of one lifecycle, or of all.
 #[utoipa::path(
     get, path = "/v1/stats", tag = "journal", operation_id = "stats",
-    params(Which),
+    params(StatsQuery),
     responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn stats(
     State(app): State<App>,
     caller: Caller,
-    Parameters(which): Parameters<Which>,
+    Parameters(query): Parameters<StatsQuery>,
 ) -> Result<Json<Value>, Refused> {
     let law = app.runtime.law();
-    if let Some(lifecycle) = which.lifecycle.as_deref().filter(|it| is_own(&Name::new(it)))
+    if let Some(lifecycle) = query.lifecycle.as_deref().filter(|it| is_own(&Name::new(it)))
         && !caller.identity.is_admin()
     {
-        return Err(Refused::unknown("unknown-lifecycle", format!("There is no lifecycle {lifecycle}")));
+        return Err(Refused::new(Code::UnknownLifecycle, format!("There is no lifecycle {lifecycle}")));
     }
     let is_told = caller.is_monitor();
-    if let Some(lifecycle) = which.lifecycle.as_deref()
+    if let Some(lifecycle) = query.lifecycle.as_deref()
         && !is_told
         && is_guarded(&law, &Name::new(lifecycle))
     {
         let detail = format!(
-            "Not everybody may see every {lifecycle}, so its figures are for people with role admin and for systems"
+            "Reading {lifecycle} is restricted, so its statistics are only for people with role admin and for systems"
         );
         return Err(Refused::forbidden(detail, "human and admin, or system"));
     }
-    let told = app.read(move |reads| match &which.lifecycle {
+    let told = app.read(move |reads| match &query.lifecycle {
         Some(lifecycle) => Ok(of(reads, &Name::new(lifecycle))?),
         None => {
             let shown = law.lifecycle_names().iter().filter(|it| !is_own(it));
@@ -63,7 +64,7 @@ pub(crate) async fn stats(
     Ok(Json(told.await?))
 }
 
-/// Whether not everybody may see what there is of a lifecycle: then not everybody is told how many there are.
+/// Whether reading a lifecycle is restricted: then its counts are, too.
 pub(crate) fn is_guarded(law: &Law, lifecycle: &Name) -> bool {
     law.definitions(lifecycle).iter().any(|it| it.read.is_some())
 }

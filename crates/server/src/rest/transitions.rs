@@ -1,4 +1,4 @@
-//! The one door for every change of state.
+//! Transitions: the route for every change of state.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -9,18 +9,18 @@ use trackside_lifecycle::name::Name;
 use trackside_protocol::{Moved, Problem, Transition};
 
 use super::body::fields;
-use super::carry::{Done, command, try_out};
-use super::{Body, DryRun, Parameters, Wanted, carry_out};
+use super::commands::{Done, command, try_out};
+use super::{Body, CommandHeaders, DryRun, Parameters, carry_out};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
-/// Asks for a transition by target or by name.
+/// Fires a transition, by its name or by its target state.
 #[utoipa::path(
     post, path = "/v1/entities/{lifecycle}/{id}/transitions", tag = "entities", operation_id = "fire",
     params(("lifecycle" = String, Path), ("id" = String, Path), DryRun,
         ("If-Match" = Option<String>, Header, description = "Only if the entity is still at this version."),
-        super::Keyed),
+        super::KeyHeader),
     request_body = Transition,
     responses((status = 200, body = Moved), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
@@ -28,40 +28,42 @@ pub(crate) async fn fire(
     State(app): State<App>,
     caller: Caller,
     Path((lifecycle, id)): Path<(String, String)>,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Parameters(how): Parameters<DryRun>,
     Body(body): Body<Transition>,
 ) -> Result<Response, Refused> {
     let entity = EntityKey::new(lifecycle.as_str(), id.as_str());
-    let done = fired(&app, &caller, entity, &wanted, how.dry_run, &body).await?;
+    let done = fired(&app, &caller, entity, &headers, how.dry_run, &body).await?;
     Ok(done.into_response_with(StatusCode::OK))
 }
 
-/// Asks for it, whatever way the request came.
+/// Fires for HTTP and MCP.
 pub(crate) async fn fired(
     app: &App,
     caller: &Caller,
     entity: EntityKey,
-    wanted: &Wanted,
+    headers: &CommandHeaders,
     dry_run: bool,
     body: &Transition,
 ) -> Result<Done, Refused> {
     let what = what(body.to.as_deref(), body.event.as_deref())?;
-    let (fence, if_version) = (body.fence, wanted.if_version);
+    let (fence, if_version) = (body.fence, headers.if_version);
     let ask = Ask::Fire(Fire { entity, what, fields: fields(&body.fields), fence, if_version });
-    let command = command(caller, wanted, ask, body.reason.as_deref());
+    let command = command(caller, headers, ask, body.reason.as_deref());
     match dry_run {
         true => try_out(app, caller, command).await,
         false => carry_out(app, caller, command).await,
     }
 }
 
-/// By name, or by target: one of them.
+/// The transition by name or by target.
 pub(crate) fn what(to: Option<&str>, event: Option<&str>) -> Result<What, Refused> {
     match (to, event) {
         (Some(to), None) => Ok(What::To(Name::new(to))),
         (None, Some(event)) => Ok(What::Event(Name::new(event))),
-        (Some(_), Some(_)) => Err(Refused::shape("Say either `to` (a state) or `event`, not both")),
-        (None, None) => Err(Refused::shape("Say `to` (the state it is to go to) or `event` (by its name)")),
+        (Some(_), Some(_)) => Err(Refused::shape("Send either `to` (a state) or `event`, not both")),
+        (None, None) => {
+            Err(Refused::shape("Send `to` (the target state) or `event` (the transition's name)"))
+        }
     }
 }

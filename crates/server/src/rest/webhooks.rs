@@ -1,4 +1,4 @@
-//! Webhooks: who is told outside, and what became of it.
+//! Webhooks: create, list, remove, deliveries and replays.
 
 use std::sync::Arc;
 
@@ -10,28 +10,30 @@ use serde::Deserialize;
 use trackside_engine::actor::ActorKind;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::EVENTS;
+use trackside_engine::event::EventKind;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 use trackside_protocol::{
-    NewWebhook, Page, Problem, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade, WebhookReplayed,
+    NewWebhook, Page, Problem, ProblemCode, ReplayWebhook, Webhook, WebhookDelivery, WebhookMade,
+    WebhookReplayed,
 };
-use trackside_runtime::Answer;
+use trackside_runtime::CommandAnswer;
 use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use utoipa::IntoParams;
 
-use super::carry::{command, submit};
-use super::{Body, Cursors, KeyUse, Paging, Parameters, Wanted, answer_once, entity_of, journalled, under};
+use super::commands::{command, submit};
+use super::{Body, CommandHeaders, Cursors, Paging, Parameters, entity_of, journalled, under};
 use crate::app::{App, own};
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
-use crate::webhooks::{Delivery, MOST_WEBHOOKS, Stand, Target, WEBHOOK, Webhooks, open_ones};
+use crate::webhooks::{Delivery, DeliveryState, MOST_WEBHOOKS, WEBHOOK, WebhookTarget, Webhooks, open_ones};
 
-/// Lists webhooks: all of them for an admin, one's own for others.
+/// Lists webhooks: all of them for an admin, for others their own.
 #[utoipa::path(
     get, path = "/v1/webhooks", tag = "webhooks", operation_id = "listWebhooks", params(Paging),
     responses((status = 200, body = Page<Webhook>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -55,70 +57,71 @@ pub(crate) async fn list(
     Ok(Json(page.await?))
 }
 
-/// Makes a webhook. What its messages are signed with is in the answer, and nowhere else; under the same key it is
-/// told again.
+/// Creates a webhook. The signing secret is only in this answer, and in the answer to a repeated request with the
+/// same key.
 #[utoipa::path(
-    post, path = "/v1/webhooks", tag = "webhooks", operation_id = "createWebhook", params(super::Keyed),
+    post, path = "/v1/webhooks", tag = "webhooks", operation_id = "createWebhook", params(super::KeyHeader),
     request_body = NewWebhook,
     responses((status = 201, body = WebhookMade), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    wanted: Wanted,
+    headers: CommandHeaders,
     Body(body): Body<NewWebhook>,
 ) -> Result<Response, Refused> {
     if caller.actor().kind == ActorKind::Agent {
-        let detail = "Only people and systems have webhooks made: an agent follows GET /v1/events";
+        let detail = "Only people and systems may create webhooks. Agents can follow GET /v1/events";
         return Err(Refused::forbidden(detail, "human or system"));
     }
-    must_be_lasting(&app, &caller).await?;
+    check_token_lasts(&app, &caller).await?;
     let fields = wanted_fields(&app, &caller, &body)?;
-    let used = KeyUse::of(&caller, &wanted, "/v1/webhooks", &body);
-    let _passing = app.answers.passing(&caller.actor().id, wanted.key.as_ref())?;
-    if let Some(used) = &used
+    let used = headers.used.as_ref();
+    if let Some(used) = used
         && let Some((first, _, root)) = journalled(&app, used).await?
     {
         return made_before(&app, first + u64::from(root)).await;
     }
     if open_ones(&app).await?.len() >= MOST_WEBHOOKS {
         let detail = format!("There are {MOST_WEBHOOKS} webhooks, which is the limit: remove one first");
-        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "too-many-webhooks", detail));
+        return Err(Refused::new(ProblemCode::TooManyWebhooks, detail));
     }
     let secret = Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?;
     let entity = EntityKey::new(WEBHOOK, secret.id.as_str());
     let webhook = entity.id.clone();
     let begun = app.blocking(move |app| {
-        // Before it is there: what happens right after it is made is not missed, whatever ends us in between.
+        // Both before the webhook exists: its courier starts with the commit that creates it, needs the key, and must
+        // not miss an entry, even if the server is killed in between.
+        app.webhooks.secret_of(&webhook).map_err(Refused::broken)?;
         app.webhooks.ledger.begin(&webhook, app.reads.seq()).map_err(Refused::broken)
     });
     begun.await?;
     let webhook = entity.id.clone();
     let mut ask = Command::new(own(), Ask::Create { entity, fields });
     ask.on_behalf_of = Some(caller.actor().id.clone());
-    let other: Result<u64, Refused> = match submit(&app, under(used.as_ref(), None, ask)).await? {
-        Answer::Accepted(accepted) => {
+    let other: Result<u64, Refused> = match submit(&app, under(used, None, ask)).await? {
+        CommandAnswer::Accepted(accepted) => {
             let entity =
                 accepted.entity.ok_or_else(|| Refused::broken("a webhook was made and is not there"));
             return made(&app, entity?, false).await;
         }
-        Answer::Refused(refusal) => Err((&*refusal).into()),
-        // The same may have been sent twice at the same time.
-        Answer::Replayed { first, root, .. } => Ok(first + u64::from(root)),
+        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
+        // The same request may run twice at the same time.
+        CommandAnswer::Replayed { first, root, .. } => Ok(first + u64::from(root)),
     };
     app.blocking(move |app| app.webhooks.ledger.forget(&webhook).map_err(Refused::broken)).await?;
     made_before(&app, other?).await
 }
 
-/// What the same request made before.
+/// The webhook that the same request created before.
 async fn made_before(app: &App, entry: u64) -> Result<Response, Refused> {
     let key = entity_of(app, entry).await?;
-    let gone = Refused::unknown("unknown-entity", format!("There is no webhook {}: it was removed", key.id));
+    let gone = Refused::new(Code::UnknownEntity, format!("There is no webhook {}: it was removed", key.id));
     let entity = app.read(move |reads| reads.entity(&key)).await?;
     made(app, entity.ok_or(gone)?, true).await
 }
 
-/// A webhook that was made, with what its messages are signed with.
+/// The answer for a created webhook, with its signing secret.
 async fn made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response, Refused> {
     let place = HeaderValue::from_str(&format!("/v1/webhooks/{}", entity.key.id));
     let made = app.blocking(move |app| {
@@ -133,28 +136,28 @@ async fn made(app: &App, entity: Arc<Entity>, replayed: bool) -> Result<Response
     Ok(response)
 }
 
-/// A webhook ends with the token it was made with: that of a browser or of a run would end too soon to be meant.
-async fn must_be_lasting(app: &App, caller: &Caller) -> Result<(), Refused> {
+/// Refuses tokens of browsers and runs: a webhook ends with its token, and those end too soon.
+async fn check_token_lasts(app: &App, caller: &Caller) -> Result<(), Refused> {
     let key = EntityKey { lifecycle: Name::new(crate::auth::TOKEN), id: caller.identity.token.clone() };
     let token = app.read(move |reads| reads.entity(&key)).await?;
     let purpose = token.as_ref().and_then(|it| it.fields.get("purpose")).and_then(Value::as_str);
     if purpose == Some("token") {
         return Ok(());
     }
-    let detail = "A webhook is good as long as the token it is made with, so that cannot be one of a browser or a run. Make one with `trackside token create`";
+    let detail = "A webhook ends with the token it is made with, so it cannot be made with a browser session or a run token. Create a token with `trackside token create`";
     Err(Refused::forbidden(detail, "a token that lasts"))
 }
 
-/// What is kept of it, if it can be meant.
+/// The fields of the webhook, if the request is valid.
 fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields, Refused> {
     let wrong = |field: &str, detail: String| {
-        let mut refused = Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-webhook", detail);
+        let mut refused = Refused::new(ProblemCode::InvalidWebhook, detail);
         if let Some(unmet) = refused.0.errors.first_mut() {
             unmet.field = Some(field.to_owned());
         }
         refused
     };
-    if let Err(why) = Target::parse(&body.url, app.options.webhooks.allow_private) {
+    if let Err(why) = WebhookTarget::parse(&body.url, app.options.webhooks.allow_private) {
         return Err(wrong("url", format!("The URL cannot be used: {why}")));
     }
     let law = app.runtime.law();
@@ -167,13 +170,11 @@ fn wanted_fields(app: &App, caller: &Caller, body: &NewWebhook) -> Result<Fields
             return Err(wrong("lifecycles", detail));
         }
     }
-    if let Some(name) = body.events.iter().find(|it| !EVENTS.contains(&it.as_str())) {
-        let near = nearest(name, EVENTS.iter().copied()).map(|it| format!(" Did you mean {it}?"));
-        let detail = format!(
-            "There are no entries {name}.{} They are {}",
-            near.unwrap_or_default(),
-            EVENTS.join(", ")
-        );
+    if let Some(name) = body.events.iter().find(|it| EventKind::parse(it).is_none()) {
+        let kinds: Vec<&str> = EventKind::ALL.iter().map(|it| it.as_str()).collect();
+        let near = nearest(name, kinds.iter().copied()).map(|it| format!(" Did you mean {it}?"));
+        let near = near.unwrap_or_default();
+        let detail = format!("Unknown event kind {name}.{near} Known: {}", kinds.join(", "));
         return Err(wrong("events", detail));
     }
     let audience = body.audience.as_deref().unwrap_or("user");
@@ -212,7 +213,7 @@ pub(crate) async fn show(
     Ok(Json(app.blocking(move |app| told(app, &entity)).await?))
 }
 
-/// Ends a webhook: nothing more is sent.
+/// Removes a webhook.
 #[utoipa::path(
     delete, path = "/v1/webhooks/{id}", tag = "webhooks", operation_id = "removeWebhook", params(("id" = String, Path)),
     responses((status = 204), (status = "4XX", body = Problem, content_type = "application/problem+json")),
@@ -221,45 +222,45 @@ pub(crate) async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    wanted: Wanted,
+    headers: CommandHeaders,
 ) -> Result<StatusCode, Refused> {
     let entity = find(&app, &caller, &id).await?;
     let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "remove", Default::default());
-    match submit(&app, command(&caller, &wanted, fire.ask, None)).await? {
-        Answer::Refused(refusal) => Err((&*refusal).into()),
-        Answer::Accepted(_) | Answer::Replayed { .. } => Ok(StatusCode::NO_CONTENT),
+    match submit(&app, command(&caller, &headers, fire.ask, None)).await? {
+        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
+        CommandAnswer::Accepted(_) | CommandAnswer::Replayed { .. } => Ok(StatusCode::NO_CONTENT),
     }
 }
 
-/// Which messages.
+/// Parameters of the list of deliveries.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Which {
+pub(crate) struct DeliveriesQuery {
     /// Only `delivered`, `failing`, `dead` or `queued` ones.
     state: Option<String>,
-    /// How many: 50 if nothing is said; of more than 200, 200.
+    /// Page size: 50 by default, 200 at most.
     #[param(minimum = 1)]
     limit: Option<usize>,
-    /// The `nextCursor` of the page before.
+    /// The `nextCursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// What became of messages, in the order of the journal: the last 200 that were delivered, and all that were not.
+/// Lists deliveries in journal order: the last 200 that succeeded, and all others.
 #[utoipa::path(
     get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks", operation_id = "webhookDeliveries",
-    params(("id" = String, Path), Which),
+    params(("id" = String, Path), DeliveriesQuery),
     responses((status = 200, body = Page<WebhookDelivery>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn deliveries(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Parameters(which): Parameters<Which>,
+    Parameters(which): Parameters<DeliveriesQuery>,
 ) -> Result<Json<Page<WebhookDelivery>>, Refused> {
-    let stand = match which.state.as_deref() {
+    let state = match which.state.as_deref() {
         None => None,
-        Some(text) => Some(Stand::parse(text).ok_or_else(|| {
+        Some(text) => Some(DeliveryState::parse(text).ok_or_else(|| {
             let detail = format!("state is `delivered`, `failing`, `dead` or `queued`, not `{text}`");
             Refused::parameter("state", detail)
         })?),
@@ -272,7 +273,7 @@ pub(crate) async fn deliveries(
     let after = cursors.after(which.cursor.as_deref())?;
     find(&app, &caller, &id).await?;
     let page = app.blocking(move |app| {
-        let found = app.webhooks.ledger.deliveries(&id, stand, after, most + 1);
+        let found = app.webhooks.ledger.deliveries(&id, state, after, most + 1);
         let mut found = found.map_err(Refused::broken)?;
         let more = found.len() > most;
         found.truncate(most);
@@ -282,22 +283,19 @@ pub(crate) async fn deliveries(
     Ok(Json(page.await?))
 }
 
-/// Tries dead letters once more, and at once what is failing. A webhook that is off is turned on.
+/// Retries dead letters, and failing deliveries at once. Turns a webhook that is off on.
 #[utoipa::path(
     post, path = "/v1/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
-    params(("id" = String, Path), super::Keyed), request_body = Option<ReplayWebhook>,
+    params(("id" = String, Path), super::KeyHeader), request_body = Option<ReplayWebhook>,
     responses((status = 200, body = WebhookReplayed), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn replay(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    wanted: Wanted,
     Body(body): Body<ReplayWebhook>,
-) -> Result<Json<serde_json::Value>, Refused> {
-    let used = KeyUse::of(&caller, &wanted, &format!("/v1/webhooks/{id}/replay"), &body);
-    let (sending, whose) = (app.clone(), caller.clone());
-    answer_once(&app, used, async move { sent_again(&sending, &whose, &id, body).await }).await
+) -> Result<Json<WebhookReplayed>, Refused> {
+    sent_again(&app, &caller, &id, body).await.map(Json)
 }
 
 async fn sent_again(
@@ -310,15 +308,15 @@ async fn sent_again(
     let end = app.reads.seq();
     if let Some(beyond) = body.seqs.iter().find(|it| **it > end) {
         let detail = format!(
-            "There is no entry {beyond} yet: the journal ends with {end}. See what was not delivered at /v1/webhooks/{id}/deliveries?state=dead"
+            "There is no entry {beyond} yet: the journal ends with {end}. List failed deliveries with /v1/webhooks/{id}/deliveries?state=dead"
         );
-        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "beyond-the-end", detail));
+        return Err(Refused::new(ProblemCode::BeyondTheEnd, detail));
     }
     let mut enabled = false;
     if entity.fields.get("why").is_some_and(|it| !it.is_null()) {
         let fire = Command::fire(caller.actor().clone(), entity.key.clone(), "enable", Default::default());
-        match submit(app, command(caller, &Wanted::default(), fire.ask, None)).await? {
-            Answer::Refused(refusal) => return Err((&*refusal).into()),
+        match submit(app, command(caller, &CommandHeaders::default(), fire.ask, None)).await? {
+            CommandAnswer::Refused(refusal) => return Err((&*refusal).into()),
             _ => enabled = true,
         }
     }
@@ -328,7 +326,7 @@ async fn sent_again(
         app.webhooks.ledger.replay(&webhook, only).map_err(Refused::broken)
     });
     let (replayed, passed_over) = replayed.await?;
-    Webhooks::see_to(app, &entity.key.id);
+    Webhooks::start_or_wake(app, &entity.key.id);
     Ok(WebhookReplayed { success: true, replayed, passed_over, enabled })
 }
 
@@ -338,7 +336,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Arc<Entity>, Refus
     let found = app.read(move |reads| reads.readable(&key, &actor)).await?;
     match app.access.is_open(&found) {
         true => Ok(found),
-        false => Err(Refused::unknown("unknown-entity", format!("There is no webhook {id}: it was removed"))),
+        false => Err(Refused::new(Code::UnknownEntity, format!("There is no webhook {id}: it was removed"))),
     }
 }
 
@@ -350,7 +348,7 @@ fn told(app: &App, entity: &Entity) -> Result<Webhook, Refused> {
     };
     let (id, ledger) = (entity.key.id.to_string(), &app.webhooks.ledger);
     let cursor = ledger.cursor(&id).map_err(Refused::broken)?.unwrap_or(0);
-    let dead = ledger.count(&id, Stand::Dead).map_err(Refused::broken)?;
+    let dead = ledger.count(&id, DeliveryState::Dead).map_err(Refused::broken)?;
     let why = text("why");
     Ok(Webhook {
         url: text("url").unwrap_or_default(),
@@ -374,7 +372,7 @@ fn delivery(webhook: &str, it: &Delivery) -> WebhookDelivery {
     WebhookDelivery {
         seq: it.seq,
         message_id: format!("msg_{webhook}_{}", it.seq),
-        state: it.stand.as_str().to_owned(),
+        state: it.state.as_str().to_owned(),
         attempts: it.attempts,
         status: it.status,
         why: it.why.clone(),

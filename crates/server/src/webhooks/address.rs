@@ -1,9 +1,8 @@
-//! Which addresses the world may have us speak to.
+//! Which addresses webhooks may be sent to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the internet at large: not of this machine, not of a network around it, and not one
-/// that stands for such an address.
+/// Whether an address is public: not this machine, not a private network, and not an address that maps to one.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(it) => is_public_v4(it),
@@ -14,7 +13,7 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let special = match (a, b, c) {
-        // This network, carrier-grade NAT, protocol assignments, 6to4 relays, benchmarks, and what is reserved.
+        // This network, carrier-grade NAT, protocol assignments, 6to4 relays, benchmarking, reserved.
         (0, _, _) | (100, 64..=127, _) | (192, 0, 0) | (192, 88, 99) | (198, 18..=19, _) | (240.., _, _) => {
             true
         }
@@ -36,11 +35,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        // IPv4, written as IPv6, or reached by way of a translator.
+        // IPv4-mapped, or reached through a translator.
         [0, 0, 0, 0, 0, 0xffff, high, low] => embedded(high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x2002, high, low, ..] => embedded(high, low),
-        // Only what is handed out to the world; of that, not Teredo, benchmarks, ORCHID and documentation.
+        // Global unicast only, without Teredo, benchmarking, ORCHID and documentation.
         [0x2001, 0x0000..=0x01ff, ..] | [0x2001, 0x0db8, ..] => false,
         [0x3fff, 0x0000..=0x0fff, ..] => false,
         [first, ..] => (0x2000..0x4000).contains(&first),

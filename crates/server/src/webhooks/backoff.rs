@@ -1,14 +1,14 @@
-//! How long to wait before a receiver is tried again.
+//! The wait before a failed delivery is retried.
 
 use std::time::Duration;
 
 use super::WebhookOptions;
 
-/// Most that a receiver may ask us to wait.
+/// The longest `Retry-After` that is honoured.
 const MOST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The wait after so many failures. Half of it is left to chance, so that those who failed together do not come back
-/// together; a receiver that asks for more time gets it.
+/// The wait after so many failures, half of it random, so that deliveries that failed together do not retry together.
+/// A longer `Retry-After` wins.
 pub(crate) fn wait(options: &WebhookOptions, failures: u32, asked: Option<Duration>) -> Duration {
     let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(31));
     let whole = options.first_wait.saturating_mul(doubled).min(options.longest_wait);
@@ -19,12 +19,12 @@ pub(crate) fn wait(options: &WebhookOptions, failures: u32, asked: Option<Durati
 /// From 0 to 1.
 fn chance() -> f64 {
     let mut bytes = [0_u8; 4];
-    // Without randomness everybody waits as long: not wrong.
+    // Without randomness all wait the same time, which does no harm.
     getrandom::fill(&mut bytes).ok();
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }
 
-/// What `Retry-After` asks for: seconds, or a moment.
+/// The wait in `Retry-After`: seconds, or a date.
 pub(crate) fn asked(header: &str, now: std::time::SystemTime) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<u64>() {

@@ -1,18 +1,18 @@
-//! What was delivered to whom: a small file of the server's own.
+//! The delivery ledger: a small SQLite file with the state of every message.
 //!
-//! It is no part of the journal: how far a message has come is nothing that happened to the project, and an entry for
-//! every delivery would be one more to deliver. What is lost of it in a power cut is delivered once more.
+//! It is not part of the journal, because deliveries are not events of the project and would have to be delivered in
+//! turn. Deliveries that are lost in a power cut are repeated.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-/// The file, in the data folder.
+/// The file in the data folder.
 const FILE: &str = "webhooks.db";
-/// Messages of one webhook that are remembered once they are delivered.
+/// Delivered messages that are kept per webhook.
 const DELIVERED: i64 = 200;
-/// Dead letters of one webhook that are kept; beyond them the oldest goes.
+/// Dead letters that are kept per webhook; the oldest are dropped.
 const DEAD: i64 = 10_000;
 
 const TABLES: &str = "
@@ -33,19 +33,19 @@ CREATE TABLE IF NOT EXISTS delivery (
 CREATE INDEX IF NOT EXISTS delivery_by_state ON delivery (webhook, state, seq);
 ";
 
-/// Where a message stands.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stand {
+pub(crate) enum DeliveryState {
     Delivered,
-    /// It will be tried again.
+    /// It will be retried.
     Failing,
-    /// It will not be tried again unless somebody says so.
+    /// It is retried only on request.
     Dead,
-    /// Somebody has said so.
+    /// A retry was requested.
     Queued,
 }
 
-impl Stand {
+impl DeliveryState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Delivered => "delivered",
@@ -60,23 +60,23 @@ impl Stand {
     }
 }
 
-/// A message of a webhook, by the entry it tells of.
+/// A message of a webhook, for one journal entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {
     pub seq: u64,
-    pub stand: Stand,
+    pub state: DeliveryState,
     pub attempts: u32,
-    /// What the receiver answered last.
+    /// The last status of the receiver.
     pub status: Option<u16>,
-    /// Why it was not taken.
+    /// Why the last attempt failed.
     pub why: Option<String>,
-    /// When it was tried last, in milliseconds since 1970.
+    /// The last attempt, in milliseconds since 1970.
     pub at: u64,
-    /// When it is tried next.
+    /// The next attempt.
     pub next_at: Option<u64>,
 }
 
-/// Why the file cannot be used.
+/// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
 pub(crate) struct LedgerError {
@@ -84,16 +84,16 @@ pub(crate) struct LedgerError {
     error: rusqlite::Error,
 }
 
-/// How far each webhook has come.
+/// The delivery state of all webhooks.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct DeliveryLedger {
     path: PathBuf,
     connection: Mutex<Connection>,
 }
 
 type Result<T> = std::result::Result<T, LedgerError>;
 
-impl Ledger {
+impl DeliveryLedger {
     pub fn open(data: &Path) -> Result<Self> {
         let path = data.join(FILE);
         let opened = Connection::open(&path).and_then(|it| it.execute_batch(TABLES).map(|()| it));
@@ -103,24 +103,24 @@ impl Ledger {
         }
     }
 
-    /// The entry up to which a webhook has come; none if nothing is known of it.
+    /// The last entry that a webhook has processed; none if it is unknown.
     pub fn cursor(&self, webhook: &str) -> Result<Option<u64>> {
         let sql = "SELECT cursor FROM progress WHERE webhook = ?1";
         self.with(|it| it.prepare_cached(sql)?.query_row([webhook], |row| number(row, 0)).optional())
     }
 
-    /// It begins after this entry, unless it has begun already.
+    /// Sets the start position, unless there is one.
     pub fn begin(&self, webhook: &str, seq: u64) -> Result<()> {
         let sql = "INSERT INTO progress (webhook, cursor) VALUES (?1, ?2) ON CONFLICT (webhook) DO NOTHING";
         self.with(|it| it.execute(sql, params![webhook, int(seq)]).map(|_| ()))
     }
 
-    /// It has come up to this entry.
+    /// Advances to this entry.
     pub fn pass(&self, webhook: &str, seq: u64) -> Result<()> {
         self.with(|it| pass(it, webhook, seq))
     }
 
-    /// It goes on without this entry.
+    /// Skips this entry.
     pub fn leave_out(&self, webhook: &str, seq: u64) -> Result<()> {
         self.with(|it| {
             it.execute("DELETE FROM delivery WHERE webhook = ?1 AND seq = ?2", params![webhook, int(seq)])?;
@@ -128,27 +128,27 @@ impl Ledger {
         })
     }
 
-    /// A message, if it is known.
+    /// The state of a message, if known.
     pub fn delivery(&self, webhook: &str, seq: u64) -> Result<Option<Delivery>> {
         let sql = format!("SELECT {COLUMNS} FROM delivery WHERE webhook = ?1 AND seq = ?2");
         self.with(|it| it.prepare_cached(&sql)?.query_row(params![webhook, int(seq)], delivery).optional())
     }
 
-    /// Notes where a message stands. What is delivered or dead is passed.
+    /// Records the state of a message. Delivered and dead ones advance the position.
     pub fn note(&self, webhook: &str, it: &Delivery) -> Result<()> {
         let sql = "INSERT OR REPLACE INTO delivery (webhook, seq, state, attempts, status, why, at, next_at) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        let most = match it.stand {
-            Stand::Delivered => Some(DELIVERED),
-            Stand::Dead => Some(DEAD),
-            Stand::Failing | Stand::Queued => None,
+        let most = match it.state {
+            DeliveryState::Delivered => Some(DELIVERED),
+            DeliveryState::Dead => Some(DEAD),
+            DeliveryState::Failing | DeliveryState::Queued => None,
         };
         self.with(|connection| {
             let transaction = connection.unchecked_transaction()?;
             transaction.prepare_cached(sql)?.execute(params![
                 webhook,
                 int(it.seq),
-                it.stand.as_str(),
+                it.state.as_str(),
                 it.attempts,
                 it.status,
                 it.why,
@@ -160,17 +160,17 @@ impl Ledger {
                 let oldest = "DELETE FROM delivery WHERE webhook = ?1 AND state = ?2 AND seq <= \
                               (SELECT seq FROM delivery WHERE webhook = ?1 AND state = ?2 \
                                ORDER BY seq DESC LIMIT 1 OFFSET ?3)";
-                transaction.prepare_cached(oldest)?.execute(params![webhook, it.stand.as_str(), most])?;
+                transaction.prepare_cached(oldest)?.execute(params![webhook, it.state.as_str(), most])?;
             }
             transaction.commit()
         })
     }
 
-    /// Messages after one, in order, of all stands or of one.
+    /// Messages after one, in order, in one state or in all.
     pub fn deliveries(
         &self,
         webhook: &str,
-        stand: Option<Stand>,
+        state: Option<DeliveryState>,
         after: u64,
         most: usize,
     ) -> Result<Vec<Delivery>> {
@@ -182,25 +182,25 @@ impl Ledger {
         self.with(|it| {
             let mut statement = it.prepare_cached(&sql)?;
             let rows = statement
-                .query_map(params![webhook, stand.map(Stand::as_str), int(after), most], delivery)?;
+                .query_map(params![webhook, state.map(DeliveryState::as_str), int(after), most], delivery)?;
             rows.collect()
         })
     }
 
-    /// How many messages of a webhook stand so.
-    pub fn count(&self, webhook: &str, stand: Stand) -> Result<u64> {
+    /// Messages of a webhook in this state.
+    pub fn count(&self, webhook: &str, state: DeliveryState) -> Result<u64> {
         let sql = "SELECT count(*) FROM delivery WHERE webhook = ?1 AND state = ?2";
-        self.with(|it| it.prepare_cached(sql)?.query_row([webhook, stand.as_str()], |row| number(row, 0)))
+        self.with(|it| it.prepare_cached(sql)?.query_row([webhook, state.as_str()], |row| number(row, 0)))
     }
 
-    /// How many messages of all webhooks stand so.
-    pub fn count_all(&self, stand: Stand) -> Result<u64> {
+    /// Messages of all webhooks in this state.
+    pub fn count_all(&self, state: DeliveryState) -> Result<u64> {
         let sql = "SELECT count(*) FROM delivery WHERE state = ?1";
-        self.with(|it| it.prepare_cached(sql)?.query_row([stand.as_str()], |row| number(row, 0)))
+        self.with(|it| it.prepare_cached(sql)?.query_row([state.as_str()], |row| number(row, 0)))
     }
 
-    /// Dead letters are to be tried once more: these, or all. What is failing is tried at once. How many there are, and
-    /// which of these are neither.
+    /// Queues dead letters for a retry: these, or all. Failing ones are retried now. Returns how many, and which of
+    /// these are neither.
     pub fn replay(&self, webhook: &str, only: Option<&[u64]>) -> Result<(u64, Vec<u64>)> {
         self.with(|connection| {
             let transaction = connection.unchecked_transaction()?;
@@ -232,7 +232,7 @@ impl Ledger {
         })
     }
 
-    /// Nothing more is known of a webhook.
+    /// Deletes everything about a webhook.
     pub fn forget(&self, webhook: &str) -> Result<()> {
         self.with(|it| {
             it.execute("DELETE FROM delivery WHERE webhook = ?1", [webhook])?;
@@ -252,7 +252,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     let state: String = row.get(1)?;
     Ok(Delivery {
         seq: number(row, 0)?,
-        stand: Stand::parse(&state).unwrap_or(Stand::Dead),
+        state: DeliveryState::parse(&state).unwrap_or(DeliveryState::Dead),
         attempts: row.get(2)?,
         status: row.get(3)?,
         why: row.get(4)?,
@@ -261,7 +261,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     })
 }
 
-/// A cursor only goes forward.
+/// A position only moves forward.
 fn pass(connection: &Connection, webhook: &str, seq: u64) -> rusqlite::Result<()> {
     let sql = "INSERT INTO progress (webhook, cursor) VALUES (?1, ?2) \
                ON CONFLICT (webhook) DO UPDATE SET cursor = max(cursor, excluded.cursor)";
@@ -280,15 +280,15 @@ fn int(number: u64) -> i64 {
 mod tests {
     use super::*;
 
-    fn ledger(name: &str) -> (Ledger, PathBuf) {
+    fn ledger(name: &str) -> (DeliveryLedger, PathBuf) {
         let data = std::env::temp_dir().join(format!("trackside-ledger-{}-{name}", std::process::id()));
         std::fs::remove_dir_all(&data).ok();
         std::fs::create_dir_all(&data).unwrap();
-        (Ledger::open(&data).unwrap(), data)
+        (DeliveryLedger::open(&data).unwrap(), data)
     }
 
-    fn stands(seq: u64, stand: Stand) -> Delivery {
-        Delivery { seq, stand, attempts: 1, status: None, why: None, at: 1, next_at: None }
+    fn stands(seq: u64, state: DeliveryState) -> Delivery {
+        Delivery { seq, state, attempts: 1, status: None, why: None, at: 1, next_at: None }
     }
 
     #[test]
@@ -302,20 +302,20 @@ mod tests {
             why: Some("it answered 500".to_owned()),
             next_at: Some(99),
             attempts: 3,
-            ..stands(8, Stand::Failing)
+            ..stands(8, DeliveryState::Failing)
         };
         ledger.note("a", &failing).unwrap();
         drop(ledger);
-        let ledger = Ledger::open(&data).unwrap();
+        let ledger = DeliveryLedger::open(&data).unwrap();
         assert_eq!(ledger.cursor("a").unwrap(), Some(7), "what fails is not passed");
         assert_eq!(ledger.delivery("a", 8).unwrap(), Some(failing));
-        ledger.note("a", &stands(8, Stand::Dead)).unwrap();
+        ledger.note("a", &stands(8, DeliveryState::Dead)).unwrap();
         ledger.pass("a", 3).unwrap();
         assert_eq!(ledger.cursor("a").unwrap(), Some(8), "it goes forward only");
         assert_eq!(ledger.delivery("b", 8).unwrap(), None);
         ledger.leave_out("a", 8).unwrap();
         assert_eq!((ledger.cursor("a").unwrap(), ledger.delivery("a", 8).unwrap()), (Some(8), None));
-        ledger.note("a", &stands(9, Stand::Dead)).unwrap();
+        ledger.note("a", &stands(9, DeliveryState::Dead)).unwrap();
         ledger.forget("a").unwrap();
         assert_eq!((ledger.cursor("a").unwrap(), ledger.delivery("a", 9).unwrap()), (None, None));
         std::fs::remove_dir_all(&data).unwrap();
@@ -326,28 +326,36 @@ mod tests {
         let (ledger, data) = ledger("bounds");
         for seq in 1..=600 {
             ledger
-                .note("a", &stands(seq, if seq % 3 == 0 { Stand::Dead } else { Stand::Delivered }))
+                .note(
+                    "a",
+                    &stands(seq, if seq % 3 == 0 { DeliveryState::Dead } else { DeliveryState::Delivered }),
+                )
                 .unwrap();
         }
-        assert_eq!(ledger.count("a", Stand::Delivered).unwrap(), 200);
-        assert_eq!(ledger.count("a", Stand::Dead).unwrap(), 200);
-        ledger.note("b", &stands(3, Stand::Dead)).unwrap();
-        ledger.note("a", &Delivery { next_at: Some(u64::MAX / 4), ..stands(601, Stand::Failing) }).unwrap();
+        assert_eq!(ledger.count("a", DeliveryState::Delivered).unwrap(), 200);
+        assert_eq!(ledger.count("a", DeliveryState::Dead).unwrap(), 200);
+        ledger.note("b", &stands(3, DeliveryState::Dead)).unwrap();
+        ledger
+            .note("a", &Delivery { next_at: Some(u64::MAX / 4), ..stands(601, DeliveryState::Failing) })
+            .unwrap();
         assert_eq!(
             ledger.replay("a", Some(&[3, 4, 9])).unwrap(),
             (3, vec![4]),
             "two dead ones, and what is failing"
         );
         assert_eq!(ledger.delivery("a", 601).unwrap().unwrap().next_at, Some(0));
-        let queued = ledger.deliveries("a", Some(Stand::Queued), 0, 10).unwrap();
+        let queued = ledger.deliveries("a", Some(DeliveryState::Queued), 0, 10).unwrap();
         assert_eq!(queued.iter().map(|it| it.seq).collect::<Vec<_>>(), [3, 9]);
         let next = ledger.deliveries("a", None, 3, 2).unwrap();
         assert_eq!(next.iter().map(|it| it.seq).collect::<Vec<_>>(), [6, 9]);
         ledger.replay("a", None).unwrap();
-        assert_eq!(ledger.count("a", Stand::Queued).unwrap(), 200);
-        assert_eq!(ledger.count("b", Stand::Queued).unwrap(), 0);
+        assert_eq!(ledger.count("a", DeliveryState::Queued).unwrap(), 200);
+        assert_eq!(ledger.count("b", DeliveryState::Queued).unwrap(), 0);
         assert_eq!(
-            (ledger.count_all(Stand::Queued).unwrap(), ledger.count_all(Stand::Dead).unwrap()),
+            (
+                ledger.count_all(DeliveryState::Queued).unwrap(),
+                ledger.count_all(DeliveryState::Dead).unwrap()
+            ),
             (200, 1)
         );
         std::fs::remove_dir_all(&data).unwrap();

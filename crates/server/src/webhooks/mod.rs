@@ -1,7 +1,7 @@
-//! Webhooks: what happens, told to receivers outside.
+//! Webhooks: journal entries delivered to external receivers.
 //!
-//! `subscription` is what somebody wants to be told, `courier` brings it, `post` is one request, `ledger` knows what
-//! was delivered, `sign` and `cloud_event` make a message what its receiver expects, `address` says whom we speak to.
+//! `subscription` is what a webhook asks for, `courier` delivers it, `post` is one HTTP request, `ledger` stores the
+//! state of deliveries, `sign` and `cloud_event` build the message, `address` decides which addresses are allowed.
 
 mod address;
 mod backoff;
@@ -20,37 +20,41 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tracing::instrument::WithSubscriber as _;
 use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
+use trackside_runtime::CommitObserver;
 use trackside_runtime::read::{ListQuery, MOST};
 
 use crate::app::{App, ServerOptions, own};
 use crate::auth::TOKEN;
 use crate::problem::Refused;
-use courier::{Bell, Courier};
-use ledger::Ledger;
-pub(crate) use ledger::{Delivery, Stand};
+use courier::{Courier, Wakeup};
+use ledger::DeliveryLedger;
+pub(crate) use ledger::{Delivery, DeliveryState};
 pub use options::WebhookOptions;
-pub(crate) use post::Target;
-use post::{Outcome, Poster};
-use sign::Key;
+pub(crate) use post::WebhookTarget;
+use post::{PostOutcome, WebhookSender};
+use sign::SigningKey;
 pub(crate) use subscription::WEBHOOK;
 
-/// Most webhooks of a project: each has a courier of its own, so that none waits for another.
+/// Most webhooks of a project. Each has its own courier, so that none waits for another.
 pub(crate) const MOST_WEBHOOKS: usize = 64;
 
-/// How often a message was sent since the start, by what became of it.
+/// Delivery attempts since the start, by outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SendCounts {
     delivered: AtomicU64,
     failed: AtomicU64,
 }
 
-impl Sent {
-    fn note(&self, outcome: &Outcome) {
+impl SendCounts {
+    fn note(&self, outcome: &PostOutcome) {
         let count = match outcome {
-            Outcome::Delivered(_) => &self.delivered,
-            Outcome::Gone | Outcome::Failed(_) => &self.failed,
+            PostOutcome::Delivered(_) => &self.delivered,
+            PostOutcome::Gone | PostOutcome::Failed(_) => &self.failed,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }
@@ -61,69 +65,69 @@ impl Sent {
     }
 }
 
-/// Everybody who brings messages, and what they share.
+/// All webhooks, and what their couriers share.
 #[derive(Debug)]
 pub(crate) struct Webhooks {
     data: PathBuf,
-    pub ledger: Ledger,
-    pub sent: Sent,
-    key: RwLock<Option<Key>>,
-    poster: Poster,
-    couriers: Mutex<HashMap<Name, Arc<Bell>, RandomState>>,
+    pub ledger: DeliveryLedger,
+    pub sent: SendCounts,
+    key: RwLock<Option<SigningKey>>,
+    poster: WebhookSender,
+    couriers: Mutex<HashMap<Name, Arc<Wakeup>, RandomState>>,
 }
 
 impl Webhooks {
-    /// What is kept of them in the data folder; why not, in words.
+    /// Opens the files in the data folder, or says why not.
     pub fn open(options: &ServerOptions) -> Result<Self, String> {
         let data = options.data.clone();
-        let ledger = Ledger::open(&data)
-            .map_err(|it| format!("{it}. Move it away: webhooks then begin with what comes next"))?;
-        let key = Key::read(&data).map_err(|it| it.to_string())?;
-        let poster = Poster::new(&options.webhooks);
-        let (sent, key, couriers) = (Sent::default(), RwLock::new(key), Mutex::default());
+        let ledger = DeliveryLedger::open(&data)
+            .map_err(|it| format!("{it}. Move the file away; webhooks then start with new entries"))?;
+        let key = SigningKey::read(&data).map_err(|it| it.to_string())?;
+        let poster = WebhookSender::new(&options.webhooks);
+        let (sent, key, couriers) = (SendCounts::default(), RwLock::new(key), Mutex::default());
         Ok(Self { data, ledger, sent, key, poster, couriers })
     }
 
-    /// The secret of a webhook that is being made: the one time that it is told.
+    /// The signing secret of a webhook. Shown only when the webhook is created.
     pub fn secret_of(&self, webhook: &str) -> std::io::Result<String> {
         let mut key = self.key.write().unwrap_or_else(PoisonError::into_inner);
         if key.is_none() {
-            *key = Some(Key::make(&self.data)?);
+            *key = Some(SigningKey::make(&self.data)?);
         }
         Ok(key.as_ref().map(|it| it.secret_of(webhook).text()).unwrap_or_default())
     }
 
-    fn with_key<T>(&self, work: impl FnOnce(&Key) -> T) -> Option<T> {
+    fn with_key<T>(&self, work: impl FnOnce(&SigningKey) -> T) -> Option<T> {
         self.key.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(work)
     }
 
-    /// Something happened to webhooks, or to the tokens by which they see.
-    pub fn heard(app: &App, entries: &[Entry]) {
-        if entries.iter().any(|it| *it.entity.lifecycle == *TOKEN) {
-            let couriers = app.webhooks.couriers.lock().unwrap_or_else(PoisonError::into_inner);
-            couriers.values().for_each(|it| it.ring());
+    /// Reacts to a change of a webhook, or of a token: webhooks see what their token may see.
+    fn changed(app: &App, entity: &EntityKey) {
+        if *entity.lifecycle == *WEBHOOK {
+            return Self::start_or_wake(app, &entity.id);
         }
-        for entry in entries.iter().filter(|it| *it.entity.lifecycle == *WEBHOOK) {
-            Self::see_to(app, &entry.entity.id);
-        }
+        let couriers = app.webhooks.couriers.lock().unwrap_or_else(PoisonError::into_inner);
+        couriers.values().for_each(|it| it.wake());
     }
 
-    /// Somebody is to look after a webhook, now.
-    pub fn see_to(app: &App, webhook: &Name) {
+    /// Starts the courier of a webhook, or wakes it.
+    pub fn start_or_wake(app: &App, webhook: &Name) {
         let mut couriers = app.webhooks.couriers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bell) = couriers.get(webhook) {
-            bell.ring();
+        if let Some(wakeup) = couriers.get(webhook) {
+            wakeup.wake();
             return;
         }
-        let bell = Arc::new(Bell::default());
-        couriers.insert(webhook.clone(), bell.clone());
-        tokio::spawn(Courier { app: app.clone(), webhook: webhook.clone(), bell }.run());
+        let wakeup = Arc::new(Wakeup::default());
+        couriers.insert(webhook.clone(), wakeup.clone());
+        tokio::spawn(
+            Courier { app: app.clone(), webhook: webhook.clone(), wakeup }.run().with_current_subscriber(),
+        );
     }
 
-    /// A courier has nothing more to do; false if there is something after all.
-    fn ended(&self, webhook: &Name, bell: &Bell) -> bool {
+    /// Removes a courier that has nothing to do; false if it was woken meanwhile.
+    fn ended(&self, webhook: &Name, wakeup: &Wakeup) -> bool {
         let mut couriers = self.couriers.lock().unwrap_or_else(PoisonError::into_inner);
-        if bell.was_rung() {
+        if wakeup.was_woken() {
             return false;
         }
         couriers.remove(webhook);
@@ -151,19 +155,37 @@ pub(crate) async fn open_ones(app: &App) -> Result<Vec<Name>, Refused> {
     .await
 }
 
-/// Sees to all of them when the server starts, once the store answers.
-pub(crate) async fn start(app: App) {
-    loop {
-        match begin(&app).await {
-            Ok(()) => return,
-            Err(_) => tokio::time::sleep(Duration::from_secs(2)).await,
+/// Passes changes of webhooks and tokens from the committer to the task that reacts to them.
+struct Changes(UnboundedSender<EntityKey>);
+
+impl CommitObserver for Changes {
+    fn committed(&self, entries: &[Entry]) {
+        let is_ours = |it: &&Entry| [WEBHOOK, TOKEN].contains(&it.entity.lifecycle.as_str());
+        for entry in entries.iter().filter(is_ours) {
+            self.0.send(entry.entity.clone()).ok();
         }
     }
 }
 
-async fn begin(app: &App) -> Result<(), Refused> {
+/// Delivers webhooks until the server stops: starts a courier for each, and for those that are added.
+pub(crate) async fn run(app: App) {
+    let (sender, mut changed) = unbounded_channel();
+    app.runtime.observe(Arc::new(Changes(sender)));
+    let mut stopping = app.stopping.subscribe();
+    while start_all(&app).await.is_err() {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    loop {
+        tokio::select! {
+            Some(entity) = changed.recv() => Webhooks::changed(&app, &entity),
+            _ = stopping.wait_for(|it| *it) => return,
+        }
+    }
+}
+
+async fn start_all(app: &App) -> Result<(), Refused> {
     for webhook in &open_ones(app).await? {
-        Webhooks::see_to(app, webhook);
+        Webhooks::start_or_wake(app, webhook);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How webhooks are delivered.
+//! Options of webhook delivery.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-/// How webhooks are delivered. The defaults are right but for tests, and for receivers within one's own walls.
+/// Options of webhook delivery. The defaults suit everything but tests and internal receivers.
 #[derive(Clone, Debug)]
 pub struct WebhookOptions {
-    /// Whether receivers may be on this machine or in its own networks, and be spoken to without TLS.
+    /// Allow receivers on this machine and in private networks, and plain HTTP.
     pub allow_private: bool,
-    /// Certificate authorities that are trusted beside those that browsers trust.
+    /// Certificate authorities to trust besides the built-in ones.
     pub authorities: Vec<CertificateDer<'static>>,
-    /// How often one message is tried before it is a dead letter.
+    /// Attempts before a message is a dead letter.
     pub attempts: u32,
     /// The wait after the first failure; it doubles with each further one.
     pub first_wait: Duration,
-    /// It does not grow beyond this.
+    /// The longest wait.
     pub longest_wait: Duration,
-    /// How long a receiver may take to answer.
+    /// Time limit of a request.
     pub patience: Duration,
 }
 
@@ -38,13 +38,13 @@ impl Default for WebhookOptions {
 }
 
 impl WebhookOptions {
-    /// Trusts the certificates of a PEM file too; why not, in words.
+    /// Adds the certificates of a PEM file, or says why not.
     pub fn trust(&mut self, file: &Path) -> Result<(), String> {
         let of = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let found = CertificateDer::pem_file_iter(file).map_err(|it| of(&it))?;
         let found = found.collect::<Result<Vec<_>, _>>().map_err(|it| of(&it))?;
         if found.is_empty() {
-            return Err(of(&"there is no certificate in it; it must be PEM"));
+            return Err(of(&"it contains no certificate in PEM form"));
         }
         self.authorities.extend(found);
         Ok(())

@@ -1,4 +1,4 @@
-//! One message to one receiver, once.
+//! Sends one message to one receiver, once.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,38 +18,38 @@ use super::address::is_public;
 use super::backoff;
 use super::{WebhookOptions, cloud_event};
 
-/// How much of an answer is listened to, so that whoever gives it can finish.
+/// Bytes of an answer that are read, so that the receiver can finish sending.
 const HEARD: usize = 64 * 1024;
 
-/// Where messages go.
+/// Where messages are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct WebhookTarget {
     uri: Uri,
     host: String,
     port: u16,
     is_tls: bool,
 }
 
-impl Target {
-    /// A receiver by its URL; why not, in words.
+impl WebhookTarget {
+    /// Parses and checks a URL, or says what is wrong with it.
     pub fn parse(url: &str, allow_private: bool) -> Result<Self, String> {
         let uri: Uri =
-            url.parse().map_err(|_| "it is no URL: write it as https://example.com/hooks".to_owned())?;
+            url.parse().map_err(|_| "it is not a URL: write it as https://example.com/hooks".to_owned())?;
         let is_tls = match uri.scheme_str() {
             Some("https") => true,
             Some("http") if allow_private => false,
             Some("http") => {
-                return Err("it must begin with https://. A server started with --allow-private-webhooks also speaks http".to_owned());
+                return Err("it must begin with https://. A server started with --allow-private-webhooks also allows http".to_owned());
             }
             _ => return Err("it must begin with https://".to_owned()),
         };
         let authority = uri.authority().map(|it| it.as_str()).unwrap_or_default();
         if authority.contains('@') {
-            return Err("it must hold no user name or password: messages are signed instead".to_owned());
+            return Err("it must not contain a user name or password: messages are signed instead".to_owned());
         }
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         if host.is_empty() {
-            return Err("it names no host".to_owned());
+            return Err("it has no host".to_owned());
         }
         if !allow_private && host.parse().is_ok_and(|it| !is_public(it)) {
             return Err(format!("{host} {PRIVATE}"));
@@ -59,14 +59,13 @@ impl Target {
     }
 }
 
-/// What is wrong with an address.
-const PRIVATE: &str =
-    "is of this machine or of a network around it: the server was not started with --allow-private-webhooks";
+/// Why an address is not allowed.
+const PRIVATE: &str = "is on this machine or in a private network, and the server was not started with --allow-private-webhooks";
 
-/// A message that is ready to go.
+/// A signed message.
 #[derive(Debug)]
-pub(crate) struct Message {
-    /// The same however often it is sent.
+pub(crate) struct WebhookMessage {
+    /// The same for every attempt.
     pub id: String,
     /// Seconds since 1970.
     pub timestamp: u64,
@@ -74,38 +73,38 @@ pub(crate) struct Message {
     pub body: Vec<u8>,
 }
 
-/// What became of it.
+/// The outcome of an attempt.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum PostOutcome {
     Delivered(u16),
-    /// The receiver wants nothing more, ever.
+    /// The receiver answered 410: it wants no more messages.
     Gone,
-    Failed(Failed),
+    Failed(PostFailure),
 }
 
-/// Why it was not taken.
+/// Why an attempt failed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Failed {
+pub(crate) struct PostFailure {
     pub status: Option<u16>,
     pub why: String,
-    /// How long the receiver asks us to wait.
+    /// The `Retry-After` of the receiver.
     pub wait: Option<Duration>,
 }
 
-/// Carries messages.
-pub(crate) struct Poster {
+/// Sends messages over HTTP.
+pub(crate) struct WebhookSender {
     tls: TlsConnector,
     allow_private: bool,
     patience: Duration,
 }
 
-impl std::fmt::Debug for Poster {
+impl std::fmt::Debug for WebhookSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Poster")
+        f.write_str("WebhookSender")
     }
 }
 
-impl Poster {
+impl WebhookSender {
     pub fn new(options: &WebhookOptions) -> Self {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         roots.add_parsable_certificates(options.authorities.iter().cloned());
@@ -115,19 +114,19 @@ impl Poster {
         Self { tls, allow_private: options.allow_private, patience: options.patience }
     }
 
-    /// Sends a message. Whatever the receiver does, it is over in time.
-    pub async fn post(&self, target: &Target, message: Message) -> Outcome {
+    /// Sends a message within the time limit.
+    pub async fn post(&self, target: &WebhookTarget, message: WebhookMessage) -> PostOutcome {
         match tokio::time::timeout(self.patience, self.try_post(target, message)).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(why)) => Outcome::Failed(Failed { why, ..Failed::default() }),
+            Ok(Err(why)) => PostOutcome::Failed(PostFailure { why, ..PostFailure::default() }),
             Err(_) => {
                 let why = format!("no answer within {} s", self.patience.as_secs_f64());
-                Outcome::Failed(Failed { why, ..Failed::default() })
+                PostOutcome::Failed(PostFailure { why, ..PostFailure::default() })
             }
         }
     }
 
-    async fn try_post(&self, target: &Target, message: Message) -> Result<Outcome, String> {
+    async fn try_post(&self, target: &WebhookTarget, message: WebhookMessage) -> Result<PostOutcome, String> {
         let stream = self.connect(target).await?;
         if !target.is_tls {
             return send(stream, target, message).await;
@@ -137,8 +136,8 @@ impl Poster {
         send(stream, target, message).await
     }
 
-    /// A connection to an address that was looked at: a name that leads elsewhere the next time does not help.
-    async fn connect(&self, target: &Target) -> Result<TcpStream, String> {
+    /// Connects to an address that was checked, so that a DNS change between check and connection has no effect.
+    async fn connect(&self, target: &WebhookTarget) -> Result<TcpStream, String> {
         let host = target.host.as_str();
         let found = tokio::net::lookup_host((host, target.port)).await;
         let found: Vec<SocketAddr> = found.map_err(|it| format!("{host}: {it}"))?.collect();
@@ -159,9 +158,9 @@ impl Poster {
 
 async fn send<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
-    target: &Target,
-    message: Message,
-) -> Result<Outcome, String> {
+    target: &WebhookTarget,
+    message: WebhookMessage,
+) -> Result<PostOutcome, String> {
     let request = request(target, message).map_err(|it| it.to_string())?;
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|it| it.to_string())?;
@@ -170,17 +169,24 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let status = answer.status();
     let wait = answer.headers().get(header::RETRY_AFTER).and_then(|it| it.to_str().ok());
     let wait = wait.and_then(|it| backoff::asked(it, SystemTime::now()));
-    // What it says is no concern of ours; a redirect is an answer like any other, and is not followed.
+    // The body is ignored. Redirects count as failures and are not followed.
     Limited::new(answer.into_body(), HEARD).collect().await.ok();
     drop(connection);
     Ok(match status {
-        it if it.is_success() => Outcome::Delivered(it.as_u16()),
-        StatusCode::GONE => Outcome::Gone,
-        it => Outcome::Failed(Failed { status: Some(it.as_u16()), why: format!("it answered {it}"), wait }),
+        it if it.is_success() => PostOutcome::Delivered(it.as_u16()),
+        StatusCode::GONE => PostOutcome::Gone,
+        it => PostOutcome::Failed(PostFailure {
+            status: Some(it.as_u16()),
+            why: format!("it answered {it}"),
+            wait,
+        }),
     })
 }
 
-fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, axum::http::Error> {
+fn request(
+    target: &WebhookTarget,
+    message: WebhookMessage,
+) -> Result<Request<Full<Bytes>>, axum::http::Error> {
     let path = target.uri.path_and_query().map_or("/", |it| it.as_str());
     let host = target.uri.authority().map(|it| it.as_str()).unwrap_or_default();
     Request::post(path)
@@ -194,7 +200,7 @@ fn request(target: &Target, message: Message) -> Result<Request<Full<Bytes>>, ax
         .body(Full::from(message.body))
 }
 
-/// A connection that ends with whoever uses it.
+/// A connection that is closed when it is dropped.
 struct Ending(tokio::task::JoinHandle<Result<(), hyper::Error>>);
 
 impl Drop for Ending {
@@ -210,7 +216,7 @@ mod tests {
     #[test]
     fn a_receiver_is_named_by_a_plain_url() {
         for (url, why) in [
-            ("", "no URL"),
+            ("", "not a URL"),
             ("example.com", "https://"),
             ("ftp://example.com/", "https://"),
             ("http://example.com/", "--allow-private-webhooks"),
@@ -218,14 +224,14 @@ mod tests {
             ("https://127.0.0.1/", "--allow-private-webhooks"),
             ("https://[::1]:8443/", "--allow-private-webhooks"),
             ("https://[::ffff:10.0.0.1]/", "--allow-private-webhooks"),
-            ("https:///path", "no URL"),
+            ("https:///path", "not a URL"),
         ] {
-            let refused = Target::parse(url, false).unwrap_err();
+            let refused = WebhookTarget::parse(url, false).unwrap_err();
             assert!(refused.contains(why), "{url}: {refused}");
         }
-        let target = Target::parse("https://example.com/hooks?a=b", false).unwrap();
+        let target = WebhookTarget::parse("https://example.com/hooks?a=b", false).unwrap();
         assert_eq!((target.host.as_str(), target.port, target.is_tls), ("example.com", 443, true));
-        let target = Target::parse("http://[::1]:7/x", true).unwrap();
+        let target = WebhookTarget::parse("http://[::1]:7/x", true).unwrap();
         assert_eq!((target.host.as_str(), target.port, target.is_tls), ("::1", 7, false));
     }
 
@@ -235,11 +241,11 @@ mod tests {
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
         let options = WebhookOptions { patience: Duration::from_secs(5), ..WebhookOptions::default() };
-        let target = Target::parse(&format!("https://localhost:{port}/"), false).unwrap();
-        let refused = Poster::new(&options).connect(&target).await.unwrap_err();
+        let target = WebhookTarget::parse(&format!("https://localhost:{port}/"), false).unwrap();
+        let refused = WebhookSender::new(&options).connect(&target).await.unwrap_err();
         assert!(refused.contains("--allow-private-webhooks"), "{refused}");
         assert!(listener.accept().is_err(), "somebody came");
         let options = WebhookOptions { allow_private: true, ..options };
-        Poster::new(&options).connect(&target).await.unwrap();
+        WebhookSender::new(&options).connect(&target).await.unwrap();
     }
 }

@@ -1,6 +1,6 @@
-//! Signatures by which a receiver knows that a message is ours: Standard Webhooks, symmetric.
+//! Message signatures: Standard Webhooks, symmetric.
 //!
-//! The secret of a webhook is made of a key in the data folder and of the webhook's id, so that it is kept nowhere.
+//! The secret of a webhook is derived from a key in the data folder and the webhook's id, so that it is not stored.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,20 +10,20 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-/// The file of the key, in the data folder.
+/// The key file in the data folder.
 const FILE: &str = "webhook.key";
 
-/// What the secrets of all webhooks are made of. For the server alone.
-pub(crate) struct Key([u8; 32]);
+/// The key from which all secrets are derived.
+pub(crate) struct SigningKey([u8; 32]);
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key")
+        f.write_str("SigningKey")
     }
 }
 
-impl Key {
-    /// The key of a folder; none if it has none yet.
+impl SigningKey {
+    /// Reads the key of a folder; none if there is none yet.
     pub fn read(data: &Path) -> std::io::Result<Option<Self>> {
         let text = match std::fs::read_to_string(data.join(FILE)) {
             Ok(text) => text,
@@ -31,12 +31,11 @@ impl Key {
             Err(error) => return Err(error),
         };
         let bytes = STANDARD.decode(text.trim()).ok().and_then(|it| it.try_into().ok());
-        let wrong =
-            || std::io::Error::other(format!("{FILE} is not what was written. Put it back, or move it away"));
+        let wrong = || std::io::Error::other(format!("{FILE} is damaged. Restore it, or move it away"));
         bytes.map(|it| Some(Self(it))).ok_or_else(wrong)
     }
 
-    /// A new one, for its owner alone. One that is there already is not written over.
+    /// Creates a key file that only its owner can read. Never overwrites one.
     pub fn make(data: &Path) -> std::io::Result<Self> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|it| std::io::Error::other(it.to_string()))?;
@@ -58,7 +57,7 @@ impl Key {
         SigningSecret(keyed(&self.0, &[b"webhook\0", webhook.as_bytes()]))
     }
 
-    /// The name under which this project sends: the same after every restart, another in every project.
+    /// The CloudEvents source of this project: stable across restarts, different for every project.
     pub fn source(&self) -> String {
         let mut id = keyed(&self.0, &[b"source\0"]);
         let [_, _, _, _, _, _, version, _, variant, ..] = &mut id;
@@ -75,7 +74,7 @@ impl Key {
     }
 }
 
-/// What the messages of one webhook are signed with.
+/// The signing secret of one webhook.
 pub(crate) struct SigningSecret([u8; 32]);
 
 impl std::fmt::Debug for SigningSecret {
@@ -85,21 +84,21 @@ impl std::fmt::Debug for SigningSecret {
 }
 
 impl SigningSecret {
-    /// As its receiver writes it down: `whsec_…`.
+    /// The text for the receiver: `whsec_…`.
     pub fn text(&self) -> String {
         format!("whsec_{}", STANDARD.encode(self.0))
     }
 
-    /// The signature of a message, sent at this second.
+    /// The signature of a message sent at this time.
     pub fn sign(&self, id: &str, timestamp: u64, body: &[u8]) -> String {
         let head = format!("{id}.{timestamp}.");
         format!("v1,{}", STANDARD.encode(keyed(&self.0, &[head.as_bytes(), body])))
     }
 }
 
-/// HMAC-SHA256 of some parts, one after the other.
+/// HMAC-SHA256 over several parts.
 fn keyed(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    // A key of any length will do: the error cannot come.
+    // HMAC accepts keys of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     parts.iter().for_each(|it| mac.update(it));
     mac.finalize().into_bytes().into()
@@ -122,10 +121,10 @@ mod tests {
     fn every_webhook_has_its_own_secret_and_a_key_that_is_there_stays() {
         let data = std::env::temp_dir().join(format!("trackside-key-{}", std::process::id()));
         std::fs::create_dir_all(&data).unwrap();
-        assert!(Key::read(&data).unwrap().is_none());
-        let key = Key::make(&data).unwrap();
-        assert!(Key::make(&data).is_err(), "it would be written over");
-        let again = Key::read(&data).unwrap().unwrap();
+        assert!(SigningKey::read(&data).unwrap().is_none());
+        let key = SigningKey::make(&data).unwrap();
+        assert!(SigningKey::make(&data).is_err(), "it would be written over");
+        let again = SigningKey::read(&data).unwrap().unwrap();
         assert_eq!(key.secret_of("a").text(), again.secret_of("a").text());
         assert_ne!(key.secret_of("a").text(), key.secret_of("b").text());
         assert_eq!(key.source(), again.source());
@@ -137,7 +136,7 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
         }
         std::fs::write(data.join(FILE), "short").unwrap();
-        assert!(Key::read(&data).is_err());
+        assert!(SigningKey::read(&data).is_err());
         std::fs::remove_dir_all(&data).unwrap();
     }
 }

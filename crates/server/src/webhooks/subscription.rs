@@ -1,4 +1,4 @@
-//! What somebody wants to be told, and where.
+//! What a webhook subscribes to.
 //!
 //! A webhook is an entity of the pack in `access/`, as tokens are. This file and that pack belong together.
 
@@ -14,21 +14,21 @@ use crate::events::is_for_users;
 /// The lifecycle of webhooks.
 pub(crate) const WEBHOOK: &str = "access.webhook";
 
-/// What somebody wants to be told, and where.
+/// What a webhook subscribes to, and where it sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscription {
     pub url: String,
     /// The token it was made with.
     pub token: Name,
-    /// For whom, where that acts for others.
+    /// The id it acts for, if any.
     pub on_behalf_of: Option<Name>,
-    /// Lifecycles or packs; all, if there is none.
+    /// Lifecycles or packs; empty for all.
     lifecycles: Vec<String>,
-    /// Kinds of entries; all, if there is none.
+    /// Kinds of entries; empty for all.
     events: Vec<String>,
-    /// Every entry of the journal, not only what people follow.
+    /// Every entry, not only those for users.
     everything: bool,
-    /// Why nothing is sent.
+    /// Why it is off.
     pub off: Option<String>,
 }
 
@@ -50,18 +50,18 @@ impl Subscription {
         })
     }
 
-    /// Whether an entry is asked for. Whether it may be seen is another question.
+    /// Whether the subscription includes an entry. Whether it may be seen is checked separately.
     pub fn wants(&self, app: &App, entry: &Entry) -> bool {
         let lifecycle = entry.entity.lifecycle.as_str();
         let pack = lifecycle.split_once('.').map_or(lifecycle, |(pack, _)| pack);
         let of_it = match self.lifecycles.is_empty() {
-            // Who comes in is told to those who ask for it by name.
+            // Entries about tokens, links and webhooks must be asked for by name.
             true => pack != PACK,
             false => self.lifecycles.iter().any(|it| it == lifecycle || it == pack),
         };
         let kind = match self.events.is_empty() {
             true => self.everything || is_for_users(app, entry),
-            false => self.events.iter().any(|it| it == entry.event.kind()),
+            false => self.events.iter().any(|it| it == entry.event.kind().as_str()),
         };
         of_it && kind
     }

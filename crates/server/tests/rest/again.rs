@@ -79,7 +79,7 @@ fn a_link_that_is_asked_for_again_is_made_once_and_not_shown_again() {
     owner.post_with("/v1/sign-in-links", &wanted, &KEY).unwrap();
     let again = refused(owner.post_with("/v1/sign-in-links", &wanted, &KEY));
     assert_eq!((again.status, again.code.as_str()), (409, "made-before"));
-    assert!(again.detail.contains("another key"), "{}", again.detail);
+    assert!(again.detail.contains("a new key"), "{}", again.detail);
     let other = owner.post_with("/v1/sign-in-links", &json!({ "actor": "mia" }), &KEY);
     assert_eq!(why(other), (409, "idempotency-conflict".to_owned()));
     // One key is for one request, whatever it is for.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use trackside_server::Limits;
+use trackside_server::ServerLimits;
 
 use crate::ground::{Ground, why};
 
@@ -38,7 +38,7 @@ fn content_comes_back_as_it_was_also_after_a_restart() {
 
 #[test]
 fn what_is_not_what_it_says_is_not_kept() {
-    let limits = Limits { artifact: 1_000, ..Limits::default() };
+    let limits = ServerLimits { artifact: 1_000, ..ServerLimits::default() };
     let ground = Ground::with(limits);
     let owner = &ground.owner;
     let path = format!("/v1/artifacts/{}", id(b"one"));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use trackside_server::Limits;
+use trackside_server::ServerLimits;
 
 use crate::ground::{Answered, Ground};
 use crate::table::{CALLERS, Cell, ROWS, Row, Subject};
@@ -215,7 +215,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
 
 #[test]
 fn every_route_lets_in_whom_it_should() {
-    let ground = Ground::with(Limits { strangers: 0, ..Limits::default() });
+    let ground = Ground::with(ServerLimits { strangers: 0, ..ServerLimits::default() });
     ground.owner.put("/v1/packs/vault", &vault()).unwrap_or_else(|it| panic!("{it:#?}"));
     let standing = callers(&ground);
     let (mut cells, mut wrong) = (0, Vec::new());

@@ -320,17 +320,17 @@ fn run_tokens_are_short_lived_and_said_to_be() {
     assert!(client(&lasting).get("/v1/whoami").is_ok());
     let shortened = |it: &Json| it["shortened"].as_str().map(str::to_owned);
     assert_eq!((shortened(&made[0]), shortened(&made[2])), (None, None));
-    assert_eq!(shortened(&made[1]).unwrap(), "24h was asked for, and a run token lasts 1h at most");
+    assert_eq!(shortened(&made[1]).unwrap(), "you asked for 24h, but a run token lasts 1h at most");
     // Not for others than its agents, nor with more than it has; and it is told what is too much.
     for (body, field, says) in [
-        (json!({ "actor": "tester-1", "kind": "agent" }), "actor", "tester-1 is none of the agents"),
+        (json!({ "actor": "tester-1", "kind": "agent" }), "actor", "tester-1 is not one of the agents"),
         (json!({ "actor": "coder-1", "kind": "human" }), "kind", "for an agent, not for a human"),
         (
             json!({ "actor": "coder-1", "kind": "agent", "roles": ["mission:lead"] }),
             "roles",
-            "boss does not have mission:lead. It has coding:coder",
+            "boss does not have mission:lead, only coding:coder",
         ),
-        (json!({ "actor": "coder-1", "kind": "agent", "for": ["coder-2"] }), "for", "leave `for` out"),
+        (json!({ "actor": "coder-1", "kind": "agent", "for": ["coder-2"] }), "for", "omit `for`"),
     ] {
         let problem = refused(boss.post("/v1/tokens", &body));
         assert_eq!((problem.status, problem.errors.len()), (403, 1), "{body}");
@@ -359,7 +359,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
     assert_eq!(first["details"]["expiresAt"], "2026-01-01T00:30:00Z");
     assert_eq!(
         first["shortened"],
-        "45m was asked for, and the token that it is made with ends at 2026-01-01T00:30:00Z"
+        "you asked for 45m, but the token it is made with ends at 2026-01-01T00:30:00Z"
     );
     let second = run("coder-2", "5m");
     assert_eq!(second["shortened"], Json::Null);
@@ -371,7 +371,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
             (403, Some("actor")),
             "{problem:#?}"
         );
-        assert!(problem.detail.contains(&format!("{id} is a person here")), "{}", problem.detail);
+        assert!(problem.detail.contains(&format!("{id} is a person")), "{}", problem.detail);
     }
     // Who made them sees them, and takes them back; a run token sees itself alone.
     let seen = |who: &trackside_protocol::Client| {

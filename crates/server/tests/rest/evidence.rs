@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use trackside_store::Chain;
-use trackside_store::evidence::{Judged, verify};
+use trackside_store::evidence::{EvidenceJudgement, verify};
 use trackside_store::record::unhex;
 
 use crate::ground::{Ground, why};
@@ -40,7 +40,13 @@ fn it_holds_the_entity_its_approvals_and_artifacts_and_nothing_of_others() {
         hash: unhex(audit["to"]["hash"].as_str().unwrap()).unwrap(),
     };
     let verdict = verify(bytes.as_slice(), &[end]).unwrap();
-    assert_eq!(verdict.judged(), Judged::Intact, "{:#?} {:#?}", verdict.audit.problems, verdict.flaws);
+    assert_eq!(
+        verdict.judged(),
+        EvidenceJudgement::Intact,
+        "{:#?} {:#?}",
+        verdict.audit.problems,
+        verdict.flaws
+    );
     assert_eq!((verdict.outside.as_slice(), verdict.audit.to), (&[][..], end));
     assert_eq!((verdict.about.entity.as_str(), verdict.about.by.as_str()), ("mission.task/T-1", "owner"));
     assert_eq!(verdict.about.approvals, ["mission.approval/A-1"]);
@@ -69,7 +75,13 @@ fn what_was_redacted_stays_so_and_it_holds() {
     let bytes = owner.get_bytes(ROUTE).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("sekrit-4711"));
     let verdict = verify(bytes.as_slice(), &[]).unwrap();
-    assert_eq!(verdict.judged(), Judged::Intact, "{:#?} {:#?}", verdict.audit.problems, verdict.flaws);
+    assert_eq!(
+        verdict.judged(),
+        EvidenceJudgement::Intact,
+        "{:#?} {:#?}",
+        verdict.audit.problems,
+        verdict.flaws
+    );
     assert!(verdict.entities[0].redacted > 0 && !verdict.audit.dropped.is_empty(), "{verdict:#?}");
     assert_eq!(verdict.entities[0].fields["title"], json!("gone"));
 }

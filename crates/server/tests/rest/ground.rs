@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{Client, ClientError, Problem, Told};
-use trackside_runtime::{Clock, Options, PackSource, Runtime};
-use trackside_server::{Limits, Server, ServerOptions, WebhookOptions};
+use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
+use trackside_server::{Server, ServerLimits, ServerOptions, WebhookOptions};
 use trackside_store::{Sqlite, SqliteOptions};
 
 /// A server that runs until this is dropped.
@@ -30,10 +30,10 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub fn new() -> Self {
-        Self::with(Limits::default())
+        Self::with(ServerLimits::default())
     }
 
-    pub fn with(limits: Limits) -> Self {
+    pub fn with(limits: ServerLimits) -> Self {
         Self::set_up(|options| options.limits = limits)
     }
 
@@ -68,7 +68,7 @@ impl Ground {
         let thread = std::thread::spawn(move || {
             let store = Arc::new(Sqlite::open(&folder, SqliteOptions::default()).unwrap());
             let start = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
-            let how = Options { clock: Clock::manual(start), ..Options::default() };
+            let how = Options { clock: ProjectClock::manual(start), ..Options::default() };
             let packs = ["mission", "coding"].map(|it| PackSource::read(&packs().join(it)).unwrap());
             let runtime = Arc::new(Runtime::start(store, &packs, how).unwrap());
             let server = Server::new(runtime.clone(), options).unwrap();

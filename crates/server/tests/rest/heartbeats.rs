@@ -39,7 +39,7 @@ fn a_pause_reaches_whoever_works() {
     assert_eq!(beat(&coder, "coding.task/T", "work").get("stop"), None);
     fire(owner, "coding.sprint/S", "pause", json!({}));
     let told = beat(&coder, "coding.task/T", "work");
-    assert_eq!(told["stop"], json!({ "why": "Sprint S is paused: leave things as they are" }));
+    assert_eq!(told["stop"], json!({ "why": "Sprint S is paused: stop and leave the work as it is" }));
     assert!(told["expiresAt"].is_string(), "{told}");
     fire(owner, "coding.sprint/S", "resume", json!({}));
     assert_eq!(beat(&coder, "coding.task/T", "work").get("stop"), None);

@@ -29,7 +29,7 @@ fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
         let problem = refused(owner.get(&format!("{list}?cursor={no_cursor}")));
         assert_eq!((problem.status, problem.code.as_str()), (400, "invalid-parameter"), "{no_cursor}");
         assert_eq!(problem.errors[0].field.as_deref(), Some("cursor"));
-        assert!(problem.detail.contains("send the `nextCursor` of the page before, or none"));
+        assert!(problem.detail.contains("Send the `nextCursor` of the previous page, or none"));
     }
     // The same id is in both: its place in one says nothing about the other.
     let others = [

@@ -36,6 +36,7 @@ mod plainly;
 mod queries;
 mod receiver;
 mod requests;
+mod revocation;
 mod secrets;
 mod settings;
 mod sight;

@@ -67,7 +67,7 @@ fn every_pack_tells_whom_it_says() {
     make(owner, "mission.task", "T-1", json!({ "title": "Write the page" }));
     let ada = ground.agent("ada", "mission:specialist");
     fire(owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
-    let expected = [notice("assignees", &["ada"], "T-1 is yours: Write the page")];
+    let expected = [notice("assignees", &["ada"], "T-1 is assigned to you: Write the page")];
     assert_eq!(told(owner, "", "mission.task"), expected);
     assert_eq!(told(&ada, "?to=me", "mission.task"), expected);
     assert!(told(owner, "?to=me", "mission.task").is_empty());
@@ -93,7 +93,7 @@ fn every_pack_tells_whom_it_says() {
     let warned = notice("plan_manager", &[], &late("has used 80 % of its time"));
     assert_eq!(told(owner, "", "build.task"), [warned]);
     owner.post("/v1/clock/advance", &json!({ "by": "12m" })).unwrap();
-    let over = notice("orchestrator", &[], &late("has used its time"));
+    let over = notice("orchestrator", &[], &late("has used 100 % of its time"));
     assert_eq!(told(owner, "?audience=orchestrator", "build.task"), [over]);
     // Turns: the agent whose turn it is.
     let pm = ground.actor(json!({ "actor": "pm", "kind": "agent" }));

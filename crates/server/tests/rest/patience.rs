@@ -5,12 +5,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
-use trackside_server::Limits;
+use trackside_server::ServerLimits;
 
 use crate::ground::{Ground, why};
 
 fn quick() -> Ground {
-    Ground::with(Limits { seconds: 1, ..Limits::default() })
+    Ground::with(ServerLimits { seconds: 1, ..ServerLimits::default() })
 }
 
 /// Whether the server ends a connection by itself.
@@ -62,7 +62,7 @@ fn follow(ground: &Ground) -> TcpStream {
 
 #[test]
 fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
-    let ground = Ground::with(Limits { seconds: 5, ..Limits::default() });
+    let ground = Ground::with(ServerLimits { seconds: 5, ..ServerLimits::default() });
     let (stuck, healthy) = (follow(&ground), follow(&ground));
     let reading = std::thread::spawn(move || heard(healthy, 3_000));
     // More than the buffers on the way hold.
@@ -92,7 +92,7 @@ fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
 
 #[test]
 fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
-    let ground = Ground::with(Limits { strangers: 5, ..Limits::default() });
+    let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
     let stranger = ground.client(&format!("ts_{}_{}", "0".repeat(12), "0".repeat(64)));
     let codes: Vec<String> = (0..60).map(|_| why(stranger.get("/v1/whoami")).1).collect();
@@ -104,7 +104,7 @@ fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
 
 #[test]
 fn whoever_comes_for_the_first_time_with_a_good_token_is_no_stranger() {
-    let ground = Ground::with(Limits { strangers: 5, ..Limits::default() });
+    let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     let made = |n: usize| ground.minted(json!({ "actor": format!("coder-{n}"), "kind": "agent" }));
     let tokens: Vec<String> = (0..60).map(made).collect();
     for token in tokens {

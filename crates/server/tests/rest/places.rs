@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use serde_json::json;
-use trackside_server::Limits;
+use trackside_server::ServerLimits;
 
 use crate::ground::{Ground, each, refused, why};
 
@@ -43,7 +43,7 @@ fn bounds_are_settings_with_their_origin_and_hold_at_once() {
         let found = items.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("no {name}"));
         (found["value"].clone(), found["origin"].as_str().unwrap().to_owned())
     };
-    let usual = Limits::default();
+    let usual = ServerLimits::default();
     for (name, value) in [
         ("bodyBytes", usual.body as u64),
         ("bodyDepth", usual.depth as u64),

@@ -1,4 +1,4 @@
-//! An archive beside a copy of its project.
+//! Copies an archive to another data folder.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,8 +7,8 @@ use super::{Archive, folder_of};
 use crate::StoreError;
 
 impl Archive {
-    /// Copies its files into the archive of another data folder, each under another name until it is there as a whole;
-    /// how many there are.
+    /// Copies its files into the archive of another data folder, each under a temporary name until it is complete.
+    /// Returns how many there are.
     pub fn copy(&self, data: &Path) -> Result<usize, StoreError> {
         let to = folder_of(data);
         for file in self.files() {
@@ -22,8 +22,8 @@ impl Archive {
                     StoreError::io(format!("copy {} to {}", file.path.display(), to.display()), it)
                 })?;
         }
-        // What waits for files that are not here waits in the copy, too.
-        Self::open(&to)?.note(self.noted()?)?;
+        // The copy keeps the recorded drops.
+        Self::open(&to)?.set_pending_drops(self.pending_drops()?)?;
         Ok(self.files().len())
     }
 }

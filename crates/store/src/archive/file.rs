@@ -12,12 +12,12 @@ use crate::{Chain, Record, StoreError};
 /// The form of the files that this release writes.
 const FORMAT: u32 = 1;
 
-/// Bytes of a file that are gone through line by line rather than halved.
+/// Below this many bytes, read line by line instead of bisecting.
 const NEAR: u64 = 64 * 1024;
 
-/// Which stretch of the chain a file holds.
+/// An archive file and the range of the chain it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct ArchiveHeader {
     pub path: PathBuf,
     /// The entry before its first one.
     pub before: Chain,
@@ -41,7 +41,7 @@ struct Stretch {
     after: String,
 }
 
-impl About {
+impl ArchiveHeader {
     pub fn first(&self) -> u64 {
         self.before.seq.saturating_add(1)
     }
@@ -50,7 +50,7 @@ impl About {
         self.after.seq
     }
 
-    /// The name of a file that holds this stretch.
+    /// The file name for this range.
     pub(super) fn name(&self) -> String {
         format!("journal-{:012}-{:012}.jsonl", self.first(), self.last())
     }
@@ -72,9 +72,9 @@ impl About {
         if archive.format > FORMAT {
             return Err(StoreError::TooNew { path: path.to_owned(), found: archive.format, known: FORMAT });
         }
-        let hash = |text: &str| unhex(text).ok_or_else(|| wrong(format!("`{text}` is no hash")));
+        let hash = |text: &str| unhex(text).ok_or_else(|| wrong(format!("`{text}` is not a hash")));
         let Some(before) = archive.first.checked_sub(1).filter(|_| archive.first <= archive.last) else {
-            return Err(wrong(format!("{} to {} is no stretch", archive.first, archive.last)));
+            return Err(wrong(format!("{} to {} is not a range", archive.first, archive.last)));
         };
         Ok(Self {
             path: path.to_owned(),
@@ -86,25 +86,25 @@ impl About {
 
 /// The records of a file, one after the other.
 #[derive(Debug)]
-pub struct Lines {
-    pub about: About,
+pub struct ArchiveLines {
+    pub about: ArchiveHeader,
     from: BufReader<File>,
     /// The number of the last line that was read.
     number: u64,
-    /// Where the first record begins.
+    /// The offset of the first record.
     begin: u64,
 }
 
-impl Lines {
+impl ArchiveLines {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(|it| failed(path, "reading the archive", &it))?;
         let mut from = BufReader::new(file);
         let mut text = String::new();
         let begin = from.read_line(&mut text).map_err(|it| failed(path, "reading the archive", &it))?;
-        Ok(Self { about: About::read(path, &text)?, from, number: 1, begin: begin as u64 })
+        Ok(Self { about: ArchiveHeader::read(path, &text)?, from, number: 1, begin: begin as u64 })
     }
 
-    /// Goes to where the record of this number is, by halving: little is read of a file, however long it is.
+    /// Seeks to the record with this number by bisection, so that little of a long file is read.
     pub(super) fn go_to(&mut self, seq: u64) -> Result<(), StoreError> {
         let before = seq.saturating_sub(self.about.first());
         self.halve(seq).map_err(|it| failed(&self.about.path, "reading the archive", &it))?;
@@ -113,19 +113,19 @@ impl Lines {
     }
 
     fn halve(&mut self, seq: u64) -> std::io::Result<()> {
-        // A line that begins at `low` is not after the one that is looked for, whatever begins from `high` on is.
+        // The record at `low` is at or before the wanted one; every record from `high` on is after it.
         let (mut low, mut low_seq) = (self.begin, self.about.first());
         let mut high = self.from.get_ref().metadata()?.len();
         while high.saturating_sub(low) > NEAR {
             let middle = low + (high - low) / 2;
-            // From the byte before: what begins right there counts.
+            // Start one byte earlier, so that a line that begins at `middle` counts.
             self.from.seek(SeekFrom::Start(middle - 1))?;
             let at = middle - 1 + self.from.skip_until(b'\n')? as u64;
             match self.number_here()? {
                 Some(found) if at < high && found <= seq => (low, low_seq) = (at, found),
                 Some(_) => high = middle,
                 None if at >= high => high = middle,
-                // Not as this release writes lines: from the beginning, one by one.
+                // An unknown line format: read from the start, line by line.
                 None => {
                     (low, low_seq) = (self.begin, self.about.first());
                     break;
@@ -139,7 +139,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The number of the record whose line begins here.
+    /// The number of the record at the current position.
     fn number_here(&mut self) -> std::io::Result<Option<u64>> {
         let mut start = Vec::new();
         self.from.by_ref().take(32).read_until(b',', &mut start)?;
@@ -158,7 +158,7 @@ impl Lines {
     }
 }
 
-impl Iterator for Lines {
+impl Iterator for ArchiveLines {
     type Item = Result<Record, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {

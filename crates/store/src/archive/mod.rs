@@ -1,23 +1,24 @@
-//! Old journal in files of its own: verified before anything is deleted, and readable without a database.
+//! Archive files for old journal entries. They are verified before anything is deleted, and readable without a
+//! database.
 //!
-//! A file holds a stretch of the chain as JSON lines, before them a line that tells which. Files and journal
+//! A file contains a range of the chain as JSON lines; the first line declares the range. The files and the journal
 //! together are the whole chain.
 
+mod archived_records;
 mod copy;
 mod file;
-mod moving;
-mod past;
-mod shelf;
+mod folder;
+mod full_journal;
+mod move_out;
+mod payload_drops;
 #[cfg(test)]
 mod tests;
-mod unwanted;
-mod whole;
 mod write;
 
-pub use file::{About, Lines};
-pub use moving::{movable, move_out, staying, write_out};
-pub use past::{Past, folder_of};
-pub use shelf::Archive;
-pub use unwanted::Unwanted;
-pub use whole::Whole;
+pub use archived_records::{ArchivedRecords, folder_of};
+pub use file::{ArchiveHeader, ArchiveLines};
+pub use folder::Archive;
+pub use full_journal::FullJournal;
+pub use move_out::{movable, move_out, still_needed, write_out};
+pub use payload_drops::PayloadDrops;
 pub use write::write;

@@ -1,4 +1,4 @@
-//! Nothing is lost on the way into an archive, and what is there is what was written.
+//! Archiving loses nothing and changes nothing.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -17,12 +17,12 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use super::{About, Archive, Whole, movable, move_out, write};
-use crate::audit::{Finding, Problem};
+use super::{Archive, ArchiveHeader, FullJournal, movable, move_out, write};
+use crate::audit::{AuditFinding, AuditProblem};
 use crate::conformance::sample::{Press, entry, name, projection, row};
 use crate::{Chain, Memory, Record, Store, StoreError};
 
-/// A folder that goes when it is let go.
+/// A folder that is deleted when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -72,12 +72,12 @@ fn filled(entries: &[Entry], position: u64) -> (Memory, Vec<Record>) {
     (memory, batch.records)
 }
 
-fn moved(memory: &Memory, folder: &Path, before: i64) -> Result<Option<About>, StoreError> {
+fn moved(memory: &Memory, folder: &Path, before: i64) -> Result<Option<ArchiveHeader>, StoreError> {
     let (mut reader, mut journal) = (memory.reader()?, memory.journal()?);
     move_out(&mut *reader, &mut *journal, folder, Timestamp(before))
 }
 
-fn problems(memory: &Memory, folder: &Path) -> Vec<Problem> {
+fn problems(memory: &Memory, folder: &Path) -> Vec<AuditProblem> {
     let archive = Archive::open(folder).unwrap();
     archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap().problems
 }
@@ -190,11 +190,11 @@ fn a_trail_and_an_earlier_state_go_on_through_the_files() {
     assert_eq!(n(9), Some(Value::Int(7)));
     assert_eq!(n(17), Some(Value::Int(16)));
     assert_eq!(n(100), Some(Value::Int(28)));
-    // Without the older file nobody can tell.
+    // Without the older file it is an error.
     std::fs::remove_file(&archive.files()[0].path).unwrap();
     let archive = Archive::open(&folder.0).unwrap();
     let error = archive.as_of(&mut *reader, &key, 28, 28).unwrap_err();
-    assert!(error.to_string().starts_with("journal entry 7 is in no file of"), "{error}");
+    assert!(error.to_string().starts_with("journal entry 7 is in no archive file in"), "{error}");
     let audit = archive.verify(&mut *reader, &[], &mut |_, _| {}).unwrap();
     assert_eq!((audit.from.seq, audit.problems), (8, vec![]), "it says from where it is whole");
 }
@@ -208,7 +208,7 @@ fn broken_off_before_the_cut_it_is_taken_up_again() {
     std::fs::write(folder.0.join("journal-000000000011-000000000020.partial"), "{ \"arch").unwrap();
     assert_eq!(problems(&memory, &folder.0), [], "what is in both is no problem");
     assert_eq!(memory.reader().unwrap().records(0, 100).unwrap().len(), 30);
-    // Whatever is asked for the second time, first comes what was begun.
+    // A second call first completes the interrupted one.
     assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), Some(about));
     assert_eq!(memory.reader().unwrap().base().unwrap(), upto);
     assert_eq!(moved(&memory, &folder.0, 20_500).unwrap().unwrap().last(), 20);
@@ -269,13 +269,16 @@ fn a_change_in_a_file_is_named() {
         std::fs::write(&about.path, text.replacen(from, to, 1)).unwrap();
         problems(&memory, &folder.0)
     };
-    assert_eq!(with("the 4th", "the fourth"), [Problem { seq: 4, what: Finding::PayloadChanged }]);
+    assert_eq!(with("the 4th", "the fourth"), [AuditProblem { seq: 4, what: AuditFinding::PayloadChanged }]);
     let header = with("{\\\"seq\\\":7,\\\"at\\\":7000", "{\\\"seq\\\":7,\\\"at\\\":6999");
-    assert_eq!(header, [Problem { seq: 7, what: Finding::Changed }]);
+    assert_eq!(header, [AuditProblem { seq: 7, what: AuditFinding::Changed }]);
     let mut lines: Vec<&str> = text.lines().collect();
     lines.remove(5);
     std::fs::write(&about.path, lines.join("\n") + "\n").unwrap();
-    assert_eq!(problems(&memory, &folder.0), [Problem { seq: 5, what: Finding::Removed { last: 5 } }]);
+    assert_eq!(
+        problems(&memory, &folder.0),
+        [AuditProblem { seq: 5, what: AuditFinding::Removed { last: 5 } }]
+    );
     std::fs::write(&about.path, text.replacen("\"seq\":9,", "\"seq\":nine,", 1)).unwrap();
     let archive = Archive::open(&folder.0).unwrap();
     let error = archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap_err();
@@ -300,7 +303,7 @@ fn payloads_are_dropped_from_files_too() {
     let audit = archive.verify(&mut *memory.reader().unwrap(), &[], &mut |_, _| {}).unwrap();
     assert_eq!((audit.redacted, audit.problems), (9, vec![]));
     assert_eq!(archive.drop_payloads(&[8]).unwrap(), 1);
-    assert_eq!(problems(&memory, &folder.0), [Problem { seq: 8, what: Finding::PayloadGone }]);
+    assert_eq!(problems(&memory, &folder.0), [AuditProblem { seq: 8, what: AuditFinding::PayloadGone }]);
 }
 
 #[test]
@@ -343,7 +346,7 @@ fn a_record_is_found_in_a_long_file_wherever_it_is() {
 struct WithArchive<'a>(&'a Memory, &'a Path);
 
 impl Store for WithArchive<'_> {
-    fn journal(&self) -> Result<Box<dyn crate::Journal>, StoreError> {
+    fn journal(&self) -> Result<Box<dyn crate::JournalWriter>, StoreError> {
         self.0.journal()
     }
 
@@ -368,7 +371,7 @@ fn the_whole_chain_is_read_as_one_and_says_where_it_is_not() {
     moved(&memory, &folder.0, 17_500).unwrap();
     let store = WithArchive(&memory, &folder.0);
     let mut reader = memory.reader().unwrap();
-    let mut whole = Whole::new(&store, reader.as_mut());
+    let mut whole = FullJournal::new(&store, reader.as_mut());
     assert_eq!(whole.records(0, 100).unwrap(), records);
     assert_eq!(whole.records(5, 7).unwrap(), records[5..12]);
     assert_eq!(whole.records(16, 5).unwrap(), records[16..21]);
@@ -381,7 +384,7 @@ fn the_whole_chain_is_read_as_one_and_says_where_it_is_not() {
     assert_eq!(seqs(whole.trail(7, 2).unwrap()), [7, 4]);
 
     std::fs::remove_file(&first.path).unwrap();
-    let mut whole = Whole::new(&store, reader.as_mut());
+    let mut whole = FullJournal::new(&store, reader.as_mut());
     let missing = |it: StoreError| match it {
         StoreError::NotArchived { first, last, .. } => (first, last),
         other => panic!("{other}"),

@@ -1,22 +1,22 @@
-//! Writing a file so that it is either whole or not there.
+//! Writes an archive file so that it is either complete or absent.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::file::{About, Lines, damaged, failed, record_line};
+use super::file::{ArchiveHeader, ArchiveLines, damaged, failed, record_line};
 use crate::store::Reader;
 use crate::{Chain, Record, StoreError};
 
-/// Records that are read at once.
+/// Records read per query.
 const PIECE: usize = 1_000;
 
-/// Writes what the journal holds up to and with the entry `upto` into a file of this folder. When it returns,
-/// the file is on the disk, and what was read back from there follows, entry by entry.
-pub fn write(reader: &mut dyn Reader, folder: &Path, upto: Chain) -> Result<About, StoreError> {
+/// Writes the journal up to and including `upto` into a file in this folder. When it returns, the file is synced, and
+/// its chain was verified by reading it back.
+pub fn write(reader: &mut dyn Reader, folder: &Path, upto: Chain) -> Result<ArchiveHeader, StoreError> {
     let before = reader.base()?;
-    let about = About { path: PathBuf::new(), before, after: upto };
-    let about = About { path: folder.join(about.name()), ..about };
+    let about = ArchiveHeader { path: PathBuf::new(), before, after: upto };
+    let about = ArchiveHeader { path: folder.join(about.name()), ..about };
     let mut after = before.seq;
     let mut piece = Vec::new().into_iter();
     let records = std::iter::from_fn(|| {
@@ -37,17 +37,17 @@ pub fn write(reader: &mut dyn Reader, folder: &Path, upto: Chain) -> Result<Abou
     Ok(about)
 }
 
-/// Writes a file under another name, reads it back, and only then gives it its own.
+/// Writes a file under a temporary name, verifies it, and then renames it.
 pub(super) fn put(
-    about: &About,
+    about: &ArchiveHeader,
     records: impl Iterator<Item = Result<Record, StoreError>>,
 ) -> Result<(), StoreError> {
     let path = &about.path;
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|it| failed(folder, "making the folder", &it))?;
     let partial = path.with_extension("partial");
-    if let Err(error) = fill(&partial, about, records).and_then(|()| whole(&partial)) {
-        // Whatever could not be finished only takes room.
+    if let Err(error) = fill(&partial, about, records).and_then(|()| verify_file(&partial)) {
+        // An unfinished file is useless.
         let _ = fs::remove_file(&partial);
         return Err(error);
     }
@@ -57,7 +57,7 @@ pub(super) fn put(
 
 fn fill(
     path: &Path,
-    about: &About,
+    about: &ArchiveHeader,
     records: impl Iterator<Item = Result<Record, StoreError>>,
 ) -> Result<(), StoreError> {
     let io = |it: std::io::Error| failed(path, "writing the archive", &it);
@@ -72,9 +72,9 @@ fn fill(
     file.sync_all().map_err(io)
 }
 
-/// Whether every record of a file follows, from where it says to where it says.
-pub(super) fn whole(path: &Path) -> Result<(), StoreError> {
-    let mut lines = Lines::open(path)?;
+/// Verifies the chain of a file over the range it declares.
+pub(super) fn verify_file(path: &Path) -> Result<(), StoreError> {
+    let mut lines = ArchiveLines::open(path)?;
     let (mut chain, after) = (lines.about.before, lines.about.after);
     lines.try_for_each(|record| chain.follow(&record?))?;
     match chain == after {
@@ -83,7 +83,7 @@ pub(super) fn whole(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A new name is there for good once its folder is written.
+/// A rename is durable once the folder is synced.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let synced = File::open(folder).and_then(|it| it.sync_all());

@@ -1,50 +1,50 @@
-//! What can be wrong with a journal, each with the entry it was seen at.
+//! What an audit can find, each with its entry.
 
 use std::fmt;
 
-/// Something that is not as it was written.
+/// A finding and its entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// The entry at which it shows; 0 if it shows at none.
+pub struct AuditProblem {
+    /// The entry it concerns; 0 if none.
     pub seq: u64,
-    pub what: Finding,
+    pub what: AuditFinding,
 }
 
-/// What is wrong.
+/// The kind of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Finding {
-    /// Its header, or the hash of it, or the entry before it with its hash.
+pub enum AuditFinding {
+    /// The header or its hash was changed, or the entry before it was replaced.
     Changed,
-    /// Its payload is not what was written.
+    /// The payload does not match its digest.
     PayloadChanged,
-    /// It has a payload and never had one.
+    /// It has a payload but was written without one.
     PayloadAdded,
-    /// Its payload is gone, and no entry tells why.
+    /// Its payload is missing, and no entry records why.
     PayloadGone,
-    /// From this entry to that one they are gone.
+    /// Entries up to `last` are missing.
     Removed { last: u64 },
-    /// From this entry to that one they are gone: the journal ends before them, and projections were made from them.
+    /// Entries up to `last` are missing: the journal ends before them, but the projections contain them.
     CutOff { last: u64 },
-    /// From this entry to that one nobody wrote them: later ones were given other numbers.
+    /// Entries up to `last` were inserted, and later ones renumbered.
     Inserted { last: u64 },
-    /// This entry and that one have changed places.
+    /// This entry and `with` were swapped.
     Swapped { with: u64 },
-    /// It holds what was written as another entry.
+    /// It contains another entry.
     Moved { holds: u64 },
-    /// It comes after one with the same number, or a higher one.
+    /// It comes after an entry with the same or a higher number.
     OutOfOrder { after: u64 },
-    /// It is not the one that was noted elsewhere.
+    /// It does not match the hash noted for it.
     NotTheKnown,
-    /// From this entry to that one they are told by digests, and one of those was changed.
+    /// Entries up to `last` are given by digests, and one of these was changed.
     LinkChanged { last: u64 },
-    /// It is as it was written, but cannot be read.
+    /// It is unchanged but cannot be parsed.
     Unreadable(String),
-    /// Rules are not those that it put into force, or that any entry did: how, in words.
+    /// The stored text of a pack differs from the installed one; with an explanation.
     RulesChanged(String),
 }
 
-impl Finding {
-    /// A word for machines.
+impl AuditFinding {
+    /// A stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -65,40 +65,47 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for AuditProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seq = self.seq;
         let before = seq.saturating_sub(1);
         match &self.what {
-            Finding::Changed => {
+            AuditFinding::Changed => {
                 write!(f, "entry {seq} was changed, or entry {before} before it was replaced")
             }
-            Finding::PayloadChanged => write!(f, "the payload of entry {seq} was changed"),
-            Finding::PayloadAdded => write!(f, "entry {seq} has a payload that was never written"),
-            Finding::PayloadGone => write!(f, "the payload of entry {seq} is gone, and no entry tells why"),
-            Finding::Removed { last } if *last == seq => write!(f, "entry {seq} was removed"),
-            Finding::Removed { last } => write!(f, "entries {seq} to {last} were removed"),
-            Finding::CutOff { last } if *last == seq => {
-                write!(f, "entry {seq} is gone: the journal ends before it, and state.db was made from it")
+            AuditFinding::PayloadChanged => write!(f, "the payload of entry {seq} was changed"),
+            AuditFinding::PayloadAdded => write!(f, "entry {seq} has a payload that was never written"),
+            AuditFinding::PayloadGone => {
+                write!(f, "the payload of entry {seq} is missing, and no entry records why")
             }
-            Finding::CutOff { last } => write!(
+            AuditFinding::Removed { last } if *last == seq => write!(f, "entry {seq} was removed"),
+            AuditFinding::Removed { last } => write!(f, "entries {seq} to {last} were removed"),
+            AuditFinding::CutOff { last } if *last == seq => {
+                write!(
+                    f,
+                    "entry {seq} is missing: the journal ends before it, but state.db was built from it"
+                )
+            }
+            AuditFinding::CutOff { last } => write!(
                 f,
-                "entries {seq} to {last} are gone: the journal ends before them, and state.db was made from them"
+                "entries {seq} to {last} are missing: the journal ends before them, but state.db was built from them"
             ),
-            Finding::Inserted { last } if *last == seq => write!(f, "entry {seq} was inserted"),
-            Finding::Inserted { last } => write!(f, "entries {seq} to {last} were inserted"),
-            Finding::Swapped { with } => write!(f, "entries {seq} and {with} were swapped"),
-            Finding::Moved { holds } => write!(f, "entry {seq} holds what was written as entry {holds}"),
-            Finding::OutOfOrder { after } => write!(f, "entry {seq} comes after entry {after}"),
-            Finding::NotTheKnown => write!(f, "entry {seq} is not the one that was noted elsewhere"),
-            Finding::LinkChanged { last } if *last == seq => {
-                write!(f, "the digest that stands for entry {seq} was changed")
+            AuditFinding::Inserted { last } if *last == seq => write!(f, "entry {seq} was inserted"),
+            AuditFinding::Inserted { last } => write!(f, "entries {seq} to {last} were inserted"),
+            AuditFinding::Swapped { with } => write!(f, "entries {seq} and {with} were swapped"),
+            AuditFinding::Moved { holds } => {
+                write!(f, "entry {seq} contains what was written as entry {holds}")
             }
-            Finding::LinkChanged { last } => {
-                write!(f, "a digest that stands for one of the entries {seq} to {last} was changed")
+            AuditFinding::OutOfOrder { after } => write!(f, "entry {seq} comes after entry {after}"),
+            AuditFinding::NotTheKnown => write!(f, "entry {seq} does not match the hash noted for it"),
+            AuditFinding::LinkChanged { last } if *last == seq => {
+                write!(f, "the digest of entry {seq} was changed")
             }
-            Finding::Unreadable(why) => write!(f, "entry {seq} cannot be read: {why}"),
-            Finding::RulesChanged(how) => f.write_str(how),
+            AuditFinding::LinkChanged { last } => {
+                write!(f, "the digest of one of the entries {seq} to {last} was changed")
+            }
+            AuditFinding::Unreadable(why) => write!(f, "entry {seq} cannot be read: {why}"),
+            AuditFinding::RulesChanged(how) => f.write_str(how),
         }
     }
 }

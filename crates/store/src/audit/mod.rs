@@ -1,7 +1,7 @@
-//! Whether the journal is what was written: every entry, and every link between them.
+//! Verifies the journal: every entry, and every link between entries.
 
+mod auditor;
 mod finding;
-mod look;
 mod missing;
 #[cfg(test)]
 mod tests;
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::record::hex;
 use crate::store::Reader;
 use crate::{Chain, StoreError, rules};
-pub use finding::{Finding, Problem};
-pub use look::Auditor;
+pub use auditor::Auditor;
+pub use finding::{AuditFinding, AuditProblem};
 pub use missing::missing;
 
-/// Records that are read at once.
+/// Records read per query.
 const PIECE: usize = 1_000;
 
 /// What was found.
@@ -25,35 +25,35 @@ pub struct Audit {
     pub entries: u64,
     /// How many of them have lost their payload.
     pub redacted: u64,
-    /// Which entries tell why, in order: at most as many as problems are listed.
+    /// The entries that explain why, in order; at most as many as problems are listed.
     pub dropped: Vec<Dropped>,
     /// What is before the first of them.
     pub from: Chain,
-    /// The last of them. Whoever notes it elsewhere can tell later that nobody wrote the whole journal anew.
+    /// The last of them. Note it elsewhere to prove later that the journal was not rewritten as a whole.
     pub to: Chain,
     /// In the order of entries.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<AuditProblem>,
     /// How many more there are, beyond those that are listed.
     pub more: u64,
 }
 
-/// Payloads that are gone because an entry says so.
+/// Payloads that were dropped by an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
     /// The entry that says so.
     pub by: u64,
-    /// Its entity was erased as a whole; else these entries of it were redacted.
+    /// True if the whole entity was erased; false if some of its entries were redacted.
     pub erased: bool,
     pub payloads: u64,
 }
 
 impl Audit {
-    /// For programs, the same from a server and from a folder: with the files of the archive that were looked at, and with
-    /// what may be told of why payloads are gone.
+    /// For programs; the same from a server and from a folder. `files` is the number of archive files checked,
+    /// `dropped` describes why payloads are missing.
     pub fn to_json(&self, files: usize, dropped: Vec<Value>) -> Value {
         let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
         let problem =
-            |it: &Problem| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() });
+            |it: &AuditProblem| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() });
         let problems: Vec<Value> = self.problems.iter().map(problem).collect();
         json!({
             "intact": self.is_clean(), "entries": self.entries, "archiveFiles": files,
@@ -67,14 +67,14 @@ impl Audit {
     }
 }
 
-/// Goes through the whole journal. `known` are ends of it that were noted earlier and elsewhere; `progress` is
-/// told how many entries are done and how many there are.
+/// Verifies the whole journal. `known` are ends of it that were noted earlier and elsewhere; `progress` gets the
+/// number of entries done and in total.
 pub fn verify(
     reader: &mut dyn Reader,
     known: &[Chain],
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Audit, StoreError> {
-    // The position first: the journal is never behind it.
+    // Read the position first: the journal is never behind it.
     let position = reader.position()?;
     let (base, head) = (reader.base()?, reader.head()?);
     let mut auditor = Auditor::new(base, known).made_from(position);
@@ -84,7 +84,7 @@ pub fn verify(
     Ok(auditor.finish(Some(head.chain)))
 }
 
-/// Looks at all that a journal holds, up to where it ended when this was asked.
+/// Checks all records of a journal up to `head`.
 pub(crate) fn rest(
     reader: &mut dyn Reader,
     auditor: &mut Auditor,
@@ -99,7 +99,7 @@ pub(crate) fn rest(
         records.retain(|it| it.seq <= head.seq);
         let Some(last) = records.last() else { return Ok(()) };
         after = last.seq;
-        records.iter().for_each(|it| auditor.look(it));
+        records.iter().for_each(|it| auditor.check(it));
         progress(after.saturating_sub(base).min(all), all);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
 
-use super::{Audit, Auditor, Dropped, Finding, Problem, verify};
+use super::{Audit, AuditFinding, AuditProblem, Auditor, Dropped, verify};
 use crate::conformance::sample::{Press, entries, entry};
 use crate::record::digest;
 use crate::{Chain, Memory, Record, Store};
@@ -19,11 +19,11 @@ fn written() -> Vec<Record> {
 
 fn audited(records: &[Record]) -> Audit {
     let mut auditor = Auditor::new(Chain::default(), &[]);
-    records.iter().for_each(|it| auditor.look(it));
+    records.iter().for_each(|it| auditor.check(it));
     auditor.finish(None)
 }
 
-/// What is found after a change, as text.
+/// The findings after a change, as text.
 fn found(change: impl FnOnce(&mut Vec<Record>)) -> Vec<String> {
     let mut records = written();
     change(&mut records);
@@ -37,7 +37,7 @@ fn renumber(records: &mut [Record]) {
     }
 }
 
-/// A record that somebody made up to stand after another.
+/// A forged record that follows another.
 fn forged(after: &Record) -> Record {
     let mut chain = Chain { seq: after.seq, hash: after.hash };
     let mut entry = entry(after.seq + 1, "t.thing/A");
@@ -93,7 +93,7 @@ fn a_changed_payload_is_named() {
     let mut records = Press::default().batch(&[bare]).records;
     assert_eq!((records[0].payload.as_ref(), records[0].digest), (None, None));
     records[0].payload = Some("{}".to_owned());
-    assert_eq!(audited(&records).problems, [Problem { seq: 1, what: Finding::PayloadAdded }]);
+    assert_eq!(audited(&records).problems, [AuditProblem { seq: 1, what: AuditFinding::PayloadAdded }]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn swapped_entries_are_named() {
 #[test]
 fn a_copy_in_the_place_of_another_is_named() {
     let copied = found(|it| it[6] = Record { seq: 7, ..it[2].clone() });
-    assert_eq!(copied, ["entry 7 holds what was written as entry 3"]);
+    assert_eq!(copied, ["entry 7 contains what was written as entry 3"]);
 }
 
 #[test]
@@ -184,14 +184,14 @@ fn what_was_noted_elsewhere_finds_a_journal_that_was_written_anew() {
     assert!(audited(&anew).is_clean(), "nothing in it tells");
     let against = |known: &[Chain], records: &[Record]| {
         let mut auditor = Auditor::new(Chain::default(), known);
-        records.iter().for_each(|it| auditor.look(it));
+        records.iter().for_each(|it| auditor.check(it));
         auditor.finish(None).problems
     };
     assert_eq!(against(&[note(&records[2]), note(&records[11])], &records), []);
     let found = against(&[note(&records[2]), note(&records[8])], &anew);
-    assert_eq!(found, [Problem { seq: 9, what: Finding::NotTheKnown }]);
+    assert_eq!(found, [AuditProblem { seq: 9, what: AuditFinding::NotTheKnown }]);
     let cut = against(&[note(&records[11])], &records[..9]);
-    assert_eq!(cut, [Problem { seq: 10, what: Finding::Removed { last: 12 } }]);
+    assert_eq!(cut, [AuditProblem { seq: 10, what: AuditFinding::Removed { last: 12 } }]);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_payload_that_is_gone_needs_an_entry_that_tells_why() {
     let audit = audited(&records);
     let told: Vec<String> = audit.problems.iter().map(ToString::to_string).collect();
     assert_eq!(audit.redacted, 6);
-    let wanted = [4, 11].map(|it| format!("the payload of entry {it} is gone, and no entry tells why"));
+    let wanted = [4, 11].map(|it| format!("the payload of entry {it} is missing, and no entry records why"));
     assert_eq!(told, wanted);
 }
 
@@ -226,7 +226,7 @@ fn a_redaction_tells_of_the_entries_that_it_names() {
     }
     let audit = audited(&records);
     assert_eq!(audit.dropped, [Dropped { by: 9, erased: false, payloads: 2 }]);
-    let gone = |seq| Problem { seq, what: Finding::PayloadGone };
+    let gone = |seq| AuditProblem { seq, what: AuditFinding::PayloadGone };
     assert_eq!(
         (audit.redacted, audit.problems),
         (4, vec![gone(1), gone(4)]),

@@ -1,4 +1,4 @@
-//! The journal: what is appended stays, in order, and nothing else.
+//! The journal contains exactly the appended records, in order.
 
 use std::collections::BTreeSet;
 
@@ -167,7 +167,7 @@ pub fn texts_of_packs_come_with_the_commit(make: Make<'_>) {
         journal.append(&Batch { records, definitions: vec![all[1].clone()] }).unwrap();
         let records = press.batch(&[installation(3, &all[2]), installation(4, &all[0])]).records;
         journal.append(&Batch { records, definitions: vec![all[2].clone(), all[0].clone()] }).unwrap();
-        // What is refused brings no texts either.
+        // A refused batch stores no texts.
         let records = Press::default().batch(&entries(1, &["t.thing/A"])).records;
         journal.append(&Batch { records, definitions: vec![definition("u", 1)] }).unwrap_err();
     }
@@ -210,7 +210,7 @@ pub fn which_rules_came_into_force_is_known_after_a_cut(make: Make<'_>) {
     let store = place.open();
     let mut reader = store.reader().unwrap();
     assert_eq!(reader.installed().unwrap(), wanted);
-    assert_eq!(rules::look(&mut *reader).unwrap(), []);
+    assert_eq!(rules::find_changed(&mut *reader).unwrap(), []);
     let audit = crate::audit::verify(&mut *reader, &[], &mut |_, _| {}).unwrap();
     assert!(audit.is_clean(), "{:?}", audit.problems);
 }
@@ -280,7 +280,7 @@ pub fn a_journal_that_was_cut_begins_at_its_base(make: Make<'_>) {
         let store = place.open();
         let mut journal = store.journal().unwrap();
         journal.append(&batch).unwrap();
-        // What goes is in the projections.
+        // The cut entries are in the projections.
         store.projector().unwrap().project(&projection(7, Vec::new())).unwrap();
         assert_eq!(journal.cut(base, &BTreeSet::new()).unwrap(), 4);
         assert_eq!(journal.cut(base, &BTreeSet::new()).unwrap(), 0, "a second time there is nothing to cut");

@@ -10,25 +10,29 @@ use crate::Projection;
 
 pub fn a_value_belongs_to_one_until_it_is_free(make: Make<'_>) {
     let place = make();
-    let sames = |position, all: &[(&str, Option<&str>)]| {
+    let unique_values = |position, all: &[(&str, Option<&str>)]| {
         let all = all.iter().map(|(value, holder)| ((name("t.thing"), name(value)), holder.map(key)));
-        Projection { sames: all.collect(), ..projection(position, Vec::new()) }
+        Projection { unique_values: all.collect(), ..projection(position, Vec::new()) }
     };
     {
         let store = place.open();
         let mut projector = store.projector().unwrap();
         let mut reader = store.reader().unwrap();
-        projector.project(&sames(1, &[("red", Some("t.thing/A")), ("blue", Some("t.thing/B"))])).unwrap();
-        assert_eq!(reader.same(&name("t.thing"), &name("red")).unwrap(), Some(key("t.thing/A")));
-        assert_eq!(reader.same(&name("t.things"), &name("red")).unwrap(), None);
-        assert_eq!(reader.same(&name("t.thing"), &name("Red")).unwrap(), None);
-        projector.project(&sames(2, &[("red", Some("t.thing/C")), ("blue", None), ("grey", None)])).unwrap();
+        projector
+            .project(&unique_values(1, &[("red", Some("t.thing/A")), ("blue", Some("t.thing/B"))]))
+            .unwrap();
+        assert_eq!(reader.unique_holder(&name("t.thing"), &name("red")).unwrap(), Some(key("t.thing/A")));
+        assert_eq!(reader.unique_holder(&name("t.things"), &name("red")).unwrap(), None);
+        assert_eq!(reader.unique_holder(&name("t.thing"), &name("Red")).unwrap(), None);
+        projector
+            .project(&unique_values(2, &[("red", Some("t.thing/C")), ("blue", None), ("grey", None)]))
+            .unwrap();
     }
     let store = place.open();
     let mut reader = store.reader().unwrap();
-    assert_eq!(reader.same(&name("t.thing"), &name("red")).unwrap(), Some(key("t.thing/C")));
-    assert_eq!(reader.same(&name("t.thing"), &name("blue")).unwrap(), None);
-    assert_eq!(reader.same(&name("t.thing"), &name("grey")).unwrap(), None);
+    assert_eq!(reader.unique_holder(&name("t.thing"), &name("red")).unwrap(), Some(key("t.thing/C")));
+    assert_eq!(reader.unique_holder(&name("t.thing"), &name("blue")).unwrap(), None);
+    assert_eq!(reader.unique_holder(&name("t.thing"), &name("grey")).unwrap(), None);
 }
 
 pub fn a_key_is_known_by_who_used_it(make: Make<'_>) {
@@ -42,7 +46,7 @@ pub fn a_key_is_known_by_who_used_it(make: Make<'_>) {
             (6, Timestamp(60), key_record("ada", "")),
         ];
         projector.project(&Projection { keys, ..projection(6, Vec::new()) }).unwrap();
-        // One that was used before it was forgotten, and after: the journal tells of both.
+        // A key that was used before and after it expired: the journal has both.
         let keys =
             vec![(7, Timestamp(70), key_record("eve", "j")), (9, Timestamp(90), key_record("bob", "k"))];
         projector.project(&Projection { keys, ..projection(9, Vec::new()) }).unwrap();
@@ -75,7 +79,7 @@ pub fn keys_expire_the_oldest_first(make: Make<'_>) {
     assert_eq!(projector.position().unwrap(), 6, "the journal has not moved");
     // Forgotten, it may be used again, and then lives as long as a new one.
     let keys = vec![(7, Timestamp(70), key_record("ada", "k1"))];
-    let again = Projection { keys, sames: BTreeMap::new(), ..projection(7, Vec::new()) };
+    let again = Projection { keys, unique_values: BTreeMap::new(), ..projection(7, Vec::new()) };
     projector.project(&again).unwrap();
     assert_eq!(projector.expire_keys(Timestamp(70), 100).unwrap(), 2);
     assert_eq!(left(), [1]);

@@ -15,12 +15,12 @@ pub mod keys;
 pub mod lists;
 pub mod projections;
 pub mod rankings;
+pub mod reader_dump;
 pub mod replay;
 pub(crate) mod sample;
 #[cfg(test)]
 mod stores;
 mod story;
-pub mod told;
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::Store;
 
 /// Where a store lies while it is tested.
 pub trait Place {
-    /// Opens it, or opens it again as another process would. What was opened before has been dropped.
+    /// Opens it, or opens it again as another process would. Earlier handles have been dropped.
     fn open(&self) -> Arc<dyn Store>;
 }
 

@@ -1,4 +1,4 @@
-//! What is read from the journal, written a piece at a time.
+//! Projections, written in several steps.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use trackside_lifecycle::value::Value;
 
 use super::Make;
 use super::sample::{group, key, key_record, name, projection, row, timer};
-use crate::project::OPEN_ALERT;
 use crate::projection::{GroupChange, Notice};
-use crate::store::{As, Census, DueAt, OpenEffectRow, Stays};
+use crate::projection_builder::OPEN_ALERT;
+use crate::store::{AtPosition, Census, DueAt, DwellTimes, OpenEffectRow};
 use crate::{EntityRow, Projection};
 
 pub fn a_projection_goes_forward_or_is_refused(make: Make<'_>) {
@@ -45,10 +45,10 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
     };
     let full = Projection {
         groups: BTreeMap::from([(group("t.thing/Z", "parts"), change)]),
-        sames: BTreeMap::from([((name("t.thing"), name("x")), Some(key("t.thing/A")))]),
+        unique_values: BTreeMap::from([((name("t.thing"), name("x")), Some(key("t.thing/A")))]),
         keys: vec![(5, Timestamp(1), key_record("ada", "k"))],
         notices: vec![Notice { seq: 5, kind: "VIOLATION", entity: key("t.thing/A") }],
-        stays: vec![(name("t.thing"), name("OKAY"), 7)],
+        dwell_times: vec![(name("t.thing"), name("OKAY"), 7)],
         project: Some(Project { zone: "Europe/Berlin".to_owned(), ..Project::default() }),
         ..projection(5, vec![row("t.thing/A", "SHUT"), row("t.thing/B", "OKAY")])
     };
@@ -57,14 +57,14 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
     assert_eq!(reader.entity(&key("t.thing/A")).unwrap(), Some(row("t.thing/A", "OKAY").entity));
     assert_eq!(reader.entity(&key("t.thing/B")).unwrap(), None);
     assert_eq!(reader.counts(&group("t.thing/Z", "parts")).unwrap().value.by_state.len(), 0);
-    assert_eq!(reader.same(&name("t.thing"), &name("x")).unwrap(), None);
+    assert_eq!(reader.unique_holder(&name("t.thing"), &name("x")).unwrap(), None);
     assert_eq!(reader.key(&name("ada"), &name("k")).unwrap(), None);
     assert!(reader.notices(&["VIOLATION"], 0, 9).unwrap().is_empty());
-    assert_eq!(reader.stays(&name("t.thing")).unwrap().value.len(), 0);
+    assert_eq!(reader.dwell_times(&name("t.thing")).unwrap().value.len(), 0);
     assert_eq!(reader.project().unwrap(), None);
     projector.project(&Projection { position: 6, ..full }).expect("beyond it, all of it is written");
     assert_eq!(reader.entity(&key("t.thing/A")).unwrap(), Some(row("t.thing/A", "SHUT").entity));
-    assert_eq!(reader.same(&name("t.thing"), &name("x")).unwrap(), Some(key("t.thing/A")));
+    assert_eq!(reader.unique_holder(&name("t.thing"), &name("x")).unwrap(), Some(key("t.thing/A")));
 }
 
 /// One that has something of everything.
@@ -233,7 +233,7 @@ pub fn what_was_settled_is_not_found_any_more(make: Make<'_>) {
         let raised =
             |seq| ["ALERT_RAISED", OPEN_ALERT].map(|kind| Notice { seq, kind, entity: key("t.thing/A") });
         let notices = [raised(2), raised(3), raised(4)].concat();
-        // What was raised and settled between two writes comes in one.
+        // An alert that was raised and resolved between two writes.
         let settled = vec![(OPEN_ALERT, 3)];
         projector.project(&Projection { notices, settled, ..projection(5, Vec::new()) }).unwrap();
         let settled = vec![(OPEN_ALERT, 2)];
@@ -248,20 +248,20 @@ pub fn what_was_settled_is_not_found_any_more(make: Make<'_>) {
 pub fn stays_add_up(make: Make<'_>) {
     let place = make();
     let lengths: [&[i64]; 2] = [&[10, 10, 5_000], &[10, 86_400_000, 0]];
-    let mut wanted = Stays::default();
+    let mut wanted = DwellTimes::default();
     {
         let store = place.open();
         let mut projector = store.projector().unwrap();
         for (n, some) in lengths.iter().enumerate() {
-            let stays: Vec<_> = some.iter().map(|ms| (name("t.thing"), name("OKAY"), *ms)).collect();
+            let dwell_times: Vec<_> = some.iter().map(|ms| (name("t.thing"), name("OKAY"), *ms)).collect();
             let other = [(name("t.thing"), name("SHUT"), 1), (name("s.thing"), name("OKAY"), 1)];
-            let stays = [stays.as_slice(), &other].concat();
-            projector.project(&Projection { stays, ..projection(n as u64 + 1, Vec::new()) }).unwrap();
+            let dwell_times = [dwell_times.as_slice(), &other].concat();
+            projector.project(&Projection { dwell_times, ..projection(n as u64 + 1, Vec::new()) }).unwrap();
             some.iter().for_each(|ms| wanted.add(*ms));
         }
     }
     let store = place.open();
-    let found = store.reader().unwrap().stays(&name("t.thing")).unwrap();
+    let found = store.reader().unwrap().dwell_times(&name("t.thing")).unwrap();
     assert_eq!(found.position, 2);
     assert_eq!(found.value.len(), 2);
     assert_eq!(found.value[&name("OKAY")], wanted);
@@ -281,11 +281,11 @@ pub fn what_is_waited_for_is_counted(make: Make<'_>) {
     let notices = vec![notice(1, "VIOLATION"), notice(2, "VIOLATION"), notice(3, "ALERT_RAISED")];
     projector.project(&Projection { notices, ..projection(3, vec![rich(1), leased]) }).unwrap();
     let all = Census { timers: 3, leases: 1, effects: 1, violations: 2 };
-    assert_eq!(reader.census().unwrap(), As { position: 3, value: all });
+    assert_eq!(reader.census().unwrap(), AtPosition { position: 3, value: all });
     let notices = vec![notice(4, "VIOLATION_CLEARED")];
     projector.project(&Projection { notices, ..projection(4, vec![row("t.thing/L", "OKAY")]) }).unwrap();
     let fewer = Census { timers: 1, leases: 0, effects: 1, violations: 1 };
-    assert_eq!(reader.census().unwrap(), As { position: 4, value: fewer });
+    assert_eq!(reader.census().unwrap(), AtPosition { position: 4, value: fewer });
 }
 
 pub fn the_project_is_kept_until_it_changes(make: Make<'_>) {
@@ -316,9 +316,9 @@ pub fn cleared_it_can_be_filled_again(make: Make<'_>) {
     let store = place.open();
     let mut projector = store.projector().unwrap();
     let full = |position, state: &str| Projection {
-        sames: BTreeMap::from([((name("t.thing"), name("x")), Some(key("t.thing/A")))]),
+        unique_values: BTreeMap::from([((name("t.thing"), name("x")), Some(key("t.thing/A")))]),
         keys: vec![(1, Timestamp(1), key_record("ada", "k"))],
-        stays: vec![(name("t.thing"), name("NEW"), 7)],
+        dwell_times: vec![(name("t.thing"), name("NEW"), 7)],
         notices: vec![Notice { seq: 1, kind: "VIOLATION", entity: key("t.thing/A") }],
         groups: BTreeMap::from([(
             group("t.thing/Z", "parts"),
@@ -331,17 +331,17 @@ pub fn cleared_it_can_be_filled_again(make: Make<'_>) {
     let mut reader = store.reader().unwrap();
     assert_eq!((projector.position().unwrap(), reader.position().unwrap()), (0, 0));
     assert_eq!(reader.entity(&key("t.thing/A")).unwrap(), None);
-    assert_eq!(reader.same(&name("t.thing"), &name("x")).unwrap(), None);
+    assert_eq!(reader.unique_holder(&name("t.thing"), &name("x")).unwrap(), None);
     assert_eq!(reader.key(&name("ada"), &name("k")).unwrap(), None);
     assert_eq!(reader.timers(None, 9).unwrap().value, []);
     assert_eq!(reader.effects(0, 9).unwrap().value, []);
     assert!(reader.notices(&["VIOLATION"], 0, 9).unwrap().is_empty());
     assert_eq!(reader.states(&name("t.thing")).unwrap().value, BTreeMap::new());
-    assert_eq!(reader.stays(&name("t.thing")).unwrap().value, BTreeMap::new());
+    assert_eq!(reader.dwell_times(&name("t.thing")).unwrap().value, BTreeMap::new());
     assert_eq!(reader.counts(&group("t.thing/Z", "parts")).unwrap().value.by_state, BTreeMap::new());
     projector.project(&full(3, "SHUT")).unwrap();
     assert_eq!(reader.position().unwrap(), 3);
-    assert_eq!(reader.stays(&name("t.thing")).unwrap().value[&name("NEW")].count, 1);
+    assert_eq!(reader.dwell_times(&name("t.thing")).unwrap().value[&name("NEW")].count, 1);
     let counts = reader.counts(&group("t.thing/Z", "parts")).unwrap().value.by_state;
     assert_eq!(counts, BTreeMap::from([(name("SHUT"), 1)]));
 }

@@ -1,6 +1,6 @@
 //! Orders among entities.
 
-use trackside_engine::ranking::{Place as Standing, Ranking, RankingKey, Reranked, Weight};
+use trackside_engine::ranking::{RankPlace as Standing, RankingIndex, RankingKey, Reranked, Weight};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
@@ -40,8 +40,8 @@ fn down(value: Value) -> Weight {
 }
 
 /// Writes these changes, one projection each list, and compares after each, and once more when opened again.
-fn kept(place: &dyn Place, lists: Vec<Vec<Reranked>>) -> Ranking {
-    let mut wanted = Ranking::default();
+fn kept(place: &dyn Place, lists: Vec<Vec<Reranked>>) -> RankingIndex {
+    let mut wanted = RankingIndex::default();
     {
         let store = place.open();
         let mut projector = store.projector().unwrap();
@@ -56,7 +56,7 @@ fn kept(place: &dyn Place, lists: Vec<Vec<Reranked>>) -> Ranking {
     let mut reader = store.reader().unwrap();
     assert_eq!(reader.ranking(&queue()).unwrap().value, wanted);
     let other = RankingKey { lifecycle: name("t.thing"), name: name("other") };
-    assert_eq!(reader.ranking(&other).unwrap().value, Ranking::default());
+    assert_eq!(reader.ranking(&other).unwrap().value, RankingIndex::default());
     wanted
 }
 
@@ -97,8 +97,9 @@ pub fn a_closed_order_stays_closed_until_it_is_empty(make: Make<'_>) {
     let moved_out =
         vec![vec![one("A"), opened(&["x"], false)], vec![placed("A", &["y"], None, Vec::new()), one("B")]];
     assert_eq!(kept(&*make(), moved_out).is_open(&x()), Some(true));
-    let stays = vec![vec![one("A"), opened(&["x"], false)], vec![placed("A", &["x"], None, Vec::new())]];
-    assert_eq!(kept(&*make(), stays).is_open(&x()), Some(false), "it was never empty");
+    let dwell_times =
+        vec![vec![one("A"), opened(&["x"], false)], vec![placed("A", &["x"], None, Vec::new())]];
+    assert_eq!(kept(&*make(), dwell_times).is_open(&x()), Some(false), "it was never empty");
     let reopened = vec![vec![one("A"), opened(&["x"], false)], vec![opened(&["x"], true)]];
     assert_eq!(kept(&*make(), reopened).is_open(&x()), Some(true));
     let nobody = vec![vec![opened(&["x"], false)], vec![one("A")]];

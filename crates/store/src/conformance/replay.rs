@@ -17,10 +17,10 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
 use super::Make;
+use super::reader_dump::{dump, groups_of, line, sames_of};
 use super::sample::{Press, key, name};
-use super::story::{Story, projected, stories};
-use super::told::{groups_of, line, sames_of, told};
-use crate::store::Journal;
+use super::story::{ConformanceStory, projected, stories};
+use crate::store::JournalWriter;
 use crate::{Store, audit};
 
 /// All entities as JSON, a line each.
@@ -28,7 +28,7 @@ fn images(view: &View) -> String {
     view.entities().iter().map(|it| serde_json::to_string(it).unwrap() + "\n").collect()
 }
 
-/// A view made of what is stored.
+/// A view replayed from the store.
 fn replayed(store: &dyn Store, project: &Project) -> View {
     let mut reader = store.reader().unwrap();
     let (mut view, mut chain) = (View::default(), reader.base().unwrap());
@@ -61,7 +61,7 @@ pub fn stored_journals_replay_to_the_live_state_byte_for_byte(make: Make<'_>) {
         let read = store.reader().unwrap().records(0, usize::MAX >> 1).unwrap();
         for (record, entry) in read.iter().zip(&story.entries) {
             assert_eq!(record.entry().unwrap(), *entry, "{}", story.name);
-            kinds.insert(entry.event.kind());
+            kinds.insert(entry.event.kind().as_str());
         }
         assert_eq!(read.len(), story.entries.len());
         let view = replayed(&*store, &story.view.project);
@@ -93,7 +93,7 @@ pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>)
                 }
                 assert_eq!(images(&view), images(&story.view), "{}", story.name);
             }
-            told(&mut *place.open().reader().unwrap(), &story.law, &story.entries)
+            dump(&mut *place.open().reader().unwrap(), &story.law, &story.entries)
         };
         let (one, all) = (kept(1), kept(usize::MAX));
         assert_eq!(one, all, "{}", story.name);
@@ -108,7 +108,7 @@ pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>)
 }
 
 /// Some of the same, asked of the view that lived through it.
-fn lived(story: &Story) -> Vec<String> {
+fn lived(story: &ConformanceStory) -> Vec<String> {
     let view = &story.view;
     let mut all = Vec::new();
     for entity in view.entities() {
@@ -120,7 +120,7 @@ fn lived(story: &Story) -> Vec<String> {
         all.push(line("members", "", (&it, &group.members, group.moved_at)));
     }
     for (lifecycle, value) in sames_of(&story.entries) {
-        all.push(line("same", value, view.same(lifecycle, value).here().cloned()));
+        all.push(line("same", value, view.unique_holder(lifecycle, value).here().cloned()));
     }
     for record in story.entries.iter().filter_map(|it| it.key.as_ref()) {
         all.push(line("key", &record.key, view.key(&record.by, &record.key).here()));
@@ -167,10 +167,10 @@ fn boxes() -> World {
     }
 }
 
-/// Lives and writes, and drops what is to be dropped, as whoever keeps a store does.
+/// Decides, appends and drops payloads, as the runtime does.
 struct Writing<'a> {
     world: World,
-    journal: Box<dyn Journal + 'a>,
+    journal: Box<dyn JournalWriter + 'a>,
     press: Press,
     dropped: u64,
 }
@@ -226,7 +226,7 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
         create("t.thing/A", &thing("X", 1, "secret")),
         fire("t.thing/A", "fail"),
         fire("t.thing/A", "print"),
-        // The box is shut while only A is in it; what comes later comes into a shut box.
+        // The box is shut while only A is in it; later ones enter a shut box.
         fire("t.box/X", "shut"),
         create("t.thing/B", &thing("X", 2, "hushed")),
         create("t.thing/C", &thing("X", 3, "lost")),
@@ -257,7 +257,7 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
     assert!(audit.is_clean() && audit.redacted > 10, "{audit:?}");
     let view = replayed(&*store, &world.view.project);
     assert_eq!(images(&view), images(&world.view));
-    let story = Story {
+    let story = ConformanceStory {
         name: "boxes".to_owned(),
         law: world.law.clone(),
         entries: records.iter().map(|it| it.entry().unwrap()).collect(),
@@ -270,7 +270,7 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
     for it in projected(&story.law, &mut View::default(), &story.entries, 3) {
         projector.project(&it).unwrap();
     }
-    let told = told(&mut *store.reader().unwrap(), &story.law, &story.entries);
+    let told = dump(&mut *store.reader().unwrap(), &story.law, &story.entries);
     for line in lived(&story) {
         assert!(told.contains(&line), "{line} is not among {told:#?}");
     }
@@ -284,7 +284,7 @@ pub fn what_was_redacted_stands_in_a_closed_order_as_before(make: Make<'_>) {
         let mut writing = Writing { world: boxes(), journal, press: Press::default(), dropped: 0 };
         writing.does(create("t.box/X", &[]));
         writing.does(create("t.thing/A", &[("place", Value::text("X")), ("note", Value::text("secret"))]));
-        // Nobody else stands there when the box is shut, nor comes later.
+        // No other entity is in the box when it is shut, and none enters later.
         writing.does(fire("t.box/X", "shut"));
         let of_a = writing.world.journal.iter().filter(|it| it.entity == key("t.thing/A"));
         let of_a: Vec<u64> = of_a.map(|it| it.seq).collect();

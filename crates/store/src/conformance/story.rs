@@ -11,10 +11,10 @@ use trackside_engine::{Law, apply, scenario};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::{Problems, Sources};
 
-use crate::project::Was;
+use crate::projection_builder::StateBefore;
 use crate::{Projection, ProjectionBuilder};
 
-pub(super) struct Story {
+pub(super) struct ConformanceStory {
     /// The pack and the scenario.
     pub name: String,
     pub law: Arc<Law>,
@@ -24,8 +24,8 @@ pub(super) struct Story {
 }
 
 /// The longest stories of every pack, and one at least for every kind of event that it knows.
-pub(super) fn stories() -> &'static [Story] {
-    static STORIES: OnceLock<Vec<Story>> = OnceLock::new();
+pub(super) fn stories() -> &'static [ConformanceStory] {
+    static STORIES: OnceLock<Vec<ConformanceStory>> = OnceLock::new();
     STORIES.get_or_init(|| {
         let packs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs");
         let mut folders: Vec<PathBuf> =
@@ -37,7 +37,7 @@ pub(super) fn stories() -> &'static [Story] {
 }
 
 /// Plays every scenario of a pack.
-fn told_by(folder: &Path) -> Vec<Story> {
+fn told_by(folder: &Path) -> Vec<ConformanceStory> {
     let mut sources = Sources::default();
     let mut add =
         |path: &Path| sources.add(path.display().to_string(), std::fs::read_to_string(path).unwrap());
@@ -52,7 +52,7 @@ fn told_by(folder: &Path) -> Vec<Story> {
     for file in files {
         let mut problems = Problems::default();
         let mut scenarios = scenario::read_file(&sources, file, &mut problems).unwrap();
-        // A table tells what is refused, and writes next to nothing; of the rest a third tells enough.
+        // Tables test refusals and write almost nothing; a third of the other scenarios is enough.
         scenarios.matrix = None;
         let mut number = 0;
         if let Some(list) = &mut scenarios.scenarios {
@@ -64,19 +64,19 @@ fn told_by(folder: &Path) -> Vec<Story> {
         let mut watch = |played: &scenario::Played<'_>| {
             let name = format!("{}: {}", folder.display(), played.scenario);
             let (entries, view) = (played.world.journal.clone(), played.world.view.clone());
-            stories.push(Story { name, law: law.clone(), entries, view });
+            stories.push(ConformanceStory { name, law: law.clone(), entries, view });
         };
         scenario::run_watched(&law, &scenarios, &Arc::new(Trace::default()), &mut problems, &mut watch);
     }
     stories
 }
 
-fn telling(mut stories: Vec<Story>) -> Vec<Story> {
+fn telling(mut stories: Vec<ConformanceStory>) -> Vec<ConformanceStory> {
     let mut seen: BTreeSet<&'static str> = BTreeSet::new();
     stories.sort_by_key(|it| std::cmp::Reverse(it.entries.len()));
     let mut most = 3;
     stories.retain(|story| {
-        let new = story.entries.iter().filter(|it| seen.insert(it.event.kind())).count();
+        let new = story.entries.iter().filter(|it| seen.insert(it.event.kind().as_str())).count();
         most -= i32::from(most > 0);
         new > 0 || most > 0
     });
@@ -96,7 +96,7 @@ pub(super) fn projected(law: &Law, view: &mut View, entries: &[Entry], every: us
     for some in entries.chunks(every) {
         let mut builder = ProjectionBuilder::new(view.seq);
         for entry in some {
-            builder.add(entry, view.get(&entry.entity).map(Was::of).as_ref());
+            builder.add(entry, view.get(&entry.entity).map(StateBefore::of).as_ref());
             apply(view, entry);
         }
         let images: BTreeMap<_, _> = builder.touched().map(|it| (it.clone(), view.image(it))).collect();

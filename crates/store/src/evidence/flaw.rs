@@ -1,42 +1,42 @@
-//! What can be wrong with the file beside its chain.
+//! Problems of an evidence file, other than those of its chain.
 
 use std::fmt;
 
-/// Something that the file says and cannot prove, or does not say and should.
+/// A claim that the file does not prove, or a part that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// A line that is none of ours.
+    /// A line that cannot be parsed.
     Line {
         number: u64,
         why: String,
     },
-    /// An entry of an entity that is not shown, though a later one of it is.
+    /// An entry of a covered entity is missing.
     Missing {
         entity: String,
         seq: u64,
     },
-    /// An entry of an entity that the file is not about.
+    /// An entry of an entity that the file does not cover.
     Stranger {
         entity: String,
         seq: u64,
     },
-    /// Entries after the one that the file says is the last.
+    /// Entries after the declared last one.
     Beyond {
         head: u64,
         last: u64,
     },
-    /// What is said of an entity is not what its entries come to.
+    /// The given state of an entity does not match its entries.
     Entity {
         entity: String,
     },
-    /// There is no entry of an entity that the file is about.
+    /// A covered entity has no entry.
     NoEntries {
         entity: String,
     },
     ArtifactChanged {
         sha256: String,
     },
-    /// An entry refers to it, and the file does not tell what became of it.
+    /// An entry refers to it, but the file does not contain it.
     ArtifactGone {
         sha256: String,
     },
@@ -47,7 +47,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// A word for machines.
+    /// A stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Line { .. } => "unreadable-line",
@@ -67,20 +67,20 @@ impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { number, why } => write!(f, "line {number} cannot be read: {why}"),
-            Self::Missing { entity, seq } => write!(f, "entry {seq} of {entity} is not shown"),
+            Self::Missing { entity, seq } => write!(f, "entry {seq} of {entity} is missing"),
             Self::Stranger { entity, seq } => {
-                write!(f, "entry {seq} is of {entity}, which the file is not about")
+                write!(f, "entry {seq} belongs to {entity}, which this file does not cover")
             }
             Self::Beyond { head, last } => {
-                write!(f, "it ends at entry {head}, it says, and goes on to {last}")
+                write!(f, "the file says that it ends at entry {head}, but it continues to {last}")
             }
             Self::Entity { entity } => {
-                write!(f, "what is said of {entity} is not what its entries come to")
+                write!(f, "the state given for {entity} does not match its entries")
             }
-            Self::NoEntries { entity } => write!(f, "there is no entry of {entity}"),
+            Self::NoEntries { entity } => write!(f, "the file has no entry of {entity}"),
             Self::ArtifactChanged { sha256 } => write!(f, "the artifact {sha256} was changed"),
             Self::ArtifactGone { sha256 } => {
-                write!(f, "the artifact {sha256} was removed: an entry refers to it")
+                write!(f, "the artifact {sha256} is missing, but an entry refers to it")
             }
             Self::ArtifactStranger { sha256 } => {
                 write!(f, "no entry refers to the artifact {sha256}")

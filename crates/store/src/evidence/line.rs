@@ -13,62 +13,62 @@ use crate::record::{Hash, RecordLine, hex, unhex};
 /// The form of the files that this release writes.
 pub const FORMAT: u32 = 1;
 
-/// One line, named by what it holds.
+/// One line; its key names the kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Line {
-    Evidence(About),
-    Entity(Box<EntityTold>),
-    /// An entry of one of these entities, as it is kept.
+pub enum EvidenceLine {
+    Evidence(EvidenceHeader),
+    Entity(Box<EntitySummary>),
+    /// An entry of a covered entity, as stored.
     Record(RecordLine),
-    /// Entries of others.
+    /// Entries of other entities, by digests.
     Links(Links),
-    /// An entry of another, in the first format: its payload stays where it is.
+    /// An entry of another entity in format 1, without its payload.
     Bare(RecordLine),
-    Artifact(Piece),
+    Artifact(ArtifactPiece),
 }
 
-/// What the file is about.
+/// The first line: what the file covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct About {
+pub struct EvidenceHeader {
     pub format: u32,
     /// As in `mission.task/T-1`.
     pub entity: String,
-    /// Requests to people that are about it.
+    /// Approval requests about it.
     pub approvals: Vec<String>,
-    /// When it was made, and by whom.
+    /// When the file was created, and the actor who created it.
     pub at: String,
     pub by: String,
-    /// The entry before the first one that is shown.
-    pub before: End,
+    /// The entry before the first included one.
+    pub before: EvidenceEnd,
     /// Where the journal ended.
-    pub head: End,
+    pub head: EvidenceEnd,
 }
 
 /// An entry and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct EvidenceEnd {
     pub seq: u64,
     pub hash: String,
 }
 
-impl From<Chain> for End {
+impl From<Chain> for EvidenceEnd {
     fn from(chain: Chain) -> Self {
         Self { seq: chain.seq, hash: hex(&chain.hash) }
     }
 }
 
-impl End {
+impl EvidenceEnd {
     pub fn chain(&self) -> Option<Chain> {
         Some(Chain { seq: self.seq, hash: unhex(&self.hash)? })
     }
 }
 
-/// An entity as its entries made it.
+/// An entity as computed from its entries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EntityTold {
+pub struct EntitySummary {
     pub lifecycle: String,
     pub id: String,
     pub definition: u32,
@@ -80,11 +80,11 @@ pub struct EntityTold {
     /// Counters, budgets among them, by name and key.
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
     pub entries: u64,
-    /// Of how many the payload was dropped.
+    /// Entries whose payload was dropped.
     pub redacted: u64,
 }
 
-/// Entries in a row of which only the digests of their bodies are shown.
+/// Consecutive entries that are given only by the digests of their bodies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Links {
     pub first: u64,
@@ -103,24 +103,24 @@ impl Links {
         let bytes = STANDARD.decode(&self.bodies).map_err(|it| it.to_string())?;
         let (bodies, rest) = bytes.as_chunks::<32>();
         if bodies.is_empty() || !rest.is_empty() {
-            return Err(format!("{} bytes are no digests", bytes.len()));
+            return Err(format!("{} bytes are not a list of digests", bytes.len()));
         }
-        let hash = unhex(&self.hash).ok_or_else(|| format!("`{}` is no hash", self.hash))?;
+        let hash = unhex(&self.hash).ok_or_else(|| format!("`{}` is not a hash", self.hash))?;
         Ok((bodies.to_vec(), hash))
     }
 }
 
-/// A piece of an artifact. Without content it is named by an entry and was not there.
+/// A part of an artifact. Without content, an entry refers to it but it was not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct ArtifactPiece {
     pub sha256: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<Part>,
+    pub content: Option<ContentChunk>,
 }
 
 /// Bytes of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ContentChunk {
     /// Of the whole.
     pub size: u64,
     /// Where this piece begins.
@@ -128,7 +128,7 @@ pub struct Part {
     pub base64: String,
 }
 
-impl Part {
+impl ContentChunk {
     pub fn new(size: u64, from: u64, bytes: &[u8]) -> Self {
         Self { size, from, base64: STANDARD.encode(bytes) }
     }

@@ -1,14 +1,13 @@
-//! Evidence: one file about an entity that can be checked far from here, without a server and without the store.
+//! Evidence: a file about an entity that can be verified without a server or a store.
 //!
-//! It is JSON lines. The first says what it is about; then come the entities as their entries made them, the chain
-//! from the first of their entries to the end of the journal, and the artifacts that they refer to. Entries of these
-//! entities are shown as they are kept. Every other entry is shown by the digest of its body alone: enough to
-//! compute the hash of the next one, and nothing of it is told. Only entries of the first format cannot be hidden
-//! so: of those the header is shown.
+//! The file is JSON lines: a header, the entities as computed from their entries, the chain from their first entry to
+//! the end of the journal, and the artifacts they refer to. Entries of covered entities are included as stored. Every
+//! other entry is given only by the digest of its body, which is enough to compute the next hash and reveals nothing.
+//! Entries of format 1 have no such digest; their header is included.
 
 mod flaw;
 mod line;
-mod refer;
+mod references;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -16,6 +15,6 @@ mod verify;
 mod write;
 
 pub use flaw::Flaw;
-pub use line::{About, End, EntityTold, Line, Links, Piece};
-pub use verify::{Judged, NoEvidence, Verdict, verify};
-pub use write::{Bundle, Wanted};
+pub use line::{ArtifactPiece, EntitySummary, EvidenceEnd, EvidenceHeader, EvidenceLine, Links};
+pub use verify::{EvidenceJudgement, EvidenceVerdict, NoEvidence, verify};
+pub use write::{Bundle, EvidenceRequest};

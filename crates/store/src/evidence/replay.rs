@@ -1,4 +1,4 @@
-//! What entities come to by their entries: nothing else is believed.
+//! Computes entities from their entries and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::{View, apply};
 
-use super::line::EntityTold;
-use super::refer::referred;
+use super::line::EntitySummary;
+use super::references::referred;
 use crate::{Record, StoreError};
 
-/// Entities as their entries made them so far.
+/// Entities computed from the entries so far.
 #[derive(Default)]
 pub(super) struct Replay {
     view: View,
@@ -19,7 +19,7 @@ pub(super) struct Replay {
     pub artifacts: BTreeSet<String>,
 }
 
-/// What was seen of one entity.
+/// Counts for one entity.
 #[derive(Default)]
 struct Seen {
     entries: u64,
@@ -28,10 +28,10 @@ struct Seen {
 }
 
 impl Replay {
-    /// Takes an entry of an entity; the entry of it before this one that was taken, 0 if there was none.
+    /// Adds an entry. Returns its entity and that entity's previous entry, 0 if there was none.
     pub fn take(&mut self, record: &Record) -> Result<(EntityKey, u64), StoreError> {
         let mut entry = record.entry()?;
-        // What a command was called is of no use here.
+        // Idempotency keys are not needed here.
         entry.key = None;
         apply(&mut self.view, &entry);
         if let Some(payload) = &record.payload {
@@ -44,19 +44,19 @@ impl Replay {
         Ok((entry.entity, before))
     }
 
-    /// Every entity that is there after all that was taken.
-    pub fn told(&self) -> Vec<EntityTold> {
-        self.seen.iter().filter_map(|(key, seen)| Some(told(self.view.get(key)?, seen))).collect()
+    /// Every entity that exists after these entries.
+    pub fn summaries(&self) -> Vec<EntitySummary> {
+        self.seen.iter().filter_map(|(key, seen)| Some(summary(self.view.get(key)?, seen))).collect()
     }
 }
 
-fn told(entity: &Entity, seen: &Seen) -> EntityTold {
+fn summary(entity: &Entity, seen: &Seen) -> EntitySummary {
     let fields = entity.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
     let counters = entity.tallies.iter().map(|it| {
         let by_key = it.by_key.iter().map(|(key, tally)| (key.to_string(), tally.value));
         (it.counter.to_string(), by_key.collect())
     });
-    EntityTold {
+    EntitySummary {
         lifecycle: entity.key.lifecycle.to_string(),
         id: entity.key.id.to_string(),
         definition: entity.definition,

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_lifecycle::value::Value;
 
-use super::{Bundle, Judged, Line, Verdict, Wanted, verify};
+use super::{Bundle, EvidenceJudgement, EvidenceLine, EvidenceRequest, EvidenceVerdict, verify};
 use crate::archive::Archive;
 use crate::conformance::sample::{Press, entry, key, name};
 use crate::record::hex;
@@ -37,7 +37,7 @@ fn created(seq: u64, entity: &str) -> Entry {
     Entry { event: Event::Created { definition: 1, state: name("OPEN"), changes }, ..entry(seq, entity) }
 }
 
-/// Twelve entries: of the entity 2, 5 and 9; of a request about it 6 and 7; the others are somebody else's.
+/// Twelve entries: of the entity 2, 5 and 9; of a request about it 6 and 7; the others belong to other entities.
 fn story() -> Vec<Entry> {
     let mut all: Vec<Entry> = (1..=12).map(|it| entry(it, OTHER)).collect();
     all[0] = created(1, OTHER);
@@ -53,8 +53,8 @@ fn written() -> Vec<Record> {
     Press::default().batch(&story()).records
 }
 
-fn wanted() -> Wanted {
-    Wanted {
+fn wanted() -> EvidenceRequest {
+    EvidenceRequest {
         entity: key(OWN),
         newest: 9,
         approvals: vec![(key(REQUEST), 7)],
@@ -65,14 +65,14 @@ fn wanted() -> Wanted {
 }
 
 /// The file, line by line.
-fn file_of(records: Vec<Record>, wanted: &Wanted) -> Vec<Json> {
+fn file_of(records: Vec<Record>, wanted: &EvidenceRequest) -> Vec<Json> {
     let memory = Memory::new();
     memory.journal().unwrap().append(&crate::Batch { records, definitions: Vec::new() }).unwrap();
     let (mut reader, archive) = (memory.reader().unwrap(), Archive::default());
     let bundle = Bundle::gather(&mut *reader, &archive, wanted).unwrap();
     let mut lines = Vec::new();
     let content = |id: &str| Ok((id == id_of(CONTENT)).then(|| CONTENT.to_vec()));
-    let mut say = |line: &Line| -> Result<(), StoreError> {
+    let mut say = |line: &EvidenceLine| -> Result<(), StoreError> {
         lines.push(serde_json::to_value(line).unwrap());
         Ok(())
     };
@@ -84,22 +84,22 @@ fn text(lines: &[Json]) -> String {
     lines.iter().map(|it| format!("{it}\n")).collect()
 }
 
-fn judged(lines: &[Json]) -> Verdict {
+fn judged(lines: &[Json]) -> EvidenceVerdict {
     verify(text(lines).as_bytes(), &[]).unwrap()
 }
 
-fn told(verdict: &Verdict) -> Vec<String> {
+fn told(verdict: &EvidenceVerdict) -> Vec<String> {
     let chain = verdict.audit.problems.iter().map(ToString::to_string);
     chain.chain(verdict.flaws.iter().map(ToString::to_string)).collect()
 }
 
-/// What is found after a change.
+/// The problems after a change.
 fn found(change: impl FnOnce(&mut Vec<Json>)) -> Vec<String> {
     let mut lines = file_of(written(), &wanted());
     change(&mut lines);
     let verdict = judged(&lines);
     let told = told(&verdict);
-    assert_eq!(verdict.judged() == Judged::Broken, !told.is_empty());
+    assert_eq!(verdict.judged() == EvidenceJudgement::Broken, !told.is_empty());
     told
 }
 
@@ -126,7 +126,7 @@ fn what_nobody_touched_is_intact_and_tells_all_of_it() {
     let lines = file_of(written(), &wanted());
     let verdict = judged(&lines);
     assert_eq!(told(&verdict), [""; 0]);
-    assert_eq!(verdict.judged(), Judged::Intact);
+    assert_eq!(verdict.judged(), EvidenceJudgement::Intact);
     assert_eq!((verdict.audit.entries, verdict.hidden), (11, 6), "from its first entry to the end");
     assert_eq!((verdict.audit.from.seq, verdict.audit.to.seq), (1, 12));
     assert_eq!(verdict.about.approvals, [REQUEST]);
@@ -158,7 +158,10 @@ fn every_part_of_an_entry_is_covered() {
         let at = at(it, 9);
         it[at]["record"]["payload"] = json!(null);
     });
-    assert!(gone.contains(&"the payload of entry 9 is gone, and no entry tells why".to_owned()), "{gone:?}");
+    assert!(
+        gone.contains(&"the payload of entry 9 is missing, and no entry records why".to_owned()),
+        "{gone:?}"
+    );
     let cut = found(|it| drop(it.remove(at(it, 9))));
     assert!(cut.contains(&"entry 9 was removed".to_owned()), "{cut:?}");
     let swapped = found(|it| {
@@ -176,13 +179,13 @@ fn the_digests_of_others_are_covered() {
         let first = if bodies.starts_with('A') { "B" } else { "A" };
         it[at]["links"]["bodies"] = json!(format!("{first}{}", &bodies[1..]));
     });
-    assert_eq!(changed, ["a digest that stands for one of the entries 3 to 4 was changed"]);
+    assert_eq!(changed, ["the digest of one of the entries 3 to 4 was changed"]);
     assert_eq!(found(|it| drop(it.remove(at(it, 3)))), ["entries 3 to 4 were removed"]);
     let hash = found(|it| {
         let at = at(it, 3);
         it[at]["links"]["hash"] = json!("0".repeat(64));
     });
-    assert_eq!(hash[0], "a digest that stands for one of the entries 3 to 4 was changed");
+    assert_eq!(hash[0], "the digest of one of the entries 3 to 4 was changed");
     let twice = found(|it| {
         let at = at(it, 3);
         it.insert(at, it[at].clone());
@@ -192,7 +195,7 @@ fn the_digests_of_others_are_covered() {
         let at = at(it, 3);
         it[at]["links"]["bodies"] = json!("");
     });
-    assert!(none[1].contains("0 bytes are no digests"), "{none:?}");
+    assert!(none[1].contains("0 bytes are not a list of digests"), "{none:?}");
 }
 
 #[test]
@@ -204,12 +207,12 @@ fn an_entry_of_the_entity_cannot_pass_for_one_of_others() {
         let artifact = place(it, "artifact");
         it.remove(artifact);
     });
-    assert!(hidden.contains(&format!("entry 5 of {OWN} is not shown")), "{hidden:?}");
+    assert!(hidden.contains(&format!("entry 5 of {OWN} is missing")), "{hidden:?}");
 }
 
 #[test]
 fn what_it_says_of_itself_is_held_against_its_entries() {
-    let entity = format!("what is said of {OWN} is not what its entries come to");
+    let entity = format!("the state given for {OWN} does not match its entries");
     let place_of = |it: &[Json]| it.iter().position(|it| it["entity"]["id"] == "A").unwrap();
     let cost = found(|it| {
         let at = place_of(it);
@@ -218,11 +221,11 @@ fn what_it_says_of_itself_is_held_against_its_entries() {
     assert_eq!(cost, std::slice::from_ref(&entity));
     assert_eq!(found(|it| drop(it.remove(place_of(it)))), [entity]);
     let approvals = found(|it| it[0]["evidence"]["approvals"] = json!([]));
-    assert_eq!(approvals[0], format!("entry 6 is of {REQUEST}, which the file is not about"));
+    assert_eq!(approvals[0], format!("entry 6 belongs to {REQUEST}, which this file does not cover"));
     let more = found(|it| it[0]["evidence"]["approvals"] = json!([REQUEST, "t.request/S"]));
-    assert_eq!(more, ["there is no entry of t.request/S"]);
+    assert_eq!(more, ["the file has no entry of t.request/S"]);
     let head = found(|it| it[0]["evidence"]["head"]["hash"] = json!("0".repeat(64)));
-    assert_eq!(head, ["entry 12 is not the one that was noted elsewhere"]);
+    assert_eq!(head, ["entry 12 does not match the hash noted for it"]);
     let before = found(|it| it[0]["evidence"]["before"]["hash"] = json!("0".repeat(64)));
     assert_eq!(before, ["entry 2 was changed, or entry 1 before it was replaced"]);
 }
@@ -236,7 +239,7 @@ fn artifacts_are_what_their_names_say() {
     });
     assert_eq!(changed, [format!("the artifact {name} was changed")]);
     let gone = found(|it| drop(it.remove(place(it, "artifact"))));
-    assert_eq!(gone, [format!("the artifact {name} was removed: an entry refers to it")]);
+    assert_eq!(gone, [format!("the artifact {name} is missing, but an entry refers to it")]);
     let other = id_of(b"other");
     let more = found(|it| {
         it.push(json!({ "artifact": { "sha256": other, "content": { "size": 5, "from": 0, "base64": "b3RoZXI=" } } }))
@@ -250,14 +253,17 @@ fn a_file_that_breaks_off_or_goes_on_is_not_whole() {
     let whole = text(&lines);
     let short = &whole[..whole.len() - 4];
     let verdict = verify(short.as_bytes(), &[]).unwrap();
-    assert!(told(&verdict)[0].contains("it breaks off"), "{:?}", told(&verdict));
+    assert!(told(&verdict)[0].contains("it is cut off"), "{:?}", told(&verdict));
     let verdict = judged(&lines[..at(&lines, 9)]);
     assert!(told(&verdict).contains(&"entries 9 to 12 were removed".to_owned()), "{:?}", told(&verdict));
     let last = written().pop().unwrap();
     let forged =
         Chain { seq: 12, hash: last.hash }.seal(changed(13, OWN, "cost", Value::Float(9.0)), 9).unwrap();
     let beyond = found(|it| it.push(json!({ "record": crate::record::RecordLine::from(&forged) })));
-    assert!(beyond.contains(&"it ends at entry 12, it says, and goes on to 13".to_owned()), "{beyond:?}");
+    assert!(
+        beyond.contains(&"the file says that it ends at entry 12, but it continues to 13".to_owned()),
+        "{beyond:?}"
+    );
     for nothing in ["", "{}\n", "not json\n", "{\"entity\":{}}\n"] {
         assert!(verify(nothing.as_bytes(), &[]).is_err(), "{nothing}");
     }
@@ -270,11 +276,11 @@ fn a_file_made_up_as_a_whole_does_not_fit_what_was_noted() {
     let mut story = story();
     story[8] = changed(9, OWN, "cost", Value::Float(0.25));
     let forged = file_of(Press::default().batch(&story).records, &wanted());
-    assert_eq!(judged(&forged).judged(), Judged::Intact, "nothing in it tells");
-    // A noted end within it tells, be the entry shown or not.
+    assert_eq!(judged(&forged).judged(), EvidenceJudgement::Intact, "nothing in it tells");
+    // A noted end within the range is compared, whether or not the entry is included.
     for seq in [9, 11, 12] {
         let verdict = verify(text(&forged).as_bytes(), &[noted(seq)]).unwrap();
-        let wanted = format!("entry {seq} is not the one that was noted elsewhere");
+        let wanted = format!("entry {seq} does not match the hash noted for it");
         assert!(told(&verdict).contains(&wanted), "{seq}: {:?}", told(&verdict));
     }
     let honest = text(&file_of(records.clone(), &wanted()));
@@ -297,7 +303,7 @@ fn what_was_redacted_is_said_to_be() {
     };
     let mut records = Press::default().batch(&story).records;
     records[8].payload = None;
-    let verdict = judged(&file_of(records, &Wanted { newest: 10, ..wanted() }));
+    let verdict = judged(&file_of(records, &EvidenceRequest { newest: 10, ..wanted() }));
     assert_eq!(told(&verdict), [""; 0]);
     let own = verdict.entities.iter().find(|it| it.id == "A").unwrap();
     assert_eq!((own.entries, own.redacted, verdict.audit.redacted), (4, 1, 1));
@@ -329,7 +335,7 @@ fn long_stretches_of_others_are_told_in_pieces() {
     all.extend((2..=2_500).map(|it| entry(it, OTHER)));
     all.push(changed(2_501, OWN, "cost", Value::Int(1)));
     let records = press.batch(&all).records;
-    let wanted = Wanted { newest: 2_501, upto: 2_501, approvals: Vec::new(), ..wanted() };
+    let wanted = EvidenceRequest { newest: 2_501, upto: 2_501, approvals: Vec::new(), ..wanted() };
     let lines = file_of(records, &wanted);
     assert_eq!(lines.iter().filter(|it| it.get("links").is_some()).count(), 3);
     let verdict = judged(&lines);

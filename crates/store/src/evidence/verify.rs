@@ -1,4 +1,4 @@
-//! Checks the file with nothing but the file: every hash is computed again from what it shows.
+//! Verifies an evidence file by itself: every hash is recomputed from its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use trackside_engine::key::EntityKey;
 
 use super::flaw::Flaw;
-use super::line::{About, EntityTold, FORMAT, Line, Piece};
+use super::line::{ArtifactPiece, EntitySummary, EvidenceHeader, EvidenceLine, FORMAT};
 use super::replay::Replay;
 use crate::audit::{Audit, Auditor};
 use crate::record::{RecordLine, hex};
@@ -18,75 +18,79 @@ const LONGEST: u64 = 64 * 1_024 * 1_024;
 /// Most flaws that are listed.
 const LISTED: usize = 1_000;
 
-/// Why there is nothing to judge.
+/// Why a file cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum NoEvidence {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
-    #[error("it is no evidence file: {0}. `trackside audit export` writes such files")]
+    #[error("it is not an evidence file: {0}. Create one with `trackside audit export`")]
     Strange(String),
-    #[error("it was written by a later release (format {found}, this one knows {FORMAT}); use that release")]
+    #[error(
+        "it was written by a newer release (format {found}; this release supports up to {FORMAT}). Use that release"
+    )]
     TooNew { found: u32 },
 }
 
-/// What was found in the file.
+/// The result of verifying a file.
 #[derive(Clone, Debug)]
-pub struct Verdict {
-    pub about: About,
+pub struct EvidenceVerdict {
+    pub about: EvidenceHeader,
     /// Of the chain.
     pub audit: Audit,
-    /// What the entries come to.
-    pub entities: Vec<EntityTold>,
-    /// How many entries are shown by digests alone.
+    /// The entities computed from the entries.
+    pub entities: Vec<EntitySummary>,
+    /// How many entries are given only by digests.
     pub hidden: u64,
     /// Artifacts and their sizes.
     pub artifacts: BTreeMap<String, u64>,
-    /// Names of artifacts that were not kept when the file was made.
+    /// Ids of artifacts that were not stored when the file was created.
     pub absent: BTreeSet<String>,
     pub flaws: Vec<Flaw>,
     /// How many more there are.
     pub more: u64,
-    /// Ends that were noted elsewhere and lie outside of what the file covers.
+    /// Noted ends that lie outside the range of the file.
     pub outside: Vec<u64>,
 }
 
-/// Whether a file holds.
+/// The overall result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum EvidenceJudgement {
     Intact,
     Broken,
 }
 
-impl Verdict {
-    pub fn judged(&self) -> Judged {
+impl EvidenceVerdict {
+    pub fn judged(&self) -> EvidenceJudgement {
         match self.audit.is_clean() && self.flaws.is_empty() {
-            true => Judged::Intact,
-            false => Judged::Broken,
+            true => EvidenceJudgement::Intact,
+            false => EvidenceJudgement::Broken,
         }
     }
 }
 
-/// Checks a file. `known` are ends of the journal that were noted elsewhere: they tell that it is the journal of
-/// that server, and not one that was made up as a whole.
-pub fn verify(file: impl BufRead, known: &[Chain]) -> Result<Verdict, NoEvidence> {
+/// Checks a file. `known` are ends of the journal that were noted elsewhere: they prove that the journal is that
+/// server's and was not fabricated as a whole.
+pub fn verify(file: impl BufRead, known: &[Chain]) -> Result<EvidenceVerdict, NoEvidence> {
     let mut lines = Lines { from: file, number: 0 };
     let strange = |why: &str| NoEvidence::Strange(why.to_owned());
     let first = lines.next_line()?.ok_or_else(|| strange("it is empty"))?;
-    let Ok(Line::Evidence(about)) = first else { return Err(strange("its first line says something else")) };
+    let Ok(EvidenceLine::Evidence(about)) = first else {
+        return Err(strange("its first line is not the header of an evidence file"));
+    };
     if about.format > FORMAT {
         return Err(NoEvidence::TooNew { found: about.format });
     }
-    let no_hash = || strange("its first line names a hash that is none");
+    let no_hash = || strange("a hash in its first line is not valid");
     let before = about.before.chain().ok_or_else(no_hash)?;
     let head = about.head.chain().ok_or_else(no_hash)?;
     let (within, outside): (Vec<Chain>, Vec<Chain>) =
         known.iter().copied().partition(|it| before.seq <= it.seq && it.seq <= head.seq);
-    // Before the first entry there is nothing, whatever the file says.
+    // The chain starts from zero, whatever the file declares.
     let ends: Vec<Chain> = within.into_iter().chain([Chain::default(), head]).collect();
     let mut checking = Checking::new(&about, Auditor::new(before, &ends));
     while let Some(line) = lines.next_line()? {
         match line {
-            Ok(line) => checking.look(line, lines.number),
+            Ok(line) => checking.check_line(line, lines.number),
             Err(why) => checking.flaw(Flaw::Line { number: lines.number, why }),
         }
     }
@@ -102,29 +106,29 @@ struct Lines<F> {
 }
 
 impl<F: BufRead> Lines<F> {
-    fn next_line(&mut self) -> io::Result<Option<Result<Line, String>>> {
+    fn next_line(&mut self) -> io::Result<Option<Result<EvidenceLine, String>>> {
         let mut text = Vec::new();
         if self.from.by_ref().take(LONGEST).read_until(b'\n', &mut text)? == 0 {
             return Ok(None);
         }
         self.number += 1;
         if text.last() != Some(&b'\n') {
-            // The rest of a line that is too long is passed over.
+            // Skip the rest of a line that is too long.
             let rest = self.from.skip_until(b'\n')?;
-            let why = if rest > 0 { "it is too long" } else { "it breaks off" };
+            let why = if rest > 0 { "it is too long" } else { "it is cut off" };
             return Ok(Some(Err(why.to_owned())));
         }
         Ok(Some(serde_json::from_slice(&text).map_err(|it| it.to_string())))
     }
 }
 
-/// What is known so far.
+/// The state of the verification.
 struct Checking {
     auditor: Auditor,
     replay: Replay,
     /// Entities that the file is about.
     wanted: BTreeSet<String>,
-    said: Vec<EntityTold>,
+    said: Vec<EntitySummary>,
     hidden: u64,
     artifacts: BTreeMap<String, u64>,
     absent: BTreeSet<String>,
@@ -134,7 +138,7 @@ struct Checking {
     more: u64,
 }
 
-/// An artifact of which some pieces came.
+/// An artifact that is being received.
 struct Open {
     sha256: String,
     size: u64,
@@ -143,7 +147,7 @@ struct Open {
 }
 
 impl Checking {
-    fn new(about: &About, auditor: Auditor) -> Self {
+    fn new(about: &EvidenceHeader, auditor: Auditor) -> Self {
         Self {
             auditor,
             replay: Replay::default(),
@@ -158,26 +162,26 @@ impl Checking {
         }
     }
 
-    fn look(&mut self, line: Line, number: u64) {
-        if !matches!(line, Line::Artifact(_)) {
+    fn check_line(&mut self, line: EvidenceLine, number: u64) {
+        if !matches!(line, EvidenceLine::Artifact(_)) {
             self.close();
         }
         let looked = match line {
-            Line::Evidence(_) => Err("it is another first line".to_owned()),
-            Line::Entity(told) => {
+            EvidenceLine::Evidence(_) => Err("it is a second header".to_owned()),
+            EvidenceLine::Entity(told) => {
                 self.said.push(*told);
                 Ok(())
             }
-            Line::Record(line) => self.record(line),
-            Line::Links(links) => links.read().map(|(bodies, hash)| {
+            EvidenceLine::Record(line) => self.record(line),
+            EvidenceLine::Links(links) => links.read().map(|(bodies, hash)| {
                 self.hidden += bodies.len() as u64;
-                self.auditor.pass(links.first, &bodies, hash);
+                self.auditor.follow_links(links.first, &bodies, hash);
             }),
-            Line::Bare(line) => Record::try_from(line).map(|record| {
+            EvidenceLine::Bare(line) => Record::try_from(line).map(|record| {
                 self.hidden += 1;
-                self.auditor.pass_bare(&record);
+                self.auditor.follow_bare(&record);
             }),
-            Line::Artifact(piece) => self.piece(piece),
+            EvidenceLine::Artifact(piece) => self.piece(piece),
         };
         if let Err(why) = looked {
             self.flaw(Flaw::Line { number, why });
@@ -186,8 +190,8 @@ impl Checking {
 
     fn record(&mut self, line: RecordLine) -> Result<(), String> {
         let record = Record::try_from(line)?;
-        self.auditor.look(&record);
-        // One that cannot be read is told of by the auditor.
+        self.auditor.check(&record);
+        // The auditor reports records that cannot be read.
         let Ok((entity, before)) = self.replay.take(&record) else { return Ok(()) };
         let entity = entity.to_string();
         if !self.wanted.contains(&entity) {
@@ -199,8 +203,8 @@ impl Checking {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece) -> Result<(), String> {
-        let Piece { sha256, content } = piece;
+    fn piece(&mut self, piece: ArtifactPiece) -> Result<(), String> {
+        let ArtifactPiece { sha256, content } = piece;
         if self.open.as_ref().is_some_and(|it| it.sha256 != sha256) {
             self.close();
         }
@@ -222,7 +226,7 @@ impl Checking {
         Ok(())
     }
 
-    /// An artifact is whole, or should be.
+    /// Checks an artifact whose parts are complete.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let found: [u8; 32] = open.hash.finalize().into();
@@ -240,9 +244,9 @@ impl Checking {
         }
     }
 
-    fn finish(mut self, about: About, head: Chain) -> Verdict {
+    fn finish(mut self, about: EvidenceHeader, head: Chain) -> EvidenceVerdict {
         self.close();
-        let entities = self.replay.told();
+        let entities = self.replay.summaries();
         self.entities(&entities);
         let there = |it: &&String| self.artifacts.contains_key(*it) || self.absent.contains(*it);
         let wanted = &self.replay.artifacts;
@@ -256,7 +260,7 @@ impl Checking {
         if last > head.seq {
             self.flaw(Flaw::Beyond { head: head.seq, last });
         }
-        Verdict {
+        EvidenceVerdict {
             about,
             audit: self.auditor.finish(Some(head)),
             entities,
@@ -269,11 +273,11 @@ impl Checking {
         }
     }
 
-    /// What is said of entities against what they come to.
-    fn entities(&mut self, found: &[EntityTold]) {
-        let key = |it: &EntityTold| EntityKey::new(it.lifecycle.as_str(), it.id.as_str()).to_string();
-        let come: BTreeMap<String, &EntityTold> = found.iter().map(|it| (key(it), it)).collect();
-        let said: BTreeMap<String, EntityTold> =
+    /// Compares the given entities with the computed ones.
+    fn entities(&mut self, found: &[EntitySummary]) {
+        let key = |it: &EntitySummary| EntityKey::new(it.lifecycle.as_str(), it.id.as_str()).to_string();
+        let come: BTreeMap<String, &EntitySummary> = found.iter().map(|it| (key(it), it)).collect();
+        let said: BTreeMap<String, EntitySummary> =
             std::mem::take(&mut self.said).into_iter().map(|it| (key(&it), it)).collect();
         for entity in self.wanted.clone() {
             match (come.get(&entity), said.get(&entity)) {

@@ -1,11 +1,11 @@
-//! Writes the file, line by line: however long the journal is, little of it is held at a time.
+//! Writes an evidence file line by line, with little of the journal in memory.
 
 use std::collections::BTreeSet;
 use std::io;
 
 use trackside_engine::key::EntityKey;
 
-use super::line::{About, EntityTold, FORMAT, Line, Links, Part, Piece};
+use super::line::{ArtifactPiece, ContentChunk, EntitySummary, EvidenceHeader, EvidenceLine, FORMAT, Links};
 use super::replay::Replay;
 use crate::archive::Archive;
 use crate::record::{Hash, RecordLine};
@@ -17,13 +17,13 @@ const PIECE: usize = 1_000;
 /// Bytes of an artifact in one line.
 const PART: usize = 384 * 1_024;
 
-/// What somebody wants evidence of.
+/// A request for an evidence file.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct EvidenceRequest {
     pub entity: EntityKey,
     /// Its last entry.
     pub newest: u64,
-    /// Requests to people that are about it, each with its last entry.
+    /// Approval requests about it, each with its last entry.
     pub approvals: Vec<(EntityKey, u64)>,
     /// The last entry that is looked at.
     pub upto: u64,
@@ -31,11 +31,11 @@ pub struct Wanted {
     pub by: String,
 }
 
-/// What the file will hold.
+/// The content of an evidence file.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    about: About,
-    entities: Vec<EntityTold>,
+    about: EvidenceHeader,
+    entities: Vec<EntitySummary>,
     /// Entries that are shown.
     shown: BTreeSet<u64>,
     artifacts: BTreeSet<String>,
@@ -44,13 +44,17 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Looks for everything that belongs to it.
-    pub fn gather(reader: &mut dyn Reader, archive: &Archive, wanted: &Wanted) -> Result<Self, StoreError> {
+    /// Collects everything that belongs to it.
+    pub fn gather(
+        reader: &mut dyn Reader,
+        archive: &Archive,
+        wanted: &EvidenceRequest,
+    ) -> Result<Self, StoreError> {
         let (mut replay, mut shown, mut approvals) = (Replay::default(), BTreeSet::new(), Vec::new());
         let own = (wanted.entity.clone(), wanted.newest);
         for (key, newest) in std::iter::once(&own).chain(&wanted.approvals) {
             let before = shown.len();
-            for record in archive.whole_trail(reader, *newest)?.iter().filter(|it| it.seq <= wanted.upto) {
+            for record in archive.full_trail(reader, *newest)?.iter().filter(|it| it.seq <= wanted.upto) {
                 replay.take(record)?;
                 shown.insert(record.seq);
             }
@@ -61,7 +65,7 @@ impl Bundle {
         let first = shown.first().copied().unwrap_or(wanted.upto);
         let before = chain_at(reader, archive, first.saturating_sub(1))?;
         let head = chain_at(reader, archive, wanted.upto)?;
-        let about = About {
+        let about = EvidenceHeader {
             format: FORMAT,
             entity: wanted.entity.to_string(),
             approvals,
@@ -70,21 +74,21 @@ impl Bundle {
             before: before.into(),
             head: head.into(),
         };
-        let (entities, artifacts) = (replay.told(), replay.artifacts);
+        let (entities, artifacts) = (replay.summaries(), replay.artifacts);
         Ok(Self { about, entities, shown, artifacts, before, head })
     }
 
-    /// Says every line. `content` gives an artifact by its name.
+    /// Passes every line to the callback. `content` loads an artifact by its id.
     pub fn write<E: From<StoreError>>(
         &self,
         reader: &mut dyn Reader,
         archive: &Archive,
         content: &dyn Fn(&str) -> io::Result<Option<Vec<u8>>>,
-        say: &mut dyn FnMut(&Line) -> Result<(), E>,
+        say: &mut dyn FnMut(&EvidenceLine) -> Result<(), E>,
     ) -> Result<(), E> {
-        say(&Line::Evidence(self.about.clone()))?;
+        say(&EvidenceLine::Evidence(self.about.clone()))?;
         for entity in &self.entities {
-            say(&Line::Entity(Box::new(entity.clone())))?;
+            say(&EvidenceLine::Entity(Box::new(entity.clone())))?;
         }
         self.chain(reader, archive, say)?;
         for id in &self.artifacts {
@@ -98,18 +102,18 @@ impl Bundle {
         &self,
         reader: &mut dyn Reader,
         archive: &Archive,
-        say: &mut dyn FnMut(&Line) -> Result<(), E>,
+        say: &mut dyn FnMut(&EvidenceLine) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut hidden = Hidden { at: self.before, bodies: Vec::new() };
         let mut look = |record: &Record| -> Result<(), E> {
             if record.seq != hidden.at.seq.saturating_add(1) {
-                let what = "was moved meanwhile: ask again".to_owned();
+                let what = "was archived meanwhile. Try again".to_owned();
                 return Err(StoreError::Chain { seq: hidden.at.seq.saturating_add(1), what }.into());
             }
             let line = match self.shown.contains(&record.seq) {
-                true => Some(Line::Record(record.into())),
+                true => Some(EvidenceLine::Record(record.into())),
                 false if !record.has_body() => {
-                    Some(Line::Bare(RecordLine { payload: None, ..RecordLine::from(record) }))
+                    Some(EvidenceLine::Bare(RecordLine { payload: None, ..RecordLine::from(record) }))
                 }
                 false => None,
             };
@@ -125,7 +129,7 @@ impl Bundle {
         };
         let base = reader.base()?;
         if self.before.seq < base.seq {
-            for record in archive.past(self.before.seq, base)? {
+            for record in archive.archived_after(self.before.seq, base)? {
                 look(&record?)?;
             }
         }
@@ -140,7 +144,7 @@ impl Bundle {
     }
 }
 
-/// Entries of others, on their way into one line.
+/// Entries of other entities that are collected into one line.
 struct Hidden {
     /// The last entry that was looked at.
     at: Chain,
@@ -148,17 +152,17 @@ struct Hidden {
 }
 
 impl Hidden {
-    fn said<E>(&mut self, say: &mut dyn FnMut(&Line) -> Result<(), E>) -> Result<(), E> {
+    fn said<E>(&mut self, say: &mut dyn FnMut(&EvidenceLine) -> Result<(), E>) -> Result<(), E> {
         if self.bodies.is_empty() {
             return Ok(());
         }
         let bodies = std::mem::take(&mut self.bodies);
         let first = self.at.seq.saturating_add(1).saturating_sub(bodies.len() as u64);
-        say(&Line::Links(Links::new(first, &bodies, self.at.hash)))
+        say(&EvidenceLine::Links(Links::new(first, &bodies, self.at.hash)))
     }
 }
 
-/// An entry and its hash; none before the first.
+/// An entry and its hash; the default before the first entry.
 fn chain_at(reader: &mut dyn Reader, archive: &Archive, seq: u64) -> Result<Chain, StoreError> {
     if seq == 0 {
         return Ok(Chain::default());
@@ -168,20 +172,24 @@ fn chain_at(reader: &mut dyn Reader, archive: &Archive, seq: u64) -> Result<Chai
         return Ok(base);
     }
     let found = if seq < base.seq { archive.record(seq)? } else { reader.record(seq)? };
-    let record = found.ok_or_else(|| StoreError::Chain { seq, what: "is not here".to_owned() })?;
+    let record = found.ok_or_else(|| StoreError::Chain { seq, what: "is missing".to_owned() })?;
     Ok(Chain { seq, hash: record.hash })
 }
 
-fn pieces<E>(id: &str, content: Option<&[u8]>, say: &mut dyn FnMut(&Line) -> Result<(), E>) -> Result<(), E> {
-    let line = |content| Line::Artifact(Piece { sha256: id.to_owned(), content });
+fn pieces<E>(
+    id: &str,
+    content: Option<&[u8]>,
+    say: &mut dyn FnMut(&EvidenceLine) -> Result<(), E>,
+) -> Result<(), E> {
+    let line = |content| EvidenceLine::Artifact(ArtifactPiece { sha256: id.to_owned(), content });
     let Some(content) = content else { return say(&line(None)) };
     let size = content.len() as u64;
     if content.is_empty() {
-        return say(&line(Some(Part::new(0, 0, &[]))));
+        return say(&line(Some(ContentChunk::new(0, 0, &[]))));
     }
     let mut from = 0;
     for part in content.chunks(PART) {
-        say(&line(Some(Part::new(size, from, part))))?;
+        say(&line(Some(ContentChunk::new(size, from, part))))?;
         from += part.len() as u64;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What can go wrong with a disk, decided by whoever tests.
+//! Faults that a test injects.
 
 /// A call that may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,16 +19,16 @@ pub enum Call {
 
 /// How a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum StoreFault {
     /// Nothing was written.
     Before,
-    /// All of it was written, and yet the answer is an error.
+    /// Everything was written, but the call returns an error.
     After,
 }
 
 /// Decides which calls fail. A closure from a call to a fault is one.
 pub trait Faults: Send {
-    fn on(&mut self, call: Call) -> Option<Fault>;
+    fn on(&mut self, call: Call) -> Option<StoreFault>;
 
     /// How many of the last `unsaved` writes to the projections are gone after a crash.
     fn lost(&mut self, unsaved: usize) -> usize {
@@ -36,8 +36,8 @@ pub trait Faults: Send {
     }
 }
 
-impl<F: FnMut(Call) -> Option<Fault> + Send> Faults for F {
-    fn on(&mut self, call: Call) -> Option<Fault> {
+impl<F: FnMut(Call) -> Option<StoreFault> + Send> Faults for F {
+    fn on(&mut self, call: Call) -> Option<StoreFault> {
         self(call)
     }
 }

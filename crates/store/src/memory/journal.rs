@@ -1,15 +1,15 @@
-//! The end at which records are appended.
+//! The journal of the store in memory.
 
 use std::collections::BTreeSet;
 
 use super::{Call, Disk, Memory, locked, time_of};
 use crate::rules::Installed;
-use crate::store::{Batch, Head, Journal};
+use crate::store::{Batch, Head, JournalWriter};
 use crate::{Chain, StoreError};
 
-pub(super) struct End(pub(super) Memory);
+pub(super) struct MemoryJournal(pub(super) Memory);
 
-impl Drop for End {
+impl Drop for MemoryJournal {
     fn drop(&mut self) {
         let mut disk = locked(&self.0.disk);
         if disk.process == self.0.process {
@@ -18,7 +18,7 @@ impl Drop for End {
     }
 }
 
-impl Journal for End {
+impl JournalWriter for MemoryJournal {
     fn head(&mut self) -> Result<Head, StoreError> {
         self.0.attempt(Call::Read, |disk| Ok(disk.head))
     }
@@ -77,7 +77,7 @@ impl Journal for End {
             if !known || upto.seq >= disk.head.chain.seq {
                 return Err(StoreError::Chain {
                     seq: upto.seq,
-                    what: "is not where the journal can be cut".to_owned(),
+                    what: "is not an entry at which the journal can be cut".to_owned(),
                 });
             }
             let kept = disk.records.split_off(&upto.seq.saturating_add(1));

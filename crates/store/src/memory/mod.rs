@@ -16,25 +16,25 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use crate::rules::Installed;
-use crate::store::{Definition, Head, Journal, Projector, Reader, Store};
+use crate::store::{Definition, Head, JournalWriter, Projector, Reader, Store};
 use crate::{Chain, Record, StoreError};
-pub use faults::{Call, Fault, Faults};
+pub use faults::{Call, Faults, StoreFault};
 use projected::{Projected, Write};
 
 /// Most writes to the projections that a crash can take back.
 const UNSAVED: usize = 64;
 
-/// A project that is kept for as long as somebody holds it.
+/// A project that exists as long as one handle to it.
 ///
 /// A clone is the same store. [`Memory::reopen`] is what a new process finds after a crash.
 #[derive(Clone)]
 pub struct Memory {
     disk: Arc<Mutex<Disk>>,
-    /// Which process it belongs to: what was opened before the last crash answers no more.
+    /// Which process it belongs to: handles from before the last crash return errors.
     process: u64,
 }
 
-/// What outlives a process.
+/// The data that survives a crash.
 #[derive(Default)]
 struct Disk {
     process: u64,
@@ -43,19 +43,19 @@ struct Disk {
     /// Of those that were cut off.
     stayed: BTreeMap<u64, Record>,
     head: Head,
-    /// How often somebody has begun to work with it.
+    /// How many sessions were started.
     begun: u64,
     definitions: BTreeMap<(Name, u32), Definition>,
     installed: Vec<Installed>,
     projected: Projected,
-    /// What a crash goes back to: only where something can go wrong.
+    /// The state after a crash; only with fault injection.
     safe: Option<Safe>,
     faults: Option<Box<dyn Faults>>,
     journal_taken: bool,
     projector_taken: bool,
 }
 
-/// The projections as they are in the file for good, and what was written since.
+/// The durable projections, and the writes since.
 #[derive(Default)]
 struct Safe {
     projected: Projected,
@@ -75,19 +75,19 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// An empty store in which nothing goes wrong.
+    /// An empty store without faults.
     pub fn new() -> Self {
         Self { disk: Arc::default(), process: 0 }
     }
 
-    /// An empty store in which this decides what goes wrong.
+    /// An empty store with injected faults.
     pub fn with_faults(faults: impl Faults + 'static) -> Self {
         let disk = Disk { safe: Some(Safe::default()), faults: Some(Box::new(faults)), ..Disk::default() };
         Self { disk: Arc::new(Mutex::new(disk)), process: 0 }
     }
 
-    /// The store as a new process finds it after this one crashed: all that was committed to the journal, and
-    /// the projections up to some write. Whatever was opened before answers with errors from here on.
+    /// The store as a new process finds it after a crash: the whole journal, and the projections up to some write.
+    /// Older handles return errors from then on.
     pub fn reopen(&self) -> Self {
         let mut disk = locked(&self.disk);
         disk.process += 1;
@@ -110,7 +110,7 @@ impl Memory {
         Ok(disk)
     }
 
-    /// Does something unless it is to fail.
+    /// Does the work unless a fault is injected.
     fn attempt<T>(
         &self,
         call: Call,
@@ -119,12 +119,12 @@ impl Memory {
         let mut disk = self.open()?;
         let fault = disk.faults.as_mut().and_then(|it| it.on(call));
         let failed = || StoreError::io("using the store", "the disk failed");
-        if fault == Some(Fault::Before) {
+        if fault == Some(StoreFault::Before) {
             return Err(failed());
         }
         let done = work(&mut disk)?;
         match fault {
-            Some(Fault::After) => Err(failed()),
+            Some(StoreFault::After) => Err(failed()),
             _ => Ok(done),
         }
     }
@@ -135,12 +135,12 @@ impl Memory {
 }
 
 impl Store for Memory {
-    fn journal(&self) -> Result<Box<dyn Journal>, StoreError> {
+    fn journal(&self) -> Result<Box<dyn JournalWriter>, StoreError> {
         let mut disk = self.open()?;
         if std::mem::replace(&mut disk.journal_taken, true) {
             return Err(Self::taken("the journal"));
         }
-        Ok(Box::new(journal::End(self.clone())))
+        Ok(Box::new(journal::MemoryJournal(self.clone())))
     }
 
     fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
@@ -148,12 +148,12 @@ impl Store for Memory {
         if std::mem::replace(&mut disk.projector_taken, true) {
             return Err(Self::taken("the projections"));
         }
-        Ok(Box::new(projector::Writer(self.clone())))
+        Ok(Box::new(projector::MemoryProjector(self.clone())))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         drop(self.open()?);
-        Ok(Box::new(reader::Looker(self.clone())))
+        Ok(Box::new(reader::MemoryReader(self.clone())))
     }
 }
 
@@ -173,10 +173,10 @@ impl Disk {
 }
 
 impl Safe {
-    /// What was written is in the file for good.
+    /// Everything written so far becomes durable.
     fn save(&mut self) {
         for write in std::mem::take(&mut self.since) {
-            // It was written once already, onto the same.
+            // The same write succeeded before.
             let _ = self.projected.write(&write);
         }
     }

@@ -1,15 +1,15 @@
-//! What is read from the journal, as maps.
+//! Projections as maps in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Ranking, RankingKey};
+use trackside_engine::ranking::{RankingIndex, RankingKey};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use crate::store::{Counts, DueAt, OpenEffectRow, Stays};
+use crate::store::{Counts, DueAt, DwellTimes, OpenEffectRow};
 use crate::{EntityRow, GroupChange, Projection, StoreError};
 
 /// All projections.
@@ -23,13 +23,13 @@ pub(super) struct Projected {
     pub timers: BTreeSet<DueAt>,
     pub effects: BTreeMap<u64, OpenEffectRow>,
     pub groups: BTreeMap<GroupKey, Kin>,
-    pub rankings: BTreeMap<RankingKey, Ranking>,
-    pub sames: BTreeMap<(Name, Name), EntityKey>,
+    pub rankings: BTreeMap<RankingKey, RankingIndex>,
+    pub unique_values: BTreeMap<(Name, Name), EntityKey>,
     pub keys: BTreeMap<(Name, Name), (u64, KeyRecord)>,
     /// Keys by their age.
     ages: BTreeSet<(Timestamp, u64, Name, Name)>,
     pub notices: BTreeSet<(u64, &'static str)>,
-    pub stays: BTreeMap<Name, BTreeMap<Name, Stays>>,
+    pub dwell_times: BTreeMap<Name, BTreeMap<Name, DwellTimes>>,
 }
 
 /// A group: how many, and who.
@@ -66,13 +66,13 @@ impl Projected {
         }
         self.position = all.position;
         for row in &all.entities {
-            if all.remade.contains(&row.entity.key) {
+            if all.to_rebuild.contains(&row.entity.key) {
                 self.timers.retain(|it| it.entity != row.entity.key);
                 self.effects.retain(|_, it| it.entity != row.entity.key);
             }
             self.put(row);
         }
-        if !all.remade.is_empty() {
+        if !all.to_rebuild.is_empty() {
             self.states.clear();
             for row in self.entities.values() {
                 let of = self.states.entry(row.entity.key.lifecycle.clone()).or_default();
@@ -90,14 +90,14 @@ impl Projected {
         }
         for (lifecycle, value, id) in &all.freed {
             let place = (lifecycle.clone(), value.clone());
-            if self.sames.get(&place).is_some_and(|it| it.id == *id) {
-                self.sames.remove(&place);
+            if self.unique_values.get(&place).is_some_and(|it| it.id == *id) {
+                self.unique_values.remove(&place);
             }
         }
-        for (place, holder) in &all.sames {
+        for (place, holder) in &all.unique_values {
             match holder {
-                Some(holder) => self.sames.insert(place.clone(), holder.clone()),
-                None => self.sames.remove(place),
+                Some(holder) => self.unique_values.insert(place.clone(), holder.clone()),
+                None => self.unique_values.remove(place),
             };
         }
         for (seq, at, record) in &all.keys {
@@ -109,8 +109,8 @@ impl Projected {
         for (kind, seq) in &all.settled {
             self.notices.remove(&(*seq, *kind));
         }
-        for (lifecycle, state, ms) in &all.stays {
-            let of = self.stays.entry(lifecycle.clone()).or_default();
+        for (lifecycle, state, ms) in &all.dwell_times {
+            let of = self.dwell_times.entry(lifecycle.clone()).or_default();
             of.entry(state.clone()).or_default().add(*ms);
         }
         if let Some(project) = &all.project {
@@ -119,7 +119,7 @@ impl Projected {
         Ok(())
     }
 
-    /// An entity, and what is found by it.
+    /// Writes an entity and its derived rows.
     fn put(&mut self, row: &EntityRow) {
         let key = &row.entity.key;
         if let Some(old) = self.entities.insert(key.clone(), row.clone()) {
@@ -140,7 +140,7 @@ impl Projected {
         count(self.states.entry(key.lifecycle.clone()).or_default(), &row.entity.state, 1);
     }
 
-    /// Makes an entity a member of these groups alone, and counts those in them and in its own anew.
+    /// Makes an entity a member of exactly these groups, and recounts these groups and its own.
     fn regroup(&mut self, key: &EntityKey, groups: &[GroupKey]) {
         for (name, kin) in &mut self.groups {
             let wanted = groups.contains(name);

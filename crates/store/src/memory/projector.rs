@@ -1,4 +1,4 @@
-//! The one who writes projections.
+//! The projector of the store in memory.
 
 use trackside_lifecycle::time::Timestamp;
 
@@ -7,9 +7,9 @@ use super::{Call, Memory, locked};
 use crate::store::Projector;
 use crate::{Projection, StoreError};
 
-pub(super) struct Writer(pub(super) Memory);
+pub(super) struct MemoryProjector(pub(super) Memory);
 
-impl Drop for Writer {
+impl Drop for MemoryProjector {
     fn drop(&mut self) {
         let mut disk = locked(&self.0.disk);
         if disk.process == self.0.process {
@@ -18,7 +18,7 @@ impl Drop for Writer {
     }
 }
 
-impl Projector for Writer {
+impl Projector for MemoryProjector {
     fn position(&mut self) -> Result<u64, StoreError> {
         self.0.attempt(Call::Read, |disk| Ok(disk.projected.position))
     }
@@ -37,7 +37,7 @@ impl Projector for Writer {
         self.0.attempt(Call::Clear, |disk| disk.write(Write::Clear).map(|_| ()))
     }
 
-    /// What was written until here is in the file for good.
+    /// Everything written so far becomes durable.
     fn tidy(&mut self) -> Result<bool, StoreError> {
         self.0.attempt(Call::Tidy, |disk| {
             if let Some(safe) = &mut disk.safe {

@@ -1,13 +1,13 @@
-//! Somebody who reads.
+//! The reader of the store in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use trackside_engine::entity::Entity;
-use trackside_engine::event::KeyRecord;
+use trackside_engine::event::{EventKind, KeyRecord};
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
+use trackside_engine::ranking::{RankPlace, RankingIndex, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
@@ -15,45 +15,45 @@ use super::projected::{Projected, timers_of};
 use super::{Call, Disk, Memory};
 use crate::rules::Installed;
 use crate::store::{
-    As, Census, Counts, Definition, DueAt, Head, Listing, MemberRow, Members, NOTHING_KEPT, OpenEffectRow,
-    OrderRow, Reader, Stays,
+    AtPosition, Census, Counts, Definition, DueAt, DwellTimes, Head, Listing, MemberRow, Members,
+    NOTHING_KEPT, OpenEffectRow, OrderRow, Reader,
 };
 use crate::{Chain, EntityRow, Record, StoreError};
 
-pub(super) struct Looker(pub(super) Memory);
+pub(super) struct MemoryReader(pub(super) Memory);
 
-impl Looker {
-    fn look<T>(&self, at: impl FnOnce(&Disk) -> T) -> Result<T, StoreError> {
+impl MemoryReader {
+    fn read<T>(&self, at: impl FnOnce(&Disk) -> T) -> Result<T, StoreError> {
         self.0.attempt(Call::Read, |disk| Ok(at(disk)))
     }
 
-    /// A value of the projections, and the entry after which it was so.
-    fn seen<T>(&self, at: impl FnOnce(&Projected) -> T) -> Result<As<T>, StoreError> {
-        self.look(|it| As { position: it.projected.position, value: at(&it.projected) })
+    /// A value of the projections and their position.
+    fn seen<T>(&self, at: impl FnOnce(&Projected) -> T) -> Result<AtPosition<T>, StoreError> {
+        self.read(|it| AtPosition { position: it.projected.position, value: at(&it.projected) })
     }
 }
 
-impl Reader for Looker {
+impl Reader for MemoryReader {
     fn head(&mut self) -> Result<Head, StoreError> {
-        self.look(|it| it.head)
+        self.read(|it| it.head)
     }
 
     fn records(&mut self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
-        self.look(|it| it.records.range(later).take(most).map(|(_, it)| it.clone()).collect())
+        self.read(|it| it.records.range(later).take(most).map(|(_, it)| it.clone()).collect())
     }
 
     fn record(&mut self, seq: u64) -> Result<Option<Record>, StoreError> {
-        self.look(|it| it.records.get(&seq).or_else(|| it.stayed.get(&seq)).cloned())
+        self.read(|it| it.records.get(&seq).or_else(|| it.stayed.get(&seq)).cloned())
     }
 
     fn stayed(&mut self, of: &EntityKey) -> Result<Vec<u64>, StoreError> {
         let is_of = |it: &&Record| it.entity().as_ref() == Some(of);
-        self.look(|it| it.stayed.values().filter(is_of).map(|it| it.seq).collect())
+        self.read(|it| it.stayed.values().filter(is_of).map(|it| it.seq).collect())
     }
 
     fn trail(&mut self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.look(|disk| {
+        self.read(|disk| {
             let first = disk.records.get(&from);
             let earlier = |it: &&Record| disk.records.get(&it.prev).filter(|before| before.seq < it.seq);
             std::iter::successors(first, earlier).take(most).cloned().collect()
@@ -61,41 +61,41 @@ impl Reader for Looker {
     }
 
     fn base(&mut self) -> Result<Chain, StoreError> {
-        self.look(|it| it.base)
+        self.read(|it| it.base)
     }
 
     fn definitions(&mut self) -> Result<Vec<Definition>, StoreError> {
-        self.look(|it| it.definitions.values().cloned().collect())
+        self.read(|it| it.definitions.values().cloned().collect())
     }
 
     fn installed(&mut self) -> Result<Vec<Installed>, StoreError> {
-        self.look(|it| it.installed.clone())
+        self.read(|it| it.installed.clone())
     }
 
     fn position(&mut self) -> Result<u64, StoreError> {
-        self.look(|it| it.projected.position)
+        self.read(|it| it.projected.position)
     }
 
     fn project(&mut self) -> Result<Option<Project>, StoreError> {
-        self.look(|it| it.projected.project.clone())
+        self.read(|it| it.projected.project.clone())
     }
 
     fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
-        self.look(|it| it.projected.entities.get(key).map(|it| it.entity.clone()))
+        self.read(|it| it.projected.entities.get(key).map(|it| it.entity.clone()))
     }
 
-    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
+    fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {
         self.seen(|it| it.groups.get(group).map(|it| it.counts.clone()).unwrap_or_default())
     }
 
-    fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError> {
+    fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError> {
         self.seen(|it| {
             let own = it.groups.iter().filter(|(key, _)| key.of == *of);
             own.map(|(key, group)| (key.name.clone(), group.counts.clone())).collect()
         })
     }
 
-    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
+    fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError> {
         self.seen(|all| {
             let Some(kin) = all.groups.get(group) else { return Members::default() };
             let mut members = Members { moved_at: kin.counts.moved_at, ..Members::default() };
@@ -108,24 +108,24 @@ impl Reader for Looker {
         })
     }
 
-    fn ranking(&mut self, key: &RankingKey) -> Result<As<Ranking>, StoreError> {
+    fn ranking(&mut self, key: &RankingKey) -> Result<AtPosition<RankingIndex>, StoreError> {
         self.seen(|it| it.rankings.get(key).cloned().unwrap_or_default())
     }
 
-    fn same(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
-        self.look(|it| it.projected.sames.get(&(lifecycle.clone(), value.clone())).cloned())
+    fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
+        self.read(|it| it.projected.unique_values.get(&(lifecycle.clone(), value.clone())).cloned())
     }
 
     fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>, StoreError> {
-        self.look(|it| it.projected.keys.get(&(actor.clone(), key.clone())).cloned())
+        self.read(|it| it.projected.keys.get(&(actor.clone(), key.clone())).cloned())
     }
 
-    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError> {
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError> {
         let later = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
         self.seen(|it| it.timers.range::<DueAt, _>(later).take(most).cloned().collect())
     }
 
-    fn list(&mut self, listing: &Listing) -> Result<As<Vec<Arc<Entity>>>, StoreError> {
+    fn list(&mut self, listing: &Listing) -> Result<AtPosition<Vec<Arc<Entity>>>, StoreError> {
         let first = listing.lifecycle.as_ref().map(|it| EntityKey::new(it.clone(), ""));
         let from = match (&listing.after, &first) {
             (Some(after), Some(first)) if after < first => Bound::Included(first),
@@ -143,17 +143,20 @@ impl Reader for Looker {
         })
     }
 
-    fn states(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, u64>>, StoreError> {
+    fn states(&mut self, lifecycle: &Name) -> Result<AtPosition<BTreeMap<Name, u64>>, StoreError> {
         self.seen(|it| it.states.get(lifecycle).cloned().unwrap_or_default())
     }
 
-    fn stays(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, Stays>>, StoreError> {
-        self.seen(|it| it.stays.get(lifecycle).cloned().unwrap_or_default())
+    fn dwell_times(
+        &mut self,
+        lifecycle: &Name,
+    ) -> Result<AtPosition<BTreeMap<Name, DwellTimes>>, StoreError> {
+        self.seen(|it| it.dwell_times.get(lifecycle).cloned().unwrap_or_default())
     }
 
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError> {
         let first = (after.saturating_add(1), "");
-        self.look(|it| {
+        self.read(|it| {
             let wanted = it.projected.notices.range(first..).filter(|(_, kind)| kinds.contains(kind));
             let mut seqs: Vec<u64> = wanted.map(|(seq, _)| *seq).collect();
             seqs.dedup();
@@ -162,25 +165,29 @@ impl Reader for Looker {
         })
     }
 
-    fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
+    fn effects(&mut self, after: u64, most: usize) -> Result<AtPosition<Vec<OpenEffectRow>>, StoreError> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
         self.seen(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
     }
 
     fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
         let key = &row.entity.key;
-        self.look(|disk| {
+        self.read(|disk| {
             let all = &disk.projected;
             let Some(kept) = all.entities.get(key) else { return Some(NOTHING_KEPT.to_owned()) };
             if kept.entity != row.entity {
                 return Some(serde_json::to_string(&*kept.entity).unwrap_or_default());
             }
             let timer = timers_of(row).find(|it| !all.timers.contains(it));
-            timer.map(|it| format!("its timer {} was not kept", it.timer))
+            timer.map(|it| format!("its timer {} has no row", it.timer))
         })
     }
 
-    fn groups_after(&mut self, after: u64, most: usize) -> Result<As<Vec<(u64, GroupKey)>>, StoreError> {
+    fn groups_after(
+        &mut self,
+        after: u64,
+        most: usize,
+    ) -> Result<AtPosition<Vec<(u64, GroupKey)>>, StoreError> {
         self.seen(|it| (1_u64..).zip(it.groups.keys().cloned()).skip(index(after)).take(most).collect())
     }
 
@@ -189,7 +196,7 @@ impl Reader for Looker {
         group: &GroupKey,
         after: u64,
         most: usize,
-    ) -> Result<As<Vec<MemberRow>>, StoreError> {
+    ) -> Result<AtPosition<Vec<MemberRow>>, StoreError> {
         self.seen(|all| {
             let kept = all.groups.get(group).into_iter().flat_map(|it| &it.members);
             let rows = (1_u64..).zip(kept).skip(index(after));
@@ -202,10 +209,14 @@ impl Reader for Looker {
     }
 
     fn is_member(&mut self, group: &GroupKey, of: &EntityKey) -> Result<bool, StoreError> {
-        self.look(|it| it.projected.groups.get(group).is_some_and(|it| it.members.contains(of)))
+        self.read(|it| it.projected.groups.get(group).is_some_and(|it| it.members.contains(of)))
     }
 
-    fn place(&mut self, ranking: &RankingKey, id: &Name) -> Result<As<Option<Place>>, StoreError> {
+    fn place(
+        &mut self,
+        ranking: &RankingKey,
+        id: &Name,
+    ) -> Result<AtPosition<Option<RankPlace>>, StoreError> {
         self.seen(|it| it.rankings.get(ranking).and_then(|it| it.place(id)).cloned())
     }
 
@@ -213,9 +224,9 @@ impl Reader for Looker {
         &mut self,
         after: Option<&(RankingKey, Name)>,
         most: usize,
-    ) -> Result<As<Vec<(RankingKey, Name)>>, StoreError> {
+    ) -> Result<AtPosition<Vec<(RankingKey, Name)>>, StoreError> {
         self.seen(|all| {
-            let of = |(key, ranking): (&RankingKey, &Ranking)| {
+            let of = |(key, ranking): (&RankingKey, &RankingIndex)| {
                 let ids = ranking.orders().flat_map(|it| ranking.ascending(it));
                 ids.map(|id| (key.clone(), id.clone())).collect::<Vec<_>>()
             };
@@ -227,7 +238,11 @@ impl Reader for Looker {
         })
     }
 
-    fn order(&mut self, ranking: &RankingKey, within: &Within) -> Result<As<Option<OrderRow>>, StoreError> {
+    fn order(
+        &mut self,
+        ranking: &RankingKey,
+        within: &Within,
+    ) -> Result<AtPosition<Option<OrderRow>>, StoreError> {
         self.seen(|it| order_row(ranking, it.rankings.get(ranking)?, within))
     }
 
@@ -235,9 +250,9 @@ impl Reader for Looker {
         &mut self,
         after: Option<&(RankingKey, Within)>,
         most: usize,
-    ) -> Result<As<Vec<OrderRow>>, StoreError> {
+    ) -> Result<AtPosition<Vec<OrderRow>>, StoreError> {
         self.seen(|all| {
-            let of = |(key, ranking): (&RankingKey, &Ranking)| {
+            let of = |(key, ranking): (&RankingKey, &RankingIndex)| {
                 ranking.orders().filter_map(|it| order_row(key, ranking, it)).collect::<Vec<_>>()
             };
             let mut orders: Vec<_> = all.rankings.iter().flat_map(of).collect();
@@ -250,9 +265,9 @@ impl Reader for Looker {
         })
     }
 
-    fn census(&mut self) -> Result<As<Census>, StoreError> {
-        let found = self.notices(&["VIOLATION"], 0, usize::MAX)?.len() as u64;
-        let cleared = self.notices(&["VIOLATION_CLEARED"], 0, usize::MAX)?.len() as u64;
+    fn census(&mut self) -> Result<AtPosition<Census>, StoreError> {
+        let found = self.notices(&[EventKind::ViolationFound.as_str()], 0, usize::MAX)?.len() as u64;
+        let cleared = self.notices(&[EventKind::ViolationCleared.as_str()], 0, usize::MAX)?.len() as u64;
         self.seen(|it| Census {
             timers: it.timers.len() as u64,
             leases: it.timers.iter().filter(|it| it.timer.starts_with("lease.")).count() as u64,
@@ -266,7 +281,7 @@ fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn order_row(key: &RankingKey, ranking: &Ranking, within: &Within) -> Option<OrderRow> {
+fn order_row(key: &RankingKey, ranking: &RankingIndex, within: &Within) -> Option<OrderRow> {
     let closed = !ranking.is_open(within)?;
     let n = ranking.size(within) as u64;
     Some(OrderRow { ranking: key.clone(), within: within.clone(), n, closed })

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use trackside_engine::key::EntityKey;
 
-use super::{Call, Fault, Faults, Memory};
+use super::{Call, Faults, Memory, StoreFault};
 use crate::Store;
 use crate::conformance::sample::{Press, entries, entry, projection, row};
 
@@ -22,7 +22,7 @@ fn after_a_crash_the_old_process_can_do_nothing() {
     reader.head().unwrap_err();
     assert!(before.reader().is_err() && before.journal().is_err());
     let mut journal_after = after.journal().unwrap();
-    // What the old process lets go of does not free what the new one holds.
+    // Dropping old handles does not free those of the new process.
     drop((journal, projector));
     assert!(after.journal().is_err());
     assert_eq!(journal_after.head().unwrap().chain.seq, 2);
@@ -30,7 +30,7 @@ fn after_a_crash_the_old_process_can_do_nothing() {
 
 #[test]
 fn an_error_before_writes_nothing_and_one_after_writes_all() {
-    let next: Arc<Mutex<Option<Fault>>> = Arc::default();
+    let next: Arc<Mutex<Option<StoreFault>>> = Arc::default();
     let decided = next.clone();
     let memory = Memory::with_faults(move |call: Call| match call {
         Call::Append(_) | Call::Project(_) => decided.lock().unwrap().take(),
@@ -39,16 +39,16 @@ fn an_error_before_writes_nothing_and_one_after_writes_all() {
     let (mut journal, mut projector) = (memory.journal().unwrap(), memory.projector().unwrap());
     let batch = Press::default().batch(&entries(2, &["t.thing/A"]));
     let set = |fault| *next.lock().unwrap() = Some(fault);
-    set(Fault::Before);
+    set(StoreFault::Before);
     journal.append(&batch).unwrap_err();
     assert_eq!(journal.head().unwrap().chain.seq, 0);
-    set(Fault::After);
+    set(StoreFault::After);
     journal.append(&batch).unwrap_err();
     assert_eq!(journal.head().unwrap().chain.seq, 2, "it is there, whatever was answered");
-    set(Fault::Before);
+    set(StoreFault::Before);
     projector.project(&projection(1, Vec::new())).unwrap_err();
     assert_eq!(projector.position().unwrap(), 0);
-    set(Fault::After);
+    set(StoreFault::After);
     projector.project(&projection(1, Vec::new())).unwrap_err();
     assert_eq!(projector.position().unwrap(), 1);
 }
@@ -57,7 +57,7 @@ fn an_error_before_writes_nothing_and_one_after_writes_all() {
 struct Loses(usize);
 
 impl Faults for Loses {
-    fn on(&mut self, _: Call) -> Option<Fault> {
+    fn on(&mut self, _: Call) -> Option<StoreFault> {
         None
     }
 
@@ -80,7 +80,7 @@ fn a_crash_takes_back_the_last_projections_and_no_record() {
     assert_eq!((reader.position().unwrap(), reader.head().unwrap().chain.seq), (3, 9));
     let mut there = |id| reader.entity(&EntityKey::new("t.thing", id)).unwrap().is_some();
     assert!(there("3") && !there("4"));
-    // What was tidied away is in the file for good.
+    // Checkpointed writes are durable.
     let mut projector = memory.projector().unwrap();
     projector.project(&projection(7, Vec::new())).unwrap();
     assert!(projector.tidy().unwrap());

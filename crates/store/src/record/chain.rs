@@ -8,7 +8,7 @@ use crate::StoreError;
 
 pub type Hash = [u8; 32];
 
-/// The last format whose records were covered as a whole; later ones by the digest of their body.
+/// The last format whose hash covers the whole record; later ones use the digest of the body.
 const WHOLE: u32 = 1;
 
 /// The hash of a text, as a record keeps it of its payload.
@@ -16,7 +16,7 @@ pub fn digest(text: &str) -> Hash {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// How far a journal goes: the last entry and its hash.
+/// A position in the chain: an entry and its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     pub seq: u64,
@@ -44,28 +44,28 @@ impl Chain {
         Ok(record)
     }
 
-    /// Takes a record that is stored, if it follows.
+    /// Advances to a stored record after verifying that it follows.
     pub fn follow(&mut self, record: &Record) -> Result<(), StoreError> {
         let broken = |what: String| Err(StoreError::Chain { seq: record.seq, what });
         if record.seq != self.seq.saturating_add(1) {
-            return broken(format!("comes after {}: what was between them is gone", self.seq));
+            return broken(format!("comes after {}: the entries between them are missing", self.seq));
         }
         if let (Some(payload), Some(kept)) = (&record.payload, &record.digest)
             && digest(payload) != *kept
         {
-            return broken("was changed: its payload is not what was written".to_owned());
+            return broken("was changed: its payload does not match its digest".to_owned());
         }
         if record.payload.is_some() && record.digest.is_none() {
-            return broken("was changed: it has a payload that was never written".to_owned());
+            return broken("was changed: it has a payload but was written without one".to_owned());
         }
         if self.covering(record) != record.hash {
-            return broken(format!("was changed, or does not belong after {}", self.seq));
+            return broken(format!("was changed, or does not follow entry {}", self.seq));
         }
         *self = Self { seq: record.seq, hash: record.hash };
         Ok(())
     }
 
-    /// The hash that a record has if it comes next.
+    /// The hash of a record that comes next.
     pub fn covering(&self, record: &Record) -> Hash {
         match record.format <= WHOLE {
             true => self.covering_whole(record),
@@ -73,7 +73,7 @@ impl Chain {
         }
     }
 
-    /// The same of a record of which only its number and the digest of its body are known.
+    /// The same for a record given only by its number and the digest of its body.
     pub fn covering_body(&self, seq: u64, body: &Hash) -> Hash {
         let mut hash = Sha256::new();
         hash.update(self.hash);
@@ -82,7 +82,7 @@ impl Chain {
         hash.finalize().into()
     }
 
-    /// How records of the first format were covered: nobody can follow the chain without their headers.
+    /// The hash of format 1, which needs the whole header.
     fn covering_whole(&self, record: &Record) -> Hash {
         let mut hash = Sha256::new();
         hash.update(self.hash);
@@ -93,15 +93,14 @@ impl Chain {
 }
 
 impl Record {
-    /// The digest of all that it says but for its number: enough to prove that the chain goes through it, and
-    /// nothing of it is told.
+    /// The digest of everything except its number. It proves that the chain contains the record without revealing it.
     pub fn body(&self) -> Hash {
         let mut hash = Sha256::new();
         self.cover(&mut hash);
         hash.finalize().into()
     }
 
-    /// Whether the chain can be followed through it by the digest of its body alone.
+    /// Whether the digest of its body is enough to verify the chain.
     pub fn has_body(&self) -> bool {
         self.format > WHOLE
     }

@@ -27,7 +27,7 @@ impl TryFrom<RecordLine> for Record {
     type Error = String;
 
     fn try_from(line: RecordLine) -> Result<Self, String> {
-        let read = |text: &str| unhex(text).ok_or_else(|| format!("`{text}` is no hash"));
+        let read = |text: &str| unhex(text).ok_or_else(|| format!("`{text}` is not a hash"));
         let (digest, hash) = (line.digest.as_deref().map(read).transpose()?, read(&line.hash)?);
         let RecordLine { seq, prev, format, header, payload, .. } = line;
         Ok(Self { seq, prev, format, header, payload, digest, hash })

@@ -17,8 +17,8 @@ pub use upcast::{FORMAT, UPCASTS, Upcast};
 
 /// One entry, as bytes.
 ///
-/// `hash` covers everything but the payload, and of the payload its `digest`. So a payload can be dropped and
-/// the chain still verifies; that it was dropped shows.
+/// `hash` covers everything but the payload, and of the payload its `digest`. So a payload can be dropped: the chain
+/// still verifies, and the drop is visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub seq: u64,
@@ -26,22 +26,22 @@ pub struct Record {
     pub prev: u64,
     /// The version of the form in which header and payload are written.
     pub format: u32,
-    /// Who did what to which entity when, states, clocks and groups: JSON.
+    /// Actor, event, entity, time, states, timers and groups, as JSON.
     pub header: String,
-    /// Values and words: JSON. None where there are none, or they were dropped.
+    /// Field values and free text, as JSON. None if there is none, or it was dropped.
     pub payload: Option<String>,
-    /// Of the payload as it was written; none if there never was one.
+    /// The digest of the original payload; none if there never was one.
     pub digest: Option<Hash>,
     pub hash: Hash,
 }
 
 impl Record {
-    /// Whether it once said more than it does.
+    /// True if the payload was dropped after it was written.
     pub fn is_redacted(&self) -> bool {
         self.payload.is_none() && self.digest.is_some()
     }
 
-    /// The entity that it is about, without reading all of it; none if that cannot be read.
+    /// Its entity, without parsing the whole header; none if that cannot be read.
     pub fn entity(&self) -> Option<EntityKey> {
         #[derive(serde::Deserialize)]
         struct About {
@@ -50,7 +50,7 @@ impl Record {
         serde_json::from_str::<About>(&self.header).ok().map(|it| it.entity)
     }
 
-    /// The entry, without what was dropped of it.
+    /// The entry, without a dropped payload.
     pub fn entry(&self) -> Result<Entry, StoreError> {
         self.entry_with(UPCASTS)
     }
@@ -61,7 +61,7 @@ impl Record {
         let newest = upcast::newest(upcasts);
         if self.format > newest {
             return Err(unreadable(format!(
-                "it has format {}, this release knows {newest}; use a later release",
+                "it has format {}; this release supports up to {newest}. Use a newer release",
                 self.format
             )));
         }

@@ -1,4 +1,4 @@
-//! Older forms of entries, made into the present one as they are read. Stored bytes never change.
+//! Upcasters: convert older formats when entries are read. Stored bytes never change.
 
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ pub const UPCASTS: &[Upcast] = &[as_it_is];
 /// The format that this release writes.
 pub const FORMAT: u32 = 2;
 
-/// Format 2 says the same in the same words; only how its hash covers it is another.
+/// Format 2 has the same content; only its hash is computed differently.
 fn as_it_is(header: Json, payload: Option<Json>) -> (Json, Option<Json>) {
     (header, payload)
 }

@@ -1,4 +1,4 @@
-//! The one who appends to the journal.
+//! Appends to `journal.db`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,22 +7,22 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::connect::{Use, connect};
+use super::checkpointer::{before_commit, empty};
+use super::connect::{ConnectionUse, connect};
 use super::failure::{failed, int, number};
-use super::keeper::{before_commit, empty};
-use super::log::Log;
+use super::journal_table::JournalTable;
 use super::{Shared, installed};
 use crate::rules::Installed;
-use crate::{Batch, Chain, Definition, Head, Journal, Record, StoreError};
+use crate::{Batch, Chain, Definition, Head, JournalWriter, Record, StoreError};
 
-/// Bytes of a row beside its texts: numbers, two hashes, headers of SQLite.
+/// Bytes of a row without its texts: numbers, two hashes, SQLite's headers.
 const ROW: usize = 96;
 
 /// The appending end of `journal.db`.
 #[derive(Debug)]
 pub(super) struct Appender {
     connection: Connection,
-    /// Where the journal ended when this process last wrote or looked; none after an error.
+    /// Where the journal ended at this process's last write or read; none after an error.
     known: Option<Chain>,
     shared: Arc<Shared>,
 }
@@ -30,12 +30,13 @@ pub(super) struct Appender {
 impl Appender {
     pub fn open(shared: Arc<Shared>) -> Result<Self, StoreError> {
         if shared.appending.swap(true, Ordering::AcqRel) {
-            return Err(StoreError::io("append to the journal", "it is being appended to already"));
+            return Err(StoreError::io("append to the journal", "another writer is active"));
         }
         let there = shared.is_there();
-        let connection = there.and_then(|()| connect(&shared.journal, &shared.options, Use::Append));
+        let connection =
+            there.and_then(|()| connect(&shared.journal, &shared.options, ConnectionUse::Append));
         let opened = connection.and_then(|connection| {
-            let known = Log { connection: &connection, path: &shared.journal }.end()?;
+            let known = JournalTable { connection: &connection, path: &shared.journal }.end()?;
             Ok((connection, known))
         });
         match opened {
@@ -54,7 +55,7 @@ impl Appender {
         before_commit(&self.connection, path, &self.shared.logs.journal)?;
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let found = Log { connection: &transaction, path }.end()?;
+        let found = JournalTable { connection: &transaction, path }.end()?;
         if found != known {
             return Err(StoreError::NotOurs { found: found.seq, known: known.seq });
         }
@@ -86,7 +87,7 @@ impl Appender {
 
     fn pages(&self, batch: &Batch) -> u64 {
         let bytes: usize = batch.records.iter().map(size).sum();
-        // The last page is written again by every commit.
+        // Every commit rewrites the last page.
         (bytes as u64) / u64::from(self.shared.options.journal_page.max(1)) + 2
     }
 }
@@ -95,7 +96,7 @@ fn size(record: &Record) -> usize {
     ROW + record.header.len() + record.payload.as_ref().map_or(0, String::len)
 }
 
-/// Deletes a stretch but for what stays.
+/// Deletes a range except the retained entries.
 fn let_go(connection: &Connection, after: u64, upto: u64, staying: &BTreeSet<u64>) -> rusqlite::Result<()> {
     let staying = staying.range(after.saturating_add(1)..=upto.max(after.saturating_add(1)));
     let staying: Vec<String> = staying.map(u64::to_string).collect();
@@ -123,18 +124,18 @@ fn insert(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
 
 fn define(connection: &Connection, path: &Path, definition: &Definition) -> Result<(), StoreError> {
     let files = serde_json::to_string(&definition.files)
-        .map_err(|error| StoreError::io(format!("keep the files of {}", definition.pack), error))?;
+        .map_err(|error| StoreError::io(format!("store the files of {}", definition.pack), error))?;
     let sql = "INSERT OR REPLACE INTO definition (pack, version, digest, files) VALUES (?1, ?2, ?3, ?4)";
     let pack = definition.pack.as_str();
     connection
         .execute(sql, params![pack, definition.version, definition.digest, files])
-        .map_err(failed(path, "keep a definition"))?;
+        .map_err(failed(path, "store a definition"))?;
     Ok(())
 }
 
-impl Journal for Appender {
+impl JournalWriter for Appender {
     fn head(&mut self) -> Result<Head, StoreError> {
-        let head = Log { connection: &self.connection, path: &self.shared.journal }.head()?;
+        let head = JournalTable { connection: &self.connection, path: &self.shared.journal }.head()?;
         self.known = Some(head.chain);
         Ok(head)
     }
@@ -143,7 +144,7 @@ impl Journal for Appender {
         let sql = "INSERT INTO meta (key, value) VALUES ('begun', 1) \
                    ON CONFLICT (key) DO UPDATE SET value = value + 1 RETURNING value";
         let begun = self.connection.query_row(sql, [], |row| row.get(0));
-        begun.map(number).map_err(failed(&self.shared.journal, "note that it is begun with"))
+        begun.map(number).map_err(failed(&self.shared.journal, "record the start of a session"))
     }
 
     fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
@@ -151,7 +152,7 @@ impl Journal for Appender {
             return Ok(());
         }
         let Some(known) = self.known.take() else {
-            let why = "the commit before failed; ask for the head first";
+            let why = "the previous commit failed; read the head first";
             return Err(StoreError::io("append to the journal", why));
         };
         self.known = Some(self.write(batch, known)?);
@@ -182,7 +183,7 @@ impl Journal for Appender {
         let failed = failed(path, "cut the journal");
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let log = Log { connection: &transaction, path };
+        let log = JournalTable { connection: &transaction, path };
         let base = log.base()?;
         if upto == base {
             let_go(&transaction, 0, base.seq, staying).map_err(&failed)?;
@@ -191,7 +192,7 @@ impl Journal for Appender {
         }
         let known = upto.seq > base.seq && log.hash_of(upto.seq)? == Some(upto.hash);
         if !known || upto.seq >= log.end()?.seq {
-            let what = "is not where the journal can be cut".to_owned();
+            let what = "is not an entry at which the journal can be cut".to_owned();
             return Err(StoreError::Chain { seq: upto.seq, what });
         }
         let_go(&transaction, base.seq, upto.seq, staying).map_err(&failed)?;

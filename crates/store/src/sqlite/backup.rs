@@ -1,4 +1,4 @@
-//! Copies of a folder, made while it is worked on, and put back.
+//! Backup of a folder in use, and restore.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,34 +6,34 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use super::connect::{Use, connect, connect_to_still};
+use super::connect::{ConnectionUse, connect, connect_to_still};
 use super::failure::failed;
-use super::log::Log;
+use super::journal_table::JournalTable;
 use super::{Sqlite, SqliteOptions, project, schema, sync_folder};
 use crate::rules::Installed;
 use crate::{Chain, StoreError};
 
-/// Pages copied at a time, between two words about the progress.
+/// Pages copied between two progress reports.
 const STEP: i32 = 256;
 
-/// Records checked at a time.
+/// Records read per query.
 const PIECE: usize = 1_000;
 
 impl Sqlite {
-    /// Copies the folder to `to`, which must be empty or not there, while others go on. `progress` is told how
-    /// many pages are done, and of how many. The copy is checked; answered is where its journal ends.
+    /// Copies the folder to `to`, which must be empty or absent, while it is in use. `progress` gets the pages done
+    /// and in total. The copy is verified. Returns the end of its journal.
     ///
-    /// Nobody waits for it. While it lasts the logs are not begun anew, so they grow by what is written.
+    /// It blocks no one. Meanwhile the WAL files cannot restart, so they grow.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Chain, StoreError> {
         let shared = &self.shared;
-        // What would not hold when the copy is checked is told before anything is written.
-        let journal = connect(&shared.journal, &shared.options, Use::Read)?;
-        Log { connection: &journal, path: &shared.journal }.rules_hold()?;
+        // Fail before writing anything if the copy would not verify.
+        let journal = connect(&shared.journal, &shared.options, ConnectionUse::Read)?;
+        JournalTable { connection: &journal, path: &shared.journal }.check_rules()?;
         drop(journal);
         make_empty(to)?;
         // The state first: the journal must never be behind it.
         let state = Copy::begin(&shared.state, &shared.options)?;
-        let pages = pages(&connect(&shared.journal, &shared.options, Use::Read)?, &shared.journal)?;
+        let pages = pages(&connect(&shared.journal, &shared.options, ConnectionUse::Read)?, &shared.journal)?;
         let of = state.pages + pages;
         let copied = state.run(&part(to, "state.db"), &mut |done| progress(done, of))?;
         let journal = Copy::begin(&shared.journal, &shared.options)?;
@@ -42,7 +42,7 @@ impl Sqlite {
         name_parts(to, "write the backup")?;
         let checked = check(to);
         if checked.is_err() {
-            // Nobody is to take it for a backup, and the next one finds the place free.
+            // Remove it, so that it is not mistaken for a backup.
             for name in ["journal.db", "state.db"] {
                 std::fs::remove_file(to.join(name)).ok();
             }
@@ -50,8 +50,8 @@ impl Sqlite {
         checked
     }
 
-    /// Puts a backup into the folder `to`, which must be empty or not there, after it was checked. Answered is
-    /// where its journal ends.
+    /// Verifies a backup and copies it into the folder `to`, which must be empty or absent. Returns the end of its
+    /// journal.
     pub fn restore(from: &Path, to: &Path) -> Result<Chain, StoreError> {
         let end = check(from)?;
         make_empty(to)?;
@@ -63,7 +63,7 @@ impl Sqlite {
         name_parts(to, "restore")?;
         match check(to)? == end {
             true => Ok(end),
-            false => Err(damaged(to, "the copy is not what was copied; restore again, to another folder")),
+            false => Err(damaged(to, "the copy differs from the backup. Restore again into another folder")),
         }
     }
 }
@@ -73,7 +73,7 @@ fn part(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}.part"))
 }
 
-/// Both files are on the disk: they get their names. The journal last: without it the folder is none of ours.
+/// Renames both finished files. The journal comes last: a folder without it is not a project.
 fn name_parts(dir: &Path, doing: &str) -> Result<(), StoreError> {
     for name in ["state.db", "journal.db"] {
         let part = part(dir, name);
@@ -83,17 +83,17 @@ fn name_parts(dir: &Path, doing: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// One file as it is at one moment.
+/// A snapshot of one file.
 struct Copy {
     path: PathBuf,
-    /// Within a transaction, so that it stays as it is.
+    /// In a read transaction, which holds the snapshot.
     connection: Connection,
     pages: u64,
 }
 
 impl Copy {
     fn begin(path: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
-        let connection = connect(path, options, Use::Read)?;
+        let connection = connect(path, options, ConnectionUse::Read)?;
         let failed = failed(path, "read it for a backup");
         connection.execute_batch("BEGIN; SELECT 1 FROM meta;").map_err(failed)?;
         let pages = pages(&connection, path)?;
@@ -104,7 +104,7 @@ impl Copy {
     fn run(self, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<u64, StoreError> {
         let failed = failed(to, "write the backup");
         let mut target = Connection::open(to).map_err(&failed)?;
-        // Synced as a whole when it is done.
+        // Synced once at the end.
         target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;").map_err(&failed)?;
         {
             let backup = Backup::new(&self.connection, &mut target).map_err(&failed)?;
@@ -116,7 +116,7 @@ impl Copy {
                     StepResult::Done => break,
                     StepResult::More => {}
                     _ => {
-                        let why = format!("{} cannot be read: somebody has locked it", self.path.display());
+                        let why = format!("another program has locked {}", self.path.display());
                         return Err(StoreError::io("write the backup", why));
                     }
                 }
@@ -134,15 +134,15 @@ fn pages(connection: &Connection, path: &Path) -> Result<u64, StoreError> {
     count.map(super::failure::number).map_err(failed(path, "count pages"))
 }
 
-/// Whether a folder that nobody works on is whole: the chain of the journal, and a state that is its own.
+/// Verifies a folder that is not in use: the chain of the journal, and that `state.db` belongs to it.
 fn check(dir: &Path) -> Result<Chain, StoreError> {
     let path = dir.join("journal.db");
     if !path.exists() && part(dir, "journal.db").exists() {
-        return Err(damaged(dir, "it was never finished. Make another one, in a folder that is empty"));
+        return Err(damaged(dir, "the backup was never finished. Make another one in an empty folder"));
     }
     let journal = connect_to_still(&path)?;
     schema::known(&journal, &path, schema::JOURNAL)?;
-    let log = Log { connection: &journal, path: &path };
+    let log = JournalTable { connection: &journal, path: &path };
     let mut chain = log.base()?;
     let mut installed = Vec::new();
     loop {
@@ -155,7 +155,7 @@ fn check(dir: &Path) -> Result<Chain, StoreError> {
             chain.follow(record)?;
         }
     }
-    log.rules_hold_with(&installed)?;
+    log.check_rules_with(&installed)?;
     let path = dir.join("state.db");
     let state = connect_to_still(&path)?;
     schema::known(&state, &path, schema::STATE)?;
@@ -165,7 +165,7 @@ fn check(dir: &Path) -> Result<Chain, StoreError> {
     }
 }
 
-/// Makes a folder; one that is there must be empty.
+/// Creates a folder; an existing one must be empty.
 fn make_empty(dir: &Path) -> Result<(), StoreError> {
     super::make(dir)?;
     let mut inside = std::fs::read_dir(dir).map_err(|error| unusable(dir, "look into it", error))?;
@@ -173,7 +173,7 @@ fn make_empty(dir: &Path) -> Result<(), StoreError> {
         None => Ok(()),
         Some(_) => Err(StoreError::io(
             format!("copy to {}", dir.display()),
-            "there is something in it already. Choose a folder that is empty or not there",
+            "the folder is not empty. Choose an empty or new folder",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Connections, each with the settings of its work.
+//! Opens connections with the settings for their use.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::StoreError;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum ConnectionUse {
     /// Appending to `journal.db`.
     Append,
     /// Writing `state.db`.
@@ -22,30 +22,40 @@ pub(super) enum Use {
     Read,
 }
 
-/// How long to wait for a program of somebody else that looks into the file.
+/// How long to wait for another program that uses the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Statements that a connection keeps ready.
 const STATEMENTS: usize = 64;
 
-/// Opens a file that is there. One that has gone while the folder is open must not come back empty.
-pub(super) fn connect(path: &Path, options: &SqliteOptions, purpose: Use) -> Result<Connection, StoreError> {
+/// Opens an existing file. A file that was deleted while in use must not be recreated empty.
+pub(super) fn connect(
+    path: &Path,
+    options: &SqliteOptions,
+    purpose: ConnectionUse,
+) -> Result<Connection, StoreError> {
     let flags = match purpose {
-        Use::Append | Use::Project | Use::Keep => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        Use::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        ConnectionUse::Append | ConnectionUse::Project | ConnectionUse::Keep => {
+            OpenFlags::SQLITE_OPEN_READ_WRITE
+        }
+        ConnectionUse::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
     };
     open(path, options, purpose, flags)
 }
 
-/// The same as the folder is opened: a file that is not there is made.
-pub(super) fn make(path: &Path, options: &SqliteOptions, purpose: Use) -> Result<Connection, StoreError> {
+/// The same, but creates a missing file. Used when the folder is opened.
+pub(super) fn make(
+    path: &Path,
+    options: &SqliteOptions,
+    purpose: ConnectionUse,
+) -> Result<Connection, StoreError> {
     open(path, options, purpose, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
 }
 
 fn open(
     path: &Path,
     options: &SqliteOptions,
-    purpose: Use,
+    purpose: ConnectionUse,
     flags: OpenFlags,
 ) -> Result<Connection, StoreError> {
     let failed = failed(path, "open it");
@@ -55,7 +65,7 @@ fn open(
         None => Connection::open_with_flags(path, flags),
     }
     .map_err(&failed)?;
-    // SQLite opens what may not be written all the same, and says so when it is too late.
+    // SQLite opens a read-only file without an error and fails later.
     if flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE)
         && connection.is_readonly(rusqlite::MAIN_DB).map_err(&failed)?
     {
@@ -65,44 +75,44 @@ fn open(
     Ok(connection)
 }
 
-fn settle(connection: &Connection, options: &SqliteOptions, purpose: Use) -> rusqlite::Result<()> {
+fn settle(connection: &Connection, options: &SqliteOptions, purpose: ConnectionUse) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     let page = match purpose {
-        Use::Append => Some(options.journal_page),
-        Use::Project => Some(options.state_page),
-        Use::Keep | Use::Read => None,
+        ConnectionUse::Append => Some(options.journal_page),
+        ConnectionUse::Project => Some(options.state_page),
+        ConnectionUse::Keep | ConnectionUse::Read => None,
     };
     if let Some(page) = page {
         // Takes effect only where the file is empty.
         connection.pragma_update(None, "page_size", page)?;
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-        // What is dropped leaves no bytes behind.
+        // Overwrite deleted data.
         connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
     }
     let synchronous = match (options.durability, purpose) {
         (Durability::OffForTests, _) => "off",
-        // Projections could be made anew, yet they are synced as they are written, by the one who writes them behind:
-        // what the system saves up to write later, the next commit of the journal waits for.
-        (Durability::Full, Use::Append | Use::Keep | Use::Project) => "full",
-        (Durability::Full, Use::Read) => "normal",
+        // Projections can be rebuilt, but they are synced by their own thread: otherwise the next commit of the
+        // journal would wait for the operating system to write them.
+        (Durability::Full, ConnectionUse::Append | ConnectionUse::Keep | ConnectionUse::Project) => "full",
+        (Durability::Full, ConnectionUse::Read) => "normal",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    if matches!(purpose, Use::Project | Use::Read) {
+    if matches!(purpose, ConnectionUse::Project | ConnectionUse::Read) {
         connection.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
     }
     Ok(())
 }
 
-/// From here on this connection ends without moving anything from the log into the file.
+/// Makes this connection close without a checkpoint.
 pub(super) fn leave_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let stays = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-    stays.map(drop).map_err(failed(path, "leave the log as it is"))
+    let dwell_times = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    dwell_times.map(drop).map_err(failed(path, "keep the log"))
 }
 
-/// Reads a file that nobody works on, and leaves nothing beside it.
+/// Opens a file that is not in use, without creating files beside it.
 pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
     let failed = failed(path, "open it");
     if !path.is_file() {
@@ -111,7 +121,7 @@ pub(super) fn connect_to_still(path: &Path) -> Result<Connection, StoreError> {
     if has_log(path) {
         return Err(StoreError::io(
             format!("read {}", path.display()),
-            "it is not closed: its last entries are still in a log beside it. Open the folder with trackside once, or stop the server that has it",
+            "it was not closed: its last entries are still in the -wal file beside it. Stop the server that uses the folder, or open the folder with trackside once",
         ));
     }
     let flags =
@@ -128,7 +138,7 @@ pub(super) fn has_log(path: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|it| it.len() > 0)
 }
 
-/// The address of a file that does not change.
+/// The URI of a file that does not change.
 fn still(path: &Path) -> String {
     let path = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{path}?immutable=1")

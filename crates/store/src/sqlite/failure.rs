@@ -1,4 +1,4 @@
-//! What SQLite says went wrong, in our words.
+//! Converts SQLite errors to store errors.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::StoreError;
 
-/// Makes an error of SQLite one of ours: `doing` says what was tried, `path` with which file.
+/// Converts an error of SQLite. `doing` is what was tried, `path` the file.
 pub(super) fn failed<'a>(path: &'a Path, doing: &'a str) -> impl Fn(Error) -> StoreError + 'a {
     move |error| translate(path, doing, &error)
 }
@@ -24,7 +24,9 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
                 why: "permission denied. Make the file and its folder writable for this user".to_owned(),
             },
             ErrorCode::CannotOpen => cannot_open(path, doing),
-            ErrorCode::DatabaseCorrupt => damaged(format!("{doing} met a page that makes no sense")),
+            ErrorCode::DatabaseCorrupt => {
+                damaged(format!("a page is corrupt, found while trying to {doing}"))
+            }
             ErrorCode::NotADatabase => damaged("it is not an SQLite file".to_owned()),
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::InUse {
                 path: path_buf,
@@ -33,7 +35,7 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
             ErrorCode::SystemIoFailure => StoreError::io(
                 format!("{doing} in {}", path.display()),
                 format!(
-                    "the disk did not do it ({error}). Look at the system's log; what was answered is safe, and it is safe to try again"
+                    "the disk returned an error ({error}). Check the system log. Acknowledged commands are safe; you can try again"
                 ),
             ),
             _ => StoreError::io(format!("{doing} in {}", path.display()), error),
@@ -41,7 +43,9 @@ fn translate(path: &Path, doing: &str, error: &Error) -> StoreError {
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
-        | Error::Utf8Error(..) => damaged(format!("{doing} met a value that was never written ({error})")),
+        | Error::Utf8Error(..) => {
+            damaged(format!("a value is invalid ({error}), found while trying to {doing}"))
+        }
         _ => StoreError::io(format!("{doing} in {}", path.display()), error),
     }
 }
@@ -53,52 +57,52 @@ pub(super) fn read_only(path: &Path) -> StoreError {
     }
 }
 
-/// Projections can be made anew, the journal cannot.
+/// Projections can be rebuilt; the journal cannot.
 fn what_to_do(path: &Path, what: &str) -> String {
     match path.file_name().and_then(|it| it.to_str()) {
         Some("state.db") => format!(
-            "{what}. Nothing is lost: all of it can be made anew from the journal. Stop the server, rename the file, start again"
+            "{what}. Nothing is lost: the file is rebuilt from the journal. Stop the server, rename the file and start again"
         ),
         _ => journal_damaged(what),
     }
 }
 
-/// What to do about a journal that is not what was written.
+/// Adds what to do about a damaged journal.
 pub(super) fn journal_damaged(what: &str) -> String {
-    format!("{what}. It was left as it is: delete nothing, and restore a backup into another folder")
+    format!("{what}. The file was not changed. Delete nothing, and restore a backup into another folder")
 }
 
-/// SQLite does not say why; the file system does.
+/// Asks the file system for the reason, which SQLite does not give.
 fn cannot_open(path: &Path, doing: &str) -> StoreError {
     let why = match std::fs::metadata(path) {
         Ok(it) if it.is_dir() => "it is a folder".to_owned(),
         Ok(_) => {
-            "this user may not open it, or may not write to its folder. Make both readable and writable for this user"
+            "this user may not open it or write to its folder. Make both readable and writable for this user"
                 .to_owned()
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => match path.parent() {
             Some(dir) if dir.is_dir() => {
-                "it is not there and cannot be made. Make its folder writable for this user".to_owned()
+                "it does not exist and cannot be created. Make its folder writable for this user".to_owned()
             }
-            _ => "its folder is not there".to_owned(),
+            _ => "its folder does not exist".to_owned(),
         },
         Err(error) => not_seen(&error),
     };
     StoreError::Closed { path: path.to_path_buf(), why: format!("{why} (to {doing})") }
 }
 
-/// Why it is not known whether a file is there.
+/// Why the file could not be examined.
 pub(super) fn not_seen(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            "this user may not look into its folder. Make the folder and what is in it readable and writable for this user"
+            "this user may not read its folder. Make the folder and its files readable and writable for this user"
                 .to_owned()
         }
         _ => error.to_string(),
     }
 }
 
-/// A number as SQLite has it. Sequence numbers stay far below its limit.
+/// To SQLite's integer type. Sequence numbers stay far below its limit.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
-//! How the files of a folder are, seen without taking it.
+//! Checks the files of a folder without locking it.
 
 use std::path::{Path, PathBuf};
 
-use super::connect::{Use, connect, connect_to_still, has_log};
+use super::connect::{ConnectionUse, connect, connect_to_still, has_log};
 use super::failure::failed;
 use super::lock::Lock;
 use super::{Sqlite, SqliteOptions, schema};
@@ -26,22 +26,22 @@ pub struct FileHealth {
 }
 
 impl Sqlite {
-    /// Who has the folder; none if nobody has.
+    /// The owner of the folder, if any.
     pub fn owner(dir: &Path) -> Result<Option<String>, StoreError> {
         Lock::held_by(dir)
     }
 
-    /// Looks at both files, the journal first. Needs no lock and changes nothing.
+    /// Checks both files, the journal first. Needs no lock and changes nothing.
     pub fn health(dir: &Path) -> Result<[FileHealth; 2], StoreError> {
-        Ok([look(dir.join("journal.db"), schema::JOURNAL)?, look(dir.join("state.db"), schema::STATE)?])
+        Ok([inspect(dir.join("journal.db"), schema::JOURNAL)?, inspect(dir.join("state.db"), schema::STATE)?])
     }
 }
 
-fn look(path: PathBuf, steps: &[&str]) -> Result<FileHealth, StoreError> {
+fn inspect(path: PathBuf, steps: &[&str]) -> Result<FileHealth, StoreError> {
     let size = |it: &Path| std::fs::metadata(it).map_or(0, |it| it.len());
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    let connection = match connect(&path, &SqliteOptions::default(), Use::Read) {
+    let connection = match connect(&path, &SqliteOptions::default(), ConnectionUse::Read) {
         Err(StoreError::ReadOnly { .. } | StoreError::Closed { .. }) if path.is_file() && !has_log(&path) => {
             connect_to_still(&path)?
         }

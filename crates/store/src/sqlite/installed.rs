@@ -1,4 +1,4 @@
-//! The entries by which rules came into force, kept in `journal.db` beyond the archiving of the journal.
+//! The entries that installed packs. They stay in `journal.db` when the journal is archived.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::failure::{failed, int, number};
-use super::log::{Log, hash};
+use super::journal_table::{JournalTable, hash};
 use crate::archive::Archive;
-use crate::rules::{self, Changed, Installed};
+use crate::rules::{self, ChangedRules, Installed};
 use crate::{Chain, Record, StoreError};
 
 pub(super) fn keep(connection: &Connection, installed: &Installed) -> rusqlite::Result<()> {
@@ -27,7 +27,7 @@ pub(super) fn keep(connection: &Connection, installed: &Installed) -> rusqlite::
     count(connection)
 }
 
-/// Notes how many there are, so that those that are taken away are missed.
+/// Stores their number, so that removed ones are noticed.
 fn count(connection: &Connection) -> rusqlite::Result<()> {
     let sql =
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('installed', (SELECT count(*) FROM installed))";
@@ -35,59 +35,56 @@ fn count(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Keeps those again that are in the journal and not kept, where a text has none or there were more: somebody has taken
-/// them away.
-pub(super) fn find_lost(log: &Log<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
+/// Restores removed entries from the journal and the archive.
+pub(super) fn find_lost(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
     let kept = log.installed()?;
     let known = noted(log)?;
     let there = kept.len() as u64;
     if rules::are_all_kept(&log.definitions()?, &kept) && known <= there {
-        // Earlier releases have not counted them.
+        // Earlier releases did not store the number.
         return match known < there {
-            true => {
-                count(log.connection).map_err(failed(log.path, "count the entries that put rules into force"))
-            }
+            true => count(log.connection).map_err(failed(log.path, "count the entries that installed packs")),
             false => Ok(()),
         };
     }
     let base = log.base()?;
     let mut found = rules::met(base, &mut |after, most| log.records(after, most))?;
     if let Some(folder) = archive.filter(|_| base.seq > 0) {
-        // Where files are elsewhere, what is in them stays lost, and is told as such.
+        // Entries in missing archive files stay missing and are reported.
         found.extend(archived(folder, base).unwrap_or_default());
     }
     found.retain(|it| !kept.iter().any(|kept| kept.record.seq == it.record.seq));
-    let failed = failed(log.path, "keep the entries that put rules into force");
+    let failed = failed(log.path, "store the entries that installed packs");
     let transaction = log.connection.unchecked_transaction().map_err(&failed)?;
     for it in &found {
         keep(&transaction, it).map_err(&failed)?;
     }
-    // What is still missing stays missed.
+    // The stored number still includes the missing ones.
     let sql = "UPDATE meta SET value = max(value, ?1) WHERE key = 'installed'";
     transaction.execute(sql, [int(known)]).map_err(&failed)?;
     transaction.commit().map_err(failed)
 }
 
 /// How many there were.
-fn noted(log: &Log<'_>) -> Result<u64, StoreError> {
-    let failed = failed(log.path, "count the entries that put rules into force");
+fn noted(log: &JournalTable<'_>) -> Result<u64, StoreError> {
+    let failed = failed(log.path, "count the entries that installed packs");
     let sql = "SELECT value FROM meta WHERE key = 'installed'";
     let noted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(failed)?;
     Ok(noted.map_or(0, number))
 }
 
 /// How many there were that are not here any more.
-fn missing(log: &Log<'_>) -> Result<u64, StoreError> {
+fn missing(log: &JournalTable<'_>) -> Result<u64, StoreError> {
     Ok(noted(log)?.saturating_sub(log.installed()?.len() as u64))
 }
 
-/// Refuses to go on where some are lost for good, with the texts that they put into force.
-pub(super) fn none_is_lost(log: &Log<'_>) -> Result<(), StoreError> {
+/// Returns an error if entries and their texts are both missing.
+pub(super) fn none_is_lost(log: &JournalTable<'_>) -> Result<(), StoreError> {
     let missing = missing(log)?;
     if missing == 0 {
         return Ok(());
     }
-    let changed = vec![Changed::unknown(noted(log)?, missing)];
+    let changed = vec![ChangedRules::unknown(noted(log)?, missing)];
     Err(StoreError::Rules { path: log.path.to_path_buf(), changed })
 }
 
@@ -95,7 +92,7 @@ pub(super) fn none_is_lost(log: &Log<'_>) -> Result<(), StoreError> {
 fn archived(folder: &Path, base: Chain) -> Result<Vec<Installed>, StoreError> {
     let mut found = Vec::new();
     let mut before = Chain::default();
-    for record in Archive::open(folder)?.past(0, base)? {
+    for record in Archive::open(folder)?.archived_after(0, base)? {
         let record = record?;
         found.extend(Installed::of(before, &record));
         before = Chain { seq: record.seq, hash: record.hash };
@@ -103,9 +100,9 @@ fn archived(folder: &Path, base: Chain) -> Result<Vec<Installed>, StoreError> {
     Ok(found)
 }
 
-/// Reads those that an earlier release has archived without keeping them, once.
-pub(super) fn recall(log: &Log<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
-    let failed = failed(log.path, "keep the entries that put rules into force");
+/// Reads, once, those that an earlier release archived without storing them.
+pub(super) fn recall(log: &JournalTable<'_>, archive: Option<&Path>) -> Result<(), StoreError> {
+    let failed = failed(log.path, "store the entries that installed packs");
     let sql = "SELECT value FROM meta WHERE key = 'recall'";
     let wanted = log.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(&failed)?;
     let Some(upto) = wanted else { return Ok(()) };
@@ -123,9 +120,9 @@ pub(super) fn recall(log: &Log<'_>, archive: Option<&Path>) -> Result<(), StoreE
     transaction.commit().map_err(failed)
 }
 
-impl Log<'_> {
+impl JournalTable<'_> {
     pub fn installed(&self) -> Result<Vec<Installed>, StoreError> {
-        let failed = failed(self.path, "read which rules came into force");
+        let failed = failed(self.path, "read which packs were installed");
         let sql = "SELECT seq, prev, format, header, digest, hash, before FROM installed ORDER BY seq";
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         let mut rows = statement.query([]).map_err(&failed)?;
@@ -136,13 +133,13 @@ impl Log<'_> {
         Ok(all)
     }
 
-    /// Refuses texts that are not those that came into force.
-    pub fn rules_hold(&self) -> Result<(), StoreError> {
-        self.rules_hold_with(&[])
+    /// Returns an error if a stored text differs from the installed one.
+    pub fn check_rules(&self) -> Result<(), StoreError> {
+        self.check_rules_with(&[])
     }
 
-    /// The same where entries that put rules into force were met on the way through the journal: they count, kept or not.
-    pub fn rules_hold_with(&self, met: &[Installed]) -> Result<(), StoreError> {
+    /// The same, including entries that were found while reading the journal.
+    pub fn check_rules_with(&self, met: &[Installed]) -> Result<(), StoreError> {
         let base = self.base()?.seq;
         let kept = rules::together(self.installed()?, met);
         let changed = rules::compare(&self.definitions()?, &kept, base, &mut |seq| self.record(seq))?;

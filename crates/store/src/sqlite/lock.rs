@@ -1,4 +1,4 @@
-//! One owner of a folder.
+//! The lock that gives a folder one owner.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
@@ -13,7 +13,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes it, or says at once who has it.
+    /// Takes the lock, or returns the current owner at once.
     pub fn take(dir: &Path, owner: Option<&str>) -> Result<Self, StoreError> {
         let path = dir.join("lock");
         let unusable = |error: std::io::Error| match error.kind() {
@@ -21,7 +21,7 @@ impl Lock {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 StoreError::ReadOnly {
                     path: path.clone(),
-                    why: format!("{error}. Make the folder and what is in it writable for this user"),
+                    why: format!("{error}. Make the folder and its files writable for this user"),
                 }
             }
             _ => StoreError::io(format!("take {}", path.display()), error),
@@ -44,7 +44,7 @@ impl Lock {
         Ok(Self { file })
     }
 
-    /// Who has it now; none if nobody has.
+    /// The current owner, if any.
     pub fn held_by(dir: &Path) -> Result<Option<String>, StoreError> {
         let path = dir.join("lock");
         let file = match File::open(&path) {
@@ -66,13 +66,13 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Closing it would not do: a child process that is just being started still has the handle.
+    /// Closing the file is not enough: a child process that is being started still has the handle.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// What the owner wrote about itself.
+/// The owner's description of itself.
 fn owner_of(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     match text.trim() {

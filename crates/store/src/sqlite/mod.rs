@@ -1,72 +1,72 @@
 //! A project in a folder, in two SQLite files.
 //!
-//! `journal.db` is the truth: appended to, one durable commit per batch. `state.db` is what the journal comes
-//! to, written behind it; it can be thrown away. Every table is described in `docs/internals/store.md`.
+//! `journal.db` is the truth: appended to, one durable commit per batch. `state.db` contains the projections; it can
+//! be rebuilt. Every table is described in `docs/internals/store.md`.
 
 mod append;
-mod aside;
 mod backup;
+mod checkpointer;
 mod connect;
 mod failure;
 mod health;
 mod installed;
-mod keeper;
+mod journal_table;
 mod lock;
-mod log;
-mod names;
+mod name_table;
 mod options;
 mod project;
 mod read;
 mod schema;
+mod set_aside;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use append::Appender;
-use connect::Use;
+use checkpointer::{Checkpointer, Checkpoints, DatabaseFiles, WalSignals};
+use connect::ConnectionUse;
 pub use health::FileHealth;
-use keeper::{Files, Keeper, Logs, Passes};
+use journal_table::JournalTable;
 use lock::Lock;
-use log::Log;
 pub use options::{Durability, LogSize, SqliteOptions};
-use project::Writer;
-use read::Looker;
+use project::SqliteProjector;
+use read::SqliteReader;
 
-use crate::archive::{Archive, Unwanted, folder_of};
-use crate::{Chain, Journal, Projector, Reader, Store, StoreError};
+use crate::archive::{Archive, PayloadDrops, folder_of};
+use crate::{Chain, JournalWriter, Projector, Reader, Store, StoreError};
 
 /// Records at the end of the journal that are checked when it is opened.
 const LAST_FEW: u64 = 16;
 
-/// A folder that is ours.
+/// An open data folder. This process is its owner.
 #[derive(Debug)]
 pub struct Sqlite {
-    // Stopped first: it is the only one who works without being asked.
-    _keeper: Option<Keeper>,
-    /// What the keeper does, where there is none.
-    passes: Option<Mutex<Passes>>,
+    // Dropped first: it works in the background.
+    _keeper: Option<Checkpointer>,
+    /// The checkpoints, if no thread runs them.
+    passes: Option<Mutex<Checkpoints>>,
     shared: Arc<Shared>,
     aside: Option<PathBuf>,
 }
 
-/// What everybody who works on the folder has in common. The lock goes when the last of them does.
+/// Shared by all handles of the folder. The lock is released with the last of them.
 #[derive(Debug)]
 struct Shared {
     journal: PathBuf,
     state: PathBuf,
-    /// Where old journal goes; none on a disk that is made up.
+    /// The archive folder; none on a custom VFS.
     archive: Option<PathBuf>,
     options: SqliteOptions,
-    logs: Arc<Logs>,
+    logs: Arc<WalSignals>,
     appending: AtomicBool,
     projecting: AtomicBool,
-    files: Option<Files>,
+    files: Option<DatabaseFiles>,
     _lock: Option<Lock>,
 }
 
 impl Sqlite {
-    /// Opens the folder, which is made if it is not there, as its only owner.
+    /// Opens the folder as its only owner, and creates it if it is missing.
     pub fn open(dir: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         let lock = match options.vfs {
             Some(_) => None,
@@ -79,7 +79,7 @@ impl Sqlite {
             journal: dir.join("journal.db"),
             state: dir.join("state.db"),
             archive: options.vfs.is_none().then(|| folder_of(dir)),
-            logs: Arc::new(Logs::new(&options)),
+            logs: Arc::new(WalSignals::new(&options)),
             appending: AtomicBool::new(false),
             projecting: AtomicBool::new(false),
             files: None,
@@ -89,60 +89,60 @@ impl Sqlite {
         let aside = shared.prepare()?;
         if shared.options.vfs.is_none() {
             sync_folder(dir);
-            shared.files = Some(Files::open(&shared.journal, &shared.state)?);
+            shared.files = Some(DatabaseFiles::open(&shared.journal, &shared.state)?);
         }
         let Shared { journal, state, files, logs, options, .. } = &shared;
-        let passes = Passes::open(journal, state, files.as_ref(), logs.clone(), options)?;
+        let passes = Checkpoints::open(journal, state, files.as_ref(), logs.clone(), options)?;
         let (keeper, passes) = match options.vfs {
             Some(_) => (None, Some(Mutex::new(passes))),
-            None => (Some(Keeper::start(passes)?), None),
+            None => (Some(Checkpointer::start(passes)?), None),
         };
         let opened = Self { _keeper: keeper, passes, shared: Arc::new(shared), aside };
-        // What cannot be dropped now stays noted.
-        let _ = opened.drop_noted();
+        // Drops that fail now stay recorded.
+        let _ = opened.drop_pending_payloads();
         Ok(opened)
     }
 
-    /// Drops what should have been dropped from archive files that were not here.
-    fn drop_noted(&self) -> Result<u64, StoreError> {
+    /// Does the recorded drops for archive files that are back.
+    fn drop_pending_payloads(&self) -> Result<u64, StoreError> {
         let archive = self.archive()?;
-        if archive.noted()?.is_empty() {
+        if archive.pending_drops()?.is_empty() {
             return Ok(0);
         }
-        archive.drop_noted(self.reader()?.base()?.seq)
+        archive.drop_pending_payloads(self.reader()?.base()?.seq)
     }
 
-    /// One pass of the keeper over both logs, where there is no thread that does it: on a file layer of somebody else.
-    /// Whether there was something to move.
+    /// One checkpoint pass over both WALs, for a custom VFS, where no thread does it. Returns whether there was
+    /// something to copy.
     pub fn keep(&self) -> bool {
         let passes = self.passes.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
         passes.is_some_and(|mut it| it.keep())
     }
 
-    /// Where a `state.db` lies now that was damaged when the folder was opened. All that it held is made anew from the
-    /// journal; tell whoever runs this, since a disk that damages one file damages others.
+    /// The new path of a `state.db` that was damaged when the folder was opened. Its content is rebuilt from the
+    /// journal. Warn the operator: the disk may damage other files, too.
     pub fn set_aside(&self) -> Option<&Path> {
         self.aside.as_deref()
     }
 
-    /// Somebody who only looks at a folder, be it one that a server works on. Needs no lock and changes nothing.
+    /// A read-only view of a folder, even while a server uses it. Needs no lock and changes nothing.
     pub fn open_to_read(dir: &Path, options: SqliteOptions) -> Result<Box<dyn Reader>, StoreError> {
-        Ok(Box::new(Looker::beside(dir.join("journal.db"), dir.join("state.db"), &options)?))
+        Ok(Box::new(SqliteReader::beside(dir.join("journal.db"), dir.join("state.db"), &options)?))
     }
 }
 
 impl Store for Sqlite {
-    fn journal(&self) -> Result<Box<dyn Journal>, StoreError> {
+    fn journal(&self) -> Result<Box<dyn JournalWriter>, StoreError> {
         Ok(Box::new(Appender::open(self.shared.clone())?))
     }
 
     fn projector(&self) -> Result<Box<dyn Projector>, StoreError> {
-        Ok(Box::new(Writer::open(self.shared.clone())?))
+        Ok(Box::new(SqliteProjector::open(self.shared.clone())?))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         let Shared { journal, state, options, .. } = &*self.shared;
-        Ok(Box::new(Looker::open(journal.clone(), state.clone(), options, self.shared.clone())?))
+        Ok(Box::new(SqliteReader::open(journal.clone(), state.clone(), options, self.shared.clone())?))
     }
 
     fn archive(&self) -> Result<Archive, StoreError> {
@@ -156,16 +156,16 @@ impl Store for Sqlite {
         Self::backup(self, to, progress)
     }
 
-    fn drop_archived(&self, unwanted: &Unwanted) -> Result<u64, StoreError> {
+    fn drop_archived(&self, drops: &PayloadDrops) -> Result<u64, StoreError> {
         match &self.shared.archive {
-            Some(folder) => Archive::open(folder)?.drop_unwanted(unwanted, self.reader()?.base()?.seq),
+            Some(folder) => Archive::open(folder)?.drop_listed_payloads(drops, self.reader()?.base()?.seq),
             None => Ok(0),
         }
     }
 }
 
 impl Shared {
-    /// Whether the journal is still the file of its name. SQLite would go on in one that nobody can find any more.
+    /// Checks that the journal is still the file of its name. SQLite would continue in a deleted file.
     fn is_there(&self) -> Result<(), StoreError> {
         match &self.files {
             Some(files) => files.is_there(&self.journal),
@@ -173,28 +173,28 @@ impl Shared {
         }
     }
 
-    /// Both files with the tables of this release, and a look at how the journal ends. Projections that are damaged
-    /// are set aside; answered is where.
+    /// Migrates both files and checks the end of the journal. A damaged `state.db` is set aside; returns its new
+    /// path.
     fn prepare(&self) -> Result<Option<PathBuf>, StoreError> {
-        let mut journal = connect::make(&self.journal, &self.options, Use::Append)?;
+        let mut journal = connect::make(&self.journal, &self.options, ConnectionUse::Append)?;
         schema::migrate(&mut journal, &self.journal, schema::JOURNAL)?;
-        let log = Log { connection: &journal, path: &self.journal };
+        let log = JournalTable { connection: &journal, path: &self.journal };
         check_end(&log).map_err(|error| named(&self.journal, error))?;
         let archive = self.archive.as_deref();
         let end = log.end()?.seq;
         installed::recall(&log, archive)?;
         installed::find_lost(&log, archive)?;
-        log.rules_hold()?;
+        log.check_rules()?;
         installed::none_is_lost(&log)?;
         match project::prepare(&self.state, &self.options, &log, archive) {
             Err(error) if is_of(&error, &self.journal) && end > 0 => {
-                // What is left of its log stays as it was found, to be looked at and to be put right.
+                // Keep the rest of its WAL for inspection and repair.
                 connect::leave_log(&journal, &self.journal)?;
                 Err(error)
             }
             Err(error) if is_of(&error, &self.state) && self.options.vfs.is_none() => {
-                project::may_begin_anew(&self.state, &log, archive, "makes no sense")?;
-                let aside = aside::set_aside(&self.state)?;
+                project::may_begin_anew(&self.state, &log, archive, "is damaged")?;
+                let aside = set_aside::set_aside(&self.state)?;
                 project::prepare(&self.state, &self.options, &log, archive)?;
                 Ok(Some(aside))
             }
@@ -203,13 +203,13 @@ impl Shared {
     }
 }
 
-/// Whether a file is damaged, and this is it.
+/// Whether the error reports this file as damaged.
 fn is_of(error: &StoreError, file: &Path) -> bool {
     matches!(error, StoreError::Damaged { path, .. } if path == file)
 }
 
-/// Whether the last few records follow from each other.
-fn check_end(log: &Log<'_>) -> Result<(), StoreError> {
+/// Verifies the chain of the last few records.
+fn check_end(log: &JournalTable<'_>) -> Result<(), StoreError> {
     let end = log.end()?;
     let base = log.base()?;
     let from = end.seq.saturating_sub(LAST_FEW).max(base.seq);
@@ -223,7 +223,7 @@ fn check_end(log: &Log<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An entry that is not what was written, with the file it is in and what to do.
+/// Adds the file and what to do to an error about an entry.
 fn named(path: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Chain { .. } | StoreError::Unreadable { .. } => StoreError::Damaged {
@@ -234,7 +234,7 @@ fn named(path: &Path, error: StoreError) -> StoreError {
     }
 }
 
-/// Makes the folder, so that it survives a power cut. Nobody else on the machine reads what is in it.
+/// Creates the folder durably. Other users cannot read it.
 fn make(dir: &Path) -> Result<(), StoreError> {
     if dir.is_dir() {
         return Ok(());
@@ -265,7 +265,7 @@ fn make(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes sure that what was made in a folder stays there. Systems that cannot do it do not need it.
+/// Syncs a folder. Systems that cannot do this do not need it.
 fn sync_folder(dir: &Path) {
     if let Ok(dir) = std::fs::File::open(dir) {
         let _ = dir.sync_all();

@@ -1,32 +1,32 @@
-//! How a folder is kept. The defaults are right; the rest is for measuring and for tests.
+//! Settings of a store. Use the defaults; other values are for benchmarks and tests.
 
 /// Settings of a [`super::Sqlite`].
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
-    /// Who opens it, as another process will be told; none: the number of this process.
+    /// The owner's name in the lock file; none for the process id.
     pub owner: Option<String>,
-    /// Bytes of a page of `journal.db`, when it is made.
+    /// Page size of `journal.db` when it is created, in bytes.
     pub journal_page: u32,
-    /// Bytes of a page of `state.db`, when it is made.
+    /// Page size of `state.db` when it is created, in bytes.
     pub state_page: u32,
-    /// How long the log of `journal.db` becomes.
+    /// Size of the WAL of `journal.db`.
     pub journal_log: LogSize,
-    /// How long that of `state.db` does: its pages are written again and again, so a longer one moves fewer.
+    /// Size of the WAL of `state.db`. Its pages are rewritten often, so a longer WAL copies fewer pages.
     pub state_log: LogSize,
-    /// Memory for pages of `state.db`, in KiB, for whoever writes it and for each reader.
+    /// Page cache for `state.db` in KiB, for the writer and for each reader.
     pub cache_kib: u32,
-    /// The file layer under SQLite, by the name under which it was registered. Then nothing else touches
-    /// files: there is no `lock`, and no thread keeps the logs; [`super::Sqlite::keep`] does what it would do.
+    /// The VFS under SQLite, by its registered name. With one, nothing else touches files: there is no `lock`, and no
+    /// thread runs checkpoints; [`super::Sqlite::keep`] does what it would do.
     pub vfs: Option<String>,
     pub durability: Durability,
 }
 
-/// How long a log becomes, in pages.
+/// The size of a WAL, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSize {
-    /// After so many new ones, they are moved into the file.
+    /// Pages are copied into the file after this many new ones.
     pub step: u64,
-    /// A log that has reached so many is begun anew, in place.
+    /// A WAL with this many pages is restarted.
     pub limit: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct LogSize {
 pub enum Durability {
     /// Until the bytes are on the disk.
     Full,
-    /// For nothing: a power cut takes commits back.
+    /// Not at all: a power cut can undo commits.
     OffForTests,
 }
 
@@ -55,14 +55,14 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The same with both logs of this length.
+    /// The same with both WALs of this size.
     #[must_use]
     pub fn with_logs(self, step: u64, limit: u64) -> Self {
         let size = LogSize { step, limit };
         Self { journal_log: size, state_log: size, ..self }
     }
 
-    /// Commits that a power cut takes back: to show that tests of durability would notice.
+    /// Commits that a power cut can undo: shows that the durability tests would notice.
     #[must_use]
     pub fn for_tests_without_durability(mut self) -> Self {
         self.durability = Durability::OffForTests;

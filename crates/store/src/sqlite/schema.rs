@@ -1,4 +1,4 @@
-//! The tables of both files, and how those of earlier releases become them.
+//! The schemas of both files, and their migrations.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use super::failure::failed;
 use crate::StoreError;
 
 /// From nothing to version 1, from 1 to 2 and so on, of `journal.db`. Never changed once released.
-pub(super) const JOURNAL: &[&str] = &[include_str!("journal.sql"), include_str!("installed.sql")];
+pub(super) const JOURNAL: &[&str] =
+    &[include_str!("journal.sql"), include_str!("installed.sql"), include_str!("event_names.sql")];
 
 /// The same of `state.db`.
 pub(super) const STATE: &[&str] = &[
@@ -20,7 +21,7 @@ pub(super) fn newest(steps: &[&str]) -> u32 {
     u32::try_from(steps.len()).unwrap_or(u32::MAX)
 }
 
-/// The version of a file; 0 if there is nothing in it.
+/// The schema version of a file; 0 if it is empty.
 pub(super) fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let failed = failed(path, "read the schema version");
     let there = "SELECT 1 FROM sqlite_schema WHERE name = 'meta'";
@@ -30,11 +31,11 @@ pub(super) fn version(connection: &Connection, path: &Path) -> Result<u32, Store
     let version = connection.query_row("SELECT value FROM meta WHERE key = 'schema'", [], |row| row.get(0));
     version.optional().map_err(failed)?.ok_or_else(|| StoreError::Damaged {
         path: path.to_path_buf(),
-        what: "it does not say which version of the tables it has".to_owned(),
+        what: "it has no schema version".to_owned(),
     })
 }
 
-/// Whether a file can be read by this release as it is.
+/// Checks that a file has the schema of this release.
 pub(super) fn known(connection: &Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
     let (found, known) = (version(connection, path)?, newest(steps));
     match found.cmp(&known) {
@@ -43,16 +44,16 @@ pub(super) fn known(connection: &Connection, path: &Path, steps: &[&str]) -> Res
         std::cmp::Ordering::Less => Err(StoreError::io(
             format!("read {}", path.display()),
             match found {
-                0 => "there is nothing in it".to_owned(),
+                0 => "it is empty".to_owned(),
                 _ => format!(
-                    "it has schema {found}. Open the folder with this release once, which brings it to {known}"
+                    "it has schema {found}. Open the folder once with this release to upgrade it to {known}"
                 ),
             },
         )),
     }
 }
 
-/// Makes the tables what this release expects, in one transaction.
+/// Migrates the tables to this release, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
     let found = version(connection, path)?;
     let known = newest(steps);
@@ -72,4 +73,32 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) 
         .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema', ?1)", [known])
         .map_err(&failed)?;
     transaction.commit().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use trackside_engine::event::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn the_view_of_a_migrated_journal_names_every_event_kind() {
+        let mut journal = Connection::open_in_memory().unwrap();
+        migrate(&mut journal, Path::new("journal.db"), &JOURNAL[..2]).unwrap();
+        for (kind, seq) in EventKind::ALL.iter().zip(1..) {
+            let header = format!(r#"{{"event":{{"{}":{{}}}}}}"#, kind.stored_key());
+            let insert = "INSERT INTO journal (seq, prev, format, header, hash) VALUES (?1, 0, 1, ?2, x'')";
+            journal.execute(insert, (seq, header)).unwrap();
+        }
+        let named = |journal: &Connection| -> Vec<String> {
+            let mut events = journal.prepare("SELECT event FROM entries ORDER BY seq").unwrap();
+            events.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        assert!(named(&journal).contains(&"Redacted".to_owned()));
+        migrate(&mut journal, Path::new("journal.db"), JOURNAL).unwrap();
+        let kinds: Vec<&str> = EventKind::ALL.iter().map(|it| it.as_str()).collect();
+        assert_eq!(named(&journal), kinds);
+    }
 }

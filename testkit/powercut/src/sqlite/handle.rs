@@ -12,7 +12,7 @@ use crate::locks::Level;
 use crate::sharing::Sharing;
 use crate::state::{Answer, Opened};
 
-/// What is behind a `sqlite3_file` of ours. Closes when dropped.
+/// The state behind a `sqlite3_file` of ours. Closes when dropped.
 #[derive(Debug)]
 pub struct Handle {
     shared: Arc<Shared>,

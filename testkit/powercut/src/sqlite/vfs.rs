@@ -23,7 +23,7 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// A VFS that SQLite knows until this is dropped.
 ///
-/// What was registered is never freed, a few hundred bytes: a connection may be open still, and would look there.
+/// A registration (a few hundred bytes) is never freed: a connection may still be open and use it.
 #[derive(Debug)]
 pub struct Vfs {
     name: String,
@@ -89,7 +89,7 @@ impl Drop for Vfs {
 /// # Safety
 /// `vfs` was registered by [`Vfs::register`].
 unsafe fn disk(vfs: *mut sqlite3_vfs) -> Answer<Arc<Shared>> {
-    // SAFETY: what was registered is never freed.
+    // SAFETY: a registration is never freed.
     let disk = unsafe { &*(*vfs).pAppData.cast::<Weak<Shared>>() };
     disk.upgrade().ok_or(ffi::SQLITE_CANTOPEN)
 }
@@ -176,7 +176,7 @@ unsafe extern "C" fn access(
     ffi::SQLITE_OK
 }
 
-/// A name is what it is.
+/// Names are used unchanged.
 unsafe extern "C" fn full_name(
     _vfs: *mut sqlite3_vfs,
     name: *const c_char,

@@ -20,7 +20,7 @@ fn failures(disk: &Disk, settings: Settings, answered: &[u64], torn: u64) -> Vec
     failures
 }
 
-/// The run is one worth cutting: it has checkpoints, and a WAL that begins anew and one that is removed.
+/// The run is one worth cutting: it has checkpoints, a WAL that restarts and one that is removed.
 fn has_checkpoints(disk: &Disk) {
     let operations = disk.operations();
     let synced =

@@ -7,7 +7,7 @@ use crate::story::{DATABASE, Settings, check, create, open, promised, tell};
 
 const WAL: Settings = Settings { journal: "wal", synchronous: "full" };
 
-/// SQLite's extended code of what went wrong.
+/// SQLite's extended error code.
 fn code<T>(answer: rusqlite::Result<T>) -> Option<i32> {
     answer.err()?.sqlite_error().map(|it| it.extended_code)
 }
@@ -26,7 +26,7 @@ fn begun(settings: Settings) -> (Disk, Connection) {
     (disk, db)
 }
 
-/// The fault strikes a transaction; then it is lifted, and the same connection goes on.
+/// The fault strikes a transaction; then it is removed, and the same connection continues.
 fn strikes(settings: Settings, fault: Fault, expected: i32) {
     let (disk, mut db) = begun(settings);
     disk.fail(fault);

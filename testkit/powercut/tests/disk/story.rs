@@ -63,7 +63,7 @@ pub fn promised(answered: &[u64], boundary: u64) -> i64 {
     answered.iter().filter(|it| **it <= boundary).count() as i64
 }
 
-/// Whether what is found is whole and has the promised transactions (the tables count as one), and whether it can be gone on with.
+/// Checks that the database is intact, has the promised transactions (the tables count as one) and can be written.
 pub fn check(image: Image, settings: Settings, promised: i64) -> Result<(), String> {
     let disk = Disk::from_image(image);
     let found = recount(&disk).map_err(|error| error.to_string())??;

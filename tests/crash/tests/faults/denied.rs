@@ -11,10 +11,10 @@ use trackside_store::Sqlite;
 
 use crate::{is_there, says, sqlite, worked_in};
 
-/// Where the one who tries is told what to try.
+/// The variable that names the action to try.
 const TRIED: &str = "TRACKSIDE_DENIED_FOLDER";
 
-/// Run by the tests below, as somebody else: tries to own the folder, and to read it.
+/// Run by the tests below as another user: tries to own the folder, and to read it.
 #[test]
 fn somebody_tries() {
     let Some(dir) = std::env::var_os(TRIED).map(PathBuf::from) else { return };
@@ -24,7 +24,7 @@ fn somebody_tries() {
     println!("\nread: {}", read.map_or_else(|it| it.to_string(), |it| format!("up to {}", it.chain.seq)));
 }
 
-/// How to become somebody without rights; nothing if we are such a one.
+/// How to become a user without rights; nothing if we are one.
 fn becoming() -> Option<Vec<String>> {
     let said = |command: &str, args: &[&str]| {
         let output = Command::new(command).args(args).output().ok().filter(|it| it.status.success())?;
@@ -60,8 +60,7 @@ fn program() -> &'static Path {
     path
 }
 
-/// What somebody without rights is told: who wants to own the folder, and who wants to read it. None if nobody here can
-/// be such a one.
+/// The errors for a user without rights: as owner, and as reader. None if there is no such user here.
 fn tried(dir: &Path) -> Option<(String, String)> {
     let Some(way) = becoming() else {
         println!("SKIPPED: this is root, and neither setpriv nor su can become somebody without rights");
@@ -92,8 +91,8 @@ fn image(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|it| (it.clone(), std::fs::read(&it).unwrap())).collect()
 }
 
-/// What must not change. The lock says who had the folder last; SQLite leaves an empty log and its index where somebody
-/// may not remove them.
+/// The files that must not change. The lock says who had the folder last; SQLite leaves an empty log and its index if
+/// it may not remove them.
 fn kept(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     files.retain(|path, bytes| {
         let name = path.to_string_lossy();
@@ -102,11 +101,11 @@ fn kept(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// A folder in which something is made so that it may not be used; what is told, and nothing is changed.
+/// Denies access to a file, returns the error, and checks that nothing changed.
 fn denied(name: &str, file: &str, to: u32, owned: &[&str], read: &[&str]) {
     let (folder, answered) = worked_in(name, 8);
     let dir = folder.path();
-    // All but what is denied may be read and written by everybody.
+    // Everything else is readable and writable by all.
     mode(dir, 0o777);
     for path in image(dir).keys() {
         mode(path, 0o666);
@@ -130,7 +129,7 @@ fn a_folder_that_may_not_be_written_can_be_read_and_says_what_to_do() {
 
 #[test]
 fn a_folder_that_may_not_be_entered_is_told() {
-    let words = ["cannot be opened", "may not look into its folder", "for this user"];
+    let words = ["cannot be opened", "may not read its folder", "for this user"];
     denied("denied-entry", ".", 0o000, &["cannot be written", "this user"], &words);
 }
 

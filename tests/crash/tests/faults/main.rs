@@ -1,5 +1,5 @@
-//! The disk is full, read-only or damaged; files are gone or somebody else's. Callers are told what to do, nothing that was
-//! answered is lost, and where it can the project goes on by itself.
+//! The disk is full, read-only or damaged; files are missing or owned by another user. Callers get an error that says
+//! what to do, no answered command is lost, and if possible the project resumes by itself.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,7 +30,7 @@ use trackside_runtime::{Failure, Runtime};
 use trackside_store::store::DueAt;
 use trackside_store::{Sqlite, SqliteOptions, Store, StoreError};
 
-/// A project on some store, and what it has answered.
+/// A project on some store, and its answers.
 struct Project {
     runtime: Option<Runtime>,
     store: Arc<Sqlite>,
@@ -67,7 +67,7 @@ impl Project {
         }
     }
 
-    /// Asks until it is told that it cannot be done; why.
+    /// Submits until it fails, and returns the error.
     fn until_trouble(&mut self) -> String {
         for _ in 0..20_000 {
             match self.ask() {
@@ -80,7 +80,7 @@ impl Project {
         panic!("nobody noticed");
     }
 
-    /// Asks again and again, as callers do who were told to try again; it works without a restart.
+    /// Submits again until it works, without a restart.
     fn until_well(&mut self) {
         for _ in 0..600 {
             match self.ask() {
@@ -120,7 +120,7 @@ fn says(why: &str, words: &[&str]) {
     }
 }
 
-/// A folder opened again has what was answered.
+/// A reopened folder has every answered command.
 fn is_there(dir: &Path, answered: &BTreeMap<String, Written>) {
     let store = Sqlite::open(dir, sqlite()).unwrap();
     Journal::read(store.reader().unwrap().as_mut()).unwrap().has(answered).unwrap();
@@ -133,12 +133,12 @@ fn refused(dir: &Path) -> StoreError {
 #[test]
 fn every_fault_of_a_disk_is_told_and_survived() {
     let faults = [
-        (Fault::Full, vec!["journal.db", "disk is full", "make room"]),
-        (Fault::FullAfter { bytes: 20_000 }, vec!["disk is full", "make room"]),
-        (Fault::WriteFails, vec!["journal.db", "the disk did not do it", "try again"]),
+        (Fault::Full, vec!["journal.db", "disk is full", "Free some space"]),
+        (Fault::FullAfter { bytes: 20_000 }, vec!["disk is full", "Free some space"]),
+        (Fault::WriteFails, vec!["journal.db", "the disk returned an error", "try again"]),
         (Fault::ReadOnly, vec!["journal.db"]),
-        (Fault::SyncFails { forgets: false }, vec!["journal.db", "the disk did not do it"]),
-        (Fault::SyncFails { forgets: true }, vec!["journal.db", "the disk did not do it"]),
+        (Fault::SyncFails { forgets: false }, vec!["journal.db", "the disk returned an error"]),
+        (Fault::SyncFails { forgets: true }, vec!["journal.db", "the disk returned an error"]),
     ];
     for (fault, words) in faults {
         let disk = Disk::new();
@@ -158,7 +158,7 @@ fn every_fault_of_a_disk_is_told_and_survived() {
         disk.lift();
         project.until_well();
         project.asks(4);
-        // A power cut now: what was answered since must not hang on what was not synced then.
+        // After a power cut now, later answers must not depend on data that was not synced then.
         let cut = Disk::from_image(disk.after_cut_at(disk.boundary(), Unsynced::Lost));
         let after = SqliteOptions { vfs: Some(cut.vfs().to_owned()), ..SqliteOptions::default() };
         let after = Sqlite::open(Path::new("data"), after).unwrap();
@@ -211,12 +211,12 @@ fn a_file_system_that_is_really_full_or_really_read_only_is_told_and_survived() 
     project.asks(6);
     let why = project.until_trouble();
     println!("full: {why}");
-    says(&why, &["disk is full", "make room"]);
+    says(&why, &["disk is full", "Free some space"]);
     small.again("remount,size=64m");
     project.until_well();
     project.asks(10);
     project.is_whole();
-    // What is open for writing keeps a file system from being made read-only, but by force; so it is started there.
+    // A file system with files open for writing can only be made read-only by force; so the project starts there.
     let answered = project.stop();
     is_there(&dir, &answered);
     small.again("remount,ro");
@@ -234,7 +234,7 @@ fn a_second_owner_is_told_who_the_first_is() {
         Project::open(folder.path(), SqliteOptions { owner: Some("the server".into()), ..sqlite() });
     project.asks(5);
     let why = refused(folder.path()).to_string();
-    says(&why, &["is in use by the server (process", "Stop that one first"]);
+    says(&why, &["is in use by the server (process", "Stop that process first"]);
     project.asks(2);
     project.is_whole();
 }
@@ -296,7 +296,7 @@ fn a_damaged_page_that_is_met_later_says_what_to_do_and_doing_it_helps() {
         });
         if let Err(why) = listed {
             let why = why.to_string();
-            says(&why, &["state.db", "made anew from the journal", "rename the file"]);
+            says(&why, &["state.db", "rebuilt from the journal", "rename the file"]);
             met += 1;
             if met == 1 {
                 Sqlite::set_state_aside(folder.path()).unwrap();
@@ -363,7 +363,7 @@ fn one_record_that_makes_no_sense_keeps_no_other_timer_waiting() {
         } else {
             assert!(left.iter().all(|it| it.entity == spoiled), "{left:#?}");
             let why = trouble.expect("it is told");
-            says(&why, &[&spoiled.to_string(), "does not fire", "state.db", "made anew from the journal"]);
+            says(&why, &[&spoiled.to_string(), "does not fire", "state.db", "rebuilt from the journal"]);
             assert_eq!(left.len(), 1);
         }
         runtime.stop();
@@ -388,7 +388,7 @@ fn a_damaged_journal_is_refused_and_left_alone() {
         let why = refused(folder.path()).to_string();
         says(
             &why,
-            &["journal.db is damaged", "delete nothing", "restore a backup", "docs/operating/recovery.md"],
+            &["journal.db is damaged", "Delete nothing", "restore a backup", "docs/operating/recovery.md"],
         );
         assert_eq!(std::fs::read(&path).unwrap(), damaged, "it is left as it is");
         std::fs::write(&path, &whole).unwrap();
@@ -448,21 +448,18 @@ fn a_log_that_was_cut_off_is_told_and_what_proves_it_stays() {
         let told: Vec<String> = (0..2).map(|_| refused(copy.path()).to_string()).collect();
         println!("{part} of 10: {}", told[0]);
         for why in &told {
-            says(
-                why,
-                &["journal.db is damaged", "state.db beside it was made from", "-wal", "restore a backup"],
-            );
+            says(why, &["journal.db is damaged", "state.db was built from", "-wal", "restore a backup"]);
         }
-        // What comes first is long: the definitions.
+        // The beginning is long: the definitions.
         let has_entries = told[0].contains("it ends at ");
         assert!(has_entries || part < 7, "{}", told[0]);
         if has_entries {
             assert_eq!(std::fs::read(&path).unwrap(), cut, "what is left of it is left as it is");
         }
-        // Somebody finds it, or has a copy.
+        // The file is found again, or restored from a copy.
         std::fs::write(&path, &whole).unwrap();
         is_there(copy.path(), &project.answered);
-        // Or nobody does: what is left can be gone on with, by somebody who says so.
+        // Or it stays missing: the rest can be used with an explicit command.
         std::fs::write(&path, cut).unwrap();
         let journal = copy.path().join("journal.db");
         assert!(
@@ -520,7 +517,7 @@ fn what_another_program_writes_to_the_journal_is_not_gone_on_with() {
         let (before, known) = (project.answered.clone(), project.runtime().seq());
         let foreign = writes_beside(folder.path(), sealed);
         assert_eq!(foreign, known + 1);
-        // However often somebody asks, and however long: it is not taken over.
+        // However often it is tried, the lock is not taken over.
         for _ in 0..12 {
             match project.ask() {
                 Err(Failure::Unavailable(why)) => {
@@ -553,7 +550,7 @@ fn a_journal_that_does_not_follow_is_not_caught_up_with() {
                    (SELECT min(seq) FROM journal WHERE header LIKE '%bob%')";
     assert_eq!(file.execute(changed, []).unwrap(), 1);
     drop(file);
-    // What is in projections was checked when it was written; what is not must be.
+    // Projected entries were checked when written; the others must be checked.
     let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
     Runtime::start(store.clone(), &packs(), options(&*store)).unwrap().stop();
     drop(store);

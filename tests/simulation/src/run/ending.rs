@@ -23,7 +23,7 @@ impl Run<'_> {
         self.handed_out(stepper)
     }
 
-    /// What the outside is to do is what was asked for and not answered.
+    /// The open effects are those requested and not answered.
     fn handed_out(&self, stepper: &Stepper) -> Result<(), Broken> {
         let Ok(open) = stepper.outbox().open(None, 0, usize::MAX >> 1) else { return Ok(()) };
         let handed: Vec<_> = open.into_iter().map(|it| (it.id, it.effect, it.entity)).collect();
@@ -105,9 +105,9 @@ impl Run<'_> {
             && stepper.written() == self.model.seq()
     }
 
-    /// Everything is written, and what is not needed any more has gone from memory.
+    /// Everything is flushed, and unused data has been evicted.
     fn let_go(&mut self) -> Result<(), Broken> {
-        // What is still to be looked at is: then there is a turn in which nothing is.
+        // The sweep finishes: then there is a turn without entries.
         for _ in 0..4 {
             self.turn()?;
             self.commit()?;

@@ -18,8 +18,8 @@ use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_engine::ranking::RankingKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
-use trackside_runtime::simulation::{Bug, Packs, Stepper, plant};
-use trackside_runtime::{Answer, Batch, Clock, Failure, Options, PackSource};
+use trackside_runtime::simulation::{Failpoint, Packs, Stepper, enable};
+use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Options, PackSource, ProjectClock};
 use trackside_store::{Memory, Store};
 
 use crate::asking::Asking;
@@ -46,7 +46,7 @@ const OPEN: usize = 12;
 /// How often a caller tries.
 const ATTEMPTS: usize = 6;
 
-/// What is simulated.
+/// The settings of a simulation.
 #[derive(Clone, Debug)]
 pub struct Scene {
     ground: Arc<Ground>,
@@ -56,7 +56,7 @@ pub struct Scene {
     /// Whether versions change, words are taken out and the sweep comes by itself.
     pub upkeep: bool,
     pub steps: usize,
-    pub bug: Option<Bug>,
+    pub bug: Option<Failpoint>,
     pub disk_bug: Option<DiskBug>,
 }
 
@@ -94,7 +94,7 @@ pub struct Figures {
     pub recoveries: usize,
     pub faults: usize,
     pub flushes: usize,
-    /// Sweeps that somebody asked for and was told of.
+    /// Requested sweeps that were answered.
     pub sweeps: usize,
 }
 
@@ -124,10 +124,10 @@ pub struct Failed {
 
 /// Simulates once.
 pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
-    plant(scene.bug);
+    enable(scene.bug);
     let mut run = Run::new(scene, seed);
     let done = run.all();
-    plant(None);
+    enable(None);
     // They hold each other: nothing of a run would ever be freed.
     run.meddler.move_now(None);
     match done {
@@ -165,7 +165,7 @@ struct Run<'a> {
     decided: VecDeque<Decided>,
     /// Moves of the clock and sweeps that are under way.
     journeys: Vec<Attempt>,
-    /// A commit failed, and perhaps what it was about is on disk.
+    /// A commit failed, and its entries may be on disk.
     doubt: Option<Decided>,
     looked: Timestamp,
     resumed_at: Option<Timestamp>,
@@ -190,7 +190,11 @@ impl<'a> Run<'a> {
         let by_hand = dice.percent(30);
         let clock = Arc::new(AtomicI64::new(start.0));
         let options = Options {
-            clock: if by_hand { Clock::Manual(clock.clone()) } else { Clock::Simulated(clock.clone()) },
+            clock: if by_hand {
+                ProjectClock::Manual(clock.clone())
+            } else {
+                ProjectClock::Simulated(clock.clone())
+            },
             queue: 4 + dice.below(40),
             batch: 8,
             cached_entities: dice.below(8),
@@ -201,7 +205,7 @@ impl<'a> Run<'a> {
             behind: Duration::ZERO,
             behind_entries: 1,
             most_behind: 40 + dice.below(400) as u64,
-            // Where the clock is moved by hand, the sweep comes only when somebody asks for it.
+            // With a manual clock, the sweep runs only on request.
             sweep_every: (scene.upkeep && !by_hand).then_some(upkeep::SWEEP),
             keys_last: Span(25 * 60 * 60 * 1_000),
         };
@@ -320,7 +324,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is on disk after something failed: the commit that is in doubt, or not.
+    /// The journal after a failure: with or without the commit in doubt.
     fn settle_doubt(&mut self) -> Result<(), Broken> {
         let head = self.disk.quietly(|| self.store.reader().unwrap().head().unwrap().chain.seq);
         let doubt = self.doubt.take();

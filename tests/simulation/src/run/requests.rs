@@ -3,7 +3,7 @@
 use super::*;
 
 impl Run<'_> {
-    /// Somebody thinks of something.
+    /// A caller makes a request.
     pub(super) fn ask(&mut self) {
         let open = self.requests.iter().filter(|it| !it.over).count();
         if open >= OPEN || !self.installed {
@@ -60,7 +60,7 @@ impl Run<'_> {
         }
     }
 
-    /// The same that somebody has just asked for, under another id: where no two may share something, one gets it.
+    /// A copy of the last request under another id: of entities with the same unique value, one is accepted.
     fn twin(&mut self) -> Option<Wish> {
         let has_one =
             |it: &EntityKey| self.scene.ground.life(&it.lifecycle).is_some_and(|it| it.create.same.is_some());
@@ -146,7 +146,7 @@ impl Run<'_> {
         }
     }
 
-    /// What has arrived is handed in.
+    /// Requests that have arrived are submitted.
     pub(super) fn deliver(&mut self) {
         if self.stepper.is_none() {
             return;
@@ -187,7 +187,7 @@ impl Run<'_> {
         self.mail.push((at, number));
     }
 
-    /// Somebody is told.
+    /// A caller is answered.
     pub(super) fn told(&mut self, attempt: &Attempt, outcome: &Result<Said, Failure>) {
         let number = attempt.request;
         match outcome {
@@ -202,17 +202,19 @@ impl Run<'_> {
             Ok(said) => {
                 self.figures.answers += 1;
                 let word = match said {
-                    Said::One(Answer::Accepted(_)) => {
+                    Said::One(CommandAnswer::Accepted(_)) => {
                         self.figures.accepted += 1;
                         "accepted".to_owned()
                     }
-                    Said::One(Answer::Refused(refusal)) => format!("refused, {}", refusal.code),
-                    Said::One(Answer::Replayed { .. }) => {
+                    Said::One(CommandAnswer::Refused(refusal)) => {
+                        format!("refused, {}", refusal.code.as_str())
+                    }
+                    Said::One(CommandAnswer::Replayed { .. }) => {
                         self.figures.replayed += 1;
                         "the same as before".to_owned()
                     }
-                    Said::All(Batch::Done(all)) => format!("{} answers", all.len()),
-                    Said::All(Batch::Refused(_)) => "refused together".to_owned(),
+                    Said::All(BatchAnswer::Done(all)) => format!("{} answers", all.len()),
+                    Said::All(BatchAnswer::Refused(_)) => "refused together".to_owned(),
                     Said::Seen(_) => "seen".to_owned(),
                     Said::Done => {
                         self.installed();

@@ -19,7 +19,7 @@ fn admin() -> Actor {
 }
 
 impl Run<'_> {
-    /// Somebody who looks after it does something.
+    /// A maintenance action.
     pub(super) fn upkeep(&mut self) {
         let open = self.requests.iter().filter(|it| !it.over).count();
         if open >= OPEN || !self.installed {
@@ -48,7 +48,7 @@ impl Run<'_> {
         Some(Wish::Install(self.scene.both.clone()))
     }
 
-    /// Somebody moves to the other version, or back.
+    /// Migrates to the other version, or back.
     fn migration(&mut self) -> Option<Wish> {
         let entities = self.model.world.view.entities();
         let entity = *self.dice.pick(&entities)?;
@@ -64,7 +64,7 @@ impl Run<'_> {
         Some(Wish::Command(self.named(Command::new(admin(), ask))))
     }
 
-    /// An entry of somebody is dropped, as the journal has them.
+    /// Redacts an entry of an entity.
     fn redaction(&mut self) -> Option<Wish> {
         let entities = self.model.world.view.entities();
         let entity = *self.dice.pick(&entities)?;
@@ -81,7 +81,7 @@ impl Run<'_> {
         let seq = *self.dice.pick(&full)?;
         let mut becomes = Fields::default();
         if self.dice.percent(60) {
-            // What comes from it stays, but as the word of whoever redacts.
+            // Its values stay, as set by the person who redacts.
             let entry = history.iter().find(|it| it.seq == seq)?;
             for (name, value) in entry.event.changes().into_iter().flat_map(|it| &it.fields) {
                 if entity.fields.get(name) == Some(value) {
@@ -139,7 +139,7 @@ impl Run<'_> {
                 Actor::new("trackside", ActorKind::System),
                 Ask::Inspect { entity: entity.key.clone() },
             );
-            if let Decision::Accepted(found) = decide(&world.law, &world.view, &inspect, world.now)
+            if let Ok(Decision::Accepted(found)) = decide(&world.law, &world.view, &inspect, world.now)
                 && !found.entries.is_empty()
             {
                 let what = format!("{}: {:?}", entity.key, found.entries);

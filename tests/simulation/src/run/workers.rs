@@ -1,4 +1,4 @@
-//! The steps of the workers, and what must hold after each.
+//! The steps of the workers, and the checks after each.
 
 use super::*;
 
@@ -128,7 +128,7 @@ impl Run<'_> {
                     let what = format!("it is said to be {to} at {}", self.model.world.now);
                     return Err(Broken::new("callers are told what happened", what));
                 }
-                // Nobody has stopped it: whoever waits is told what came of it, or why it cannot be done.
+                // It runs: every caller is answered, with a result or a failure.
                 Some(Err(Failure::Stopped)) => {
                     let what = format!("request {}: it is said to have stopped", attempt.request);
                     return Err(Broken::new("callers are told what happened", what));
@@ -171,7 +171,7 @@ impl Run<'_> {
         if !stepper.is_broken() {
             return Ok(());
         }
-        // What was decided on top is turned away first.
+        // Later decisions are rejected first.
         while stepper.has_decided() {
             stepper.commit();
         }
@@ -251,7 +251,7 @@ impl Run<'_> {
     }
 }
 
-/// Whoever asked for a sweep is told of one that looked at everybody who was there before.
+/// A requested sweep must have covered every entity that existed when it began.
 fn looked_at_all(attempt: &Attempt, outcome: &Result<Said, Failure>) -> Result<(), Broken> {
     match outcome {
         Ok(Said::Swept(report)) if report.looked_at < attempt.known as u64 => {

@@ -12,19 +12,19 @@ use trackside_engine::{Law, View, apply};
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{ImportCount, ImportEntity, ImportLease};
 use trackside_runtime::PackSource;
-use trackside_store::lines::{self, About, Line};
+use trackside_store::export_lines::{self, ExportHeader, ExportLine};
 use trackside_store::record::hex;
 use trackside_store::{Chain, Definition};
 
 use super::pieces::{Sent, send};
 use super::{in_the_way, whole};
 use crate::args::ImportArgs;
-use crate::door::Door;
-use crate::folder::{self, Stopped, counted};
-use crate::foreign::Trouble;
-use crate::project::Project;
-use crate::reach::Unanswered;
-use crate::refused::{self, About as Asked};
+use crate::folder::{self, CliError, counted};
+use crate::foreign::ImportProblem;
+use crate::project::ProjectLocation;
+use crate::project_access::ProjectAccess;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::RequestError;
 use crate::{exit, files, print};
 
 /// Most bytes of a line.
@@ -33,17 +33,17 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 const ENOUGH: usize = 1_000;
 
 pub(super) fn run(args: &ImportArgs) -> u8 {
-    match look(&args.file) {
+    match read_export(&args.file) {
         Err(troubles) => in_the_way(args, &troubles, exit::REFUSED),
-        Ok(looked) => refused::ended(import(args, &looked), Asked::default(), args.json),
+        Ok(looked) => refused::finish(import(args, &looked), CommandSubject::default(), args.json),
     }
 }
 
-fn import(args: &ImportArgs, looked: &Looked) -> Result<u8, Unanswered> {
-    match Project::find_or_new(&args.data)? {
-        Project::Folder(data) if !folder::is_project(&data) => Ok(whole::run(args, &data, looked)),
+fn import(args: &ImportArgs, looked: &ExportSummary) -> Result<u8, RequestError> {
+    match ProjectLocation::find_or_new(&args.data)? {
+        ProjectLocation::Folder(data) if !folder::is_project(&data) => Ok(whole::run(args, &data, looked)),
         project => {
-            let door = Door::open(project, args.dry_run)?;
+            let door = ProjectAccess::open(project, args.dry_run)?;
             let code = into_project(args, looked, &door)?;
             door.close()?;
             Ok(code)
@@ -51,8 +51,8 @@ fn import(args: &ImportArgs, looked: &Looked) -> Result<u8, Unanswered> {
     }
 }
 
-/// An export that is what was written, from its first entry to its last.
-pub(super) struct Looked {
+/// A verified export.
+pub(super) struct ExportSummary {
     pub(super) definitions: Vec<Definition>,
     pub(super) end: Chain,
     pub(super) artifacts: u64,
@@ -66,64 +66,66 @@ pub(super) struct Looked {
     lines: BTreeMap<EntityKey, usize>,
 }
 
-impl Looked {
+impl ExportSummary {
     pub(super) fn entities(&self) -> u64 {
         self.view.len() as u64
     }
 }
 
 /// Goes through all of it: every line, the whole chain, and whether the packs are there that its entities live by.
-fn look(path: &Path) -> Result<Looked, Vec<Trouble>> {
+fn read_export(path: &Path) -> Result<ExportSummary, Vec<ImportProblem>> {
     let mut looking = Looking::default();
     let read = each_line(path, &mut |n, line| {
         looking.line(n, line);
         looking.troubles.len() < ENOUGH
     });
     if let Err(error) = read {
-        looking.troubles.push(Trouble::new("", files::reading(&error)));
+        looking.troubles.push(ImportProblem::new("", files::reading(&error)));
     }
     looking.done()
 }
 
 #[derive(Default)]
 struct Looking {
-    about: Option<About>,
+    about: Option<ExportHeader>,
     definitions: Vec<(usize, Definition)>,
     chain: Chain,
     first: String,
     view: View,
     lines: BTreeMap<EntityKey, usize>,
-    troubles: Vec<Trouble>,
+    troubles: Vec<ImportProblem>,
     artifacts: u64,
     shown: bool,
 }
 
 impl Looking {
     fn line(&mut self, n: usize, text: &str) {
-        let mut wrong = |what: String| self.troubles.push(Trouble::new(format!("line {n}"), what));
-        match lines::read(text) {
+        let mut wrong = |what: String| self.troubles.push(ImportProblem::new(format!("line {n}"), what));
+        match export_lines::read(text) {
             Err(what) => wrong(what),
-            Ok(Line::About(about)) if n == 1 => self.about = Some(about),
-            Ok(Line::About(_)) => wrong("another export begins here: import one at a time".to_owned()),
-            Ok(Line::Definition(definition)) => self.definitions.push((n, definition)),
-            Ok(Line::Artifact { .. }) => self.artifacts += 1,
-            Ok(Line::Entry) => self.shown = true,
-            Ok(Line::Record(record)) => {
+            Ok(ExportLine::Header(about)) if n == 1 => self.about = Some(about),
+            Ok(ExportLine::Header(_)) => wrong("another export begins here: import one at a time".to_owned()),
+            Ok(ExportLine::Definition(definition)) => self.definitions.push((n, definition)),
+            Ok(ExportLine::Artifact { .. }) => self.artifacts += 1,
+            Ok(ExportLine::Entry) => self.shown = true,
+            Ok(ExportLine::Record(record)) => {
                 if record.seq == 1 {
                     self.first = hex(&record.hash);
                 }
                 if self.chain.seq == 0 && record.seq > 1 {
                     wrong(format!(
-                        "it begins with entry {}: what was before is in an archive that was elsewhere. Put its files back and export again",
+                        "it begins with entry {}: earlier entries are in archive files that were missing. Put them back and export again",
                         record.seq
                     ));
                 } else if let Err(error) = self.chain.follow(&record) {
                     wrong(error.to_string());
                 }
-                // One that is wrong is told once, not with every one after it.
+                // Report a broken chain once, not for every later entry.
                 self.chain = Chain { seq: record.seq, hash: record.hash };
                 match record.entry() {
-                    Err(error) => self.troubles.push(Trouble::new(format!("line {n}"), error.to_string())),
+                    Err(error) => {
+                        self.troubles.push(ImportProblem::new(format!("line {n}"), error.to_string()))
+                    }
                     Ok(entry) => {
                         apply(&mut self.view, &entry);
                         self.lines.insert(entry.entity, n);
@@ -133,7 +135,7 @@ impl Looking {
         }
     }
 
-    fn done(mut self) -> Result<Looked, Vec<Trouble>> {
+    fn done(mut self) -> Result<ExportSummary, Vec<ImportProblem>> {
         let mut packs = Vec::new();
         self.definitions.sort_by(|(_, a), (_, b)| (&a.pack, a.version).cmp(&(&b.pack, b.version)));
         for (n, it) in &self.definitions {
@@ -143,35 +145,37 @@ impl Looking {
                     packs.push(pack);
                     continue;
                 }
-                Ok(_) => format!("the texts of {} {} are not those that were exported", it.pack, it.version),
+                Ok(_) => {
+                    format!("the texts of {} {} differ from those that were exported", it.pack, it.version)
+                }
                 Err(error) => format!("{} {} does not compile here: {error}", it.pack, it.version),
             };
-            self.troubles.push(Trouble::new(format!("line {n}"), what));
+            self.troubles.push(ImportProblem::new(format!("line {n}"), what));
         }
         let law = Law::new(packs);
         let last = self.about.as_ref().map_or(0, |it| it.last);
         if self.about.as_ref().is_some_and(|it| !it.records) || self.shown {
-            let what = "it was exported by somebody without role admin, and has only what they may see: let a person with role admin export";
-            self.troubles = vec![Trouble::new("", what)];
+            let what = "it was exported without the role admin and is incomplete: export it as a person with the role admin";
+            self.troubles = vec![ImportProblem::new("", what)];
         } else if self.chain.seq != last {
             let what = format!(
-                "it ends with entry {}, and should with {last}: it was cut off. Export again",
+                "it ends with entry {} instead of {last}: it is incomplete. Export again",
                 self.chain.seq
             );
-            self.troubles.push(Trouble::new("", what));
+            self.troubles.push(ImportProblem::new("", what));
         }
         if self.troubles.is_empty() {
             for entity in self.view.entities() {
                 if law.definition(&entity.key.lifecycle, entity.definition).is_none() {
                     let n = self.lines.get(&entity.key).copied().unwrap_or_default();
-                    let what = format!("{} lives by a definition that is not in it", entity.key);
-                    self.troubles.push(Trouble::new(format!("line {n}"), what));
+                    let what = format!("{} uses a definition that the file does not contain", entity.key);
+                    self.troubles.push(ImportProblem::new(format!("line {n}"), what));
                 }
             }
         }
         match self.troubles.is_empty() {
             false => Err(self.troubles),
-            true => Ok(Looked {
+            true => Ok(ExportSummary {
                 definitions: self.definitions.into_iter().map(|(_, it)| it).collect(),
                 end: self.chain,
                 artifacts: self.artifacts,
@@ -185,7 +189,7 @@ impl Looking {
     }
 }
 
-/// Shows every line that is not blank, with its number, as long as somebody wants more.
+/// Calls back with every line that is not blank and its number, until the callback returns false.
 pub(super) fn each_line(path: &Path, show: &mut dyn FnMut(usize, &str) -> bool) -> io::Result<()> {
     let mut file = BufReader::with_capacity(256 * 1024, File::open(path)?);
     let mut line = Vec::new();
@@ -207,7 +211,7 @@ pub(super) fn each_line(path: &Path, show: &mut dyn FnMut(usize, &str) -> bool) 
 }
 
 /// Its entities come into a project, as they are at the end.
-fn into_project(args: &ImportArgs, looked: &Looked, door: &Door) -> Result<u8, Unanswered> {
+fn into_project(args: &ImportArgs, looked: &ExportSummary, door: &ProjectAccess) -> Result<u8, RequestError> {
     let file = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let project = looked.first.get(..8).unwrap_or_default();
     let (mut entities, mut left_out) = (Vec::new(), BTreeMap::<String, u64>::new());
@@ -220,7 +224,7 @@ fn into_project(args: &ImportArgs, looked: &Looked, door: &Door) -> Result<u8, U
         }
         let n = looked.lines.get(&entity.key).copied().unwrap_or_default();
         let cleared = life.fields.values().filter(|it| !it.default.is_null()).map(|it| it.name.as_str());
-        entities.push((told(entity, cleared, project), n));
+        entities.push((to_import(entity, cleared, project), n));
     }
     entities.sort_by_key(|(_, n)| *n);
     let entities: Vec<(ImportEntity, String)> =
@@ -231,30 +235,30 @@ fn into_project(args: &ImportArgs, looked: &Looked, door: &Door) -> Result<u8, U
             if !args.dry_run {
                 put_artifacts(args, door)?;
             }
-            tell(args, &sent, &left_out, looked.artifacts);
+            print_answer(args, &sent, &left_out, looked.artifacts);
             Ok(exit::DONE)
         }
     }
 }
 
 /// Its artifacts, whole ones that are not there yet.
-fn put_artifacts(args: &ImportArgs, door: &Door) -> Result<(), Unanswered> {
+fn put_artifacts(args: &ImportArgs, door: &ProjectAccess) -> Result<(), RequestError> {
     let mut failed = None;
     let read = each_line(&args.file, &mut |_, text| {
-        if let Ok(Line::Artifact { id, content }) = lines::read(text) {
+        if let Ok(ExportLine::Artifact { id, content }) = export_lines::read(text) {
             failed = door.put_artifact(&id, &content).err();
         }
         failed.is_none()
     });
-    read.map_err(|it| Stopped::usage(files::unread(&args.file, &it)))?;
+    read.map_err(|it| CliError::usage(files::unread(&args.file, &it)))?;
     failed.map_or(Ok(()), Err)
 }
 
 /// An entity as it is to be in another project.
-fn told<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, project: &str) -> ImportEntity {
+fn to_import<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, project: &str) -> ImportEntity {
     let mut fields: Map<String, Json> =
         entity.fields.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect();
-    // What has a default and is not set was cleared.
+    // A field with a default that is not set was cleared.
     for name in cleared {
         fields.entry(name).or_insert(Json::Null);
     }
@@ -280,7 +284,7 @@ fn told<'a>(entity: &Entity, cleared: impl Iterator<Item = &'a str>, project: &s
     }
 }
 
-fn tell(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifacts: u64) {
+fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifacts: u64) {
     if args.json {
         let json = json!({
             "success": true, "dryRun": args.dry_run, "imported": sent.imported, "already": sent.already,
@@ -291,23 +295,23 @@ fn tell(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>, artifa
     }
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = counted(sent.imported, "entity", "entities");
-    print::line(&format!("{count} {what} from {}, as they were at its end", args.file.display()));
+    print::line(&format!("{count} {what} from {}, in their latest state", args.file.display()));
     if !sent.already.is_empty() {
         let already = counted(sent.already.len() as u64, "was", "were");
-        print::line(&format!("{already} imported before, and left as they are"));
+        print::line(&format!("{already} already imported, unchanged"));
     }
     if artifacts > 0 {
         print::line(&format!("with {}", counted(artifacts, "artifact", "artifacts")));
     }
     for (lifecycle, count) in left_out {
-        print::line(&format!("left out: {count} of {lifecycle}, of which every project has its own"));
+        print::line(&format!("skipped: {count} of {lifecycle}, because every project has its own"));
     }
     if args.dry_run {
-        print::message("Nothing was changed. Leave out --dry-run to import.");
+        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }
 
-/// The end of a chain, as an audit tells it.
-pub(super) fn end_of(looked: &Looked) -> String {
+/// The end of a chain, as `SEQ:HASH`.
+pub(super) fn end_of(looked: &ExportSummary) -> String {
     format!("{}:{}", looked.end.seq, hex(&looked.end.hash))
 }

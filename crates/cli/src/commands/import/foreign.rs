@@ -5,41 +5,41 @@ use trackside_protocol::{ImportEntity, Unmet};
 
 use super::in_the_way;
 use super::pieces::{Sent, send};
-use crate::args::{ImportArgs, Tool};
-use crate::door::Door;
-use crate::folder::{self, Stopped, counted};
-use crate::foreign::{self, Mapped, Target, Wishes};
-use crate::project::Project;
-use crate::reach::Unanswered;
-use crate::refused::{self, About};
+use crate::args::{ForeignTool, ImportArgs};
+use crate::folder::{self, CliError, counted};
+use crate::foreign::{self, Mapped, TargetLifecycle, Wishes};
+use crate::project::ProjectLocation;
+use crate::project_access::ProjectAccess;
+use crate::refused::{self, CommandSubject};
+use crate::server_lookup::RequestError;
 use crate::{exit, print};
 
-pub(super) fn run(args: &ImportArgs, tool: Tool) -> u8 {
+pub(super) fn run(args: &ImportArgs, tool: ForeignTool) -> u8 {
     let into = args.into.as_deref().unwrap_or_default();
-    refused::ended(import(args, tool, into), About::lifecycle(into), args.json)
+    refused::finish(import(args, tool, into), CommandSubject::lifecycle(into), args.json)
 }
 
-fn import(args: &ImportArgs, tool: Tool, into: &str) -> Result<u8, Unanswered> {
+fn import(args: &ImportArgs, tool: ForeignTool, into: &str) -> Result<u8, RequestError> {
     let wishes = wishes(args)?;
-    let project = Project::find_or_new(&args.data)?;
-    if let Project::Folder(data) = &project
+    let project = ProjectLocation::find_or_new(&args.data)?;
+    if let ProjectLocation::Folder(data) = &project
         && !folder::is_project(data)
     {
         let data = data.data.display();
-        return Err(Stopped {
-            why: format!("there is no project in {data}. Start one with: trackside up --data {data}, or name another with --data"),
+        return Err(CliError {
+            why: format!("no project in {data}. Start one with: trackside up --data {data}, or name another with --data"),
             code: exit::UNREACHABLE,
         }
         .into());
     }
-    let door = Door::open(project, args.dry_run)?;
-    let target = Target::of(&door.lifecycle(into)?);
+    let door = ProjectAccess::open(project, args.dry_run)?;
+    let target = TargetLifecycle::of(&door.lifecycle(into)?);
     let mut found = foreign::read(tool, &args.file);
     let name = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     for thing in &mut found.things {
         thing.values.entry("file").or_insert_with(|| json!(name));
     }
-    // What cannot be read is wrong with the file; what has no place here yet is to be said on the command line.
+    // Unreadable tasks are mistakes in the file; missing mappings are mistakes on the command line.
     let unread = if found.troubles.is_empty() { exit::USAGE } else { exit::REFUSED };
     let to_set = |entity: &ImportEntity, unmet: &Unmet| target.to_set(entity.state.as_deref()?, unmet);
     let code = match foreign::mapped(tool.name(), found, &target, &wishes) {
@@ -49,7 +49,7 @@ fn import(args: &ImportArgs, tool: Tool, into: &str) -> Result<u8, Unanswered> {
             Ok(sent) => {
                 match args.json {
                     true => print::line(&format!("{:#}", to_json(args, &mapped, &sent))),
-                    false => tell(args, into, &mapped, &sent),
+                    false => print_answer(args, into, &mapped, &sent),
                 }
                 exit::DONE
             }
@@ -59,15 +59,15 @@ fn import(args: &ImportArgs, tool: Tool, into: &str) -> Result<u8, Unanswered> {
     Ok(code)
 }
 
-fn wishes(args: &ImportArgs) -> Result<Wishes, Stopped> {
+fn wishes(args: &ImportArgs) -> Result<Wishes, CliError> {
     let pair = |typed: &String, how: &str| {
         let both = typed.split_once('=').filter(|(key, _)| !key.is_empty());
         let both = both.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        both.ok_or_else(|| Stopped::usage(format!("{typed}: write {how}")))
+        both.ok_or_else(|| CliError::usage(format!("{typed}: write {how}")))
     };
     let pairs = |all: &[String], how: &str| all.iter().map(|it| pair(it, how)).collect::<Result<Vec<_>, _>>();
-    let value = |typed: &String| -> Result<(String, String, Json), Stopped> {
-        let wrong = || Stopped::usage(format!("{typed}: write --value KEY:THEIRS=OURS, or := for json"));
+    let value = |typed: &String| -> Result<(String, String, Json), CliError> {
+        let wrong = || CliError::usage(format!("{typed}: write --value KEY:THEIRS=OURS, or := for json"));
         let (key, rest) = typed.split_once(':').filter(|(key, _)| !key.is_empty()).ok_or_else(wrong)?;
         let (theirs, ours) = rest.split_once('=').ok_or_else(wrong)?;
         match theirs.strip_suffix(':') {
@@ -78,9 +78,9 @@ fn wishes(args: &ImportArgs) -> Result<Wishes, Stopped> {
             }
         }
     };
-    let set = |typed: &String| -> Result<(Option<String>, String, Json), Stopped> {
+    let set = |typed: &String| -> Result<(Option<String>, String, Json), CliError> {
         let wrong =
-            || Stopped::usage(format!("{typed}: write --set FIELD=TEXT, FIELD:=JSON or STATE:FIELD=TEXT"));
+            || CliError::usage(format!("{typed}: write --set FIELD=TEXT, FIELD:=JSON or STATE:FIELD=TEXT"));
         let (left, text) = typed.split_once('=').ok_or_else(wrong)?;
         let (left, value) = match left.strip_suffix(':') {
             Some(left) => (left, serde_json::from_str(text).map_err(|_| wrong())?),
@@ -101,7 +101,7 @@ fn wishes(args: &ImportArgs) -> Result<Wishes, Stopped> {
     })
 }
 
-fn tell(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
+fn print_answer(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
     let what = if args.dry_run { "would be imported" } else { "imported" };
     let count = counted(sent.imported, "entity", "entities");
     print::line(&format!("{count} of {into} {what} from {}", args.file.display()));
@@ -114,10 +114,10 @@ fn tell(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
     }
     if !sent.already.is_empty() {
         let already = counted(sent.already.len() as u64, "was", "were");
-        print::line(&format!("{already} imported before, and left as they are"));
+        print::line(&format!("{already} already imported, unchanged"));
     }
     for it in &mapped.left_out {
-        print::line(&format!("left out: {it}"));
+        print::line(&format!("skipped: {it}"));
     }
     let without: Vec<String> = mapped
         .without
@@ -127,12 +127,12 @@ fn tell(args: &ImportArgs, into: &str, mapped: &Mapped, sent: &Sent) {
         .collect();
     if !without.is_empty() {
         print::message(&format!(
-            "No field is called like {}. Take one over with --map KEY=FIELD.",
+            "Not imported, because no field has that name: {}. Map a key with --map KEY=FIELD.",
             without.join(", ")
         ));
     }
     if args.dry_run {
-        print::message("Nothing was changed. Leave out --dry-run to import.");
+        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }
 

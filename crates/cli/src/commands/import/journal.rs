@@ -18,9 +18,9 @@ use trackside_store::record::hex;
 use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
 
 use crate::args::ImportArgs;
-use crate::folder::{self, Stopped, counted};
-use crate::print::{self, Progress};
-use crate::{builtin, exit, files, packs, project};
+use crate::folder::{self, CliError, counted};
+use crate::print::{self, ProgressBar};
+use crate::{builtin, exit, files, packs, project, project_files};
 
 /// Entries in one commit.
 const PIECE: usize = 10_000;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
             }
             exit::DONE
         }
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
     }
 }
 
@@ -57,11 +57,11 @@ struct Imported {
     end: Chain,
 }
 
-fn import(args: &ImportArgs, data: &Path) -> Result<Imported, Stopped> {
+fn import(args: &ImportArgs, data: &Path) -> Result<Imported, CliError> {
     folder::must_be_free(data)?;
     if args.dry_run {
-        return Err(Stopped::usage(
-            "--dry-run is for exports and files of other tools: the journal of a scenario makes a folder, which can be deleted",
+        return Err(CliError::usage(
+            "--dry-run does not work with the journal of a scenario: import it into a new folder, and delete the folder afterwards",
         ));
     }
     let journal = read(&args.file)?;
@@ -71,8 +71,9 @@ fn import(args: &ImportArgs, data: &Path) -> Result<Imported, Stopped> {
     let packs = definitions.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
     let sealed = seal(&entries).map_err(|why| wrong(&args.file, &why))?;
     let store = Sqlite::open(data, folder::owned_by("import"))?;
+    project_files::write_or_warn(data);
     let mut end = store.journal()?;
-    let bar = Progress::new("import");
+    let bar = ProgressBar::new("import");
     let mut batch = Batch { definitions: definitions.clone(), ..Batch::default() };
     for piece in sealed.chunks(PIECE) {
         batch.records = piece.to_vec();
@@ -86,8 +87,8 @@ fn import(args: &ImportArgs, data: &Path) -> Result<Imported, Stopped> {
     Ok(Imported { entries: journal.entries.len() as u64, entities: entities.len() as u64, packs, end: at })
 }
 
-fn read(path: &Path) -> Result<Journal, Stopped> {
-    let unread = |it| Stopped::usage(format!("{}: {}", path.display(), files::reading(&it)));
+fn read(path: &Path) -> Result<Journal, CliError> {
+    let unread = |it| CliError::usage(format!("{}: {}", path.display(), files::reading(&it)));
     let text = std::fs::read_to_string(path).map_err(unread)?;
     let journal = Journal::read(&text).map_err(|it| wrong(path, &it))?;
     match journal.entries.is_empty() {
@@ -96,13 +97,13 @@ fn read(path: &Path) -> Result<Journal, Stopped> {
     }
 }
 
-/// What is in the file cannot be imported.
-fn wrong(path: &Path, why: &str) -> Stopped {
-    Stopped { why: format!("{}: {why}", path.display()), code: exit::REFUSED }
+/// The error for a file that cannot be imported.
+fn wrong(path: &Path, why: &str) -> CliError {
+    CliError { why: format!("{}: {why}", path.display()), code: exit::REFUSED }
 }
 
 /// The packs that are to be in force, and the rows that keep them.
-fn installed(args: &ImportArgs) -> Result<(Law, Vec<Definition>), Stopped> {
+fn installed(args: &ImportArgs) -> Result<(Law, Vec<Definition>), CliError> {
     let sources = match args.packs.is_empty() {
         true => builtin::all(),
         false => packs::sources(&args.packs)?,
@@ -112,7 +113,7 @@ fn installed(args: &ImportArgs) -> Result<(Law, Vec<Definition>), Stopped> {
     Ok((Law::new(packs), definitions))
 }
 
-/// The entries, and after them those that say what is in force, so that starting it adds nothing.
+/// The entries, followed by those that install the packs, so that starting the project adds nothing.
 fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result<Vec<Entry>, String> {
     let mut entries = journal.entries.clone();
     let mut view = View::default();
@@ -127,7 +128,7 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
     for entity in view.entities() {
         if law.definition(&entity.key.lifecycle, entity.definition).is_none() {
             return Err(format!(
-                "{} lives by version {} of {}, which is in none of the packs: name its pack with --packs",
+                "{} uses version {} of {}, which none of the packs has: name its pack with --packs",
                 entity.key, entity.definition, entity.key.lifecycle
             ));
         }
@@ -150,12 +151,13 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
         .collect();
     for command in installs.chain(configures).chain(plants) {
         match decide(law, &view, &command, now) {
-            Decision::Accepted(accepted) => {
+            Ok(Decision::Accepted(accepted)) => {
                 accepted.entries.iter().for_each(|it| apply(&mut view, it));
                 entries.extend(accepted.entries);
             }
-            Decision::Refused(refusal) => return Err(refusal.to_string()),
-            Decision::Replayed { .. } | Decision::Needs(_) => {}
+            Ok(Decision::Refused(refusal)) => return Err(refusal.to_string()),
+            Ok(Decision::Replayed { .. }) => {}
+            Err(needs) => return Err(needs.to_string()),
         }
     }
     Ok(entries)

@@ -1,18 +1,19 @@
 //! Entities go in: tried as a whole first, then a piece at a time.
 
+use trackside_engine::refusal::Code;
 use trackside_protocol::{Import, ImportEntity, Problem, Unmet};
 
-use crate::door::Door;
 use crate::folder::share;
-use crate::foreign::Trouble;
-use crate::print::Progress;
-use crate::reach::Unanswered;
+use crate::foreign::ImportProblem;
+use crate::print::ProgressBar;
+use crate::project_access::ProjectAccess;
+use crate::server_lookup::RequestError;
 
 /// Most entities, and about so many bytes, that go in at once.
 const MOST: usize = 1_000;
 const BYTES: usize = 12 * 1024 * 1024;
 
-/// What came in.
+/// The result of an import.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
     pub(super) imported: u64,
@@ -23,16 +24,16 @@ pub(super) struct Sent {
 /// What to do about something that is wrong with an entity, if that is known.
 pub(super) type ToDo<'a> = dyn Fn(&ImportEntity, &Unmet) -> Option<String> + 'a;
 
-/// Brings them in, each with where it was found; or tells everything that is wrong with them, and brings none.
+/// Imports the entities, each with its place in the file; or returns every problem and imports none.
 pub(super) fn send(
-    door: &Door,
+    door: &ProjectAccess,
     entities: &[(ImportEntity, String)],
     file: &str,
     dry_run: bool,
     to_do: &ToDo<'_>,
-) -> Result<Result<Sent, Vec<Trouble>>, Unanswered> {
+) -> Result<Result<Sent, Vec<ImportProblem>>, RequestError> {
     let pieces = pieces(entities);
-    let bar = Progress::new("import");
+    let bar = ProgressBar::new("import");
     let steps = pieces.len() as u64 * if dry_run { 1 } else { 2 };
     let (mut done, mut troubles, mut sent) = (0, Vec::new(), Sent::default());
     let rounds: &[bool] = if dry_run { &[true] } else { &[true, false] };
@@ -42,12 +43,12 @@ pub(super) fn send(
             let all = piece.iter().map(|(it, _)| it.clone()).collect();
             let body = Import { entities: all, file: Some(file.to_owned()) };
             match door.import(&body, *trying) {
-                Ok(told) => {
-                    sent.imported += told.imported;
-                    sent.already.extend(told.already);
+                Ok(answer) => {
+                    sent.imported += answer.imported;
+                    sent.already.extend(answer.already);
                 }
-                Err(Unanswered::Refused(problem)) if problem.code == "cannot-import" => {
-                    troubles.extend(told(&problem, piece, to_do));
+                Err(RequestError::Refused(problem)) if problem.has_code(Code::CannotImport) => {
+                    troubles.extend(locate_problems(&problem, piece, to_do));
                 }
                 Err(other) => return Err(other),
             }
@@ -79,13 +80,17 @@ fn pieces(entities: &[(ImportEntity, String)]) -> Vec<&[(ImportEntity, String)]>
     pieces
 }
 
-/// What is wrong, by where each was found: `entities.3.fields.title` is of the fourth.
-fn told(problem: &Problem, piece: &[(ImportEntity, String)], to_do: &ToDo<'_>) -> Vec<Trouble> {
-    let told = |it: &Unmet| {
+/// Problems with their places in the file: `entities.3.fields.title` is of the fourth.
+fn locate_problems(
+    problem: &Problem,
+    piece: &[(ImportEntity, String)],
+    to_do: &ToDo<'_>,
+) -> Vec<ImportProblem> {
+    let answer = |it: &Unmet| {
         let path = it.field.as_deref().and_then(|it| it.strip_prefix("entities."));
         let (place, rest) = path.map_or(("", ""), |it| it.split_once('.').unwrap_or((it, "")));
         let Some((entity, at)) = place.parse::<usize>().ok().and_then(|it| piece.get(it)) else {
-            return Trouble::new("", it.message.clone());
+            return ImportProblem::new("", it.message.clone());
         };
         let mut what = match rest.strip_prefix("fields.").unwrap_or(rest) {
             "" => format!("{}: {}", entity.id, it.message),
@@ -94,9 +99,9 @@ fn told(problem: &Problem, piece: &[(ImportEntity, String)], to_do: &ToDo<'_>) -
         if let Some(to_do) = to_do(entity, it) {
             what = format!("{}. {to_do}", what.trim_end_matches('.'));
         }
-        Trouble::new(at, what)
+        ImportProblem::new(at, what)
     };
-    problem.errors.iter().map(told).collect()
+    problem.errors.iter().map(answer).collect()
 }
 
 #[cfg(test)]
@@ -126,13 +131,15 @@ mod tests {
 
     #[test]
     fn problems_are_told_by_their_line() {
-        let mut problem = Problem::new(422, "cannot-import", "x");
+        let mut problem = Problem::new(Code::CannotImport, "x");
         let first = problem.errors[0].clone();
         problem.errors = ["entities.1.fields.size", "entities.0", "entities.9.id", "entities.0.state"]
             .map(|field| Unmet { field: Some(field.to_owned()), ..first.clone() })
             .to_vec();
-        let told: Vec<String> =
-            told(&problem, &[entity(7), entity(8)], &|_, _| None).iter().map(|it| it.told("f")).collect();
-        assert_eq!(told, ["f line 8: E-8: size: x", "f line 7: E-7: x", "f: x", "f line 7: E-7: state: x"]);
+        let answer: Vec<String> = locate_problems(&problem, &[entity(7), entity(8)], &|_, _| None)
+            .iter()
+            .map(|it| it.describe("f"))
+            .collect();
+        assert_eq!(answer, ["f line 8: E-8: size: x", "f line 7: E-7: x", "f: x", "f line 7: E-7: state: x"]);
     }
 }

@@ -4,33 +4,35 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trackside_runtime::Clock;
-use trackside_store::lines::{self, Line};
+use trackside_runtime::ProjectClock;
+use trackside_store::export_lines::{self, ExportLine};
 use trackside_store::{Artifacts, Batch, Record, Sqlite, Store, StoreError, rules};
 
-use super::exported::{Looked, each_line, end_of};
+use super::exported::{ExportSummary, each_line, end_of};
 use crate::args::{DataArgs, ImportArgs};
-use crate::folder::{self, Stopped, counted, share};
-use crate::print::{self, Progress};
-use crate::{exit, files};
+use crate::folder::{self, CliError, counted, share};
+use crate::print::{self, ProgressBar};
+use crate::{exit, files, project_files};
 
 /// Entries in one commit.
 const PIECE: usize = 10_000;
 
-pub(super) fn run(args: &ImportArgs, data: &DataArgs, looked: &Looked) -> u8 {
+pub(super) fn run(args: &ImportArgs, data: &DataArgs, looked: &ExportSummary) -> u8 {
     match restore(args, &data.data, looked) {
-        Err(stopped) => stopped.told(),
+        Err(stopped) => stopped.report(),
         Ok(()) => {
-            tell(args, &data.data, looked);
+            print_answer(args, &data.data, looked);
             exit::DONE
         }
     }
 }
 
-fn restore(args: &ImportArgs, data: &Path, looked: &Looked) -> Result<(), Stopped> {
+fn restore(args: &ImportArgs, data: &Path, looked: &ExportSummary) -> Result<(), CliError> {
     folder::must_be_free(data)?;
     if !args.packs.is_empty() {
-        return Err(Stopped::usage("--packs is for the journal of a scenario: an export brings its packs"));
+        return Err(CliError::usage(
+            "--packs is only for the journal of a scenario: an export contains its packs",
+        ));
     }
     if args.dry_run {
         return Ok(());
@@ -39,11 +41,14 @@ fn restore(args: &ImportArgs, data: &Path, looked: &Looked) -> Result<(), Stoppe
     let beside = beside(data);
     let written = write(args, looked, &beside).and_then(|()| {
         let unmoved =
-            |it: std::io::Error| Stopped { why: files::unwritten(data, &it), code: exit::UNREACHABLE };
+            |it: std::io::Error| CliError { why: files::unwritten(data, &it), code: exit::UNREACHABLE };
         if data.is_dir() {
+            project_files::remove(data);
             fs::remove_dir(data).map_err(unmoved)?;
         }
-        fs::rename(&beside, data).map_err(unmoved)
+        fs::rename(&beside, data).map_err(unmoved)?;
+        project_files::write_or_warn(data);
+        Ok(())
     });
     if written.is_err() {
         let _ = fs::remove_dir_all(&beside);
@@ -57,12 +62,12 @@ fn beside(data: &Path) -> PathBuf {
     data.with_file_name(format!("{name}.importing-{}", std::process::id()))
 }
 
-fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
+fn write(args: &ImportArgs, looked: &ExportSummary, to: &Path) -> Result<(), CliError> {
     let store = Sqlite::open(to, folder::owned_by("import"))?;
     let mut journal = store.journal()?;
-    let bar = Progress::new("import");
+    let bar = ProgressBar::new("import");
     let mut batch = Batch { definitions: looked.definitions.clone(), ..Batch::default() };
-    let mut failed: Option<Stopped> = None;
+    let mut failed: Option<CliError> = None;
     let mut append = |batch: &mut Batch| -> bool {
         let done = batch.records.last().map_or(0, |it: &Record| it.seq);
         if let Err(error) = journal.append(batch) {
@@ -73,12 +78,12 @@ fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
         failed.is_none()
     };
     let mut unkept = None;
-    let read = each_line(&args.file, &mut |_, text| match lines::read(text) {
-        Ok(Line::Record(record)) if record.seq <= looked.end.seq => {
+    let read = each_line(&args.file, &mut |_, text| match export_lines::read(text) {
+        Ok(ExportLine::Record(record)) if record.seq <= looked.end.seq => {
             batch.records.push(*record);
             batch.records.len() < PIECE || append(&mut batch)
         }
-        Ok(Line::Artifact { id, content }) => {
+        Ok(ExportLine::Artifact { id, content }) => {
             unkept = Artifacts::of(to).put(&id, &content).err();
             unkept.is_none()
         }
@@ -92,27 +97,27 @@ fn write(args: &ImportArgs, looked: &Looked, to: &Path) -> Result<(), Stopped> {
         return Err(failed);
     }
     if let Some(error) = unkept {
-        return Err(Stopped { why: files::unwritten(to, &error), code: exit::UNREACHABLE });
+        return Err(CliError { why: files::unwritten(to, &error), code: exit::UNREACHABLE });
     }
-    read.map_err(|it| Stopped::usage(files::unread(&args.file, &it)))?;
-    let changed = rules::look(store.reader()?.as_mut())?;
+    read.map_err(|it| CliError::usage(files::unread(&args.file, &it)))?;
+    let changed = rules::find_changed(store.reader()?.as_mut())?;
     if !changed.is_empty() {
         return Err(StoreError::Rules { path: args.file.clone(), changed }.into());
     }
     let end = journal.head()?.chain;
     match end == looked.end {
         true => match looked.clock {
-            Some(now) => folder::note_clock(to, &Clock::manual(now)),
+            Some(now) => folder::note_clock(to, &ProjectClock::manual(now)),
             None => Ok(()),
         },
         false => {
             let why = format!("{}: it changed while it was read", args.file.display());
-            Err(Stopped { why, code: exit::REFUSED })
+            Err(CliError { why, code: exit::REFUSED })
         }
     }
 }
 
-fn tell(args: &ImportArgs, data: &Path, looked: &Looked) {
+fn print_answer(args: &ImportArgs, data: &Path, looked: &ExportSummary) {
     let packs: Vec<String> =
         looked.definitions.iter().map(|it| format!("{} {}", it.pack, it.version)).collect();
     if args.json {
@@ -126,7 +131,7 @@ fn tell(args: &ImportArgs, data: &Path, looked: &Looked) {
     }
     let what = if args.dry_run { "would be" } else { "are" };
     print::line(&format!(
-        "{} of {} {what} in {}, as they were written, with {}",
+        "{} of {} {what} in {}, unchanged, with {}",
         counted(looked.end.seq, "entry", "entries"),
         counted(looked.entities(), "entity", "entities"),
         data.display(),
@@ -135,8 +140,8 @@ fn tell(args: &ImportArgs, data: &Path, looked: &Looked) {
     if looked.artifacts > 0 {
         print::line(&format!("with {}", counted(looked.artifacts, "artifact", "artifacts")));
     }
-    print::line(&format!("checked: ends at {}", end_of(looked)));
+    print::line(&format!("verified: ends at {}", end_of(looked)));
     if args.dry_run {
-        print::message("Nothing was changed. Leave out --dry-run to import.");
+        print::message("Dry run: nothing was changed. Run again without --dry-run to import.");
     }
 }

@@ -6,17 +6,17 @@ use trackside_lifecycle::name::Name;
 use super::{Moves, One};
 use crate::args::{MigrateCommand, MigrateToArgs};
 use crate::folder;
-use crate::moment::{list, text};
-use crate::print::Progress;
-use crate::reach::{Server, Unanswered};
-use crate::route::Route;
+use crate::print::ProgressBar;
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format::{list, text};
+use crate::url::ApiPath;
 use crate::values;
 
 /// Entities that are asked for at a time.
 const PAGE: u64 = 500;
 
-pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Unanswered> {
-    let route = Route::new(&["migrations"]);
+pub(super) fn run(command: &MigrateCommand, server: &ServerConnection) -> Result<Moves, RequestError> {
+    let route = ApiPath::new(&["migrations"]);
     let (lifecycle, verb, code, route, body) = match command {
         MigrateCommand::Plan(args) => {
             if args.pack.is_some() {
@@ -26,7 +26,7 @@ pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Un
         }
         MigrateCommand::Apply(args) => {
             if let Some(pack) = &args.pack {
-                // What is typed wrong installs nothing.
+                // Wrong usage installs nothing.
                 super::must_bring(pack, &args.lifecycle, args.to)?;
                 crate::commands::pack::install(server, pack)?;
             }
@@ -43,29 +43,29 @@ pub(super) fn run(command: &MigrateCommand, server: &Server) -> Result<Moves, Un
 
 /// Asks page by page until all are done, with a bar.
 fn every_page(
-    server: &Server,
+    server: &ServerConnection,
     lifecycle: &str,
-    route: &Route,
+    route: &ApiPath,
     mut body: Json,
-) -> Result<Vec<One>, Unanswered> {
-    let stats = server.get(&Route::new(&["stats"]).with("lifecycle", lifecycle));
+) -> Result<Vec<One>, RequestError> {
+    let stats = server.get(&ApiPath::new(&["stats"]).with("lifecycle", lifecycle));
     let entities = |it: &Json| {
         it.get("states").and_then(Json::as_object).map(|it| it.values().filter_map(Json::as_u64).sum())
     };
-    // Only the bar wants it: a lifecycle that there is not is told by the first page.
+    // Only for the progress bar: the first page reports an unknown lifecycle.
     let whole: u64 = stats.ok().as_ref().and_then(entities).unwrap_or_default();
-    let bar = Progress::new("migrate");
+    let bar = ProgressBar::new("migrate");
     let (mut all, mut looked_at) = (Vec::new(), 0);
     put(&mut body, "limit", PAGE.into());
     let done = loop {
-        let told = match server.post(route, &body) {
-            Ok(told) => told,
+        let answer = match server.post(route, &body) {
+            Ok(answer) => answer,
             Err(error) => break Err(error),
         };
-        all.extend(list(&told, "items").iter().chain(list(&told, "cannot")).map(one));
-        looked_at += told.get("lookedAt").and_then(Json::as_u64).unwrap_or_default();
+        all.extend(list(&answer, "items").iter().chain(list(&answer, "cannot")).map(one));
+        looked_at += answer.get("lookedAt").and_then(Json::as_u64).unwrap_or_default();
         bar.show(folder::share(looked_at, whole.max(looked_at)), &format!("{looked_at} entities"));
-        match told.get("next").and_then(Json::as_str) {
+        match answer.get("next").and_then(Json::as_str) {
             Some(next) => put(&mut body, "after", next.into()),
             None => break Ok(()),
         }
@@ -80,7 +80,7 @@ fn put(body: &mut Json, name: &str, value: Json) {
     }
 }
 
-fn body(args: &MigrateToArgs) -> Result<Json, Unanswered> {
+fn body(args: &MigrateToArgs) -> Result<Json, RequestError> {
     let states = super::states(&args.state)?;
     let states: serde_json::Map<String, Json> =
         states.iter().map(|(old, new)| (old.to_string(), json!(new))).collect();

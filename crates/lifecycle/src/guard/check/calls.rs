@@ -63,7 +63,7 @@ impl<'c> Checker<'c, '_> {
         Self::folded(Ir::Has(Box::new(it.ir)), Type::Bool, constant)
     }
 
-    /// The pattern is a literal: compiling one while a command is decided would cost whoever waits for it.
+    /// The pattern is a literal: compiling one during a decision would delay the caller.
     fn matches(&mut self, node: &'c IdedExpr, pattern_node: &'c IdedExpr) -> Typed {
         let (it, pattern) = (self.node(node), self.node(pattern_node));
         if !it.ty.is_text() {
@@ -72,7 +72,7 @@ impl<'c> Checker<'c, '_> {
         }
         let at = self.parsed.range(pattern_node);
         let Some(pattern) = pattern.ir.constant().and_then(Value::as_str) else {
-            let error = GuardError::new("the pattern of `matches` is written out, not computed", at);
+            let error = GuardError::new("the pattern of `matches` must be a literal text", at);
             return self.report(error);
         };
         let compiled = RegexBuilder::new(pattern)
@@ -95,7 +95,12 @@ impl<'c> Checker<'c, '_> {
         }
     }
 
-    fn builtin(&mut self, node: &IdedExpr, entry: &functions::Entry, arguments: &[&'c IdedExpr]) -> Typed {
+    fn builtin(
+        &mut self,
+        node: &IdedExpr,
+        entry: &functions::FunctionEntry,
+        arguments: &[&'c IdedExpr],
+    ) -> Typed {
         let given: Vec<Typed> = arguments.iter().map(|it| self.node(it)).collect();
         let name = entry.name;
         if !(entry.least..=entry.most).contains(&given.len()) {
@@ -128,7 +133,7 @@ impl<'c> Checker<'c, '_> {
         let reads =
             matches!(builtin, Builtin::Duration | Builtin::Timestamp | Builtin::Int | Builtin::Double);
         if reads && constant && typed.ir.constant().is_none() {
-            let run = crate::guard::eval::Run::new(&super::Nothing, limits::FOLDING);
+            let run = crate::guard::eval::Evaluator::new(&super::Nothing, limits::FOLDING);
             if let Err(Fault::Failed(message)) = run.value(&typed.ir) {
                 self.errors.push(GuardError::new(message, self.parsed.range(node)));
             }

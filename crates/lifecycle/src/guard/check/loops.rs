@@ -30,7 +30,7 @@ impl<'c> Checker<'c, '_> {
             Type::List(of) => of.known(),
             Type::Map(_) | Type::Record(_) => Type::Text,
             it => {
-                let error = GuardError::new(format!("cannot go through {it}"), self.parsed.range(range));
+                let error = GuardError::new(format!("cannot iterate over {it}"), self.parsed.range(range));
                 return self.report(error);
             }
         };

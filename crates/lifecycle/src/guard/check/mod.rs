@@ -11,17 +11,17 @@ mod tests;
 use cel::IdedExpr;
 use cel::common::ast::{Expr, operators as sign};
 
-use super::eval::Run;
+use super::eval::Evaluator;
 use super::ir::Ir;
 use super::parse::Parsed;
-use super::{Fault, GuardError, Names, Read, Scope, Slot, Type, limits};
+use super::{Fault, GuardError, Names, Scope, Type, VarSlot, VariableUse, limits};
 use crate::value::Value;
 
 /// A checked expression and what it reads.
 pub(super) struct Checked {
     pub(super) ir: Ir,
     pub(super) ty: Type,
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<VariableUse>,
 }
 
 pub(super) fn check(
@@ -65,7 +65,7 @@ struct Checker<'c, 's> {
     parsed: &'c Parsed<'s>,
     names: &'c mut dyn Names,
     errors: Vec<GuardError>,
-    reads: Vec<Read>,
+    reads: Vec<VariableUse>,
     /// The variables of the loops around, innermost last.
     locals: Vec<(&'c str, Type)>,
     depth: usize,
@@ -126,7 +126,7 @@ impl<'c> Checker<'c, '_> {
     /// Works out what does not depend on anything. What fails is left to fail when it runs,
     /// because it may never be reached.
     fn folded(ir: Ir, ty: Type, parts_are_constant: bool) -> Typed {
-        if parts_are_constant && let Ok(value) = Run::new(&Nothing, limits::FOLDING).value(&ir) {
+        if parts_are_constant && let Ok(value) = Evaluator::new(&Nothing, limits::FOLDING).value(&ir) {
             return Typed::new(Ir::Constant(value), ty);
         }
         Typed::new(ir, ty)
@@ -158,7 +158,7 @@ impl<'c> Checker<'c, '_> {
 struct Nothing;
 
 impl Scope for Nothing {
-    fn read(&self, _: Slot) -> Result<Value, Fault> {
+    fn read(&self, _: VarSlot) -> Result<Value, Fault> {
         Err(Fault::NotLoaded)
     }
 

@@ -4,15 +4,15 @@ use cel::IdedExpr;
 use cel::common::ast::{Expr, operators as sign};
 
 use super::{Checker, Typed};
-use crate::guard::ir::{Arithmetic, Ir, Order};
+use crate::guard::ir::{Arithmetic, Comparison, Ir};
 use crate::guard::{GuardError, Type};
 
-pub(super) fn order(operator: &str) -> Option<Order> {
+pub(super) fn order(operator: &str) -> Option<Comparison> {
     match operator {
-        sign::LESS => Some(Order::Less),
-        sign::LESS_EQUALS => Some(Order::AtMost),
-        sign::GREATER => Some(Order::More),
-        sign::GREATER_EQUALS => Some(Order::AtLeast),
+        sign::LESS => Some(Comparison::Less),
+        sign::LESS_EQUALS => Some(Comparison::AtMost),
+        sign::GREATER => Some(Comparison::More),
+        sign::GREATER_EQUALS => Some(Comparison::AtLeast),
         _ => None,
     }
 }
@@ -133,7 +133,7 @@ impl<'c> Checker<'c, '_> {
             let error = format!("cannot compare {} with {}", a.ty, b.ty);
             return self.report(GuardError::new(error, self.parsed.range(node)));
         };
-        Self::folded(Ir::Order(order, Box::new([a.ir, b.ir])), Type::Bool, constant)
+        Self::folded(Ir::Comparison(order, Box::new([a.ir, b.ir])), Type::Bool, constant)
     }
 
     pub(super) fn arithmetic(
@@ -179,7 +179,7 @@ impl<'c> Checker<'c, '_> {
                 }
             }
             it => {
-                let error = format!("cannot look for something in {it}");
+                let error = format!("`in` cannot search {it}");
                 let error = GuardError::new(error, self.parsed.range(container_node));
                 return self.report(if it.is_text() {
                     error.hint("write `text.contains(part)`")

@@ -1,4 +1,4 @@
-//! Names and what follows them: `a.b.c`, `x[key]`.
+//! Names and their members: `a.b.c`, `x[key]`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use cel::common::ast::Expr;
 
 use super::{Checker, Typed};
 use crate::guard::ir::Ir;
-use crate::guard::{GuardError, Read, Resolved, Slot, Type, nearest};
+use crate::guard::{GuardError, Resolved, Type, VarSlot, VariableUse, nearest};
 use crate::name::Name;
 use crate::value::Value;
 
@@ -50,9 +50,9 @@ impl<'c> Checker<'c, '_> {
     }
 
     /// Notes what the expression depends on, once.
-    pub(super) fn read(&mut self, path: &str, slot: Slot) {
+    pub(super) fn read(&mut self, path: &str, slot: VarSlot) {
         if !self.reads.iter().any(|it| it.slot == slot && it.path == *path) {
-            self.reads.push(Read { path: Name::new(path), slot });
+            self.reads.push(VariableUse { path: Name::new(path), slot });
         }
     }
 
@@ -126,7 +126,7 @@ impl<'c> Checker<'c, '_> {
             },
             Type::List(_) => {
                 return self.report(GuardError::new(
-                    format!("a place in a list is a whole number, this is {}", with.ty),
+                    format!("a list index must be a whole number, this is {}", with.ty),
                     at,
                 ));
             }
@@ -136,7 +136,7 @@ impl<'c> Checker<'c, '_> {
             }
             _ => {
                 let at = self.parsed.range(container);
-                return self.report(GuardError::new(format!("{} has no entries", of.ty), at));
+                return self.report(GuardError::new(format!("{} cannot be indexed", of.ty), at));
             }
         };
         let constant = of.ir.constant().is_some() && with.ir.constant().is_some();

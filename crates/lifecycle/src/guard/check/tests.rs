@@ -1,4 +1,4 @@
-use crate::guard::testing::task;
+use crate::guard::test_scope::task;
 use crate::guard::{Guard, Type};
 use crate::value::Value;
 
@@ -48,11 +48,11 @@ fn types_that_do_not_go_together() {
             "expected true or false, this gives a list, each a whole number @ numbers (ask for its size, as in `size(x) > 0`)",
         ],
     );
-    mistake("numbers['a']", &["a place in a list is a whole number, this is text @ 'a'"]);
+    mistake("numbers['a']", &["a list index must be a whole number, this is text @ 'a'"]);
     mistake("labels[1]", &["a key of a map is text, this is a whole number @ 1"]);
-    mistake("title[0]", &["text has no entries @ title"]);
+    mistake("title[0]", &["text cannot be indexed @ title"]);
     mistake("3 in assigneeIds", &["a whole number is never in a list, each text @ 3 in assigneeIds"]);
-    mistake("'x' in title", &["cannot look for something in text @ title (write `text.contains(part)`)"]);
+    mistake("'x' in title", &["`in` cannot search text @ title (write `text.contains(part)`)"]);
     mistake("{1: 2}", &["a key of a map is text, this is a whole number @ 1"]);
     mistake("{'a': 1, 'a': 2}", &["the map has the key `a` twice @ 'a'"]);
     mistake("1u + 2", &["there are no unsigned numbers @ 1u (write it without the `u`)"]);
@@ -120,7 +120,7 @@ fn functions_check_their_arguments() {
 
 #[test]
 fn loops_check_their_parts() {
-    mistake("title.all(x, true)", &["cannot go through text @ title"]);
+    mistake("title.all(x, true)", &["cannot iterate over text @ title"]);
     mistake(
         "numbers.all(x, x + 1)",
         &["expected true or false, this gives a whole number @ x + 1 (compare it, as in `x > 0`)"],
@@ -143,7 +143,7 @@ fn loops_check_their_parts() {
 
 #[test]
 fn patterns_are_literals_and_compiled_once() {
-    mistake("title.matches(reviewer)", &["the pattern of `matches` is written out, not computed @ reviewer"]);
+    mistake("title.matches(reviewer)", &["the pattern of `matches` must be a literal text @ reviewer"]);
     mistake("title.matches('(')", &["the pattern is not a regular expression @ '('"]);
     mistake(
         "title.matches('((a{100}){100}){100}')",
@@ -151,7 +151,7 @@ fn patterns_are_literals_and_compiled_once() {
             "the pattern is too large @ '((a{100}){100}){100}' (`\\w` and `\\d` cover all scripts; `[a-z]` and `[0-9]` are much smaller)",
         ],
     );
-    mistake("title.matches(1)", &["the pattern of `matches` is written out, not computed @ 1"]);
+    mistake("title.matches(1)", &["the pattern of `matches` must be a literal text @ 1"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::guard::Fault;
-use crate::guard::ir::Order;
+use crate::guard::ir::Comparison;
 use crate::guard::limits::Budget;
 use crate::value::Value;
 
@@ -81,7 +81,7 @@ fn order_mixed(int: i64, float: f64) -> Option<Ordering> {
     }
 }
 
-impl Order {
+impl Comparison {
     #[inline]
     pub(in crate::guard) fn holds(self, order: Ordering) -> bool {
         match self {

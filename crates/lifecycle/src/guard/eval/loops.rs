@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::{Frame, Outcome, Run, Verdict};
+use super::{Evaluator, Frame, Outcome, Verdict};
 use crate::guard::Fault;
 use crate::guard::ir::{Ir, Loop, LoopKind};
 use crate::value::Value;
 
-impl Run<'_> {
+impl Evaluator<'_> {
     pub(super) fn run_loop<'e>(&self, it: &'e Loop, outer: Option<&'e Frame<'e>>) -> Outcome<Value> {
         let range = self.eval(&it.range, outer)?;
         match &it.kind {
@@ -82,7 +82,7 @@ impl Run<'_> {
                 }
                 Ok(())
             }
-            _ => Err(Fault::failed(format!("cannot go through {}", range.kind())).into()),
+            _ => Err(Fault::failed(format!("cannot iterate over {}", range.kind())).into()),
         }
     }
 }

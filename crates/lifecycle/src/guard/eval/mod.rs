@@ -18,7 +18,7 @@ use crate::name::Name;
 use crate::value::Value;
 
 /// One evaluation under way.
-pub(super) struct Run<'a> {
+pub(super) struct Evaluator<'a> {
     scope: &'a dyn Scope,
     budget: Budget,
 }
@@ -35,7 +35,7 @@ type Yield<'e> = Outcome<Cow<'e, Value>>;
 
 static NULL: Value = Value::Null;
 
-impl<'a> Run<'a> {
+impl<'a> Evaluator<'a> {
     pub(super) fn new(scope: &'a dyn Scope, steps: u32) -> Self {
         Self { scope, budget: Budget::new(steps) }
     }
@@ -98,13 +98,13 @@ impl<'a> Run<'a> {
             | Ir::Not(_)
             | Ir::Junction(..)
             | Ir::Equal(..)
-            | Ir::Order(..)
+            | Ir::Comparison(..)
             | Ir::In(_)
             | Ir::Matches(..) => Ok(Cow::Owned(Value::Bool(self.condition(ir, frame)?))),
         }
     }
 
-    /// What is true or false stays a plain bool all the way up.
+    /// Conditions are evaluated as plain `bool`s.
     fn condition<'e>(&self, ir: &'e Ir, frame: Option<&'e Frame<'e>>) -> Outcome<bool> {
         self.budget.step()?;
         match ir {
@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
                 let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
                 Ok(equal(&left, &right, &self.budget)? == *wanted)
             }
-            Ir::Order(asked, pair) => {
+            Ir::Comparison(asked, pair) => {
                 let [left, right] = &**pair;
                 let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
                 Ok(asked.holds(order(&left, &right, &self.budget)?))
@@ -134,7 +134,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// `&&` and `||`: a part that decides overrules a part that failed, whichever comes first.
+    /// `&&` and `||`: an operand that decides the result overrides a failed operand, regardless of the
+    /// order.
     fn junction<'e>(&self, decisive: bool, parts: &'e [Ir], frame: Option<&'e Frame<'e>>) -> Outcome<bool> {
         let mut verdict = Verdict::new(decisive);
         for part in parts {
@@ -163,7 +164,7 @@ impl<'a> Run<'a> {
                 Ok(entries.contains_key(&**key))
             }
             (Value::Map(_), _) => Ok(false),
-            _ => Err(Fault::failed(format!("cannot look for something in {}", container.kind())).into()),
+            _ => Err(Fault::failed(format!("`in` cannot search {}", container.kind())).into()),
         }
     }
 
@@ -246,18 +247,20 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
         (Value::List(items), key) => {
             let Some(at) = whole(key) else {
                 return Err(Fault::failed(format!(
-                    "a place in a list is a whole number, not {}",
+                    "a list index must be a whole number, not {}",
                     key.kind()
                 )));
             };
             let found = usize::try_from(at).ok().and_then(|at| items.get(at));
-            found.ok_or_else(|| Fault::failed(format!("there is no place {at} in a list of {}", items.len())))
+            found.ok_or_else(|| {
+                Fault::failed(format!("index {at} is out of range for a list of length {}", items.len()))
+            })
         }
         (Value::Null, _) => Ok(&NULL),
         // No entry stands under nothing.
         (Value::Map(_), Value::Null) => Ok(&NULL),
         (Value::Map(_), _) => Err(Fault::failed(format!("a key of a map is text, not {}", key.kind()))),
-        _ => Err(Fault::failed(format!("{} has no entries", of.kind()))),
+        _ => Err(Fault::failed(format!("{} cannot be indexed", of.kind()))),
     }
 }
 
@@ -286,7 +289,8 @@ impl Verdict {
             Ok(it) => Ok(it == self.decisive),
             Err(fault) if *fault == Fault::TooExpensive => Err(fault),
             Err(fault) => {
-                // What is not loaded yet may still decide, so it outlives any other trouble.
+                // A value that is not loaded may still decide the result, so it takes precedence over other
+                // faults.
                 if self.trouble.is_none() || *fault == Fault::NotLoaded {
                     self.trouble = Some(fault);
                 }
@@ -303,7 +307,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use crate::guard::Fault;
-    use crate::guard::testing::{entries, ints, task, texts};
+    use crate::guard::test_scope::{entries, ints, task, texts};
     use crate::time::{Span, Timestamp};
     use crate::value::Value;
 
@@ -339,7 +343,7 @@ mod tests {
         yields("has(plan.bullets) && !has(plan.note) && !has(oldPlan.note) && !has(reviewer)", true);
         yields("has(labels['team']) && has(labels.team) && !has(extra.x)", true);
         fails("reviewer < 'x'", "cannot compare nothing with text");
-        fails("oldPlan.bullets.exists(it, it == 'x')", "cannot go through nothing");
+        fails("oldPlan.bullets.exists(it, it == 'x')", "cannot iterate over nothing");
         fails("size(nothing) > 0", "`size` needs text, a list or a map, not nothing");
         fails("extra.deep.er.more", "a whole number has no member `more`");
     }
@@ -352,9 +356,9 @@ mod tests {
         yields("failures['DONE']", Value::Null);
         yields("{'low': 1, 'high': 2}['high']", 2);
         yields("{'low': 1, 'high': 2}[title]", Value::Null);
-        fails("numbers[3]", "there is no place 3 in a list of 3");
-        fails("numbers[-1]", "there is no place -1 in a list of 3");
-        fails("numbers[score]", "a place in a list is a whole number, not a number");
+        fails("numbers[3]", "index 3 is out of range for a list of length 3");
+        fails("numbers[-1]", "index -1 is out of range for a list of length 3");
+        fails("numbers[score]", "a list index must be a whole number, not a number");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) enum Builtin {
 }
 
 /// How a function is called.
-pub(super) struct Entry {
+pub(super) struct FunctionEntry {
     pub(super) name: &'static str,
     pub(super) builtin: Builtin,
     pub(super) usage: &'static str,
@@ -74,13 +74,13 @@ const fn entry(
     least: usize,
     most: usize,
     usage: &'static str,
-) -> Entry {
-    Entry { name, builtin, usage, least, most }
+) -> FunctionEntry {
+    FunctionEntry { name, builtin, usage, least, most }
 }
 
 const ANY_NUMBER: usize = usize::MAX;
 
-static ENTRIES: &[Entry] = &[
+static ENTRIES: &[FunctionEntry] = &[
     entry("size", Builtin::Size, 1, 1, "size(text), size(list) or size(map)"),
     entry("contains", Builtin::Contains, 2, 2, "text.contains(part)"),
     entry("startsWith", Builtin::StartsWith, 2, 2, "text.startsWith(part)"),
@@ -119,7 +119,7 @@ static ENTRIES: &[Entry] = &[
     entry("seconds", Builtin::Seconds, 1, 1, "seconds(duration)"),
 ];
 
-pub(super) fn find(name: &str) -> Option<&'static Entry> {
+pub(super) fn find(name: &str) -> Option<&'static FunctionEntry> {
     ENTRIES.iter().find(|it| it.name == name)
 }
 

@@ -1,5 +1,5 @@
 use crate::guard::Fault;
-use crate::guard::testing::{ints, task, texts};
+use crate::guard::test_scope::{ints, task, texts};
 use crate::value::Value;
 
 fn yields(source: &str, expected: impl Into<Value>) {

@@ -49,7 +49,7 @@ pub(super) fn trim(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     Ok(Value::text(it.trim()))
 }
 
-/// What stands before the last occurrence of a part; all of it if there is none.
+/// The text before the last occurrence of a part; the whole text if there is none.
 pub(super) fn before(it: &Value, part: &Value, budget: &Budget) -> Result<Value, Fault> {
     let (it, part) = (of(it)?, of(part)?);
     budget.text(it.len())?;
@@ -116,7 +116,7 @@ pub(super) fn string(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     }
 }
 
-/// The same key for the same two, in whichever order they come.
+/// The same key for a pair in either order.
 pub(super) fn pair(a: &Value, b: &Value, budget: &Budget) -> Result<Value, Fault> {
     let (a, b) = (of(a)?, of(b)?);
     budget.text(a.len() + b.len())?;

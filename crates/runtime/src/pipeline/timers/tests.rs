@@ -1,22 +1,26 @@
-//! How many timers wait makes no difference to what a command costs: counted, not timed. And those of one moment, and of nobody.
+//! How many timers wait makes no difference to what a command costs: counted, not timed. Also: many timers of one
+//! moment, and timers without an entity.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use trackside_engine::View;
 use trackside_engine::actor::ActorKind;
 use trackside_engine::entity::TimerState;
 use trackside_engine::event::{Changes, KeyRecord};
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
+use trackside_engine::ranking::{RankPlace, RankingIndex, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::time::Span;
 use trackside_store::rules::Installed;
 use trackside_store::store::{
-    As, Census, Counts, Head, Listing, MemberRow, Members, OpenEffectRow, OrderRow, Stays,
+    AtPosition, Census, Counts, DwellTimes, Head, Listing, MemberRow, Members, OpenEffectRow, OrderRow,
 };
-use trackside_store::{Chain, Definition, Memory, Record, Store as _};
+use trackside_store::{Chain, Definition, Memory, Reader, Record, Store as _};
 
 use super::*;
+use crate::memory::Limits;
 
 /// One timer is due every ten seconds, for as many as there are.
 const EVERY: i64 = 10_000;
@@ -25,8 +29,8 @@ const EVERY: i64 = 10_000;
 struct Waiting {
     inner: Box<dyn Reader>,
     pending: i64,
-    asked: usize,
-    rows: usize,
+    asked: Arc<AtomicUsize>,
+    rows: Arc<AtomicUsize>,
 }
 
 macro_rules! as_it_is {
@@ -50,33 +54,33 @@ impl Reader for Waiting {
         position() -> u64;
         project() -> Option<Project>;
         entity(key: &EntityKey) -> Option<Arc<Entity>>;
-        counts(group: &GroupKey) -> As<Counts>;
-        groups(of: &EntityKey) -> As<Vec<(Name, Counts)>>;
-        members(group: &GroupKey) -> As<Members>;
-        ranking(key: &RankingKey) -> As<Ranking>;
-        same(lifecycle: &Name, value: &Name) -> Option<EntityKey>;
+        counts(group: &GroupKey) -> AtPosition<Counts>;
+        groups(of: &EntityKey) -> AtPosition<Vec<(Name, Counts)>>;
+        members(group: &GroupKey) -> AtPosition<Members>;
+        ranking(key: &RankingKey) -> AtPosition<RankingIndex>;
+        unique_holder(lifecycle: &Name, value: &Name) -> Option<EntityKey>;
         key(actor: &Name, key: &Name) -> Option<(u64, KeyRecord)>;
-        list(listing: &Listing) -> As<Vec<Arc<Entity>>>;
-        states(lifecycle: &Name) -> As<BTreeMap<Name, u64>>;
-        stays(lifecycle: &Name) -> As<BTreeMap<Name, Stays>>;
+        list(listing: &Listing) -> AtPosition<Vec<Arc<Entity>>>;
+        states(lifecycle: &Name) -> AtPosition<BTreeMap<Name, u64>>;
+        dwell_times(lifecycle: &Name) -> AtPosition<BTreeMap<Name, DwellTimes>>;
         notices(kinds: &[&str], after: u64, most: usize) -> Vec<u64>;
-        effects(after: u64, most: usize) -> As<Vec<OpenEffectRow>>;
-        groups_after(after: u64, most: usize) -> As<Vec<(u64, GroupKey)>>;
-        members_after(group: &GroupKey, after: u64, most: usize) -> As<Vec<MemberRow>>;
+        effects(after: u64, most: usize) -> AtPosition<Vec<OpenEffectRow>>;
+        groups_after(after: u64, most: usize) -> AtPosition<Vec<(u64, GroupKey)>>;
+        members_after(group: &GroupKey, after: u64, most: usize) -> AtPosition<Vec<MemberRow>>;
         is_member(group: &GroupKey, of: &EntityKey) -> bool;
-        place(ranking: &RankingKey, id: &Name) -> As<Option<Place>>;
-        places_after(after: Option<&(RankingKey, Name)>, most: usize) -> As<Vec<(RankingKey, Name)>>;
-        order(ranking: &RankingKey, within: &Within) -> As<Option<OrderRow>>;
-        orders_after(after: Option<&(RankingKey, Within)>, most: usize) -> As<Vec<OrderRow>>;
-        census() -> As<Census>;
+        place(ranking: &RankingKey, id: &Name) -> AtPosition<Option<RankPlace>>;
+        places_after(after: Option<&(RankingKey, Name)>, most: usize) -> AtPosition<Vec<(RankingKey, Name)>>;
+        order(ranking: &RankingKey, within: &Within) -> AtPosition<Option<OrderRow>>;
+        orders_after(after: Option<&(RankingKey, Within)>, most: usize) -> AtPosition<Vec<OrderRow>>;
+        census() -> AtPosition<Census>;
     }
 
-    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError> {
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError> {
         let first = after.map_or(1, |it| it.due.0 / EVERY + 1);
         let value: Vec<DueAt> = (first..=self.pending).take(most).map(waits).collect();
-        self.asked += 1;
-        self.rows += value.len();
-        Ok(As { position: 0, value })
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.rows.fetch_add(value.len(), Ordering::Relaxed);
+        Ok(AtPosition { position: 0, value })
     }
 }
 
@@ -84,7 +88,7 @@ fn waits(nth: i64) -> DueAt {
     due_at(Timestamp(nth * EVERY), &EntityKey::new("t.thing", format!("T-{nth}")), &Name::new("stale"))
 }
 
-/// A command that starts the clock of somebody, four hours from now.
+/// A command that starts a timer due in four hours.
 fn started(now: Timestamp) -> (Entity, Entry) {
     let (name, due) = (Name::new("stale"), now.plus(Span::seconds(4 * 60 * 60)));
     let state = TimerState {
@@ -123,14 +127,17 @@ fn started(now: Timestamp) -> (Entity, Entry) {
 /// many timers struck meanwhile.
 fn cost(pending: i64) -> (usize, usize, usize, usize) {
     let inner = Memory::new().reader().unwrap();
-    let mut reader = Waiting { inner, pending, asked: 0, rows: 0 };
-    let (view, tail) = (View::partial(0), Tail::default());
+    let (asked, rows) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let reader = Box::new(Waiting { inner, pending, asked: asked.clone(), rows: rows.clone() });
+    let limits =
+        Limits { entities: 100, groups: 100, timers: 100, unique_values: 100, keys: 100, behind: 100 };
+    let mut memory = DeciderMemory::new(Arc::default(), View::partial(0), reader, limits);
     let mut timers = Timers::new(100);
     let (mut most, mut struck) = (0, 0);
     let mut mine: Option<Entity> = None;
     for second in 1..=2_000 {
         let now = Timestamp(second * 1_000);
-        while let Some(due) = timers.due(now, &view, &tail, &mut reader).unwrap() {
+        while let Some(due) = timers.due(now, &mut memory).unwrap() {
             assert_eq!(due, waits(struck as i64 + 1), "in due order, each once");
             timers.drop(&due);
             struck += 1;
@@ -141,7 +148,7 @@ fn cost(pending: i64) -> (usize, usize, usize, usize) {
         mine = Some(entity);
         most = most.max(timers.near());
     }
-    (reader.asked, reader.rows, most, struck)
+    (asked.load(Ordering::Relaxed), rows.load(Ordering::Relaxed), most, struck)
 }
 
 #[test]

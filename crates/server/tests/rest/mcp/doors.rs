@@ -1,7 +1,7 @@
 //! Who comes in, as whom, and with how much.
 
 use serde_json::json;
-use trackside_server::Limits;
+use trackside_server::ServerLimits;
 
 use super::{NEWEST, OLDER, Speaker, on, park, yard};
 use crate::ground::Ground;
@@ -91,7 +91,8 @@ fn a_supervisor_acts_for_its_agents_and_the_journal_keeps_both() {
 
 #[test]
 fn what_is_too_much_or_from_elsewhere_is_turned_down() {
-    let ground = on(Ground::with(Limits { body: 4 * 1024, depth: 16, streams: 0, ..Limits::default() }));
+    let ground =
+        on(Ground::with(ServerLimits { body: 4 * 1024, depth: 16, streams: 0, ..ServerLimits::default() }));
     let mut ada = Speaker::agent(&ground, "ada");
     let long = json!({ "name": "report", "arguments": { "text": "x".repeat(5_000) } });
     assert_eq!(ada.sent("tools/call", long).status, 413);

@@ -1,14 +1,15 @@
-//! How much there is of what is waited for, counted as it comes and goes: whoever asks need not go through all of it.
+//! Counts of timers, leases, open effects and violations, updated with each write.
 
 use rusqlite::{Connection, OptionalExtension as _, Result};
 use serde::{Deserialize, Serialize};
 
-use super::{Pen, json};
+use super::{WriteTxn, json};
 use crate::projection::Notice;
 use crate::sqlite::failure::number;
 use crate::store::Census;
+use trackside_engine::event::EventKind;
 
-/// By how much each changes, and as it is stored how much there is.
+/// A change of the counts, or the stored counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::sqlite) struct Counted {
     timers: i64,
@@ -18,7 +19,7 @@ pub(in crate::sqlite) struct Counted {
 }
 
 impl Counted {
-    /// So many rows of a timer were written, or taken away if `by` is negative.
+    /// Counts rows of a timer that were written, or deleted if `by` is negative.
     pub fn timer(&mut self, name: &str, by: i64) {
         self.timers += by;
         if name.starts_with("lease.") {
@@ -31,10 +32,10 @@ impl Counted {
     }
 
     pub fn notice(&mut self, notice: &Notice) {
-        match notice.kind {
-            "VIOLATION" => self.violations += 1,
-            "VIOLATION_CLEARED" => self.violations -= 1,
-            _ => {}
+        if notice.kind == EventKind::ViolationFound.as_str() {
+            self.violations += 1;
+        } else if notice.kind == EventKind::ViolationCleared.as_str() {
+            self.violations -= 1;
         }
     }
 
@@ -55,14 +56,14 @@ impl From<Counted> for Census {
     }
 }
 
-impl Pen<'_> {
-    /// Adds what was written and taken away to what is stored.
+impl WriteTxn<'_> {
+    /// Adds the changes to the stored counts.
     pub(super) fn census(&mut self) -> Result<()> {
         let by = std::mem::take(&mut self.counted);
         let now = match stored(self.connection)? {
             Some(_) if by == Counted::default() => return Ok(()),
             Some(known) => known.plus(by),
-            // Written by a release that did not count: what was just written is in the tables already.
+            // Written by a release without counts. The tables already include these changes.
             None => by_rows(self.connection)?,
         };
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('census', ?1)";
@@ -82,11 +83,11 @@ pub(in crate::sqlite) fn census(connection: &Connection) -> Result<Census> {
 fn stored(connection: &Connection) -> Result<Option<Counted>> {
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'census'")?;
     let text = statement.query_row([], |row| row.get::<_, String>(0)).optional()?;
-    // What cannot be read is counted anew.
+    // Unreadable counts are recounted.
     Ok(text.and_then(|it| serde_json::from_str(&it).ok()))
 }
 
-/// Counts all of it, once.
+/// Counts all rows.
 fn by_rows(connection: &Connection) -> Result<Counted> {
     let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let found = count("SELECT count(*) FROM notice WHERE kind = 'VIOLATION'")?;

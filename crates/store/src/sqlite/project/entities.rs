@@ -1,4 +1,4 @@
-//! Entities, and what each can be found by.
+//! Writes entities and the rows derived from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use super::{Pen, json};
+use super::{WriteTxn, json};
 use crate::EntityRow;
 use crate::sqlite::failure::int;
 
-/// What is stored of an entity beside its body.
+/// The stored row of an entity, without its body.
 struct Stored {
     row: i64,
     state: i64,
     traces: Traces,
 }
 
-/// What an entity leaves in other tables, as text; none where it leaves nothing.
+/// The rows that an entity has in other tables, as JSON; none if it has none.
 #[derive(Default, PartialEq)]
 pub(in crate::sqlite) struct Traces {
-    /// Due time and name of each clock that runs.
+    /// Due time and name of each running timer.
     pub timers: Option<String>,
     /// Numbers and names of open effects.
     pub effects: Option<String>,
@@ -31,10 +31,10 @@ pub(in crate::sqlite) struct Traces {
     pub indexed: Option<String>,
 }
 
-/// The longest value that is kept in the index as it is.
+/// Longer values are indexed by their hash.
 const LONGEST: usize = 200;
 
-/// A value as it stands in the index: its text, or the hash of a long one.
+/// A value in the index: its JSON, or the hash of a long one.
 pub(in crate::sqlite) fn indexed(value: &Value) -> Result<String> {
     let text = json(value)?;
     if text.len() <= LONGEST {
@@ -68,14 +68,14 @@ pub(in crate::sqlite) fn list<T: serde::de::DeserializeOwned>(text: &Option<Stri
     })
 }
 
-impl Pen<'_> {
-    pub(super) fn entities(&mut self, rows: &[EntityRow], remade: &BTreeSet<EntityKey>) -> Result<()> {
+impl WriteTxn<'_> {
+    pub(super) fn entities(&mut self, rows: &[EntityRow], to_rebuild: &BTreeSet<EntityKey>) -> Result<()> {
         let mut moved = BTreeMap::new();
         for row in rows {
             let key = &row.entity.key;
             let lifecycle = self.names.number(self.connection, &key.lifecycle)?;
             let state = self.names.number(self.connection, &row.entity.state)?;
-            if remade.contains(key) {
+            if to_rebuild.contains(key) {
                 self.remake(lifecycle, state, row)?;
                 continue;
             }
@@ -96,7 +96,7 @@ impl Pen<'_> {
         for ((lifecycle, state), by) in moved.into_iter().filter(|(_, by)| *by != 0) {
             statement.execute((lifecycle, state, by))?;
         }
-        if !remade.is_empty() {
+        if !to_rebuild.is_empty() {
             self.connection.execute_batch(
                 "DELETE FROM state_count;
                  INSERT INTO state_count (lifecycle, state, n)
@@ -107,7 +107,7 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// Writes all that is kept of an entity anew, whatever was there: nothing of it is relied on.
+    /// Rewrites all rows of an entity without relying on the stored ones.
     fn remake(&mut self, lifecycle: i64, state: i64, row: &EntityRow) -> Result<()> {
         let key = &row.entity.key;
         let (own, id) = (key.lifecycle.as_str(), key.id.as_str());
@@ -195,10 +195,10 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// Makes the other tables follow.
+    /// Updates the rows in other tables.
     fn trace(&mut self, key: &EntityKey, lifecycle: i64, before: &Traces, after: &Traces) -> Result<()> {
         let (own, id) = (key.lifecycle.as_str(), key.id.as_str());
-        let (gone, new): Changed<(i64, Name)> = changed(&before.timers, &after.timers)?;
+        let (gone, new): ChangedRules<(i64, Name)> = changed(&before.timers, &after.timers)?;
         let sql = "DELETE FROM timer WHERE due = ?1 AND lifecycle = ?2 AND id = ?3 AND name = ?4";
         for (due, name) in gone {
             let rows = self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
@@ -209,7 +209,7 @@ impl Pen<'_> {
             let rows = self.connection.prepare_cached(sql)?.execute((due, own, id, name.as_str()))?;
             self.counted.timer(&name, rows as i64);
         }
-        let (gone, new): Changed<(u64, Name)> = changed(&before.effects, &after.effects)?;
+        let (gone, new): ChangedRules<(u64, Name)> = changed(&before.effects, &after.effects)?;
         for (number, _) in gone {
             let sql = "DELETE FROM effect WHERE id = ?1";
             let rows = self.connection.prepare_cached(sql)?.execute([int(number)])?;
@@ -221,7 +221,7 @@ impl Pen<'_> {
                 self.connection.prepare_cached(sql)?.execute((int(number), effect.as_str(), own, id))?;
             self.counted.effect(rows as i64);
         }
-        let (gone, new): Changed<(Name, String)> = changed(&before.indexed, &after.indexed)?;
+        let (gone, new): ChangedRules<(Name, String)> = changed(&before.indexed, &after.indexed)?;
         let sql = "DELETE FROM field WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";
         for (field, value) in gone {
             let field = self.names.number(self.connection, &field)?;
@@ -236,18 +236,18 @@ impl Pen<'_> {
     }
 }
 
-/// What is gone from a short list, and what is new in it.
-type Changed<T> = (Vec<T>, Vec<T>);
+/// The items that were removed from a list, and the new ones.
+type ChangedRules<T> = (Vec<T>, Vec<T>);
 
-fn changed<T>(before: &Option<String>, after: &Option<String>) -> Result<Changed<T>>
+fn changed<T>(before: &Option<String>, after: &Option<String>) -> Result<ChangedRules<T>>
 where
     T: PartialEq + serde::de::DeserializeOwned,
 {
     if before == after {
         return Ok((Vec::new(), Vec::new()));
     }
-    let (old, mut new): Changed<T> = (list(before)?, list(after)?);
-    let (kept, gone): Changed<T> = old.into_iter().partition(|it| new.contains(it));
+    let (old, mut new): ChangedRules<T> = (list(before)?, list(after)?);
+    let (kept, gone): ChangedRules<T> = old.into_iter().partition(|it| new.contains(it));
     new.retain(|it| !kept.contains(it));
     Ok((gone, new))
 }

@@ -1,4 +1,4 @@
-//! Groups: how many in which state, and who.
+//! Writes groups: counts by state, and members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use rusqlite::{OptionalExtension as _, Result};
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_lifecycle::name::Name;
 
-use super::{Pen, json};
+use super::{WriteTxn, json};
 use crate::GroupChange;
 
-impl Pen<'_> {
+impl WriteTxn<'_> {
     pub(super) fn groups(&mut self, groups: &BTreeMap<GroupKey, GroupChange>) -> Result<()> {
         for (key, change) in groups {
             let row = self.group(key, change)?;
@@ -20,7 +20,7 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// Counts along; the row of the group.
+    /// Updates the counts of a group and returns its row.
     fn group(&mut self, key: &GroupKey, change: &GroupChange) -> Result<i64> {
         let lifecycle = self.names.number(self.connection, &key.of.lifecycle)?;
         let name = self.names.number(self.connection, &key.name)?;
@@ -59,7 +59,7 @@ impl Pen<'_> {
             if !joined {
                 return Ok(());
             }
-            let what = format!("{member} is in a group, but was never written");
+            let what = format!("{member} is in a group but has no row");
             return Err(rusqlite::Error::ToSqlConversionFailure(what.into()));
         };
         let sql = match joined {
@@ -71,9 +71,9 @@ impl Pen<'_> {
     }
 }
 
-/// Those of whom everything is made anew.
-impl Pen<'_> {
-    /// Makes each a member of these groups and of no other, and counts those in them and in its own groups anew.
+/// Groups of entities that are rebuilt.
+impl WriteTxn<'_> {
+    /// Makes each a member of exactly these groups, and recounts these groups and its own.
     pub(super) fn regroup(&mut self, all: &BTreeMap<EntityKey, Vec<GroupKey>>) -> Result<()> {
         for (key, groups) in all {
             let Some(entity) = self.row(key)? else { continue };
@@ -113,7 +113,7 @@ impl Pen<'_> {
         self.connection.prepare_cached(sql)?.query_map(with, |row| row.get(0))?.collect()
     }
 
-    /// Members that there are not go, the others are counted.
+    /// Deletes members without an entity and counts the others.
     fn recount(&mut self, group: i64) -> Result<()> {
         let sql = "DELETE FROM member WHERE \"group\" = ?1 AND entity NOT IN (SELECT row FROM entity)";
         self.connection.execute(sql, [group])?;

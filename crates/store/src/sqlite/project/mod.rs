@@ -1,11 +1,11 @@
-//! The one who writes `state.db`.
+//! Writes projections to `state.db`.
 
 mod census;
 mod entities;
 mod groups;
-mod places;
-mod put;
-mod rest;
+mod insert_row;
+mod rankings;
+mod small_tables;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use std::sync::atomic::Ordering;
 pub(super) use census::census;
 pub(super) use entities::{Traces, indexed, list};
 pub(super) use groups::counts;
-pub(super) use rest::StoredProject;
+pub(super) use small_tables::StoredProject;
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use trackside_lifecycle::time::Timestamp;
 
 use super::Shared;
-use super::connect::{Use, connect, make};
+use super::checkpointer::{before_commit, empty, pass};
+use super::connect::{ConnectionUse, connect, make};
 use super::failure::{failed, int, limit, number};
-use super::keeper::{before_commit, empty, pass};
-use super::log::Log;
-use super::names::Names;
+use super::journal_table::JournalTable;
+use super::name_table::NameTable;
 use super::options::SqliteOptions;
 use super::schema;
 use crate::archive::Archive;
 use crate::record::Hash;
 use crate::{Projection, Projector, StoreError};
 
-/// All tables but the names, which readers remember.
+/// All tables except the names, which readers cache.
 const TABLES: &[&str] = &[
     "entity",
     "state_count",
@@ -48,36 +48,38 @@ const TABLES: &[&str] = &[
     "stay",
 ];
 
-/// Pages that one touched entity dirties, about.
+/// Approximate number of pages that one changed entity dirties.
 const PAGES: u64 = 4;
 
 /// The writing end of `state.db`.
 #[derive(Debug)]
-pub(in crate::sqlite) struct Writer {
+pub(in crate::sqlite) struct SqliteProjector {
     connection: Connection,
-    /// Of the journal, to note which entry a position is.
+    /// Of the journal, to store the hash of the entry at the position.
     journal: Connection,
-    names: Names,
+    names: NameTable,
     shared: Arc<Shared>,
 }
 
-/// What the parts of a projection are written with: the transaction and the names.
-struct Pen<'a> {
+/// The transaction in which a projection is written, with the names.
+struct WriteTxn<'a> {
     connection: &'a Connection,
-    names: &'a mut Names,
-    /// What comes and goes with what is written.
+    names: &'a mut NameTable,
+    /// Changes of the counts.
     counted: census::Counted,
 }
 
-impl Writer {
+impl SqliteProjector {
     pub fn open(shared: Arc<Shared>) -> Result<Self, StoreError> {
         if shared.projecting.swap(true, Ordering::AcqRel) {
-            return Err(StoreError::io("write projections", "somebody writes them already"));
+            return Err(StoreError::io("write projections", "another writer is active"));
         }
-        let both = connect(&shared.state, &shared.options, Use::Project)
-            .and_then(|state| Ok((state, connect(&shared.journal, &shared.options, Use::Read)?)));
+        let both = connect(&shared.state, &shared.options, ConnectionUse::Project)
+            .and_then(|state| Ok((state, connect(&shared.journal, &shared.options, ConnectionUse::Read)?)));
         match both {
-            Ok((connection, journal)) => Ok(Self { connection, journal, names: Names::default(), shared }),
+            Ok((connection, journal)) => {
+                Ok(Self { connection, journal, names: NameTable::default(), shared })
+            }
             Err(error) => {
                 shared.projecting.store(false, Ordering::Release);
                 Err(error)
@@ -89,37 +91,40 @@ impl Writer {
         let path = &self.shared.state;
         let failed = failed(path, "write a projection");
         before_commit(&self.connection, path, &self.shared.logs.state)?;
-        let hash =
-            Log { connection: &self.journal, path: &self.shared.journal }.hash_of(projection.position)?;
+        let hash = JournalTable { connection: &self.journal, path: &self.shared.journal }
+            .hash_of(projection.position)?;
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         let stored = position(&transaction).map_err(&failed)?;
         if projection.position <= stored {
-            let why =
-                format!("they are written up to {stored} already, and {} is not beyond", projection.position);
+            let why = format!(
+                "they are already written up to entry {stored}, and {} is not after it",
+                projection.position
+            );
             return Err(StoreError::io("write projections", why));
         }
-        let mut pen = Pen { connection: &transaction, names: &mut self.names, counted: Default::default() };
-        pen.all(projection).map_err(&failed)?;
+        let mut txn =
+            WriteTxn { connection: &transaction, names: &mut self.names, counted: Default::default() };
+        txn.all(projection).map_err(&failed)?;
         set_position(&transaction, projection, hash).map_err(&failed)?;
         transaction.commit().map_err(failed)
     }
 }
 
-impl Pen<'_> {
+impl WriteTxn<'_> {
     fn all(&mut self, projection: &Projection) -> rusqlite::Result<()> {
-        self.entities(&projection.entities, &projection.remade)?;
-        // After the entities: members are rows of theirs.
+        self.entities(&projection.entities, &projection.to_rebuild)?;
+        // After the entities: members refer to their rows.
         self.groups(&projection.groups)?;
         self.regroup(&projection.regrouped)?;
-        // Before those who stand in them move: what counts them is right from then on.
-        self.reorder(&projection.remade, &projection.reranked)?;
+        // Before the places change, so that the counts are right from then on.
+        self.reorder(&projection.to_rebuild, &projection.reranked)?;
         self.reranked(&projection.reranked)?;
-        self.sames(projection)?;
+        self.unique_values(projection)?;
         self.keys(&projection.keys)?;
         self.notices(&projection.notices)?;
         self.settled(&projection.settled)?;
-        self.stays(&projection.stays)?;
+        self.dwell_times(&projection.dwell_times)?;
         self.census()?;
         match &projection.project {
             Some(project) => self.project(project),
@@ -128,7 +133,7 @@ impl Pen<'_> {
     }
 }
 
-/// Something of ours as text. What we write has no form that JSON lacks.
+/// A value as JSON text.
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
@@ -151,7 +156,7 @@ fn set_position(
     Ok(())
 }
 
-impl Projector for Writer {
+impl Projector for SqliteProjector {
     fn position(&mut self) -> Result<u64, StoreError> {
         position(&self.connection).map_err(failed(&self.shared.state, "read the position"))
     }
@@ -168,8 +173,8 @@ impl Projector for Writer {
     }
 
     fn expire_keys(&mut self, before: Timestamp, most: usize) -> Result<usize, StoreError> {
-        let failed = failed(&self.shared.state, "forget idempotency keys");
-        // The oldest first, up to the first that stays: no more are looked at.
+        let failed = failed(&self.shared.state, "delete idempotency keys");
+        // The oldest first, up to the first that is kept.
         let sql = "SELECT seq, at FROM key ORDER BY seq LIMIT ?1";
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         let mut rows = statement.query([limit(most)]).map_err(&failed)?;
@@ -202,7 +207,7 @@ impl Projector for Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for SqliteProjector {
     fn drop(&mut self) {
         self.shared.projecting.store(false, Ordering::Release);
     }
@@ -224,21 +229,21 @@ fn clear(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     transaction.commit().map_err(failed)
 }
 
-/// The tables of `state.db`, empty where they are not those of this journal and this release.
+/// Prepares `state.db`; clears it if it belongs to another journal or release.
 pub(in crate::sqlite) fn prepare(
     path: &Path,
     options: &SqliteOptions,
-    log: &Log<'_>,
+    log: &JournalTable<'_>,
     archive: Option<&Path>,
 ) -> Result<(), StoreError> {
-    let mut state = make(path, options, Use::Project)?;
+    let mut state = make(path, options, ConnectionUse::Project)?;
     let found = schema::version(&state, path)?;
     let known = schema::newest(schema::STATE);
     if found != 0 {
         reaches(&state, path, log)?;
     }
     if found != 0 && found != known {
-        may_begin_anew(path, log, archive, "has the tables of another release")?;
+        may_begin_anew(path, log, archive, "has the schema of another release")?;
         drop_all(&state, path)?;
     }
     schema::migrate(&mut state, path, schema::STATE)?;
@@ -248,16 +253,16 @@ pub(in crate::sqlite) fn prepare(
     }
     let position = position(&state).map_err(failed(path, "read the position"))?;
     if position < log.base()?.seq {
-        may_begin_anew(path, log, archive, "was not there, or was not finished")?;
+        may_begin_anew(path, log, archive, "is missing or incomplete")?;
     }
     Ok(())
 }
 
-/// Whether the journal goes as far as what was made from it. Projections are written after the journal is synced, so one that
-/// ends before them has lost what was answered: nothing may hide that.
-fn reaches(state: &Connection, path: &Path, log: &Log<'_>) -> Result<(), StoreError> {
+/// Checks that the journal reaches the position of the projections. They are written after the journal is synced, so
+/// a shorter journal has lost acknowledged entries.
+fn reaches(state: &Connection, path: &Path, log: &JournalTable<'_>) -> Result<(), StoreError> {
     let known = position(state).map_err(failed(path, "read the position"))?;
-    // Without a hash they were made of entries that no journal ever had.
+    // Without a hash, their entries were never in a journal.
     let Some(_) = kept_hash(state, path)? else { return Ok(()) };
     match crate::audit::missing(known, log.end()?.seq) {
         None => Ok(()),
@@ -265,48 +270,52 @@ fn reaches(state: &Connection, path: &Path, log: &Log<'_>) -> Result<(), StoreEr
     }
 }
 
-/// The hash of the last entry that is in.
+/// The stored hash of the last projected entry.
 fn kept_hash(state: &Connection, path: &Path) -> Result<Option<Hash>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = 'hash'";
     let kept = state.query_row(sql, [], |row| row.get::<_, Option<Hash>>(0)).optional();
     Ok(kept.map_err(failed(path, "read the position"))?.flatten())
 }
 
-/// Whether what is stored is what this journal says.
-pub(in crate::sqlite) fn belongs(state: &Connection, path: &Path, log: &Log<'_>) -> Result<bool, StoreError> {
+/// Whether the projections belong to this journal.
+pub(in crate::sqlite) fn belongs(
+    state: &Connection,
+    path: &Path,
+    log: &JournalTable<'_>,
+) -> Result<bool, StoreError> {
     let position = position(state).map_err(failed(path, "read the position"))?;
     let Some(kept) = kept_hash(state, path)? else { return Ok(true) };
     match log.hash_of(position)? {
         Some(found) => Ok(kept == found),
-        // Archived since; or this journal never got there.
+        // Archived since, or this journal never reached it.
         None => Ok(position <= log.base()?.seq),
     }
 }
 
-/// Projections are made anew from archive and journal, which must then be here from the beginning.
+/// Checks that the projections can be rebuilt: archive and journal must be complete from the first entry.
 pub(in crate::sqlite) fn may_begin_anew(
     path: &Path,
-    log: &Log<'_>,
+    log: &JournalTable<'_>,
     archive: Option<&Path>,
     what: &str,
 ) -> Result<(), StoreError> {
     let base = log.base()?;
     let held = match archive {
         _ if base.seq == 0 => Ok(()),
-        Some(folder) => Archive::open(folder).and_then(|it| it.must_hold(base)),
+        Some(folder) => Archive::open(folder).and_then(|it| it.check_complete(base)),
         None => {
             Err(StoreError::NotArchived { folder: Path::new("archive").to_owned(), first: 1, last: base.seq })
         }
     };
     held.map_err(|why| StoreError::Damaged {
         path: path.to_path_buf(),
-        what: format!("it {what}, and cannot be made anew yet: {why}"),
+        what: format!("it {what} and cannot be rebuilt yet: {why}"),
     })
 }
 
-/// Every table and view of a file.
+/// Drops every table and view of a file.
 fn drop_all(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let failed = failed(path, "throw old tables away");
+    let failed = failed(path, "drop the old tables");
     let all: Vec<(String, String)> = connection
         .prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('view', 'table') ORDER BY type DESC")
         .and_then(|mut it| it.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())

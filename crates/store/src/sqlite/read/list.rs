@@ -1,4 +1,4 @@
-//! What is asked for in order, a page at a time.
+//! Queries that return pages in order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-use super::Eyes;
-use super::found::{name, read};
+use super::ReadTxn;
+use super::lookup::{name, read};
 use crate::sqlite::failure::{int, limit, number};
 use crate::sqlite::project::{census, indexed};
 use crate::store::{Census, DueAt, Listing, OpenEffectRow};
 
-impl Eyes<'_> {
+impl ReadTxn<'_> {
     pub(super) fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<Vec<DueAt>> {
         let from = "SELECT due, lifecycle, id, name FROM timer";
         let order = "ORDER BY due, lifecycle, id, name LIMIT";
@@ -101,7 +101,7 @@ impl Eyes<'_> {
         census(self.connection)
     }
 
-    /// Those of one lifecycle. Those in several states are asked for one state at a time, each in order.
+    /// Entities of one lifecycle. Several states are queried one by one, each in order.
     fn list_of(
         &mut self,
         lifecycle: &Name,
@@ -128,7 +128,7 @@ impl Eyes<'_> {
         Ok(())
     }
 
-    /// The next of one lifecycle, in one state or in any: ids and bodies.
+    /// The next page of one lifecycle, in one state or any: ids and bodies.
     fn page(
         &mut self,
         lifecycle: i64,
@@ -149,7 +149,7 @@ impl Eyes<'_> {
         if let Some((field, value)) = &listing.indexed {
             let Some(field) = self.names.find(self.connection, field)? else { return Ok(()) };
             let (field, value) = (bind(field.into()), bind(indexed(value)?.into()));
-            // The index first: it is in the order of ids too.
+            // Use the index first: it is ordered by id, too.
             from = "field CROSS JOIN entity ON entity.lifecycle = field.lifecycle AND entity.id = field.id";
             wanted.push(format!("field.lifecycle = ?1 AND field.field = {field} AND field.value = {value}"));
             id = "field.id";

@@ -1,10 +1,10 @@
-//! Somebody who reads. Every question is a short transaction of its own, so that no log is held back; a few that
-//! belong together may share one.
+//! The reader. Every query is a short transaction of its own, so that it does not block checkpoints; related queries
+//! can share one.
 
-mod found;
-mod kept;
 mod list;
-mod together;
+mod lookup;
+mod memberships;
+mod stored_entities;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,57 +14,58 @@ use rusqlite::Connection;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::KeyRecord;
 use trackside_engine::key::{EntityKey, GroupKey};
-use trackside_engine::ranking::{Place, Ranking, RankingKey, Within};
+use trackside_engine::ranking::{RankPlace, RankingIndex, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 
 use super::Shared;
-use super::connect::{Use, connect, connect_to_still, has_log};
+use super::connect::{ConnectionUse, connect, connect_to_still, has_log};
 use super::failure::{failed, not_seen};
-use super::log::Log;
-use super::names::Names;
+use super::journal_table::JournalTable;
+use super::name_table::NameTable;
 use super::options::SqliteOptions;
 use super::project::position;
 use super::schema;
 use crate::rules::Installed;
 use crate::store::{
-    As, Census, Counts, DueAt, Kept, Listing, MemberRow, Members, OpenEffectRow, OrderRow, Stays,
+    AtPosition, Census, Counts, DueAt, DwellTimes, Listing, MemberRow, Members, OpenEffectRow, OrderRow,
+    StoredEntity,
 };
 use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError};
 
 /// A reader of both files.
 #[derive(Debug)]
-pub(super) struct Looker {
+pub(super) struct SqliteReader {
     journal: Connection,
     state: Connection,
-    names: Names,
+    names: NameTable,
     journal_path: PathBuf,
     state_path: PathBuf,
-    /// Whether questions share a transaction.
+    /// Whether queries share a transaction.
     held: bool,
-    /// The folder stays ours while somebody reads it.
+    /// Keeps the folder locked while the reader exists.
     _shared: Option<Arc<Shared>>,
 }
 
-/// What questions are answered with: a transaction, and the names.
-struct Eyes<'a> {
+/// The transaction in which a query runs, with the names.
+struct ReadTxn<'a> {
     connection: &'a Connection,
-    names: &'a mut Names,
+    names: &'a mut NameTable,
 }
 
-impl Looker {
+impl SqliteReader {
     pub fn open(
         journal_path: PathBuf,
         state_path: PathBuf,
         options: &SqliteOptions,
         shared: Arc<Shared>,
     ) -> Result<Self, StoreError> {
-        let journal = connect(&journal_path, options, Use::Read)?;
-        let state = connect(&state_path, options, Use::Read)?;
+        let journal = connect(&journal_path, options, ConnectionUse::Read)?;
+        let state = connect(&state_path, options, ConnectionUse::Read)?;
         Ok(Self {
             journal,
             state,
-            names: Names::default(),
+            names: NameTable::default(),
             journal_path,
             state_path,
             held: false,
@@ -72,7 +73,7 @@ impl Looker {
         })
     }
 
-    /// Without the lock. Where the folder cannot be written, files are read as they lie there, if they are closed.
+    /// Opens without the lock. In a read-only folder, files are read directly if they were closed.
     pub fn beside(
         journal_path: PathBuf,
         state_path: PathBuf,
@@ -87,12 +88,12 @@ impl Looker {
             }
             if options.vfs.is_none() && !path.is_file() {
                 let why = match path == state_path && journal_path.is_file() {
-                    true => "there is no such file. It is made anew by: trackside doctor --rebuild",
-                    false => "there is no such file. Name the folder of a project with --data",
+                    true => "there is no such file. Rebuild it with: trackside doctor --rebuild",
+                    false => "there is no such file. Pass the data folder of a project with --data",
                 };
                 return Err(StoreError::io(format!("read {}", path.display()), why));
             }
-            let usual = connect(path, options, Use::Read).and_then(|it| {
+            let usual = connect(path, options, ConnectionUse::Read).and_then(|it| {
                 schema::known(&it, path, steps)?;
                 Ok(it)
             });
@@ -110,7 +111,7 @@ impl Looker {
         Ok(Self {
             journal,
             state,
-            names: Names::default(),
+            names: NameTable::default(),
             journal_path,
             state_path,
             held: false,
@@ -118,11 +119,11 @@ impl Looker {
         })
     }
 
-    fn log(&self) -> Log<'_> {
-        Log { connection: &self.journal, path: &self.journal_path }
+    fn log(&self) -> JournalTable<'_> {
+        JournalTable { connection: &self.journal, path: &self.journal_path }
     }
 
-    /// Begins the transaction that questions share, if they do and it has not begun.
+    /// Begins the shared transaction if there should be one and it has not begun.
     fn begin(&self) -> rusqlite::Result<()> {
         if self.held && self.state.is_autocommit() {
             self.state.prepare_cached("BEGIN")?.execute([])?;
@@ -130,40 +131,40 @@ impl Looker {
         Ok(())
     }
 
-    /// One question, of one statement.
+    /// Runs a query of one statement.
     fn ask<T>(
         &mut self,
         doing: &str,
-        question: impl FnOnce(&mut Eyes<'_>) -> rusqlite::Result<T>,
+        question: impl FnOnce(&mut ReadTxn<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         let failed = failed(&self.state_path, doing);
         self.begin().map_err(&failed)?;
-        let mut eyes = Eyes { connection: &self.state, names: &mut self.names };
-        question(&mut eyes).map_err(failed)
+        let mut txn = ReadTxn { connection: &self.state, names: &mut self.names };
+        question(&mut txn).map_err(failed)
     }
 
-    /// One question, and the position at which it was answered.
+    /// Runs a query and returns the position it saw.
     fn ask_at<T>(
         &mut self,
         doing: &str,
-        question: impl FnOnce(&mut Eyes<'_>) -> rusqlite::Result<T>,
-    ) -> Result<As<T>, StoreError> {
+        question: impl FnOnce(&mut ReadTxn<'_>) -> rusqlite::Result<T>,
+    ) -> Result<AtPosition<T>, StoreError> {
         let failed = failed(&self.state_path, doing);
         self.begin().map_err(&failed)?;
         if self.held {
-            let mut eyes = Eyes { connection: &self.state, names: &mut self.names };
-            let position = position(eyes.connection).map_err(&failed)?;
-            return Ok(As { position, value: question(&mut eyes).map_err(failed)? });
+            let mut txn = ReadTxn { connection: &self.state, names: &mut self.names };
+            let position = position(txn.connection).map_err(&failed)?;
+            return Ok(AtPosition { position, value: question(&mut txn).map_err(failed)? });
         }
         let transaction = self.state.transaction().map_err(&failed)?;
         let position = position(&transaction).map_err(&failed)?;
-        let mut eyes = Eyes { connection: &transaction, names: &mut self.names };
-        let value = question(&mut eyes).map_err(&failed)?;
-        Ok(As { position, value })
+        let mut txn = ReadTxn { connection: &transaction, names: &mut self.names };
+        let value = question(&mut txn).map_err(&failed)?;
+        Ok(AtPosition { position, value })
     }
 }
 
-impl Reader for Looker {
+impl Reader for SqliteReader {
     fn head(&mut self) -> Result<Head, StoreError> {
         self.log().head()
     }
@@ -196,96 +197,107 @@ impl Reader for Looker {
         self.log().installed()
     }
 
-    fn hold(&mut self) {
+    fn begin_snapshot(&mut self) {
         self.held = true;
     }
 
-    fn release(&mut self) {
+    fn end_snapshot(&mut self) {
         self.held = false;
         if !self.state.is_autocommit() {
-            // It has only read: there is nothing that could be lost, and SQLite ends it in any case.
+            // A read transaction: nothing can be lost, and SQLite ends it in any case.
             let _ = self.state.prepare_cached("COMMIT").and_then(|mut it| it.execute([]));
         }
     }
 
     fn position(&mut self) -> Result<u64, StoreError> {
-        self.ask("read the position", |eyes| position(eyes.connection))
+        self.ask("read the position", |txn| position(txn.connection))
     }
 
     fn project(&mut self) -> Result<Option<Project>, StoreError> {
-        self.ask("read the project", |eyes| eyes.project())
+        self.ask("read the project", |txn| txn.project())
     }
 
     fn entity(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
-        self.ask("read an entity", |eyes| eyes.entity(key))
+        self.ask("read an entity", |txn| txn.entity(key))
     }
 
     fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
-        self.ask("read an entity", |eyes| eyes.last_entry(key))
+        self.ask("read an entity", |txn| txn.last_entry(key))
     }
 
-    fn counts(&mut self, group: &GroupKey) -> Result<As<Counts>, StoreError> {
-        self.ask_at("count a group", |eyes| eyes.counts(group))
+    fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {
+        self.ask_at("count a group", |txn| txn.counts(group))
     }
 
-    fn groups(&mut self, of: &EntityKey) -> Result<As<Vec<(Name, Counts)>>, StoreError> {
-        self.ask_at("count the groups of an entity", |eyes| eyes.groups(of))
+    fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError> {
+        self.ask_at("count the groups of an entity", |txn| txn.groups(of))
     }
 
-    fn members(&mut self, group: &GroupKey) -> Result<As<Members>, StoreError> {
-        self.ask_at("read a group", |eyes| eyes.members(group))
+    fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError> {
+        self.ask_at("read a group", |txn| txn.members(group))
     }
 
-    fn ranking(&mut self, key: &RankingKey) -> Result<As<Ranking>, StoreError> {
-        self.ask_at("read a ranking", |eyes| eyes.ranking(key))
+    fn ranking(&mut self, key: &RankingKey) -> Result<AtPosition<RankingIndex>, StoreError> {
+        self.ask_at("read a ranking", |txn| txn.ranking(key))
     }
 
-    fn same(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
-        self.ask("look for an entity", |eyes| eyes.same(lifecycle, value))
+    fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError> {
+        self.ask("look for an entity", |txn| txn.unique_holder(lifecycle, value))
     }
 
     fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>, StoreError> {
-        self.ask("look for an idempotency key", |eyes| eyes.key(actor, key))
+        self.ask("look for an idempotency key", |txn| txn.key(actor, key))
     }
 
-    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<As<Vec<DueAt>>, StoreError> {
-        self.ask_at("read timers", |eyes| eyes.timers(after, most))
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError> {
+        self.ask_at("read timers", |txn| txn.timers(after, most))
     }
 
-    fn list(&mut self, listing: &Listing) -> Result<As<Vec<Arc<Entity>>>, StoreError> {
-        self.ask_at("list entities", |eyes| eyes.list(listing))
+    fn list(&mut self, listing: &Listing) -> Result<AtPosition<Vec<Arc<Entity>>>, StoreError> {
+        self.ask_at("list entities", |txn| txn.list(listing))
     }
 
-    fn states(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, u64>>, StoreError> {
-        self.ask_at("count states", |eyes| eyes.states(lifecycle))
+    fn states(&mut self, lifecycle: &Name) -> Result<AtPosition<BTreeMap<Name, u64>>, StoreError> {
+        self.ask_at("count states", |txn| txn.states(lifecycle))
     }
 
-    fn stays(&mut self, lifecycle: &Name) -> Result<As<BTreeMap<Name, Stays>>, StoreError> {
-        self.ask_at("read how long states lasted", |eyes| eyes.stays(lifecycle))
+    fn dwell_times(
+        &mut self,
+        lifecycle: &Name,
+    ) -> Result<AtPosition<BTreeMap<Name, DwellTimes>>, StoreError> {
+        self.ask_at("read how long states lasted", |txn| txn.dwell_times(lifecycle))
     }
 
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError> {
-        self.ask("look for entries", |eyes| eyes.notices(kinds, after, most))
+        self.ask("look for entries", |txn| txn.notices(kinds, after, most))
     }
 
-    fn effects(&mut self, after: u64, most: usize) -> Result<As<Vec<OpenEffectRow>>, StoreError> {
-        self.ask_at("read open effects", |eyes| eyes.effects(after, most))
+    fn effects(&mut self, after: u64, most: usize) -> Result<AtPosition<Vec<OpenEffectRow>>, StoreError> {
+        self.ask_at("read open effects", |txn| txn.effects(after, most))
     }
 
-    fn kept(&mut self, after: Option<&EntityKey>, most: usize) -> Result<As<Vec<Kept>>, StoreError> {
-        self.ask_at("list what is kept", |eyes| eyes.kept(after, most))
+    fn stored_entities(
+        &mut self,
+        after: Option<&EntityKey>,
+        most: usize,
+    ) -> Result<AtPosition<Vec<StoredEntity>>, StoreError> {
+        self.ask_at("list stored entities", |txn| txn.stored_entities(after, most))
     }
 
-    fn is_kept(&mut self, key: &EntityKey) -> Result<bool, StoreError> {
-        self.ask("look for an entity", |eyes| eyes.is_kept(key))
+    fn is_stored(&mut self, key: &EntityKey) -> Result<bool, StoreError> {
+        self.ask("look for an entity", |txn| txn.is_stored(key))
     }
 
     fn difference(&mut self, row: &EntityRow) -> Result<Option<String>, StoreError> {
-        self.ask("look at what is kept of an entity", |eyes| eyes.difference(row))
+        self.ask("compare the stored rows of an entity", |txn| txn.difference(row))
     }
 
-    fn groups_after(&mut self, after: u64, most: usize) -> Result<As<Vec<(u64, GroupKey)>>, StoreError> {
-        self.ask_at("list groups", |eyes| eyes.groups_after(after, most))
+    fn groups_after(
+        &mut self,
+        after: u64,
+        most: usize,
+    ) -> Result<AtPosition<Vec<(u64, GroupKey)>>, StoreError> {
+        self.ask_at("list groups", |txn| txn.groups_after(after, most))
     }
 
     fn members_after(
@@ -293,39 +305,47 @@ impl Reader for Looker {
         group: &GroupKey,
         after: u64,
         most: usize,
-    ) -> Result<As<Vec<MemberRow>>, StoreError> {
-        self.ask_at("list members of a group", |eyes| eyes.members_after(group, after, most))
+    ) -> Result<AtPosition<Vec<MemberRow>>, StoreError> {
+        self.ask_at("list members of a group", |txn| txn.members_after(group, after, most))
     }
 
     fn is_member(&mut self, group: &GroupKey, of: &EntityKey) -> Result<bool, StoreError> {
-        self.ask("look for a member of a group", |eyes| eyes.is_member(group, of))
+        self.ask("look for a member of a group", |txn| txn.is_member(group, of))
     }
 
-    fn place(&mut self, ranking: &RankingKey, id: &Name) -> Result<As<Option<Place>>, StoreError> {
-        self.ask_at("look for a place", |eyes| eyes.place(ranking, id))
+    fn place(
+        &mut self,
+        ranking: &RankingKey,
+        id: &Name,
+    ) -> Result<AtPosition<Option<RankPlace>>, StoreError> {
+        self.ask_at("look for a place", |txn| txn.place(ranking, id))
     }
 
     fn places_after(
         &mut self,
         after: Option<&(RankingKey, Name)>,
         most: usize,
-    ) -> Result<As<Vec<(RankingKey, Name)>>, StoreError> {
-        self.ask_at("list places", |eyes| eyes.places_after(after, most))
+    ) -> Result<AtPosition<Vec<(RankingKey, Name)>>, StoreError> {
+        self.ask_at("list places", |txn| txn.places_after(after, most))
     }
 
-    fn order(&mut self, ranking: &RankingKey, within: &Within) -> Result<As<Option<OrderRow>>, StoreError> {
-        self.ask_at("look for an order", |eyes| eyes.order(ranking, within))
+    fn order(
+        &mut self,
+        ranking: &RankingKey,
+        within: &Within,
+    ) -> Result<AtPosition<Option<OrderRow>>, StoreError> {
+        self.ask_at("look for an order", |txn| txn.order(ranking, within))
     }
 
     fn orders_after(
         &mut self,
         after: Option<&(RankingKey, Within)>,
         most: usize,
-    ) -> Result<As<Vec<OrderRow>>, StoreError> {
-        self.ask_at("list orders", |eyes| eyes.orders_after(after, most))
+    ) -> Result<AtPosition<Vec<OrderRow>>, StoreError> {
+        self.ask_at("list orders", |txn| txn.orders_after(after, most))
     }
 
-    fn census(&mut self) -> Result<As<Census>, StoreError> {
-        self.ask_at("count what is waited for", |eyes| eyes.census())
+    fn census(&mut self) -> Result<AtPosition<Census>, StoreError> {
+        self.ask_at("count timers and effects", |txn| txn.census())
     }
 }

@@ -1,0 +1,112 @@
+//! A pipeline without a law: one writer takes all that wait, appends the same bytes, commits once, answers all.
+//!
+//! It decides nothing and keeps nothing that could be asked for. How late it answers on a schedule is
+//! what the disk, queues and waking up do to anything that is durable on this machine.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use super::sqlite::{BareSqlite, Layout, Pen, Settings};
+use super::{Shape, noise};
+use crate::Trouble;
+use crate::subject::{Answer, Ask, Figures, Outcome, Size, Subject};
+
+/// A pipeline, running.
+#[derive(Debug)]
+pub struct Pipeline {
+    /// None once it is closing.
+    queue: Mutex<Option<Sender<Answer>>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Pipeline {
+    /// Makes the database; the file must not be there. Every command writes as much as the shape says.
+    pub fn make(path: &Path, settings: Settings, shape: Shape) -> Result<Self, Trouble> {
+        let mut rows = BareSqlite::make(path, Layout::Entries, settings)?;
+        let (queue, requests) = channel();
+        let writer = std::thread::spawn(move || {
+            // Without a writer every command fails.
+            if let Ok(pen) = rows.pen() {
+                write(pen, &shape, &requests);
+            }
+        });
+        Ok(Self { queue: Mutex::new(Some(queue)), writer: Some(writer) })
+    }
+}
+
+impl Subject for Pipeline {
+    fn prepare(&self, _: Size, _: &dyn Fn(f64)) -> Result<(), Trouble> {
+        Ok(())
+    }
+
+    fn submit(&self, _: Ask, answer: Answer) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        // A dropped answer counts as failed.
+        if let Some(queue) = queue.as_ref() {
+            let _ = queue.send(answer);
+        }
+    }
+
+    fn figures(&self) -> Figures {
+        Figures::default()
+    }
+
+    fn entities(&self) -> u64 {
+        0
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Commits waiting commands until all senders are gone.
+fn write(mut pen: Pen<'_>, shape: &Shape, requests: &Receiver<Answer>) {
+    let mut bytes = Vec::new();
+    // Entries that commands so far should have made and did not.
+    let mut owed = 0.0;
+    while let Ok(first) = requests.recv() {
+        let answers: Vec<Answer> = std::iter::once(first).chain(requests.try_iter()).collect();
+        owed += answers.len() as f64 * shape.per_command;
+        let entries = f64::max(owed.floor(), 1.0) as usize;
+        owed -= entries as f64;
+        let wanted = entries * shape.bytes();
+        if bytes.len() < wanted {
+            bytes = noise(wanted * 2);
+        }
+        let done = pen.append(shape, entries, bytes.get(..wanted).unwrap_or(&bytes)).is_ok();
+        let outcome = if done { Outcome::Done } else { Outcome::Failed };
+        answers.into_iter().for_each(|it| it.give(outcome));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Closed, closed};
+    use crate::scratch::Scratch;
+    use rusqlite::Connection;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_answered_is_there_when_it_is_opened_again() {
+        let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
+        let path = scratch.path().join("alone.db");
+        let shape =
+            Shape { entries: 20.0, per_command: 2.5, header: 180, payload: 420, digest: 32, hash: 32 };
+        let pipeline = Pipeline::make(&path, Settings::default(), shape).unwrap();
+        let how = Closed { load: 0, callers: 8, threads: 1, time: Duration::from_millis(50) };
+        let pace = closed(&pipeline, &how, &|_| ()).unwrap();
+        drop(pipeline);
+        let after = Connection::open(&path).unwrap();
+        let rows: i64 = after.query_row("SELECT count(*) FROM entry", [], |it| it.get(0)).unwrap();
+        assert!(pace.commands >= 8.0 && rows as f64 >= (pace.commands * 2.5).floor(), "{rows}");
+    }
+}

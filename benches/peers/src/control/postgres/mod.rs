@@ -1,0 +1,82 @@
+//! PostgreSQL with a schema written by hand, driven by its own `pgbench`.
+
+mod cluster;
+mod install;
+mod log;
+
+use std::path::Path;
+use std::time::Duration;
+
+pub use install::Installation;
+
+use crate::Trouble;
+use crate::load::Pace;
+use cluster::Cluster;
+
+const SCHEMA: &str = include_str!("../../../sql/schema.sql");
+/// Ways to do the same, by name.
+const SCRIPTS: [(&str, &str); 2] = [
+    ("one statement", include_str!("../../../sql/statement.sql")),
+    ("round trips", include_str!("../../../sql/round_trips.sql")),
+];
+/// How many clients are tried.
+pub const CLIENTS: [u32; 3] = [1, 16, 64];
+
+/// The note when PostgreSQL is not installed.
+pub const NOT_INSTALLED: &str = "not installed (apt-get install postgresql)";
+
+/// One way with so many clients.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    pub script: &'static str,
+    pub clients: u32,
+    pub pace: Pace,
+}
+
+/// What PostgreSQL did.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    pub version: String,
+    pub tried: Vec<Tried>,
+    /// It could not use the folder that the others used.
+    pub elsewhere: Option<String>,
+}
+
+impl Measured {
+    /// The way that was fastest.
+    pub fn best(&self) -> Option<&Tried> {
+        self.tried.iter().max_by(|a, b| a.pace.per_second().total_cmp(&b.pace.per_second()))
+    }
+}
+
+/// Makes a cluster of its own in `folder`, tries every way with so many clients for so long each, and takes the cluster away.
+pub fn measure(
+    installation: &Installation,
+    folder: &Path,
+    entities: u64,
+    clients: &[u32],
+    each: Duration,
+    so_far: &dyn Fn(f64),
+) -> Result<Measured, Trouble> {
+    let cluster = Cluster::start(installation, folder)?;
+    let version = cluster.ask("SHOW server_version")?;
+    cluster.write("schema.sql", SCHEMA)?;
+    cluster.run_file("schema.sql", entities)?;
+    let mut tried = Vec::new();
+    let in_all = SCRIPTS.len() * clients.len();
+    let ways = SCRIPTS.iter().flat_map(|way| clients.iter().map(move |it| (way, *it)));
+    for (done, ((script, text), clients)) in ways.enumerate() {
+        so_far(done as f64 / in_all as f64);
+        cluster.write("script.sql", text)?;
+        let before = cluster.count("journal")?;
+        let pace = cluster.bench("script.sql", entities, clients, each)?;
+        let moved = cluster.count("journal")?.saturating_sub(before);
+        // A script that no longer moves anything would be very fast.
+        if (moved as f64) < pace.commands * 0.999 {
+            let said = format!("{moved} moves in {:.0} transactions of \"{script}\"", pace.commands);
+            return Err(Trouble::Program { program: "pgbench".to_owned(), said });
+        }
+        tried.push(Tried { script, clients, pace });
+    }
+    Ok(Measured { version, tried, elsewhere: cluster.elsewhere().map(|it| it.display().to_string()) })
+}

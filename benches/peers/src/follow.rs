@@ -1,0 +1,139 @@
+//! Answers that come as futures, without a runtime of others to await them.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::subject::{Answer, Outcome};
+
+impl Answer {
+    /// Gives what a future comes to, on the thread that completes it.
+    ///
+    /// A future that is never completed but dropped by who should wake it counts as failed.
+    pub fn follow<F>(self, future: F, told: fn(F::Output) -> Outcome)
+    where
+        F: Future + Send + 'static,
+    {
+        let waits = Mutex::new(Some((Box::pin(future), self)));
+        Arc::new(Following { waits, told, again: AtomicBool::new(false) }).go_on();
+    }
+}
+
+/// A future and the answer it is for, until it is complete.
+struct Following<F: Future> {
+    waits: Mutex<Option<(Pin<Box<F>>, Answer)>>,
+    told: fn(F::Output) -> Outcome,
+    /// Another thread woke this one.
+    again: AtomicBool,
+}
+
+impl<F: Future + Send + 'static> Following<F> {
+    fn go_on(self: &Arc<Self>) {
+        self.again.store(true, Ordering::SeqCst);
+        while self.again.load(Ordering::SeqCst) {
+            let mut waits = match self.waits.try_lock() {
+                Ok(it) => it,
+                Err(TryLockError::Poisoned(it)) => it.into_inner(),
+                // Who is at it looks at `again` once more when done.
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.again.store(false, Ordering::SeqCst);
+            let waker = Waker::from(Arc::clone(self));
+            let Some((mut future, answer)) = waits.take() else { return };
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(output) => answer.give((self.told)(output)),
+                Poll::Pending => *waits = Some((future, answer)),
+            }
+        }
+    }
+}
+
+impl<F: Future + Send + 'static> Wake for Following<F> {
+    fn wake(self: Arc<Self>) {
+        self.go_on();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Instant;
+
+    use crate::subject::Answered;
+
+    /// Completes once it is told to; the waker is for whoever tells.
+    #[derive(Default)]
+    struct Later(Mutex<(Option<u8>, Option<Waker>)>);
+
+    impl Later {
+        fn complete(&self, value: u8) {
+            let waker = {
+                let mut it = self.0.lock().unwrap();
+                it.0 = Some(value);
+                it.1.take()
+            };
+            waker.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn poll(later: &Later, context: &mut Context<'_>) -> Poll<u8> {
+        let mut it = later.0.lock().unwrap();
+        it.1 = Some(context.waker().clone());
+        it.0.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn told(value: u8) -> Outcome {
+        if value == 1 { Outcome::Done } else { Outcome::Refused }
+    }
+
+    fn answer() -> (Answer, Receiver<Answered>) {
+        let (to, answers) = channel();
+        (Answer::new(to, 0, Instant::now()), answers)
+    }
+
+    #[test]
+    fn a_future_that_is_complete_is_told_at_once() {
+        let (answer, answers) = answer();
+        answer.follow(std::future::ready(2), told);
+        assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Refused);
+    }
+
+    #[test]
+    fn a_future_that_another_thread_completes_is_told_then_and_once() {
+        for _ in 0..200 {
+            let (answer, answers) = answer();
+            let later = Arc::new(Later::default());
+            let seen = Arc::clone(&later);
+            let completing = std::thread::spawn({
+                let later = Arc::clone(&later);
+                move || later.complete(1)
+            });
+            answer.follow(std::future::poll_fn(move |context| poll(&seen, context)), told);
+            completing.join().unwrap();
+            let all: Vec<Outcome> = answers.try_iter().map(|it| it.outcome).collect();
+            assert_eq!(all, [Outcome::Done]);
+        }
+    }
+
+    #[test]
+    fn a_future_that_wakes_itself_goes_on() {
+        let (answer, answers) = answer();
+        let mut left = 3;
+        let future = std::future::poll_fn(move |context| {
+            left -= 1;
+            context.waker().wake_by_ref();
+            if left == 0 { Poll::Ready(1) } else { Poll::Pending }
+        });
+        answer.follow(future, told);
+        assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Done);
+    }
+
+    #[test]
+    fn a_future_that_nobody_will_wake_has_failed() {
+        let (answer, answers) = answer();
+        answer.follow(std::future::pending(), told);
+        assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Failed);
+    }
+}

@@ -1,0 +1,25 @@
+//! How fast Trackside is on this machine, beside controls measured in the same run.
+//!
+//! The measured system hides behind [`Maker`] and [`Subject`]; everything else, from the load to the
+//! table, knows only these two.
+
+mod account;
+pub mod control;
+mod deciding;
+mod follow;
+pub mod latency;
+pub mod load;
+pub mod machine;
+pub mod plan;
+pub mod report;
+pub mod scratch;
+pub mod start;
+pub mod subject;
+pub mod table;
+pub mod trackside;
+mod trouble;
+pub mod usage;
+pub mod web;
+
+pub use subject::{Answer, Ask, Figures, Maker, Outcome, Size, Subject};
+pub use trouble::Trouble;

@@ -1,0 +1,246 @@
+//! The measured system: it accepts commands and answers them.
+
+use std::path::Path;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use crate::Trouble;
+use crate::load::Pace;
+use crate::start::{self, Started};
+
+/// Opens subjects, each in a folder of its own.
+pub trait Maker {
+    /// What the report calls it.
+    fn name(&self) -> &str;
+
+    /// Opens the store in a folder, or makes one there. Once it is back, commands can be submitted;
+    /// dropping what it gives closes the store.
+    fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;
+
+    /// How fast the same commands are only decided, on one core; none if deciding cannot be measured alone.
+    fn decide(&self, _entities: u64, _time: Duration) -> Option<Result<Pace, Trouble>> {
+        None
+    }
+
+    /// Opens a store that is closed, asks one command, closes it again.
+    ///
+    /// Memory is measured best in a process that has done nothing else: a program that can start itself
+    /// does so and calls [`start::here`] there; see [`start::apart`].
+    fn start(&self, folder: &Path) -> Result<Started, Trouble> {
+        start::here(&|it| self.open(it), folder)
+    }
+}
+
+/// A store with its pipeline, open.
+pub trait Subject: Send + Sync {
+    /// Fills the store until it holds this much. `so_far` receives the progress from 0 to 1.
+    fn prepare(&self, size: Size, so_far: &dyn Fn(f64)) -> Result<(), Trouble>;
+
+    /// Submits a command and does not wait: `answer` is given once the command is durable, on any
+    /// thread. A full queue is answered at once with [`Outcome::Overloaded`].
+    ///
+    /// [`Ask::entity`] says which entity to use; the same one is never asked twice at a time by
+    /// callers that wait.
+    fn submit(&self, ask: Ask, answer: Answer);
+
+    /// Waits until all background work is done, so that the next measurement runs alone.
+    fn settle(&self) {}
+
+    /// Totals since the store was opened. Called between loads, when all is answered.
+    fn figures(&self) -> Figures;
+
+    /// How many entities the store holds.
+    fn entities(&self) -> u64;
+
+    /// How many timers run, where there are such things.
+    fn pending_timers(&self) -> u64 {
+        0
+    }
+}
+
+/// How much a store holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub entities: u64,
+    /// Entries of the journal, at least.
+    pub entries: u64,
+}
+
+/// The place of a command in a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Which load: with `caller` and `nth` the name of the command, so an idempotency key.
+    pub load: u32,
+    pub caller: u32,
+    pub callers: u32,
+    /// How many commands this caller has asked for before.
+    pub nth: u64,
+}
+
+impl Ask {
+    /// Which of `entities`, counted from 0, this command is about.
+    ///
+    /// Each caller has entities of its own and visits all of them, scattered, before the first comes
+    /// again: no two callers meet, and neighbours are not asked for one after the other.
+    pub fn entity(&self, entities: u64) -> u64 {
+        let (caller, callers) = (u64::from(self.caller), u64::from(self.callers.max(1)));
+        let own = entities.saturating_sub(caller).div_ceil(callers).max(1);
+        // Each load begins elsewhere, or the first entities would be visited more often than the last.
+        let nth = self.nth.wrapping_add(u64::from(self.load) * 611_953) % own;
+        (caller + callers * scattered(nth, own)) % entities.max(1)
+    }
+}
+
+/// The `nth` of 0 to `of`, each once, far from the one before.
+fn scattered(nth: u64, of: u64) -> u64 {
+    // A prime larger than any number of entities: it has no divisor in common with any.
+    const PRIME: u128 = 2_654_435_761;
+    (u128::from(nth) * PRIME % u128::from(of)) as u64
+}
+
+/// What became of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Accepted and durable.
+    Done,
+    /// Refused by the law.
+    Refused,
+    /// The queue was full.
+    Overloaded,
+    /// Not committed, or never answered.
+    Failed,
+}
+
+/// Where the answer to one command goes.
+#[derive(Debug)]
+pub struct Answer {
+    pub(crate) to: Sender<Answered>,
+    pub(crate) caller: u32,
+    pub(crate) since: Instant,
+    pub(crate) given: bool,
+}
+
+/// An answer on its way to the counter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answered {
+    pub(crate) caller: u32,
+    pub(crate) since: Instant,
+    pub(crate) at: Instant,
+    pub(crate) outcome: Outcome,
+}
+
+impl Answer {
+    pub(crate) fn new(to: Sender<Answered>, caller: u32, since: Instant) -> Self {
+        Self { to, caller, since, given: false }
+    }
+
+    pub fn give(mut self, outcome: Outcome) {
+        self.send(outcome);
+    }
+
+    fn send(&mut self, outcome: Outcome) {
+        self.given = true;
+        let answered = Answered { caller: self.caller, since: self.since, at: Instant::now(), outcome };
+        // The receiver may be gone; then the answer is dropped.
+        let _ = self.to.send(answered);
+    }
+}
+
+/// An answer that is dropped was never given: that counts as failed, not as still to come.
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if !self.given {
+            self.send(Outcome::Failed);
+        }
+    }
+}
+
+/// Committed totals since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    pub commands: u64,
+    /// Entries of the journal; a command may make several.
+    pub entries: u64,
+    pub commits: u64,
+    /// Commands of the largest batch.
+    pub largest_batch: u64,
+    pub header_bytes: u64,
+    pub payload_bytes: u64,
+    pub digest_bytes: u64,
+    pub hash_bytes: u64,
+}
+
+impl Figures {
+    /// The difference to `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            commands: self.commands.saturating_sub(before.commands),
+            entries: self.entries.saturating_sub(before.entries),
+            commits: self.commits.saturating_sub(before.commits),
+            largest_batch: self.largest_batch,
+            header_bytes: self.header_bytes.saturating_sub(before.header_bytes),
+            payload_bytes: self.payload_bytes.saturating_sub(before.payload_bytes),
+            digest_bytes: self.digest_bytes.saturating_sub(before.digest_bytes),
+            hash_bytes: self.hash_bytes.saturating_sub(before.hash_bytes),
+        }
+    }
+
+    /// Adds what another time came to.
+    pub fn add(&mut self, more: &Self) {
+        self.commands += more.commands;
+        self.entries += more.entries;
+        self.commits += more.commits;
+        self.largest_batch = self.largest_batch.max(more.largest_batch);
+        self.header_bytes += more.header_bytes;
+        self.payload_bytes += more.payload_bytes;
+        self.digest_bytes += more.digest_bytes;
+        self.hash_bytes += more.hash_bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn callers_share_all_entities_and_no_two_share_one() {
+        for (entities, callers) in [(10, 3), (64, 64), (1_000, 7), (997, 64), (12, 1), (100_000, 64)] {
+            let mut seen = BTreeSet::new();
+            for caller in 0..callers {
+                let own = (entities - u64::from(caller)).div_ceil(u64::from(callers));
+                for nth in 0..own {
+                    let entity = Ask { load: 0, caller, callers, nth }.entity(entities);
+                    assert!(entity < entities, "{entity} of {entities}");
+                    assert!(seen.insert(entity), "{entity} twice, of {entities} with {callers} callers");
+                }
+                let again = Ask { load: 0, caller, callers, nth: own }.entity(entities);
+                assert_eq!(again, Ask { load: 0, caller, callers, nth: 0 }.entity(entities));
+            }
+            assert_eq!(seen.len() as u64, entities);
+        }
+    }
+
+    #[test]
+    fn neighbours_are_not_asked_for_in_turn() {
+        let visit = |nth| Ask { load: 0, caller: 0, callers: 1, nth }.entity(100_000);
+        assert!((0..1_000).all(|nth| visit(nth).abs_diff(visit(nth + 1)) > 1_000));
+    }
+
+    #[test]
+    fn an_answer_that_is_dropped_has_failed() {
+        let (to, answers) = std::sync::mpsc::channel();
+        drop(Answer::new(to.clone(), 3, Instant::now()));
+        Answer::new(to, 4, Instant::now()).give(Outcome::Done);
+        let all: Vec<_> = answers.iter().map(|it| (it.caller, it.outcome)).collect();
+        assert_eq!(all, [(3, Outcome::Failed), (4, Outcome::Done)]);
+    }
+
+    #[test]
+    fn figures_of_a_load_are_a_difference() {
+        let before = Figures { commands: 10, entries: 12, commits: 5, ..Figures::default() };
+        let after = Figures { commands: 110, entries: 132, commits: 7, payload_bytes: 9, ..before };
+        let load = after.since(&before);
+        assert_eq!((load.commands, load.entries, load.commits, load.payload_bytes), (100, 120, 2, 9));
+    }
+}

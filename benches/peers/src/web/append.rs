@@ -1,0 +1,131 @@
+//! The control: a bare handler that appends bytes to a file, has the disk confirm for all who wait, and answers.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tokio::sync::oneshot;
+
+use crate::Trouble;
+use crate::control::file::PlainFile;
+use crate::control::noise;
+
+/// What the answers of this server have around their body, in bytes, as near as matters.
+pub(super) const HEAD: usize = 110;
+
+/// What it appends for a request, and what it answers, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub written: usize,
+    pub answer: usize,
+}
+
+#[derive(Clone)]
+struct Desk {
+    to: Sender<oneshot::Sender<bool>>,
+    answer: Bytes,
+}
+
+/// Serves until it is ended; where it listens is written into the file `address`.
+pub fn serve(file: &Path, address: &Path, sizes: Sizes) -> Result<(), Trouble> {
+    let appended = PlainFile::make(file)?;
+    let (to, waiting) = channel();
+    let writer = std::thread::Builder::new().name("appends".to_owned());
+    writer.spawn(move || append(appended, &waiting, sizes.written)).map_err(Trouble::file(file))?;
+    let counted = std::sync::atomic::AtomicUsize::new(0);
+    let name = move || format!("http-{}", counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name_fn(name).build();
+    runtime
+        .map_err(Trouble::file(file))?
+        .block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+            let beside = address.with_extension("new");
+            std::fs::write(&beside, listener.local_addr()?.to_string())?;
+            std::fs::rename(&beside, address)?;
+            let desk = Desk { to, answer: text(sizes.answer) };
+            axum::serve(listener, Router::new().fallback(handle).with_state(desk)).await
+        })
+        .map_err(Trouble::file(address))
+}
+
+async fn handle(State(desk): State<Desk>, body: Bytes) -> Response {
+    let (ticket, durable) = oneshot::channel();
+    // Whether it is there at all is asked with an empty body.
+    let sent = body.is_empty() || desk.to.send(ticket).is_ok() && durable.await == Ok(true);
+    if !sent {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    ([(header::CONTENT_TYPE, "application/json")], desk.answer).into_response()
+}
+
+/// Takes all waiting requests, writes once for all of them, and answers them.
+fn append(mut file: PlainFile, waiting: &Receiver<oneshot::Sender<bool>>, each: usize) {
+    let mut bytes = Vec::new();
+    while let Ok(first) = waiting.recv() {
+        let batch: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
+        if bytes.len() < batch.len() * each {
+            bytes = noise(batch.len() * each);
+        }
+        let done = file.append(bytes.get(..batch.len() * each).unwrap_or_default()).is_ok();
+        for ticket in batch {
+            ticket.send(done).ok();
+        }
+    }
+}
+
+/// A text in JSON of this length.
+fn text(bytes: usize) -> Bytes {
+    Bytes::from(format!("\"{}\"", "x".repeat(bytes.saturating_sub(2))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use crate::load::Closed;
+    use crate::scratch::Scratch;
+    use crate::subject::{Ask, Outcome};
+    use crate::web::load::{Target, callers};
+    use crate::web::wire::Reply;
+
+    struct Posts(SocketAddr);
+
+    impl Target for Posts {
+        fn request(&self, _: Ask, to: &mut Vec<u8>) {
+            let request = format!("POST /any HTTP/1.1\r\nhost: {}\r\ncontent-length: 2\r\n\r\n{{}}", self.0);
+            to.extend_from_slice(request.as_bytes());
+        }
+
+        fn answered(&self, _: Ask, reply: &Reply<'_>) -> Outcome {
+            if reply.status == 200 { Outcome::Done } else { Outcome::Failed }
+        }
+    }
+
+    #[test]
+    fn what_is_answered_is_written_and_as_long_as_was_asked_for() {
+        let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
+        let (file, address) = (scratch.path().join("data"), scratch.path().join("address"));
+        let (to, at) = (file.clone(), address.clone());
+        // It serves until the tests end.
+        std::thread::spawn(move || serve(&to, &at, Sizes { written: 300, answer: 200 }));
+        let address: SocketAddr = loop {
+            match std::fs::read_to_string(&address) {
+                Ok(text) => break text.parse().unwrap(),
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let target: Arc<dyn Target> = Arc::new(Posts(address));
+        let how = Closed { load: 0, callers: 4, threads: 2, time: Duration::from_millis(200) };
+        let told = callers(address, &target, &how, &|_| ()).unwrap();
+        assert!(told.asked > 0);
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), told.asked * 300);
+        assert!(told.answer().abs_diff(200 + HEAD) < 8, "{}", told.answer());
+    }
+}

@@ -1,0 +1,209 @@
+//! A load over HTTP: callers that wait, each on a connection that stays open, on as few threads as will do.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use tokio::task::{JoinSet, LocalSet};
+
+use super::child::small_runtime;
+use super::wire::{Reply, Wire};
+use crate::Trouble;
+use crate::load::{Closed, PATIENCE, Pace};
+use crate::subject::{Ask, Outcome};
+use crate::usage::Spent;
+
+/// The requests, and the meaning of their answers.
+pub(crate) trait Target: Send + Sync {
+    /// Writes the whole request of a command.
+    fn request(&self, ask: Ask, to: &mut Vec<u8>);
+
+    /// What became of it.
+    fn answered(&self, ask: Ask, reply: &Reply<'_>) -> Outcome;
+}
+
+/// What a load showed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    pub pace: Pace,
+    /// Processor time of the load itself.
+    pub spent: Spent,
+    pub asked: u64,
+    pub request_bytes: u64,
+    pub answer_bytes: u64,
+    pub overloaded: u64,
+    bad: u64,
+    first_bad: Option<String>,
+}
+
+impl Told {
+    pub fn merge(&mut self, other: &Self) {
+        self.pace.merge(&other.pace);
+        self.add(other);
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.spent.add(&other.spent);
+        self.asked += other.asked;
+        self.request_bytes += other.request_bytes;
+        self.answer_bytes += other.answer_bytes;
+        self.overloaded += other.overloaded;
+        self.bad += other.bad;
+        self.first_bad = self.first_bad.take().or_else(|| other.first_bad.clone());
+    }
+
+    /// Bytes of an answer, its head included.
+    pub fn answer(&self) -> usize {
+        (self.answer_bytes as f64 / self.asked.max(1) as f64).round() as usize
+    }
+
+    pub fn request(&self) -> usize {
+        (self.request_bytes as f64 / self.asked.max(1) as f64).round() as usize
+    }
+}
+
+/// Lets callers ask until the time is up; only answers that came in time count.
+pub(crate) fn callers(
+    to: SocketAddr,
+    target: &Arc<dyn Target>,
+    how: &Closed,
+    so_far: &(dyn Fn(f64) + Sync),
+) -> Result<Told, Trouble> {
+    let threads = how.threads.clamp(1, how.callers.max(1));
+    let together = Barrier::new(threads as usize);
+    let parts: Vec<Result<Told, Trouble>> = std::thread::scope(|scope| {
+        let desk = |first: u32| {
+            let desk = Desk { to, target: target.clone(), how: *how, first, step: threads };
+            let together = &together;
+            scope.spawn(move || desk.run(together, so_far))
+        };
+        let running: Vec<_> = (0..threads).map(desk).collect();
+        let ended = || Err(Trouble::other("a thread of the load ended early; please report this"));
+        running.into_iter().map(|it| it.join().unwrap_or_else(|_| ended())).collect()
+    });
+    let mut told = Told::default();
+    for part in parts {
+        let part = part?;
+        told.pace.latency.merge(&part.pace.latency);
+        told.add(&part);
+    }
+    if told.bad > 0 {
+        let why = told.first_bad.unwrap_or_default();
+        return Err(Trouble::NotAccepted { refused: told.bad, asked: told.asked, why });
+    }
+    told.pace.commands = told.pace.latency.count() as f64;
+    told.pace.seconds = how.time.as_secs_f64();
+    Ok(told)
+}
+
+/// One thread that acts for some of the callers.
+struct Desk {
+    to: SocketAddr,
+    target: Arc<dyn Target>,
+    how: Closed,
+    first: u32,
+    step: u32,
+}
+
+impl Desk {
+    fn run(self, together: &Barrier, so_far: &(dyn Fn(f64) + Sync)) -> Result<Told, Trouble> {
+        let runtime = small_runtime();
+        let local = LocalSet::new();
+        let wires = match &runtime {
+            Ok(it) => local.block_on(it, self.wires()),
+            Err(_) => Ok(Vec::new()),
+        };
+        // A failed thread must not leave the others waiting.
+        together.wait();
+        let (runtime, wires) = (runtime?, wires?);
+        let before = Spent::here();
+        let mut told = local.block_on(&runtime, self.ask(wires, so_far))?;
+        told.spent = Spent::here().since(&before);
+        Ok(told)
+    }
+
+    async fn wires(&self) -> Result<Vec<(u32, Wire)>, Trouble> {
+        let mut wires = Vec::new();
+        for caller in (self.first..self.how.callers).step_by(self.step as usize) {
+            wires.push((caller, Wire::open(self.to).await.map_err(broken_off)?));
+        }
+        Ok(wires)
+    }
+
+    async fn ask(&self, wires: Vec<(u32, Wire)>, so_far: &(dyn Fn(f64) + Sync)) -> Result<Told, Trouble> {
+        let begun = Instant::now();
+        let end = begun + self.how.time;
+        let told = Rc::new(RefCell::new(Told::default()));
+        let mut waiting = wires.len();
+        let mut asking = JoinSet::new();
+        for (caller, wire) in wires {
+            let caller = Caller { number: caller, how: self.how, target: self.target.clone(), end };
+            asking.spawn_local(caller.run(wire, told.clone()));
+        }
+        while waiting > 0 {
+            tokio::select! {
+                ended = asking.join_next() => match ended {
+                    Some(Ok(Ok(()))) => waiting -= 1,
+                    Some(Ok(Err(error))) => return Err(broken_off(error)),
+                    Some(Err(_)) | None => return Err(Trouble::other("a caller ended early; please report this")),
+                },
+                () = tokio::time::sleep(Duration::from_millis(100)) => {
+                    if Instant::now() > end + PATIENCE {
+                        return Err(Trouble::Unanswered { waiting, seconds: PATIENCE.as_secs() });
+                    }
+                    if self.first == 0 {
+                        so_far(begun.elapsed().as_secs_f64() / self.how.time.as_secs_f64());
+                    }
+                }
+            }
+        }
+        Ok(told.take())
+    }
+}
+
+/// The server closed a connection, or there is none.
+pub(super) fn broken_off(error: std::io::Error) -> Trouble {
+    Trouble::other(format!("a connection to the server broke off: {error}"))
+}
+
+struct Caller {
+    number: u32,
+    how: Closed,
+    target: Arc<dyn Target>,
+    end: Instant,
+}
+
+impl Caller {
+    async fn run(self, mut wire: Wire, told: Rc<RefCell<Told>>) -> std::io::Result<()> {
+        let mut request = Vec::with_capacity(2_048);
+        let mut nth = 0;
+        loop {
+            let since = Instant::now();
+            if since >= self.end {
+                return Ok(());
+            }
+            let ask = Ask { load: self.how.load, caller: self.number, callers: self.how.callers, nth };
+            nth += 1;
+            request.clear();
+            self.target.request(ask, &mut request);
+            let reply = wire.ask(&request).await?;
+            let now = Instant::now();
+            let outcome = self.target.answered(ask, &reply);
+            let mut told = told.borrow_mut();
+            told.asked += 1;
+            told.request_bytes += request.len() as u64;
+            told.answer_bytes += reply.bytes as u64;
+            match outcome {
+                Outcome::Done if now <= self.end => told.pace.latency.record(now - since),
+                Outcome::Done => {}
+                Outcome::Overloaded => told.overloaded += 1,
+                Outcome::Refused | Outcome::Failed => {
+                    told.bad += 1;
+                    told.first_bad.get_or_insert_with(|| reply.told());
+                }
+            }
+        }
+    }
+}

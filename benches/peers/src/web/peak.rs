@@ -1,0 +1,196 @@
+//! The peak with callers that wait, beside a bare handler that writes the same; and where the time goes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use super::Web;
+use super::append::{HEAD, Sizes};
+use super::child::{Served, get, small_runtime};
+use super::load::{Target, Told, callers};
+use super::tasks::{Repeated, Tasks};
+use crate::Trouble;
+use crate::account::Account;
+use crate::control::Shape;
+use crate::load::{Pace, closed};
+use crate::plan::middle;
+use crate::report::{Aim, Report, Row, Unit};
+use crate::table::thousands;
+use crate::usage::Groups;
+
+/// How long the flusher may take to catch up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Warming up takes at most so many times as long as a rate is measured.
+const WARMING: u32 = 3;
+
+/// A server at its peak, still there.
+pub(super) struct Measured {
+    pub served: Served,
+    pub tasks: Arc<Tasks>,
+    pub told: Told,
+    /// The control, if there is one.
+    pub bare: Option<Served>,
+}
+
+/// What a server and the load showed together.
+#[derive(Default)]
+struct Seen {
+    told: Told,
+    spent: Groups,
+}
+
+impl Seen {
+    fn add(&mut self, told: &Told, spent: &Groups) {
+        self.told.merge(told);
+        self.spent.merge(spent);
+    }
+
+    /// Where the time of a command went.
+    fn row(&self, name: &'static str, what: &str) -> Row {
+        let account = Account {
+            spent: self.spent.clone(),
+            commands: self.told.asked as f64,
+            per_second: self.told.pace.per_second(),
+            load: Some(self.told.spent.all),
+        };
+        account.row(name, what)
+    }
+}
+
+/// The control with its results so far.
+struct Bare {
+    served: Served,
+    seen: Seen,
+    ratios: Vec<f64>,
+}
+
+impl Web<'_> {
+    /// Finds how many commands a second; with controls in turns, if they are wanted.
+    pub(super) fn peak(&self, controls: bool, report: &mut Report) -> Result<Measured, Trouble> {
+        let inside = if controls { Some(self.inside()?) } else { None };
+        self.fill("served", self.plan.entities)?;
+        (self.so_far)("starts the server", 0.0);
+        let served = self.up("served")?;
+        let owner = self.owner("served")?;
+        let tasks = small_runtime()?.block_on(Tasks::of(served.address, &owner, self.plan.entities))?;
+        let tasks = Arc::new(tasks);
+        let target: Arc<dyn Target> = tasks.clone();
+        let load = |time, what: &str| {
+            callers(served.address, &target, &self.callers(time), &|it| (self.so_far)(what, it))
+        };
+        let warm = self.warm(&|time| load(time, "warms up"))?;
+        let mut bare = match &inside {
+            Some((shape, _)) => Some(self.bare(shape, &warm)?),
+            None => None,
+        };
+        let mut seen = Seen::default();
+        let what = format!("{} connections", self.plan.callers);
+        for _ in 0..self.plan.turns.max(1) {
+            let before = served.usage();
+            let told = load(self.turn(), &what)?;
+            seen.add(&told, &served.usage().since(&before));
+            if let Some(bare) = &mut bare {
+                caught_up(&served)?;
+                self.beside(bare, &tasks, told.pace.per_second())?;
+            }
+        }
+        let title = format!("{}, {} entities", self.name(), thousands(self.plan.entities));
+        let mut note = format!(
+            "requests of {} bytes, answers of {}; every command with an idempotency key",
+            seen.told.request(),
+            seen.told.answer()
+        );
+        if seen.told.overloaded > 0 {
+            note = format!("{note}; {} were answered with 429", thousands(seen.told.overloaded));
+        }
+        report.rows.push(Row::new("throughput", title).paced(&seen.told.pace).note(note));
+        if let (Some(bare), Some((shape, inside))) = (&bare, inside) {
+            report.rows.extend(beside_rows(&seen, bare, &shape, &inside));
+        }
+        Ok(Measured { served, tasks, told: seen.told, bare: bare.map(|it| it.served) })
+    }
+
+    /// Asks until every entity was asked for once: a server that has just started has none of them in memory.
+    fn warm(&self, load: &dyn Fn(Duration) -> Result<Told, Trouble>) -> Result<Told, Trouble> {
+        let mut warm = load(self.turn() / 2)?;
+        if warm.asked < self.plan.entities {
+            let seconds = self.plan.entities as f64 / warm.pace.per_second().max(1.0);
+            let longest = (self.plan.time * WARMING).as_secs_f64();
+            warm.merge(&load(Duration::from_secs_f64(seconds.min(longest)))?);
+        }
+        Ok(warm)
+    }
+
+    /// The same commands without HTTP: what they write, and how fast that is.
+    fn inside(&self) -> Result<(Shape, Pace), Trouble> {
+        let subject = self.filled("inside", self.plan.entities)?;
+        let so_far = |it| (self.so_far)("the same in process", it);
+        closed(subject.as_ref(), &self.callers(self.turn() / 2), &so_far)?;
+        let before = subject.figures();
+        let pace = closed(subject.as_ref(), &self.callers(self.turn()), &so_far)?;
+        let shape = Shape::of(&subject.figures().since(&before));
+        Ok((shape.ok_or_else(|| Trouble::other("nothing was committed in process"))?, pace))
+    }
+
+    /// A bare handler that writes as much for a command, and answers as much, as was just seen.
+    fn bare(&self, shape: &Shape, seen: &Told) -> Result<Bare, Trouble> {
+        let written = (shape.per_command * shape.bytes() as f64).round() as usize;
+        let sizes = Sizes { written, answer: seen.answer().saturating_sub(HEAD) };
+        let at = |name: &str| self.folder.join(name);
+        let command = self.programs.append(&at("bare.data"), &at("bare.address"), sizes);
+        let served = Served::start(command, &at("bare.address"), &at("bare.log"), "/")?;
+        Ok(Bare { served, seen: Seen::default(), ratios: Vec::new() })
+    }
+
+    fn beside(&self, bare: &mut Bare, tasks: &Arc<Tasks>, rate: f64) -> Result<(), Trouble> {
+        let target: Arc<dyn Target> = Arc::new(Repeated { tasks: tasks.clone() });
+        let load = |time| {
+            let so_far = |it| (self.so_far)("a bare handler", it);
+            callers(bare.served.address, &target, &self.callers(time), &so_far)
+        };
+        if bare.ratios.is_empty() {
+            load(self.turn() / 2)?;
+        }
+        let before = bare.served.usage();
+        let told = load(self.turn())?;
+        bare.seen.add(&told, &bare.served.usage().since(&before));
+        bare.ratios.push(rate / told.pace.per_second());
+        Ok(())
+    }
+}
+
+fn beside_rows(seen: &Seen, bare: &Bare, shape: &Shape, inside: &Pace) -> Vec<Row> {
+    let written = shape.per_command * shape.bytes() as f64;
+    let note = format!(
+        "axum, {written:.0} bytes appended for a request and {} answered, one fdatasync for all who wait",
+        bare.seen.told.answer()
+    );
+    let ratio = seen.told.pace.per_second() / inside.per_second();
+    vec![
+        Row::new("bareHandler", "  of a bare handler that appends the same bytes")
+            .paced(&bare.seen.told.pace)
+            .figure(middle(bare.ratios.clone()), Unit::Times)
+            .aim(Aim::AtLeast(0.75))
+            .note(note),
+        Row::new("inProcess", "  of the same commands in process").paced(inside).figure(ratio, Unit::Times),
+        seen.row("serverTime", "processor time of the server for a command"),
+        bare.seen.row("bareTime", "  of the bare handler"),
+    ]
+}
+
+/// Waits for the flusher, so that the control does not pay for it.
+fn caught_up(served: &Served) -> Result<(), Trouble> {
+    let runtime = small_runtime()?;
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        let (_, body) = runtime.block_on(get(served.address, "/readyz", "")).map_err(Trouble::other)?;
+        let behind = serde_json::from_slice::<Json>(&body).ok().and_then(|it| it.get("behind")?.as_u64());
+        if behind == Some(0) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(Trouble::other("the flusher did not catch up within a minute"))
+}

@@ -1,0 +1,291 @@
+//! Many who follow the journal at once: whether each gets every entry, how soon, and what one more of them costs.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tokio::task::LocalSet;
+
+use super::child::{Served, small_runtime};
+use super::load::{Target, broken_off};
+use super::tasks::Tasks;
+use super::wire::Wire;
+use super::{FOLLOWED, Web};
+use crate::Trouble;
+use crate::latency::Latency;
+use crate::load::PATIENCE;
+use crate::machine::Watch;
+use crate::report::{Aim, Report, Row, Unit};
+use crate::subject::{Ask, Outcome};
+use crate::table::{thousands, time};
+use crate::usage::Groups;
+
+/// Commands a second while delays are measured.
+const PACE: u32 = 20;
+/// Commands that are then asked for one after the other, as fast as they are answered.
+const BURST: u64 = 200;
+/// Warm-up commands, so that one-time costs are over.
+const WARM: u64 = 50;
+
+/// What became of it.
+#[derive(Debug, Default)]
+struct Followed {
+    delay: Latency,
+    /// Entries that came to subscribers while delays were measured, and in the burst.
+    paced: u64,
+    burst: u64,
+    burst_seconds: f64,
+    /// Of so many that should have come, so many did, each in its order.
+    expected: u64,
+    came: u64,
+    /// Server memory that came with one subscriber.
+    memory: Option<f64>,
+    spent: Groups,
+}
+
+impl Web<'_> {
+    pub(super) fn subscribers(&self, report: &mut Report) {
+        let watch = Watch::begin();
+        let many = thousands(u64::from(self.plan.subscribers));
+        let row = Row::new("subscribers", format!("{many} subscribers, {PACE} commands a second: delay"));
+        match self.follow() {
+            Err(trouble) => report.rows.push(row.failed(trouble.to_string())),
+            Ok(found) => report.rows.extend(rows(row, &found)),
+        }
+        report.warnings.extend(watch.end().map(|it| format!("subscribers, {it}")));
+    }
+
+    fn follow(&self) -> Result<Followed, Trouble> {
+        self.fill("followed", FOLLOWED)?;
+        let served = self.up("followed")?;
+        let owner = self.owner("followed")?;
+        let runtime = small_runtime()?;
+        let tasks = runtime.block_on(Tasks::of(served.address, &owner, FOLLOWED))?;
+        let scene = Scene {
+            served: &served,
+            tasks,
+            owner,
+            many: self.plan.subscribers,
+            load: self.next_load(),
+            asked: Cell::new(0),
+        };
+        let time = self.plan.time;
+        let so_far = |share| (self.so_far)("many subscribers", share);
+        LocalSet::new().block_on(&runtime, scene.play(time, &so_far))
+    }
+}
+
+fn rows(row: Row, found: &Followed) -> Vec<Row> {
+    let share = found.came as f64 / found.expected.max(1) as f64;
+    let note = format!(
+        "from the answer to a command until the last one had it; {} of {} entries came, each in its order; longest {}",
+        thousands(found.came),
+        thousands(found.expected),
+        time(found.delay.max())
+    );
+    let mut burst = Row::new("burst", format!("  {BURST} commands at once, to all of them: entries"));
+    burst.per_second = Some(found.burst as f64 / found.burst_seconds.max(0.001));
+    let memory = Row::new("subscriberMemory", "  memory of the server for each");
+    let micros = found.spent.total().all * 1e6 / found.paced.max(1) as f64;
+    vec![
+        row.timed(&found.delay).figure(share, Unit::Times).aim(Aim::AtLeast(1.0)).note(note),
+        burst,
+        match found.memory {
+            Some(bytes) => memory.figure(bytes, Unit::Bytes),
+            None => memory.note("this system does not tell"),
+        },
+        Row::new("subscriberTime", "  processor time of the server for each entry to each")
+            .figure(micros, Unit::Micros)
+            .shares(found.spent.micros(found.paced as f64)),
+    ]
+}
+
+/// The server, who asks, and who follows.
+struct Scene<'a> {
+    served: &'a Served,
+    tasks: Tasks,
+    owner: String,
+    many: u32,
+    load: u32,
+    asked: Cell<u64>,
+}
+
+impl Scene<'_> {
+    async fn play(&self, time: Duration, so_far: &dyn Fn(f64)) -> Result<Followed, Trouble> {
+        let mut wire = Wire::open(self.served.address).await.map_err(broken_off)?;
+        let mut first = 0;
+        for _ in 0..WARM {
+            first = self.command(&mut wire).await?;
+        }
+        let before = self.served.resident();
+        let board = Rc::new(Board { first, many: self.many, ..Board::default() });
+        for nth in 0..self.many {
+            let wire = Wire::open(self.served.address).await.map_err(broken_off)?;
+            let (stream, got) = wire.stream(&self.follow_request(first)).await.map_err(broken_off)?;
+            tokio::task::spawn_local(subscriber(stream, got, board.clone()));
+            so_far(0.1 * f64::from(nth) / f64::from(self.many));
+        }
+        let mut found = Followed::default();
+        let usage = self.served.usage();
+        let answered = self.paced(&mut wire, time, &|it| so_far(0.1 + 0.8 * it)).await?;
+        board.wait(self.last(&answered, first)).await;
+        found.paced = board.came.get();
+        found.spent = self.served.usage().since(&usage);
+        let grown = before.zip(self.served.resident()).map(|(before, after)| after.saturating_sub(before));
+        found.memory = grown.map(|it| it as f64 / f64::from(self.many));
+        for (seq, at) in &answered {
+            if let Some(done) = board.done(*seq) {
+                found.delay.record(done.saturating_duration_since(*at));
+            }
+        }
+        let begun = Instant::now();
+        let mut last = self.last(&answered, first);
+        for _ in 0..BURST {
+            last = self.command(&mut wire).await?;
+        }
+        board.wait(last).await;
+        found.burst_seconds = begun.elapsed().as_secs_f64();
+        found.burst = board.came.get() - found.paced;
+        found.came = board.came.get();
+        found.expected = (last - first) * u64::from(self.many);
+        Ok(found)
+    }
+
+    fn last(&self, answered: &[(u64, Instant)], first: u64) -> u64 {
+        answered.last().map_or(first, |(seq, _)| *seq)
+    }
+
+    /// Commands at an even pace; the last entry of each, and when it was answered.
+    async fn paced(
+        &self,
+        wire: &mut Wire,
+        time: Duration,
+        so_far: &dyn Fn(f64),
+    ) -> Result<Vec<(u64, Instant)>, Trouble> {
+        let mut answered = Vec::new();
+        let mut ticks = tokio::time::interval(Duration::from_secs(1) / PACE);
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            ticks.tick().await;
+            answered.push((self.command(wire).await?, Instant::now()));
+            so_far(begun.elapsed().as_secs_f64() / time.as_secs_f64());
+        }
+        Ok(answered)
+    }
+
+    /// One command; the number of its last entry.
+    async fn command(&self, wire: &mut Wire) -> Result<u64, Trouble> {
+        let nth = self.asked.get();
+        self.asked.set(nth + 1);
+        let ask = Ask { load: self.load, caller: 0, callers: 1, nth };
+        let mut request = Vec::new();
+        self.tasks.request(ask, &mut request);
+        let reply = wire.ask(&request).await.map_err(broken_off)?;
+        if self.tasks.answered(ask, &reply) != Outcome::Done {
+            return Err(Trouble::NotAccepted { refused: 1, asked: nth + 1, why: reply.told() });
+        }
+        let seq = reply.header("trackside-seq").and_then(|it| it.parse().ok());
+        seq.ok_or_else(|| Trouble::other("an answer does not say which entry it made"))
+    }
+
+    fn follow_request(&self, after: u64) -> Vec<u8> {
+        let (host, owner): (SocketAddr, &str) = (self.served.address, &self.owner);
+        let request = format!(
+            "GET /v1/events?audience=all&after={after} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {owner}\r\n\r\n"
+        );
+        request.into_bytes()
+    }
+}
+
+/// Who has had what.
+#[derive(Debug, Default)]
+struct Board {
+    /// Follows the entries after this one.
+    first: u64,
+    many: u32,
+    /// How many have had each entry, and when the last of them had it.
+    entries: RefCell<Vec<(u32, Option<Instant>)>>,
+    /// Entries that came in their order, to all of them together.
+    came: Cell<u64>,
+}
+
+impl Board {
+    fn mark(&self, seq: u64) {
+        let Some(place) = seq.checked_sub(self.first + 1).map(|it| it as usize) else { return };
+        let mut entries = self.entries.borrow_mut();
+        if entries.len() <= place {
+            entries.resize(place + 1, (0, None));
+        }
+        if let Some((had, done)) = entries.get_mut(place) {
+            *had += 1;
+            if *had == self.many {
+                *done = Some(Instant::now());
+            }
+        }
+        self.came.set(self.came.get() + 1);
+    }
+
+    /// When the last of them had it.
+    fn done(&self, seq: u64) -> Option<Instant> {
+        let place = seq.checked_sub(self.first + 1)?;
+        self.entries.borrow().get(place as usize).and_then(|it| it.1)
+    }
+
+    /// Until all have had it, or no more comes.
+    async fn wait(&self, seq: u64) {
+        let until = Instant::now() + PATIENCE;
+        while seq > self.first && self.done(seq).is_none() && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// Reads entries as long as they arrive in order.
+async fn subscriber(mut stream: TcpStream, mut got: Vec<u8>, board: Rc<Board>) {
+    let mut last = board.first;
+    loop {
+        let whole = got.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
+        // An event is sent in one piece, so its lines are never cut by the frames of pieces.
+        for seq in got.get(..whole).unwrap_or_default().split(|it| *it == b'\n').filter_map(number) {
+            if seq != last + 1 {
+                return;
+            }
+            last = seq;
+            board.mark(seq);
+        }
+        got.drain(..whole);
+        if !matches!(stream.read_buf(&mut got).await, Ok(1..)) {
+            return;
+        }
+    }
+}
+
+/// The number in the line that has it.
+fn number(line: &[u8]) -> Option<u64> {
+    std::str::from_utf8(line.strip_prefix(b"id:")?).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_with_a_number_count() {
+        assert_eq!(number(b"id: 41"), Some(41));
+        assert_eq!(number(b"id:7\r"), Some(7));
+        assert_eq!(number(b"data: {\"id\": 3}"), None);
+    }
+
+    #[test]
+    fn an_entry_is_done_when_everybody_had_it() {
+        let board = Board { first: 10, many: 2, ..Board::default() };
+        board.mark(11);
+        assert!(board.done(11).is_none());
+        board.mark(11);
+        assert!(board.done(11).is_some() && board.done(12).is_none() && board.done(3).is_none());
+        assert_eq!(board.came.get(), 2);
+    }
+}

@@ -1,0 +1,59 @@
+//! Every command of the load sets a timer, as the one by hand with PostgreSQL does.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench_peers::load::{Closed, closed};
+use bench_peers::scratch::Scratch;
+use bench_peers::trackside::Tracksides;
+use bench_peers::{Maker as _, Size};
+use trackside_engine::event::Event;
+use trackside_lifecycle::name::Name;
+use trackside_runtime::{Options, PackSource, Runtime};
+use trackside_store::{Sqlite, SqliteOptions, Store as _};
+
+const TASKS: u64 = 40;
+
+#[test]
+fn every_task_has_a_timer_and_every_command_starts_it_anew() {
+    let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
+    let pack = PackSource::read(&pack).unwrap();
+    let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
+    let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
+    let folder = scratch.path().join("timed");
+    let subject = makes.open(&folder).unwrap();
+    subject.prepare(Size { entities: TASKS, entries: 0 }, &|_| {}).unwrap();
+    let filled = subject.pending_timers();
+    assert!(filled >= TASKS, "{filled} timers");
+    // For a moment: every accepted one is looked at, however many there are.
+    let load = Closed { load: 1, callers: 4, threads: 1, time: Duration::from_millis(300) };
+    closed(subject.as_ref(), &load, &|_| {}).unwrap();
+    drop(subject);
+
+    let store: Arc<Sqlite> = Arc::new(Sqlite::open(&folder, SqliteOptions::default()).unwrap());
+    let runtime = Runtime::start(store.clone(), &[], Options::default()).unwrap();
+    runtime.wait_until_written().unwrap();
+    let (mut moves, mut started) = (0_u64, 0_u64);
+    for record in store.reader().unwrap().records(0, usize::MAX >> 1).unwrap() {
+        let entry = record.entry().unwrap();
+        let Event::Transitioned { changes, .. } = &entry.event else { continue };
+        if entry.entity.lifecycle == *"mission.task" {
+            moves += 1;
+            let starts = |(name, it): &(Name, Option<_>)| *name == *"stale" && it.is_some();
+            started += u64::from(changes.timers.iter().any(starts));
+        }
+    }
+    assert!(moves > 0 && moves == started, "{started} of {moves} moves start a timer");
+}
+
+#[test]
+fn the_same_commands_can_be_decided_alone() {
+    let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
+    let pack = PackSource::read(&pack).unwrap();
+    let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };
+    // Each task goes round several times: a step that could not be taken would end it.
+    let decided = makes.decide(TASKS, Duration::from_millis(300)).unwrap().unwrap();
+    assert!(decided.commands > 3.0 * TASKS as f64, "{}", decided.commands);
+}

@@ -1,0 +1,95 @@
+//! Lists of a server, page by page.
+
+use serde_json::{Value as Json, json};
+
+use crate::print;
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::time_format;
+use crate::url::ApiPath;
+
+/// Most items of a page.
+const PAGE: usize = 200;
+
+/// How many items to fetch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ListSize {
+    /// A page, as long as the server likes.
+    Page,
+    /// At most so many.
+    Most(usize),
+    All,
+}
+
+impl ListSize {
+    pub(crate) fn new(limit: Option<usize>, all: bool) -> Self {
+        match (all, limit) {
+            (true, _) => Self::All,
+            (false, Some(limit)) => Self::Most(limit),
+            (false, None) => Self::Page,
+        }
+    }
+}
+
+/// The items found, and the cursor of the next page.
+#[derive(Debug)]
+pub(crate) struct PagedList {
+    pub(crate) items: Vec<Json>,
+    pub(crate) more: Option<String>,
+    /// The first answer as a whole: some lists say more than their items.
+    pub(crate) first: Json,
+}
+
+/// Fetches pages until there are enough items.
+pub(crate) fn fetch_list(
+    server: &ServerConnection,
+    route: &ApiPath,
+    much: ListSize,
+) -> Result<PagedList, RequestError> {
+    let mut found = PagedList { items: Vec::new(), more: None, first: Json::Null };
+    loop {
+        let size = match much {
+            ListSize::Page => None,
+            ListSize::Most(most) => Some(most.saturating_sub(found.items.len()).min(PAGE)),
+            ListSize::All => Some(PAGE),
+        };
+        let route = route.clone().with_some("limit", size).with_some("cursor", found.more.as_ref());
+        let body = server.get(&route)?;
+        found.items.extend_from_slice(time_format::list(&body, "items"));
+        found.more = body.get("nextCursor").and_then(Json::as_str).map(str::to_owned);
+        if found.first.is_null() {
+            found.first = body;
+        }
+        let enough = match much {
+            ListSize::Page => true,
+            ListSize::Most(most) => found.items.len() >= most,
+            ListSize::All => false,
+        };
+        if enough || found.more.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+impl PagedList {
+    pub(crate) fn to_json(&self) -> Json {
+        let mut all = self.first.clone();
+        match all.as_object_mut() {
+            Some(all) => {
+                all.insert("items".to_owned(), json!(self.items));
+                all.insert("nextCursor".to_owned(), json!(self.more));
+            }
+            None => all = json!({ "items": self.items, "nextCursor": self.more }),
+        }
+        all
+    }
+
+    /// Says that there is more, where there is.
+    pub(crate) fn tell_more(&self) {
+        if self.more.is_some() {
+            print::message(&format!(
+                "Showing the first {}. Use --all for the rest, or --limit N",
+                self.items.len()
+            ));
+        }
+    }
+}

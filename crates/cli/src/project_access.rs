@@ -1,0 +1,102 @@
+//! Imports entities through the server of a project, or into its folder without a server.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::guard::nearest;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{Import, Imported};
+use trackside_runtime::{Imported as Outcome, Runtime};
+use trackside_server::{adopted, problem_of};
+use trackside_store::{Artifacts, StoreError};
+
+use crate::args::DataArgs;
+use crate::folder::{self, CliError};
+use crate::project::ProjectLocation;
+use crate::server_lookup::{RequestError, ServerConnection};
+use crate::url::ApiPath;
+
+/// An existing project.
+#[derive(Debug)]
+pub(crate) enum ProjectAccess {
+    Server(ServerConnection),
+    /// Started for as long as it takes.
+    Folder(DataArgs, Box<Runtime>),
+}
+
+impl ProjectAccess {
+    /// The door of a project. Where nothing is to change, the time of a folder stands still.
+    pub(crate) fn open(project: ProjectLocation, standing: bool) -> Result<Self, CliError> {
+        let data = match project {
+            ProjectLocation::Server(server) => return Ok(Self::Server(server)),
+            ProjectLocation::Folder(data) => data,
+        };
+        let store = Arc::new(folder::open(&data, "import")?);
+        let runtime = match standing {
+            true => folder::start_standing(&store, &[])?,
+            false => folder::start(&data, &store, &[])?,
+        };
+        Ok(Self::Folder(data, Box::new(runtime)))
+    }
+
+    /// A lifecycle: its states, what others call them, and its fields.
+    pub(crate) fn lifecycle(&self, name: &str) -> Result<Json, RequestError> {
+        let runtime = match self {
+            Self::Server(server) => return server.get(&ApiPath::new(&["lifecycles", name])),
+            Self::Folder(_, runtime) => runtime,
+        };
+        let law = runtime.law();
+        let Some(life) = law.newest(&Name::new(name)) else {
+            let near = nearest(name, law.lifecycle_names().iter().map(Name::as_str));
+            let hint = near.map(|it| format!(". Did you mean {it}?")).unwrap_or_default();
+            return Err(CliError::usage(format!("unknown lifecycle {name}{hint}")).into());
+        };
+        let states: Vec<&Name> = life.states.iter().map(|it| &it.name).collect();
+        let (fields, known) = (life.field_summaries(), life.states_by_alias());
+        Ok(json!({ "lifecycle": life.name, "states": states, "fields": fields, "knownAs": known }))
+    }
+
+    /// Brings entities in, all or none.
+    pub(crate) fn import(&self, body: &Import, dry_run: bool) -> Result<Imported, RequestError> {
+        match self {
+            Self::Server(server) => {
+                let answer = server.post(&ApiPath::new(&["import"]).with("dryRun", dry_run), body)?;
+                serde_json::from_value(answer).map_err(|it| CliError::usage(it.to_string()).into())
+            }
+            Self::Folder(_, runtime) => {
+                let done =
+                    runtime.import(&folder::owner(), None, adopted(body), dry_run).map_err(CliError::from)?;
+                match done {
+                    Outcome::Refused(refusal) => Err(RequestError::Refused(Box::new(problem_of(&refusal)))),
+                    Outcome::Done { brought, already } => Ok(Imported {
+                        imported: brought,
+                        already: already.iter().map(EntityKey::to_string).collect(),
+                        dry_run,
+                        replayed: false,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Keeps an artifact.
+    pub(crate) fn put_artifact(&self, id: &str, content: &[u8]) -> Result<(), RequestError> {
+        match self {
+            Self::Server(server) => server.put_bytes(&ApiPath::new(&["artifacts", id]), content),
+            Self::Folder(data, _) => {
+                let kept = Artifacts::of(&data.data).put(id, content).map(|_| ());
+                Ok(kept.map_err(|it| StoreError::io(format!("artifact {id}"), it)).map_err(CliError::from)?)
+            }
+        }
+    }
+
+    /// Leaves, when everything is written.
+    pub(crate) fn close(self) -> Result<(), CliError> {
+        if let Self::Folder(_, runtime) = self {
+            runtime.wait_until_written()?;
+            runtime.stop();
+        }
+        Ok(())
+    }
+}

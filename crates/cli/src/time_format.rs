@@ -1,0 +1,175 @@
+//! Times, lengths of time and values, as people read them.
+
+use serde_json::Value as Json;
+use trackside_lifecycle::time::{Span, Timestamp};
+
+/// A moment to the second: `2026-01-01 00:00:00Z`.
+pub(crate) fn moment(text: &str) -> String {
+    let Some(at) = Timestamp::parse(text) else { return text.to_owned() };
+    let whole = Timestamp(at.0 - at.0.rem_euclid(1_000));
+    whole.to_string().replacen('T', " ", 1)
+}
+
+/// A length of time by its two largest units: `3d4h`, `2h5m`, `12s`.
+pub(crate) fn rough(span: Span) -> String {
+    const UNITS: [(i64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let mut rest = span.0.max(0);
+    let mut text = String::new();
+    for (at, (unit, name)) in UNITS.iter().enumerate() {
+        if rest >= *unit {
+            text.push_str(&format!("{}{name}", rest / unit));
+            rest %= unit;
+            if let Some((unit, name)) = UNITS.get(at + 1)
+                && rest >= *unit
+            {
+                text.push_str(&format!("{}{name}", rest / unit));
+            }
+            return text;
+        }
+    }
+    if span.0 > 0 { "under 1s".to_owned() } else { "0s".to_owned() }
+}
+
+/// The same for a number of seconds.
+pub(crate) fn seconds(count: f64) -> String {
+    rough(Span((count * 1_000.0) as i64))
+}
+
+/// How long from one moment to another: `in 2h`, `2h ago`, `now`.
+pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
+    let (at, now) = (Timestamp::parse(at)?, Timestamp::parse(now)?);
+    Some(match at.cmp(&now) {
+        std::cmp::Ordering::Less => format!("{} ago", rough(now.since(at))),
+        std::cmp::Ordering::Equal => "now".to_owned(),
+        std::cmp::Ordering::Greater => format!("in {}", rough(at.since(now))),
+    })
+}
+
+/// Everything that a document holds, a line each under the name of its place: `payload.arguments.command: make`.
+/// It is what people decide about: nothing is cut, and no line break or control character in it passes for ours.
+pub(crate) fn places(fields: &Json) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, it) in fields.as_object().into_iter().flatten() {
+        // Texts, numbers, and lists and objects of them. A flag alone says little.
+        if !it.is_boolean() {
+            placed(name, it, &mut lines);
+        }
+    }
+    lines
+}
+
+fn placed(place: &str, it: &Json, lines: &mut Vec<String>) {
+    match it {
+        Json::Null => {}
+        Json::Object(members) => {
+            for (name, it) in members {
+                placed(&format!("{}.{}", place, exact(name)), it, lines);
+            }
+        }
+        Json::Array(some) if some.iter().any(|it| it.is_object() || it.is_array()) => {
+            for (at, it) in some.iter().enumerate() {
+                placed(&format!("{place}[{at}]"), it, lines);
+            }
+        }
+        Json::Array(some) => {
+            let all: Vec<String> = some.iter().map(plain).collect();
+            if !all.is_empty() {
+                lines.push(format!("{place}: {}", all.join(", ")));
+            }
+        }
+        it => lines.push(format!("{place}: {}", plain(it))),
+    }
+}
+
+fn plain(it: &Json) -> String {
+    it.as_str().map_or_else(|| it.to_string(), exact)
+}
+
+/// Text as it is; where that is more than one line, or would steer a terminal, in quotes and with escapes.
+fn exact(text: &str) -> String {
+    let strange =
+        |it: char| it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.contains(strange) { format!("{text:?}") } else { text.to_owned() }
+}
+
+/// A value in one line.
+pub(crate) fn value(it: &Json) -> String {
+    match it {
+        Json::Null => "nothing".to_owned(),
+        Json::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        Json::Array(some) if some.is_empty() => "none".to_owned(),
+        Json::Array(some) if some.iter().all(|it| !it.is_object() && !it.is_array()) => {
+            some.iter().map(value).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Text at a place of a document, or nothing.
+pub(crate) fn text<'a>(it: &'a Json, name: &str) -> &'a str {
+    it.get(name).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// Texts of a list at a place of a document.
+pub(crate) fn texts<'a>(it: &'a Json, name: &str) -> Vec<&'a str> {
+    it.get(name).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
+}
+
+/// The list at a key of a document.
+pub(crate) fn list<'a>(it: &'a Json, name: &str) -> &'a [Json] {
+    it.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_told_by_their_two_largest_units() {
+        for (ms, answer) in [
+            (0, "0s"),
+            (400, "under 1s"),
+            (12_000, "12s"),
+            (125_000, "2m5s"),
+            (7_200_000, "2h"),
+            (7_500_000, "2h5m"),
+            (90_061_000, "1d1h"),
+            (86_400_000 + 59_000, "1d"),
+        ] {
+            assert_eq!(rough(Span(ms)), answer);
+        }
+    }
+
+    #[test]
+    fn moments_are_told_to_the_second() {
+        assert_eq!(moment("2026-01-01T00:00:00.123Z"), "2026-01-01 00:00:00Z");
+        assert_eq!(moment("soon"), "soon");
+        let (a, b) = ("2026-01-01T00:00:00Z", "2026-01-01T02:00:00Z");
+        assert_eq!(relative(a, b).as_deref(), Some("2h ago"));
+        assert_eq!(relative(b, a).as_deref(), Some("in 2h"));
+        assert_eq!(relative(a, a).as_deref(), Some("now"));
+    }
+
+    #[test]
+    fn values_fit_in_a_line() {
+        assert_eq!(value(&serde_json::json!("a\n b")), "a b");
+        assert_eq!(value(&serde_json::json!(["a", 1])), "a, 1");
+        assert_eq!(value(&serde_json::json!({ "a": [1] })), "{\"a\":[1]}");
+    }
+
+    #[test]
+    fn everything_is_told_by_its_place_and_nothing_passes_for_ours() {
+        let held = serde_json::json!({
+            "action": "shell", "urgent": false, "none": null, "tags": ["a", 1],
+            "payload": { "arguments": { "command": "ls # \nrm -rf \u{1b}[8m~", "force": false }, "steps": [{ "n": 1 }] },
+        });
+        let answer = [
+            "action: shell",
+            "payload.arguments.command: \"ls # \\nrm -rf \\u{1b}[8m~\"",
+            "payload.arguments.force: false",
+            "payload.steps[0].n: 1",
+            "tags: a, 1",
+        ];
+        assert_eq!(places(&held), answer);
+    }
+}

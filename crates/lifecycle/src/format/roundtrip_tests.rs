@@ -1,0 +1,86 @@
+//! Formatting never changes the meaning of a text, and formatting twice changes nothing more.
+
+use proptest::prelude::*;
+
+use super::random_yaml::{by_hand, choices};
+use super::*;
+
+/// Formats a text that the reader accepts; nothing for others.
+fn kept(text: &str) -> Option<String> {
+    let mut sources = Sources::new();
+    let file = sources.add("a.yaml", text);
+    let mut problems = Problems::new();
+    if read(&sources, file, &mut problems).is_none() || problems.has_errors() {
+        assert!(format(&sources, file).is_err(), "what has mistakes is not formatted");
+        return None;
+    }
+    let once = format(&sources, file).unwrap_or_else(|it| {
+        panic!("{:?}\n{text:?}\nbecomes\n{:?}", it.count(), write(&plain_breaks(text)).1)
+    });
+    let again = sources.add("b.yaml", once.clone());
+    let twice = format(&sources, again).unwrap();
+    assert_eq!(twice, once, "formatted twice it is something else\n{text:?}");
+    assert!(!once.contains('\r') && !once.starts_with('\n'), "{once:?}");
+    assert!(once.is_empty() || once.ends_with('\n'), "{once:?}");
+    Some(once)
+}
+
+#[test]
+fn most_of_what_the_hand_writes_is_read() {
+    let texts = || (0..1000).map(|it| by_hand(&choices(it)));
+    let kept: Vec<String> = texts().filter_map(|it| kept(&it)).collect();
+    assert!(kept.len() > 700, "only {} of 1000 could be read", kept.len());
+    let commented = kept.iter().filter(|it| it.contains("# words")).count();
+    assert!(commented > 300, "only {commented} have comments");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_hand_keeps_what_it_says(choices in proptest::collection::vec(any::<u8>(), 0..120)) {
+        kept(&by_hand(&choices));
+    }
+
+    #[test]
+    fn any_marks_keep_what_they_say(words in proptest::collection::vec(
+        proptest::sample::select(vec![
+            "a", "b: ", "c:", "- ", "\n", "\n  ", "\n    ", "\n\n", "{", "}", "[", "]", ", ", ": ", "? ", "'", "\"", "|",
+            ">-", "|2", " # c", "#d\n", "\t", "\r\n", " ", "é", "x y", "\\", "~",
+        ]), 0..24))
+    {
+        kept(&words.concat());
+    }
+}
+
+fn formatted(path: &str, text: &str) -> String {
+    let mut sources = Sources::new();
+    let file = sources.add(path, text);
+    format(&sources, file).unwrap_or_else(|it| panic!("{}", it.render(&sources, false)))
+}
+
+#[test]
+fn the_packs_of_the_repository_keep_what_they_say() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut folders: Vec<_> =
+        ["packs", "crates/engine/tests/constructs"].map(|it| format!("{root}/{it}")).into();
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path.display().to_string());
+            } else if path.extension().is_some_and(|it| it == "yaml") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let once = formatted(&path.display().to_string(), &text);
+                assert_eq!(write(&once).1, once, "{}", path.display());
+                if text.len() < 4000 {
+                    // Spread out, with other line ends, it still says the same.
+                    kept(&text.replace("{ ", "{  ").replace(", ", " ,   ").replace('\n', " \r\n")).unwrap();
+                }
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 100);
+}

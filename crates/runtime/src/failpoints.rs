@@ -1,0 +1,98 @@
+//! Mistakes that a simulation plants, to see whether it finds them. A product has none of them.
+
+/// A mistake in the way commands travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "simulation"), allow(dead_code, reason = "only a simulation plants them"))]
+pub enum Failpoint {
+    /// Callers are answered when it is decided, not when it is on disk.
+    AnsweredEarly,
+    /// Readers see what is decided before it is on disk.
+    ShownEarly,
+    /// After a commit that failed, memory stays as it was.
+    MemoryKept,
+    /// What the journal has beyond the projections is forgotten at the start, the last entry of it.
+    TailForgotten,
+    /// A group is loaded as the projections have it, without what moved since.
+    GroupAsWritten,
+    /// The same for a ranking.
+    RankingAsWritten,
+    /// Evicts entities that are not flushed yet.
+    UnwrittenEvicted,
+    /// Evicts idempotency keys before they are flushed.
+    KeyLetGo,
+    /// Evicts unique values before they are flushed.
+    ValueForgotten,
+    /// Ignores timers of entities that are not flushed yet.
+    TimerUnheard,
+    /// Clocks are heard in the order of their entities.
+    TimersUnordered,
+    /// The time goes back with the machine's clock.
+    TimeGoesBack,
+    /// Leases get no grace period after a gap.
+    NoGrace,
+    /// Records do not lead to the one before them.
+    NoTrail,
+    /// A follower misses a commit and does not notice.
+    FeedGap,
+    /// The payloads of an erased entity stay in the journal.
+    ErasedKept,
+    /// A second version of a pack is installed and not in force.
+    OldVersionStays,
+    /// A migrated entity stays in memory as it was before.
+    MigrationUnseen,
+    /// A redacted payload stays in the journal.
+    RedactedKept,
+    /// The sweep skips an entity.
+    SweepSkips,
+    /// Some of several commands stay when one of them is refused.
+    HalfOfAll,
+    /// An effect that was answered is handed out until that is written.
+    EffectAgain,
+    /// The fence of a lease restarts when an entity is loaded.
+    FenceForgotten,
+    /// Idempotency keys are forgotten as soon as they are written.
+    KeysExpireEarly,
+    /// Followers get the entries of a command in reverse order.
+    FeedUnordered,
+    /// Nothing is ever evicted.
+    CacheUnbounded,
+}
+
+#[cfg(feature = "simulation")]
+mod here {
+    use super::Failpoint;
+    use std::cell::Cell;
+    use std::sync::OnceLock;
+
+    static EVERYWHERE: OnceLock<Failpoint> = OnceLock::new();
+
+    thread_local! {
+        static ENABLED: Cell<Option<Failpoint>> = const { Cell::new(None) };
+    }
+
+    /// Plants a mistake on this thread, or takes it out.
+    pub fn enable(failpoint: Option<Failpoint>) {
+        ENABLED.set(failpoint);
+    }
+
+    /// Plants a mistake on all threads, for as long as the process lives.
+    pub fn enable_everywhere(failpoint: Failpoint) {
+        EVERYWHERE.set(failpoint).ok();
+    }
+
+    pub(crate) fn is_enabled(failpoint: Failpoint) -> bool {
+        ENABLED.get() == Some(failpoint) || EVERYWHERE.get() == Some(&failpoint)
+    }
+}
+
+#[cfg(feature = "simulation")]
+pub use here::{enable, enable_everywhere};
+
+#[cfg(feature = "simulation")]
+pub(crate) use here::is_enabled;
+
+/// Always false in a product build.
+#[cfg(not(feature = "simulation"))]
+pub(crate) const fn is_enabled(_: Failpoint) -> bool {
+    false
+}

@@ -1,0 +1,134 @@
+//! Entries decided together, on their way to the disk.
+
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::event::Entry;
+use trackside_engine::view::Project;
+use trackside_lifecycle::time::Span;
+use trackside_store::Definition;
+use trackside_store::projection_builder::StateBefore;
+
+use super::committer::{ChangedEntity, CommitSize, Committed};
+use crate::answer::{CommandAnswer, Seals};
+use crate::tally::RefusalKind;
+use crate::work::CommitReply;
+
+/// Everything that was decided in one go; one commit.
+#[derive(Default)]
+pub(crate) struct DecidedBatch {
+    pub entries: Vec<Arc<Vec<Entry>>>,
+    /// For each entry, what its entity was before it.
+    pub prior_states: Vec<PriorState>,
+    /// Entities changed_entities, as they are at the end.
+    pub changed_entities: Vec<ChangedEntity>,
+    /// The project, where it has changed.
+    pub project: Option<Project>,
+    pub replies: Vec<CommitReply>,
+    pub definitions: Vec<Definition>,
+    pub law: Option<Arc<Law>>,
+    pub commands: usize,
+    /// For the answers: the hashes of the committed entries.
+    pub seals: Arc<Seals>,
+    pub counts: BatchCounts,
+}
+
+/// Counters to add once the entries are on disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BatchCounts {
+    /// Refused commands.
+    pub refused: Vec<RefusalKind>,
+    pub outcomes: Outcomes,
+    /// How much later than they were due timers fired.
+    pub fired: Vec<Span>,
+}
+
+impl BatchCounts {
+    /// The number of commands that callers wait for.
+    pub fn waiting_callers(&self) -> usize {
+        let Outcomes { accepted, replayed, failed } = self.outcomes;
+        accepted + replayed + failed + self.refused.len()
+    }
+}
+
+/// Outcomes of callers' commands, refusals apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcomes {
+    pub accepted: usize,
+    pub replayed: usize,
+    /// The store could not be read.
+    pub failed: usize,
+}
+
+impl Outcomes {
+    /// Notes one that was not refused.
+    pub fn note(&mut self, answer: &CommandAnswer) {
+        match answer {
+            CommandAnswer::Accepted(_) => self.accepted += 1,
+            CommandAnswer::Replayed { .. } => self.replayed += 1,
+            CommandAnswer::Refused(_) => {}
+        }
+    }
+}
+
+impl std::fmt::Debug for DecidedBatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} commands, {} replies", self.commands, self.replies.len())
+    }
+}
+
+impl DecidedBatch {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.replies.is_empty() && self.definitions.is_empty()
+    }
+
+    /// As if it had just been committed.
+    pub(crate) fn published(self) -> (Committed, Vec<CommitReply>) {
+        let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
+        let Self {
+            entries,
+            prior_states,
+            changed_entities,
+            project,
+            replies,
+            commands,
+            law,
+            counts,
+            definitions: _,
+            seals,
+        } = self;
+        let written = CommitSize::default();
+        (
+            Committed {
+                entries,
+                changed_entities,
+                prior_states,
+                upto,
+                written,
+                commands,
+                law,
+                project,
+                counts,
+                seals,
+            },
+            replies,
+        )
+    }
+
+    /// Leaves out the entries up to one that everybody knows.
+    pub fn forget_until(&mut self, published: u64) {
+        let known =
+            self.entries.iter().take_while(|it| it.last().is_none_or(|it| it.seq <= published)).count();
+        let entries: usize = self.entries.iter().take(known).map(|it| it.len()).sum();
+        self.entries.drain(..known);
+        self.prior_states.drain(..entries.min(self.prior_states.len()));
+        self.changed_entities.retain(|it| it.entity.seq > published);
+    }
+}
+
+/// An entity before an entry: the number of the one before, and what projections must know of it.
+#[derive(Clone, Debug)]
+pub(crate) struct PriorState {
+    pub prev: u64,
+    pub was: Option<StateBefore>,
+}

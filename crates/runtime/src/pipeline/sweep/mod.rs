@@ -1,0 +1,460 @@
+//! The sweep: goes through every entity, a few at a time, looks for violations, and compares stored rows with the
+//! journal.
+
+mod comparing;
+mod sealed;
+mod searching;
+mod together;
+mod unreadable;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use trackside_engine::Decision;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_engine::project::project_key;
+use trackside_engine::view::Need;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_store::store::StoredEntity;
+use trackside_store::{Store, StoreError};
+
+use crate::answer::Failure;
+use crate::failpoints::{Failpoint, is_enabled};
+use crate::pipeline::decider::{Decider, unavailable};
+use crate::work::Responder;
+use comparing::EntityReplay;
+use searching::Search;
+use together::Together;
+
+/// What a turn may spend on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SweepBudget {
+    /// Entities looked at.
+    pub entities: usize,
+    /// Records of the journal read.
+    pub records: usize,
+}
+
+/// While no caller waits.
+const SLICE: SweepBudget = SweepBudget { entities: 128, records: 256 };
+/// While callers wait.
+const GLANCE: SweepBudget = SweepBudget { entities: 2, records: 16 };
+/// Keys fetched at a time.
+const PAGE: usize = 512;
+/// Records that a scheduled pass may read; the next pass continues where it ended.
+const WINDOW: usize = 1_000;
+
+/// Turns that a pass waits until what it put right is written.
+const PATIENCE: u32 = 2_000;
+
+/// What a sweep came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    pub looked_at: u64,
+    /// Violations that were not known before.
+    pub found: u64,
+    /// Violations that are none any more.
+    pub cleared: u64,
+    /// Moves that repaired something.
+    pub repaired: u64,
+    /// Entities whose stored rows were compared with the journal.
+    pub compared: u64,
+    /// Entities whose rows differed and were rebuilt.
+    pub mended: u64,
+    /// Entities that could not be compared: a part of the journal is missing or too long.
+    pub unchecked: u64,
+    /// Entities with altered journal entries: nothing was rebuilt from them.
+    pub forged: u64,
+}
+
+/// How far a sweep that was asked for goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// All entities, each compared with its entries.
+    Entities,
+    /// The whole journal too, for entities that have no rows.
+    Journal,
+}
+
+/// When the next pass begins, and how far the present one is.
+pub(super) struct Sweep {
+    /// For entries that were archived.
+    store: Arc<dyn Store>,
+    /// It found journal entries that were altered.
+    forged: bool,
+    every: Option<Span>,
+    next: Option<Timestamp>,
+    pass: Option<Box<SweepPass>>,
+    /// Callers waiting for a pass that has not begun.
+    asked: Vec<(Responder<SweepReport>, Depth)>,
+    /// The last entity that scheduled passes have compared.
+    compared: Option<EntityKey>,
+    /// How far scheduled passes came with groups and rankings.
+    together: Option<Box<Together>>,
+}
+
+/// One way through all of them, in the order of their keys.
+#[derive(Debug, Default)]
+pub(super) struct SweepPass {
+    after: Option<EntityKey>,
+    page: VecDeque<StoredEntity>,
+    last_page: bool,
+    pub report: SweepReport,
+    asked: Vec<Responder<SweepReport>>,
+    depth: Option<Depth>,
+    /// Records of the journal that were read.
+    spent: usize,
+    /// The entity that is being compared.
+    trial: Option<Box<EntityReplay>>,
+    /// Rows in each state, counted at one position.
+    counted: Option<Counted>,
+    is_counted: bool,
+    /// Entities whose last entry must be looked for in the whole journal.
+    pub lost: BTreeSet<EntityKey>,
+    search: Option<Search>,
+    /// Those that were found, with their last entry.
+    pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
+    /// Places of entities that do not exist, by ranking: the next rebuild removes them.
+    pub without: Vec<(Name, EntityKey)>,
+    /// The check of groups and rankings; none when it is over.
+    together: Option<Box<Together>>,
+    /// Rows of it that were read.
+    spent_together: usize,
+    /// The last entry by which this pass repaired something: groups and rankings are checked after it is flushed.
+    pub awaits: u64,
+    waited: u32,
+    /// Lifecycles whose state counts are wrong: the first entity, and the difference.
+    miscounted: Vec<(EntityKey, String)>,
+}
+
+/// How many rows there are, seen at one position.
+#[derive(Debug, Default)]
+struct Counted {
+    position: u64,
+    states: BTreeMap<Name, BTreeMap<Name, u64>>,
+    first: BTreeMap<Name, EntityKey>,
+}
+
+impl Sweep {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            forged: false,
+            every: None,
+            next: None,
+            pass: None,
+            asked: Vec::new(),
+            compared: None,
+            together: None,
+        }
+    }
+
+    /// Begins a pass this often, from now on.
+    pub fn set_interval(&mut self, every: Option<Span>, now: Timestamp) {
+        (self.every, self.next) = (every, every.map(|it| now.plus(it)));
+    }
+
+    /// Takes over from the sweep of a decider whose decisions were not committed.
+    pub fn succeed(&mut self, failed: &mut Self) {
+        self.forged |= failed.forged;
+        self.asked.extend(failed.take_asked());
+    }
+
+    pub fn is_forged(&self) -> bool {
+        self.forged
+    }
+
+    pub fn ask(&mut self, responder: Responder<SweepReport>, depth: Depth) {
+        self.asked.push((responder, depth));
+    }
+
+    /// Callers waiting for a pass, for a sweep that takes over.
+    fn take_asked(&mut self) -> Vec<(Responder<SweepReport>, Depth)> {
+        let under_way =
+            self.pass.as_mut().map(|it| (std::mem::take(&mut it.asked), it.depth)).unwrap_or_default();
+        let depth = under_way.1.unwrap_or(Depth::Entities);
+        let again = under_way.0.into_iter().map(|it| (it, depth));
+        again.chain(std::mem::take(&mut self.asked)).collect()
+    }
+
+    /// Rules have changed under everybody: they are looked at without waiting for the next time.
+    pub fn begin_soon(&mut self) {
+        self.next = self.every.and(Some(Timestamp(i64::MIN)));
+    }
+
+    pub fn is_under_way(&self) -> bool {
+        self.pass.is_some()
+    }
+
+    pub fn next(&self) -> Option<Timestamp> {
+        self.next
+    }
+
+    /// Begins a pass if one is due or was asked for.
+    pub fn begin(&mut self, now: Timestamp) {
+        let due = self.next.is_some_and(|it| it <= now);
+        if self.pass.is_some() || (!due && self.asked.is_empty()) {
+            return;
+        }
+        if due {
+            self.next = self.every.map(|it| now.plus(it));
+        }
+        let (asked, depths): (Vec<_>, Vec<_>) = std::mem::take(&mut self.asked).into_iter().unzip();
+        let depth = depths.into_iter().max();
+        // A requested pass checks everything.
+        let begun = self.together.take().filter(|_| depth.is_none());
+        let together = Some(begun.unwrap_or_default());
+        self.pass = Some(Box::new(SweepPass { asked, depth, together, ..SweepPass::default() }));
+    }
+
+    /// Whether an entity is due for comparison.
+    fn compares(&self, pass: &SweepPass, key: &EntityKey) -> bool {
+        pass.depth.is_some() || (pass.spent < WINDOW && self.compared.as_ref().is_none_or(|upto| key > upto))
+    }
+}
+
+impl Decider {
+    /// Continues the pass that is under way.
+    pub(super) fn sweep_on(&mut self) {
+        let Some(mut pass) = self.sweep.pass.take() else { return };
+        let busy = !self.batch.replies.is_empty();
+        let mut left = if busy { GLANCE } else { SLICE };
+        while left.entities > 0 && left.records > 0 {
+            match self.step(&mut pass, &mut left) {
+                Ok(true) => {}
+                Ok(false) => return self.end_of(*pass),
+                Err(error) => return self.give_up(*pass, &unavailable(error)),
+            }
+        }
+        self.sweep.pass = Some(pass);
+    }
+
+    /// One step of a pass; false when there are no more.
+    fn step(&mut self, pass: &mut SweepPass, left: &mut SweepBudget) -> Result<bool, StoreError> {
+        if let Some(trial) = pass.trial.take() {
+            let before = left.records;
+            pass.trial = self.go_on_with(trial, pass, left)?;
+            pass.spent += before - left.records;
+            return Ok(true);
+        }
+        if let Some(kept) = self.next_of(pass)? {
+            left.entities -= 1;
+            pass.report.looked_at += 1;
+            self.look_at(pass, &kept)?;
+            return Ok(true);
+        }
+        if !pass.is_counted {
+            pass.is_counted = true;
+            let fewer = self.compare_counts(pass)?;
+            if fewer || !pass.lost.is_empty() || pass.depth == Some(Depth::Journal) {
+                pass.search = Some(Search::upto(self.memory.reader().position()?));
+            }
+            return Ok(true);
+        }
+        if let Some(mut search) = pass.search.take() {
+            let is_over = search.go_on(self, pass, left)?;
+            match is_over {
+                true => pass.to_mend = search.found(&mut pass.report),
+                false => pass.search = Some(search),
+            }
+            return Ok(true);
+        }
+        if let Some((key, newest, found)) = pass.to_mend.pop() {
+            pass.trial = Some(Box::new(EntityReplay::of(key, newest).saying(found)));
+            return Ok(true);
+        }
+        if let Some(mut together) = pass.together.take() {
+            if pass.depth.is_none() && pass.spent_together >= WINDOW {
+                self.sweep.together = Some(together);
+                return Ok(true);
+            }
+            if pass.waited < PATIENCE && pass.awaits > self.memory.reader().position()? {
+                pass.waited += 1;
+                pass.together = Some(together);
+                // The rest of this turn is for others.
+                left.records = 0;
+                return Ok(true);
+            }
+            let before = left.records;
+            let is_over = self.go_on_together(&mut together, pass, left)?;
+            pass.spent_together += before - left.records;
+            pass.together = (!is_over).then_some(together);
+            return Ok(true);
+        }
+        // A rebuild recounts the states, too.
+        if pass.report.mended == 0
+            && let Some((key, found)) = pass.miscounted.pop()
+        {
+            if let Some(newest) = self.newest_of(&key, None)? {
+                pass.to_mend.push((key, newest, Some(found)));
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn next_of(&mut self, pass: &mut SweepPass) -> Result<Option<StoredEntity>, StoreError> {
+        if pass.page.is_empty() && !pass.last_page {
+            let found = self.memory.reader().stored_entities(pass.after.as_ref(), PAGE)?;
+            pass.count(&found.value, found.position);
+            let found = found.value;
+            pass.last_page = found.len() < PAGE;
+            pass.after = found.last().map(|it| it.key.clone());
+            pass.page = found.into();
+            if is_enabled(Failpoint::SweepSkips) {
+                pass.page.retain(|it| it.key.id.len() % 2 == 0);
+            }
+            if pass.last_page {
+                // The youngest are not in the projections yet.
+                let known: BTreeSet<&EntityKey> = pass.page.iter().map(|it| &it.key).collect();
+                let young = self
+                    .memory
+                    .unflushed()
+                    .entities()
+                    .filter(|it| !known.contains(it) && *it != project_key());
+                let young: BTreeSet<EntityKey> = young.cloned().collect();
+                let young = young.into_iter().map(|key| StoredEntity { key, seq: 0, state: Name::new("") });
+                pass.page.extend(young.collect::<Vec<_>>());
+            }
+        }
+        Ok(pass.page.pop_front())
+    }
+
+    /// Compares an entity with the journal if it is due or suspicious, then inspects it.
+    fn look_at(&mut self, pass: &mut SweepPass, kept: &StoredEntity) -> Result<(), StoreError> {
+        let key = &kept.key;
+        // One that cannot be read, or is in a state that there is not, may be so only here.
+        let odd = self.memory.load(Need::Entity(key.clone())).is_err() || !self.is_in_a_known_state(key);
+        let due = odd || self.sweep.compares(pass, key);
+        if !due || self.is_unwritten(key)? {
+            return self.inspect(key, pass);
+        }
+        match self.newest_of(key, Some(kept.seq))? {
+            Some(newest) => pass.trial = Some(Box::new(EntityReplay::of(key.clone(), newest).of_a_pass(odd))),
+            None => {
+                pass.lost.insert(key.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_in_a_known_state(&self, key: &EntityKey) -> bool {
+        let Some(entity) = self.memory.view.get(key) else { return false };
+        let life = self.memory.law.definition(&key.lifecycle, entity.definition);
+        life.is_none_or(|it| it.state(&entity.state).is_some())
+    }
+
+    /// Notes how far comparison came in this pass.
+    pub(super) fn compared(&mut self, key: &EntityKey, pass: &SweepPass) {
+        if pass.depth.is_none() {
+            self.sweep.compared = Some(key.clone());
+        }
+    }
+
+    /// Looks for violations.
+    pub(super) fn inspect(&mut self, key: &EntityKey, pass: &mut SweepPass) -> Result<(), StoreError> {
+        let actor = Actor::new("trackside", ActorKind::System);
+        let command = Command::new(actor, Ask::Inspect { entity: key.clone() });
+        match self.decide(&command) {
+            Ok(Decision::Accepted(accepted)) => {
+                for entry in &accepted.entries {
+                    count(entry, &mut pass.report);
+                }
+                if !accepted.entries.is_empty() {
+                    self.record(accepted.entries);
+                    pass.awaits = self.memory.view.seq;
+                }
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            // Something that it refers to cannot be read: that one's turn comes, too.
+            Err(StoreError::Damaged { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Compares state counts with the rows; true if there are fewer rows than counted.
+    fn compare_counts(&mut self, pass: &mut SweepPass) -> Result<bool, StoreError> {
+        let Some(Counted { position, states: rows, first }) = pass.counted.take() else { return Ok(false) };
+        if pass.report.mended > 0 || self.memory.reader().position()? != position {
+            return Ok(false);
+        }
+        let mut fewer = false;
+        let nothing = BTreeMap::new();
+        let names: BTreeSet<Name> = rows.keys().chain(self.memory.law.lifecycle_names()).cloned().collect();
+        for name in names {
+            let (there, states) = (rows.get(&name).unwrap_or(&nothing), self.memory.reader().states(&name)?);
+            if states.position != position {
+                // Flushed meanwhile: it cannot be compared this time.
+                pass.miscounted.clear();
+                return Ok(false);
+            }
+            let counted = states.value;
+            if *there == counted {
+                continue;
+            }
+            fewer |= there.values().sum::<u64>() < counted.values().sum();
+            if let Some(key) = first.get(&name) {
+                let found = format!("{name} was counted as {counted:?}, and its rows are {there:?}");
+                pass.miscounted.push((key.clone(), found));
+            }
+        }
+        Ok(fewer)
+    }
+
+    fn end_of(&mut self, pass: SweepPass) {
+        if pass.depth.is_none() && pass.spent < WINDOW {
+            // All were compared: the next pass starts over.
+            self.sweep.compared = None;
+        }
+        for responder in pass.asked {
+            self.say(responder, Ok(pass.report));
+        }
+    }
+
+    fn give_up(&mut self, pass: SweepPass, why: &Failure) {
+        for responder in pass.asked {
+            self.say(responder, Err(why.clone()));
+        }
+    }
+}
+
+impl SweepPass {
+    /// Counts rows, unless some were written since the first were.
+    fn count(&mut self, rows: &[StoredEntity], position: u64) {
+        if self.after.is_none() {
+            self.counted = Some(Counted { position, ..Counted::default() });
+        }
+        let Some(counted) = self.counted.as_mut().filter(|it| it.position == position) else {
+            self.counted = None;
+            return;
+        };
+        for StoredEntity { key, state, .. } in rows {
+            let states = counted.states.entry(key.lifecycle.clone()).or_default();
+            *states.entry(state.clone()).or_default() += 1;
+            counted.first.entry(key.lifecycle.clone()).or_insert_with(|| key.clone());
+        }
+    }
+}
+
+/// How the reason of a repair begins.
+const REPAIR: &str = "Repair: ";
+
+fn count(entry: &Entry, report: &mut SweepReport) {
+    match &entry.event {
+        Event::ViolationFound { .. } => report.found += 1,
+        Event::ViolationCleared { .. } => report.cleared += 1,
+        Event::Transitioned { .. } | Event::Corrected { .. } => report.repaired += 1,
+        // A repair need not move it.
+        Event::FieldsChanged { .. } if entry.reason.as_ref().is_some_and(|it| it.starts_with(REPAIR)) => {
+            report.repaired += 1;
+        }
+        // Nothing of it changed but where it stands.
+        Event::FieldsChanged { .. } if !entry.reranked.is_empty() => report.repaired += 1,
+        _ => {}
+    }
+}

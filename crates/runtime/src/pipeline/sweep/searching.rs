@@ -1,0 +1,74 @@
+//! Searches the whole journal for entities that have no rows.
+
+use std::collections::BTreeMap;
+
+use trackside_engine::key::EntityKey;
+use trackside_engine::project::project_key;
+use trackside_store::StoreError;
+use trackside_store::archive::FullJournal;
+
+use super::{SweepBudget, SweepPass, SweepReport};
+use crate::pipeline::decider::Decider;
+
+/// How far it is, and who is missing so far.
+#[derive(Debug)]
+pub(super) struct Search {
+    after: u64,
+    /// Up to here everybody must be kept.
+    upto: u64,
+    /// With the last entry that was seen.
+    missing: BTreeMap<EntityKey, u64>,
+    /// A part of the journal is not here.
+    cut: bool,
+}
+
+impl Search {
+    pub fn upto(upto: u64) -> Self {
+        Self { after: 0, upto, missing: BTreeMap::new(), cut: false }
+    }
+
+    /// Reads on; true when it is at the end.
+    pub fn go_on(
+        &mut self,
+        decider: &mut Decider,
+        pass: &mut SweepPass,
+        left: &mut SweepBudget,
+    ) -> Result<bool, StoreError> {
+        if self.after == 0 {
+            self.missing.extend(std::mem::take(&mut pass.lost).into_iter().map(|key| (key, 0)));
+        }
+        let mut whole = FullJournal::new(decider.sweep.store.as_ref(), decider.memory.reader());
+        let records = match whole.records(self.after, left.records) {
+            Ok(records) => records,
+            Err(StoreError::NotArchived { last, .. }) => {
+                (self.after, self.cut) = (last, true);
+                return Ok(self.after >= self.upto);
+            }
+            Err(error) => return Err(error),
+        };
+        left.records = left.records.saturating_sub(records.len().max(1));
+        for record in &records {
+            let is_first = record.prev == 0;
+            let matters = is_first || !self.missing.is_empty();
+            if record.seq > self.upto || !matters {
+                continue;
+            }
+            let Some(key) = record.entity().filter(|it| it != project_key()) else { continue };
+            if let Some(newest) = self.missing.get_mut(&key) {
+                *newest = record.seq;
+            } else if is_first && !decider.memory.reader().is_stored(&key)? {
+                self.missing.insert(key, record.seq);
+            }
+        }
+        self.after = records.last().map_or(self.upto, |it| it.seq);
+        Ok(self.after >= self.upto)
+    }
+
+    /// Entities that can be rebuilt, with their last entry.
+    pub fn found(self, report: &mut SweepReport) -> Vec<(EntityKey, u64, Option<String>)> {
+        let (found, nowhere): (Vec<_>, Vec<_>) =
+            self.missing.into_iter().partition(|(_, newest)| *newest > 0);
+        report.unchecked += nowhere.len() as u64 + u64::from(self.cut);
+        found.into_iter().map(|(key, newest)| (key, newest, None)).collect()
+    }
+}

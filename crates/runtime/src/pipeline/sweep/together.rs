@@ -1,0 +1,319 @@
+//! Compares groups and rankings with their entities, a few rows at a time: members, counts, places, and whether an
+//! order is closed.
+//!
+//! The expected rows follow from the entities, which are compared with the journal one by one: members from their
+//! fields, places from the last decision. Each entity looks for its own rows (`apart`); here, rows without an entity
+//! and wrong counts are found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trackside_engine::decide::groups_of;
+use trackside_engine::entity::Entity;
+use trackside_engine::key::{EntityKey, GroupKey};
+use trackside_engine::ranking::{RankingKey, Within};
+use trackside_engine::view::Need;
+use trackside_lifecycle::name::Name;
+use trackside_store::StoreError;
+use trackside_store::store::{MemberRow, OrderRow};
+
+use super::{SweepBudget, SweepPass};
+use crate::memory::Overlay as _;
+use crate::pipeline::decider::Decider;
+
+/// Rows read at a time.
+const PAGE: usize = 64;
+/// How often a group is started over when its rows change meanwhile.
+const TRIES: u32 = 3;
+
+/// How far it is.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    stage: Stage,
+    /// The group that is counted.
+    tally: Option<RunTotals>,
+    /// The last group, place and order that was looked at.
+    group: u64,
+    place: Option<(RankingKey, Name)>,
+    order: Option<(RankingKey, Within)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Groups,
+    Places,
+    Orders,
+    Over,
+}
+
+/// A group whose members are counted.
+#[derive(Debug)]
+struct RunTotals {
+    key: GroupKey,
+    /// The position of the rows read so far.
+    position: u64,
+    after: u64,
+    by_state: BTreeMap<Name, u64>,
+    somebody: Option<EntityKey>,
+    tries: u32,
+}
+
+impl RunTotals {
+    fn of(key: GroupKey, position: u64, tries: u32) -> Self {
+        Self { key, position, after: 0, by_state: BTreeMap::new(), somebody: None, tries }
+    }
+}
+
+impl Decider {
+    /// Continues; true when it is over.
+    pub(super) fn go_on_together(
+        &mut self,
+        at: &mut Together,
+        pass: &mut SweepPass,
+        left: &mut SweepBudget,
+    ) -> Result<bool, StoreError> {
+        match at.stage {
+            Stage::Groups => self.next_group(at, pass, left)?,
+            Stage::Places => self.next_places(at, pass, left)?,
+            Stage::Orders => self.next_orders(at, pass, left)?,
+            Stage::Over => return Ok(true),
+        }
+        Ok(at.stage == Stage::Over)
+    }
+
+    fn next_group(
+        &mut self,
+        at: &mut Together,
+        pass: &mut SweepPass,
+        left: &mut SweepBudget,
+    ) -> Result<(), StoreError> {
+        if let Some(tally) = at.tally.take() {
+            at.tally = self.count_on(tally, pass, left)?;
+            return Ok(());
+        }
+        let found = self.memory.reader().groups_after(at.group, 1)?;
+        left.records = left.records.saturating_sub(1);
+        match found.value.into_iter().next() {
+            None => at.stage = Stage::Places,
+            Some((row, key)) => {
+                at.group = row;
+                // One that moves is looked at another time.
+                if !self.memory.unflushed().moves(&key) {
+                    at.tally = Some(RunTotals::of(key, found.position, 0));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts some more members; none when it is done with them.
+    fn count_on(
+        &mut self,
+        mut tally: RunTotals,
+        pass: &mut SweepPass,
+        left: &mut SweepBudget,
+    ) -> Result<Option<RunTotals>, StoreError> {
+        let most = PAGE.min(left.records).max(1);
+        let found = self.memory.reader().members_after(&tally.key, tally.after, most)?;
+        left.records = left.records.saturating_sub(found.value.len().max(1));
+        if found.position != tally.position || self.memory.unflushed().moves(&tally.key) {
+            let again = tally.tries + 1;
+            return Ok((again < TRIES).then(|| RunTotals::of(tally.key, found.position, again)));
+        }
+        for MemberRow { row, key, state } in &found.value {
+            tally.after = *row;
+            if self.belongs(key, &tally.key)? {
+                *tally.by_state.entry(state.clone()).or_default() += 1;
+                tally.somebody.get_or_insert_with(|| key.clone());
+            } else {
+                let told = format!("it was kept as one of {} of {}", tally.key.name, tally.key.of);
+                self.memory.source.stale.push((u64::MAX, tally.key.clone()));
+                self.blame(key, told, pass)?;
+                // The rest of it shows when this is put right.
+                return Ok(None);
+            }
+        }
+        if found.value.len() == most {
+            return Ok(Some(tally));
+        }
+        let counts = self.memory.reader().counts(&tally.key)?;
+        if counts.position != tally.position || counts.value.by_state == tally.by_state {
+            return Ok(None);
+        }
+        let told = format!(
+            "{} of {} were counted as {:?}, and are {:?}",
+            tally.key.name, tally.key.of, counts.value.by_state, tally.by_state
+        );
+        let owner = Some(tally.key.of.clone());
+        for somebody in owner.into_iter().chain(tally.somebody) {
+            if self.memory.reader().is_stored(&somebody)? {
+                self.memory.source.stale.push((u64::MAX, tally.key.clone()));
+                self.blame(&somebody, told, pass)?;
+                return Ok(None);
+            }
+        }
+        pass.report.unchecked += 1;
+        Ok(None)
+    }
+
+    /// Whether an entity is one of a group by what it says itself. An unreadable row is taken as stored.
+    fn belongs(&mut self, key: &EntityKey, group: &GroupKey) -> Result<bool, StoreError> {
+        let entity = match self.memory.reader().entity(key) {
+            Ok(Some(entity)) => entity,
+            Ok(None) | Err(StoreError::Damaged { .. }) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let life = self.memory.law.definition(&key.lifecycle, entity.definition);
+        Ok(life.is_none_or(|it| groups_of(it, &entity).contains(group)))
+    }
+
+    /// Looks for places of entities that there are not, and for orders without their row.
+    fn next_places(
+        &mut self,
+        at: &mut Together,
+        pass: &mut SweepPass,
+        left: &mut SweepBudget,
+    ) -> Result<(), StoreError> {
+        let most = PAGE.min(left.records).max(1);
+        let found = self.memory.reader().places_after(at.place.as_ref(), most)?;
+        left.records = left.records.saturating_sub(found.value.len().max(1));
+        if found.value.len() < most {
+            at.stage = Stage::Orders;
+        }
+        at.place = found.value.last().cloned().or(at.place.take());
+        let mut ghosts = Vec::new();
+        for (ranking, id) in found.value {
+            let key = EntityKey { lifecycle: ranking.lifecycle.clone(), id: id.clone() };
+            if !self.memory.reader().is_stored(&key)? {
+                ghosts.push((ranking.name, key));
+                continue;
+            }
+            let place = self.memory.reader().place(&ranking, &id)?;
+            let Some(within) = place.value.map(|it| it.within) else { continue };
+            let order = self.memory.reader().order(&ranking, &within)?;
+            // Both must be of one position.
+            if order.position == place.position && order.value.is_none() {
+                self.blame(&key, format!("its order in {} was not kept", ranking.name), pass)?;
+            }
+        }
+        let Some((ranking, ghost)) = ghosts.first() else { return Ok(()) };
+        let told = format!("{ghost}, which there is not, was kept to stand in {ranking}");
+        // An entity of its lifecycle carries the repair, or any entity.
+        let first = EntityKey { lifecycle: ghost.lifecycle.clone(), id: Name::new("") };
+        let mut somebody = self.memory.reader().stored_entities(Some(&first), 1)?.value;
+        if somebody.is_empty() {
+            somebody = self.memory.reader().stored_entities(None, 1)?.value;
+        }
+        match somebody.into_iter().next() {
+            Some(somebody) => {
+                pass.without.extend(ghosts);
+                self.blame(&somebody.key, told, pass)?;
+            }
+            None => pass.report.unchecked += ghosts.len() as u64,
+        }
+        Ok(())
+    }
+
+    /// Compares orders with their members and with the memory.
+    fn next_orders(
+        &mut self,
+        at: &mut Together,
+        pass: &mut SweepPass,
+        left: &mut SweepBudget,
+    ) -> Result<(), StoreError> {
+        let most = PAGE.min(left.records).max(1);
+        let found = self.memory.reader().orders_after(at.order.as_ref(), most)?;
+        left.records = left.records.saturating_sub(found.value.len().max(1));
+        if found.value.len() < most {
+            at.stage = Stage::Over;
+        }
+        at.order = found.value.last().map(|it| (it.ranking.clone(), it.within.clone())).or(at.order.take());
+        for OrderRow { ranking, within, n, closed } in found.value {
+            // One that moves is looked at another time.
+            if self.memory.unflushed().reranks(&ranking, found.position) {
+                continue;
+            }
+            if !self.memory.view.rankings.is_known(&ranking) {
+                self.memory.load(Need::Ranking(ranking.clone()))?;
+            }
+            let Some(known) = self.memory.view.rankings.get(&ranking) else { continue };
+            let (size, open) = (known.size(&within) as u64, known.is_open(&within));
+            if size == n && open == Some(!closed) {
+                continue;
+            }
+            let somebody = known.ascending(&within).next().cloned();
+            let told = format!(
+                "an order of {} was kept with {n} in it, {}, and has {size}, {}",
+                ranking.name,
+                if closed { "closed" } else { "open" },
+                if open == Some(false) { "closed" } else { "open" },
+            );
+            let key = match somebody {
+                Some(id) => Some(EntityKey { lifecycle: ranking.lifecycle.clone(), id }),
+                // The order is empty: any entity of the lifecycle carries the repair.
+                None => {
+                    let first = EntityKey { lifecycle: ranking.lifecycle.clone(), id: Name::new("") };
+                    let next =
+                        self.memory.reader().stored_entities(Some(&first), 1)?.value.into_iter().next();
+                    next.map(|it| it.key).filter(|it| it.lifecycle == ranking.lifecycle)
+                }
+            };
+            match key {
+                Some(key) => self.blame(&key, told, pass)?,
+                None => pass.report.unchecked += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Rebuilds all rows of an entity and of the groups that count it.
+    fn blame(&mut self, key: &EntityKey, told: String, pass: &mut SweepPass) -> Result<(), StoreError> {
+        if pass.to_mend.iter().any(|(it, ..)| it == key) {
+            return Ok(());
+        }
+        match self.newest_of(key, None)? {
+            Some(newest) => pass.to_mend.push((key.clone(), newest, Some(told))),
+            None => {
+                pass.lost.insert(key.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// What should be kept of an entity among others, and is not: that it is one of a group, and where it stands.
+    pub(super) fn apart(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
+        let key = &entity.key;
+        let Some(life) = self.memory.law.definition(&key.lifecycle, entity.definition).cloned() else {
+            return Ok(None);
+        };
+        for group in groups_of(&life, entity) {
+            if !self.memory.unflushed().moves(&group) && !self.memory.reader().is_member(&group, key)? {
+                return Ok(Some(format!("it was not kept as one of {} of {}", group.name, group.of)));
+            }
+        }
+        for ranking in &life.rankings {
+            let ranking = RankingKey { lifecycle: key.lifecycle.clone(), name: ranking.name.clone() };
+            let Some(known) = self.memory.view.rankings.get(&ranking) else { continue };
+            let wanted = known.place(&key.id).cloned();
+            let kept = match self.memory.reader().place(&ranking, &key.id) {
+                Ok(kept) if self.memory.unflushed().places(&ranking, &key.id, kept.position) => continue,
+                Ok(kept) if kept.value == wanted => continue,
+                Ok(kept) => serde_json::to_string(&kept.value).unwrap_or_default(),
+                Err(StoreError::Damaged { what, .. }) => what,
+                Err(error) => return Err(error),
+            };
+            return Ok(Some(format!("its place in {} was kept as {kept}", ranking.name)));
+        }
+        Ok(None)
+    }
+
+    /// The groups of an entity are loaded again once its rebuilt rows are flushed.
+    pub(super) fn forget_groups_of(&mut self, entity: &Entity) {
+        let seq = self.memory.view.seq;
+        self.memory.source.stale.iter_mut().filter(|it| it.0 == u64::MAX).for_each(|it| it.0 = seq);
+        let Some(life) = self.memory.law.definition(&entity.key.lifecycle, entity.definition) else { return };
+        let own = life.inverses.iter().map(|it| GroupKey { of: entity.key.clone(), name: it.name.clone() });
+        self.memory.source.stale.extend(groups_of(life, entity).into_iter().chain(own).map(|it| (seq, it)));
+    }
+}

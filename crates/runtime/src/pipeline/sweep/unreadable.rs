@@ -1,0 +1,43 @@
+//! A record that makes no sense, met while deciding: what it should be is in the journal.
+
+use std::sync::Arc;
+
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_engine::{View, apply};
+use trackside_store::StoreError;
+
+use crate::answer::CommandAnswer;
+use crate::pipeline::decider::Decider;
+
+impl Decider {
+    /// Rebuilds an entity whose record cannot be read from the journal; the repair is journalled as a correction.
+    /// False where that is no use: it is another record that cannot be read, or the journal does not have all of it.
+    pub(in crate::pipeline) fn mend_unreadable(&mut self, key: &EntityKey, error: &StoreError) -> bool {
+        let is_here = self.memory.view.get(key).is_some() || self.memory.reader().entity(key).is_ok();
+        if is_here {
+            return false;
+        }
+        match self.as_journalled(key) {
+            Ok(Some(entity)) => {
+                let found = format!("it could not be read: {error}");
+                matches!(self.mend(entity, &found), Ok(CommandAnswer::Accepted(_)))
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+
+    /// The entity as its entries tell it; none where some of them are not in the journal.
+    fn as_journalled(&mut self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
+        let Some(last) = self.memory.reader().last_entry(key)? else { return Ok(None) };
+        let records = self.memory.reader().trail(last, usize::MAX)?;
+        if records.last().is_none_or(|it| it.prev != 0) || self.is_sealed(last)? != Some(true) {
+            return Ok(None);
+        }
+        let mut view = View::default();
+        for record in records.iter().rev() {
+            apply(&mut view, &record.entry()?);
+        }
+        Ok(view.image(key))
+    }
+}

@@ -1,0 +1,39 @@
+//! Who has something done, and by which request.
+
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Command};
+use trackside_lifecycle::name::Name;
+
+/// Who has something done that comes to many commands, and by which request.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    pub actor: Actor,
+    /// On whose behalf, where the actor may act for others.
+    pub on_behalf_of: Option<Name>,
+    /// The name of the request, which the journal keeps.
+    pub request_id: Option<Name>,
+}
+
+impl Requester {
+    /// The project itself.
+    pub(crate) fn own() -> Self {
+        Actor::new("trackside", ActorKind::System).into()
+    }
+
+    pub(crate) fn command(&self, ask: Ask) -> Command {
+        let Self { actor, on_behalf_of, request_id } = self.clone();
+        Command { on_behalf_of, request_id, ..Command::new(actor, ask) }
+    }
+}
+
+impl From<Actor> for Requester {
+    fn from(actor: Actor) -> Self {
+        Self { actor, on_behalf_of: None, request_id: None }
+    }
+}
+
+impl From<&Actor> for Requester {
+    fn from(actor: &Actor) -> Self {
+        actor.clone().into()
+    }
+}

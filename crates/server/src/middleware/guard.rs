@@ -1,0 +1,97 @@
+//! The outermost layer, around every request.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::normalize::{as_problem, buffer_small_body};
+use trackside_protocol::ProblemCode;
+
+use crate::app::App;
+use crate::connections::Timely;
+use crate::problem::Refused;
+use crate::request_id;
+use crate::routes::{RouteTraits, matched};
+
+/// Wraps every request: checks its host, limits its time, logs and traces it, and sets the headers of its answer.
+pub(crate) async fn guard(
+    State((app, routes)): State<(App, Arc<RouteTraits>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let id = request_id::of(&request);
+    let watched = app.telemetry.begin(&request, id.as_ref());
+    let mut answer = watched.during(guarded(&app, &routes, request, next)).await;
+    answer = with_headers(as_problem(answer));
+    request_id::echo(&mut answer, id);
+    app.telemetry.end(watched, &answer);
+    answer
+}
+
+async fn guarded(app: &App, routes: &RouteTraits, request: Request, next: Next) -> Response {
+    if !is_ours(app, &request) {
+        let detail = "This server accepts loopback names, its own address, and hosts given with --host";
+        return Refused::new(ProblemCode::ForeignHost, detail).into_response();
+    }
+    let limit = Duration::from_secs(app.limits().seconds);
+    let request = Timely::within(request, tokio::time::Instant::now() + limit);
+    let takes_long = routes.is_long(&matched(request.extensions()));
+    let too_long = |_| {
+        let detail = "Timed out. With an idempotency key it is safe to repeat the request";
+        Refused::new(ProblemCode::Timeout, detail).into_response()
+    };
+    let request =
+        match tokio::time::timeout(limit, buffer_small_body(request)).await.map_err(too_long).flatten() {
+            Ok(request) => request,
+            Err(refused) => return refused,
+        };
+    match takes_long {
+        true => next.run(request).await,
+        false => tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(too_long),
+    }
+}
+
+/// Headers of every answer.
+fn with_headers(mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
+    ];
+    for (name, value) in fixed {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Whether the requested host is ours. Prevents DNS rebinding, where a foreign name resolves to this server.
+fn is_ours(app: &App, request: &Request) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|it| it.to_str().ok());
+    let Some(host) = host.or_else(|| request.uri().authority().map(|it| it.as_str())) else { return false };
+    is_our_name(app, host)
+}
+
+/// Whether a host, with or without a port, is ours.
+pub(crate) fn is_our_name(app: &App, host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let name = name.to_ascii_lowercase();
+    // A foreign page cannot make an IP address resolve to this server.
+    let is_where_we_listen = || {
+        let ip = name.parse::<IpAddr>().ok();
+        ip.is_some() && ip == app.listens.get().map(SocketAddr::ip)
+    };
+    matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1")
+        || is_where_we_listen()
+        || app.options.hosts.iter().any(|it| it.eq_ignore_ascii_case(&name))
+}

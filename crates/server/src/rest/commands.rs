@@ -1,0 +1,238 @@
+//! Turns requests into commands, and their outcomes into answers.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use trackside_engine::Decision;
+use trackside_engine::command::{Ask, Command};
+use trackside_engine::event::{Entry, Event};
+use trackside_engine::key::EntityKey;
+use trackside_engine::present::Shown;
+use trackside_engine::told::Told;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::Moved;
+use trackside_runtime::read::entry_json;
+use trackside_runtime::{
+    AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
+};
+use trackside_store::record::hex;
+
+use super::CommandHeaders;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Refused;
+use crate::telemetry::{RequestContext, current, request_id};
+
+/// The outcome of a command that was accepted, or would be in a dry run.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    /// The answer: a `Moved` as JSON.
+    pub body: String,
+    /// Whether the command created the entity.
+    pub created: bool,
+    pub entity: EntityKey,
+    pub version: u64,
+    pub seq: u64,
+}
+
+/// A `Moved` over borrowed parts.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Moving<'a, E, T> {
+    success: bool,
+    entity: Option<E>,
+    transition: T,
+    replayed: bool,
+    #[serde(skip_serializing_if = "<[Name]>::is_empty")]
+    ignored: &'a [Name],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
+impl<E: Serialize, T: Serialize> Moving<'_, E, T> {
+    fn written(&self) -> Result<String, Refused> {
+        serde_json::to_string(self).map_err(Refused::broken)
+    }
+}
+
+impl Done {
+    /// The answer as a value.
+    pub fn moved(&self) -> Result<Moved, Refused> {
+        serde_json::from_str(&self.body).map_err(Refused::broken)
+    }
+
+    pub fn into_response_with(self, status: StatusCode) -> Response {
+        let mut headers = HeaderMap::new();
+        let mut put = |name: header::HeaderName, value: String| {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(name, value);
+            }
+        };
+        put(header::ETAG, format!("\"{}\"", self.version));
+        put(header::HeaderName::from_static("trackside-seq"), self.seq.to_string());
+        if status == StatusCode::CREATED {
+            put(header::LOCATION, format!("/v1/entities/{}/{}", self.entity.lifecycle, self.entity.id));
+        }
+        let kind = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, kind);
+        (status, headers, self.body).into_response()
+    }
+}
+
+/// A command of this caller.
+pub(crate) fn command(caller: &Caller, headers: &CommandHeaders, ask: Ask, reason: Option<&str>) -> Command {
+    let mut command = Command::new(caller.actor().clone(), ask);
+    command.on_behalf_of.clone_from(&caller.on_behalf_of);
+    command.idempotency_key.clone_from(&headers.key);
+    command.request_id = request_id();
+    command.reason = reason.map(Into::into);
+    command
+}
+
+/// Submits a command and waits until it is durable.
+pub(crate) async fn carry_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
+    let answer = submit(app, command).await?;
+    to_outcome(app, caller, answer).await
+}
+
+/// The answer of the engine as an outcome.
+pub(crate) async fn to_outcome(app: &App, caller: &Caller, answer: CommandAnswer) -> Result<Done, Refused> {
+    match answer {
+        CommandAnswer::Accepted(accepted) => accepted_outcome(app, caller, accepted).await,
+        CommandAnswer::Refused(refusal) => Err((&*refusal).into()),
+        CommandAnswer::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
+    }
+}
+
+/// Submits a command and returns the answer of the engine.
+pub(crate) async fn submit(app: &App, mut command: Command) -> Result<CommandAnswer, Refused> {
+    if command.request_id.is_none() {
+        command.request_id = request_id();
+    }
+    let (pending, noting) = hand_in(app, command)?;
+    let answer = pending.await;
+    noting.end();
+    Ok(answer?)
+}
+
+/// Submits a command. Its stages are recorded if the request is traced.
+pub(crate) fn hand_in(app: &App, command: Command) -> Result<(Pending, CommandSpan), Failure> {
+    let noting = CommandSpan::of(&command);
+    Ok((
+        app.gateway
+            .submit_with(command, SubmitOptions { stages: noting.stages(), with_entity_view: true })?,
+        noting,
+    ))
+}
+
+/// Submits several commands that succeed or fail together.
+pub(crate) fn hand_in_batch(
+    app: &App,
+    commands: Vec<Command>,
+) -> Result<(Pending<BatchAnswer>, Vec<CommandSpan>), Failure> {
+    let noting: Vec<CommandSpan> = commands.iter().map(CommandSpan::of).collect();
+    let stages = noting.iter().filter_map(CommandSpan::stages).collect();
+    Ok((app.gateway.submit_atomic(commands, stages)?, noting))
+}
+
+/// The stages of a command, for the trace of its request.
+pub(crate) struct CommandSpan(Option<(Arc<RequestContext>, Option<Name>, Arc<Stages>)>);
+
+impl CommandSpan {
+    fn of(command: &Command) -> Self {
+        let watched = current().filter(|it| !it.span.is_disabled());
+        Self(watched.map(|it| (it, command.lifecycle().cloned(), Arc::default())))
+    }
+
+    fn stages(&self) -> Option<Arc<Stages>> {
+        self.0.as_ref().map(|(_, _, stages)| stages.clone())
+    }
+
+    /// Records the stages as spans.
+    pub fn end(self) {
+        let Some((current, lifecycle, stages)) = self.0 else { return };
+        current.record_stages(lifecycle.as_deref(), &stages);
+    }
+}
+
+/// Decides a command without changing anything.
+pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Result<Done, Refused> {
+    match app.gateway.dry_run(command)?.await? {
+        Decision::Accepted(accepted) => {
+            let Some(entry) = accepted.entries.get(accepted.root).cloned() else {
+                return Err(Refused::broken("a command was accepted and has no entry"));
+            };
+            let (key, actor) = (entry.entity.clone(), caller.actor().clone());
+            let entity = app.read(move |reads| match reads.present(&key, &actor) {
+                // The command would create it.
+                Err(ReadError::UnknownEntity(_)) => Ok(None),
+                found => found.map(Some),
+            });
+            let entity = entity.await?;
+            let ignored = &accepted.ignored;
+            let transition = Told::of(&entry);
+            let moving =
+                Moving { success: true, entity, transition, replayed: false, ignored, dry_run: true };
+            let (body, created) = (moving.written()?, is_creation(&entry));
+            let Entry { entity, version, .. } = entry;
+            Ok(Done { body, created, entity, version, seq: app.reads.seq() })
+        }
+        Decision::Refused(refusal) => Err((&*refusal).into()),
+        Decision::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
+    }
+}
+
+async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand) -> Result<Done, Refused> {
+    if let (Some(entity), Some(seen)) = (&accepted.entity, &accepted.seen) {
+        // The answer includes what the rules say about the entity, so nothing has to be read.
+        return done(&accepted, Some(Shown { entity, seen, now: app.reads.now() }));
+    }
+    let Some(entity) = accepted.entity.clone() else { return done(&accepted, None::<Shown<'_>>) };
+    let actor = caller.actor().clone();
+    let shown = app.read(move |reads| Ok(reads.present_all(&[entity], &actor)?.pop())).await?;
+    done(&accepted, shown)
+}
+
+/// The outcome of an accepted command.
+fn done(accepted: &AcceptedCommand, entity: Option<impl Serialize>) -> Result<Done, Refused> {
+    let entry = accepted.entry().ok_or_else(|| Refused::broken("a command was accepted and has no entry"))?;
+    let hash = accepted.seals.of(entry.seq).map(hex);
+    let transition = Told::sealed(entry, hash.as_deref());
+    let ignored = &accepted.ignored;
+    let moving = Moving { success: true, entity, transition, replayed: false, ignored, dry_run: false };
+    let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
+    let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
+    let (body, created) = (moving.written()?, is_creation(entry));
+    Ok(Done { body, created, entity: entry.entity.clone(), version, seq })
+}
+
+fn is_creation(entry: &Entry) -> bool {
+    matches!(entry.event, Event::Created { .. })
+}
+
+/// The first outcome again, from the journal.
+async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32) -> Result<Done, Refused> {
+    let actor = caller.actor().clone();
+    app.blocking(move |app| {
+        let reads = &app.reads;
+        let records = reads.written_by(first, count)?;
+        let record = records.get(root as usize).ok_or(ReadError::UnknownEntry(first))?;
+        let entry = &record.entry().map_err(ReadError::from)?;
+        let last = records.last().map_or(first, |it| it.seq);
+        let past = reads.entity_at(&entry.entity, last)?.entity;
+        let version = past.version;
+        let entity = reads.present_all(&[past], &actor)?.pop();
+        let transition = entry_json(record).map_err(ReadError::from)?;
+        let key = match records.first() {
+            Some(it) => it.entry().map_err(ReadError::from)?.key,
+            None => None,
+        };
+        let ignored = key.as_ref().map_or(&[][..], |it| &it.ignored);
+        let moving = Moving { success: true, entity, transition, replayed: true, ignored, dry_run: false };
+        let (body, created) = (moving.written()?, is_creation(entry));
+        Ok(Done { body, created, entity: entry.entity.clone(), version, seq: last })
+    })
+    .await
+}

@@ -1,0 +1,139 @@
+//! Run tokens: short-lived tokens that a supervisor creates for its agents. They end with the token they were made
+//! with.
+
+use trackside_engine::actor::ActorKind;
+use trackside_engine::command::Command;
+use trackside_engine::key::{EntityKey, is_valid_id};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_protocol::{NewToken, Unmet};
+use trackside_runtime::read::ListQuery;
+
+use crate::app::{App, own};
+use crate::auth::{Caller, TOKEN, TokenSpec};
+use crate::problem::Refused;
+use crate::telemetry::request_id;
+
+/// The purpose of run tokens.
+pub(super) const PURPOSE: &str = "run";
+
+/// The default and longest lifetime.
+const LONGEST: Span = Span(60 * 60 * 1_000);
+
+/// When it ends: not later than the token it is made with.
+pub(super) fn ends(caller: &Caller, lifetime: Option<Span>, now: Timestamp) -> Timestamp {
+    let lasts = lifetime.map_or(LONGEST, |it| Span(it.0.min(LONGEST.0)));
+    let ends = now.plus(lasts);
+    caller.identity.expires.map_or(ends, |it| it.min(ends))
+}
+
+/// The note if the lifetime is shorter than asked for.
+pub(super) fn shortened(spec: &TokenSpec, body: &NewToken, now: Timestamp) -> Option<String> {
+    let asked = body.lifetime.as_deref().filter(|_| spec.purpose == PURPOSE)?;
+    let (lifetime, ends) = (Span::parse(asked)?, spec.expires?);
+    if now.plus(lifetime) <= ends {
+        return None;
+    }
+    let why = match ends < now.plus(LONGEST) {
+        true => format!("the token it is made with ends at {ends}"),
+        false => format!("a run token lasts {LONGEST} at most"),
+    };
+    Some(format!("you asked for {asked}, but {why}"))
+}
+
+/// Whether a supervisor asks for the id of a person, present or past.
+pub(super) async fn is_of_person(app: &App, caller: &Caller, body: &NewToken) -> Result<bool, Refused> {
+    if caller.identity.is_admin() || !is_valid_id(&body.actor) {
+        return Ok(false);
+    }
+    let source = format!("holder == \"{}\" && kind == \"{}\"", body.actor, ActorKind::Human.as_str());
+    let found = app.read(move |reads| {
+        let mut query = ListQuery::of(TOKEN, own());
+        query.filter = Some(reads.condition(&query.lifecycle, &source)?);
+        query.limit = 1;
+        Ok(!reads.list(&query)?.items.is_empty())
+    });
+    found.await
+}
+
+/// Why a supervisor may not create this token: everything beyond a run token for one of its agents.
+pub(super) fn too_much(caller: &Caller, kind: ActorKind, body: &NewToken, of_person: bool) -> Vec<Unmet> {
+    let identity = &caller.identity;
+    let unmet = |field: &str, message: String| Unmet {
+        field: Some(field.to_owned()),
+        message,
+        code: "not-permitted".to_owned(),
+        rule: None,
+        saw: std::collections::BTreeMap::new(),
+    };
+    let joined = |all: &[Name]| all.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
+    let mut all = Vec::new();
+    if !identity.may_act_for(&body.actor) {
+        let own = joined(&identity.on_behalf);
+        all.push(unmet(
+            "actor",
+            format!("{} is not one of the agents this token may act for: {own}", body.actor),
+        ));
+    }
+    if of_person {
+        all.push(unmet("actor", format!("{} is a person: run tokens are for agents", body.actor)));
+    }
+    if kind != ActorKind::Agent {
+        all.push(unmet("kind", format!("A run token is for an agent, not for a {}", body.kind)));
+    }
+    // A role without a pack is that of the one pack which has it.
+    let bare = |role: &str| role.rsplit(':').next().unwrap_or_default().to_owned();
+    let is_own = |role: &&String| {
+        let same = |own: &&Name| {
+            *own == role.as_str() || ((!role.contains(':') || !own.contains(':')) && bare(own) == bare(role))
+        };
+        identity.actor.roles.iter().any(|it| same(&it))
+    };
+    let foreign: Vec<&str> = body.roles.iter().filter(|it| !is_own(it)).map(String::as_str).collect();
+    if !foreign.is_empty() {
+        let own = match &*identity.actor.roles {
+            [] => "none".to_owned(),
+            roles => joined(roles),
+        };
+        let (foreign, who) = (foreign.join(", "), &identity.actor.id);
+        let message = format!(
+            "A run token cannot have more roles than its creator: {who} does not have {foreign}, only {own}"
+        );
+        all.push(unmet("roles", message));
+    }
+    if !body.on_behalf.is_empty() {
+        all.push(unmet("for", "A run token acts only for its own agent: omit `for`".to_owned()));
+    }
+    all
+}
+
+/// Revokes the run tokens made with a revoked token. They are already invalid.
+pub(super) async fn end(app: &App, token: &str) -> Result<(), Refused> {
+    let source = format!("madeWith == \"{token}\"");
+    let law = app.runtime.law();
+    let life = law.newest(&Name::new(TOKEN));
+    let open: Vec<Name> =
+        life.into_iter().flat_map(|it| &it.states).filter(|it| !it.last).map(|it| it.name.clone()).collect();
+    let mut cursor = None;
+    loop {
+        let (source, states, after) = (source.clone(), open.clone(), cursor.take());
+        let found = app.read(move |reads| {
+            let mut query = ListQuery::of(TOKEN, own());
+            query.filter = Some(reads.condition(&query.lifecycle, &source)?);
+            (query.states, query.cursor) = (states, after);
+            reads.list(&query)
+        });
+        let found = found.await?;
+        for run in &found.items {
+            let key = EntityKey::new(TOKEN, run.key.id.clone());
+            let mut revoke = Command::fire(own(), key, "revoke", Default::default());
+            revoke.request_id = request_id();
+            // It may have ended meanwhile.
+            app.gateway.submit(revoke)?.await?;
+        }
+        cursor = found.next_cursor;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}

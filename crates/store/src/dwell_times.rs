@@ -1,0 +1,87 @@
+//! Dwell times in logarithmic buckets: percentiles within a few per cent, updated as entities move.
+
+use crate::store::DwellTimes;
+
+/// Buckets per doubling of the length.
+const STEPS: u32 = 16;
+
+/// The bucket of a length in milliseconds.
+pub fn bucket(ms: i64) -> u16 {
+    let ms = u64::try_from(ms).unwrap_or(0);
+    if ms < u64::from(STEPS) {
+        return u16::try_from(ms).unwrap_or(0);
+    }
+    // Sixteen steps within each power of two.
+    let power = ms.ilog2();
+    let step = (ms >> (power - 4)) & 0xF;
+    let number = (power - 3) * STEPS + u32::try_from(step).unwrap_or(0);
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+/// The middle of a bucket, in milliseconds.
+pub fn middle(bucket: u16) -> i64 {
+    let bucket = u32::from(bucket);
+    if bucket < STEPS {
+        return i64::from(bucket);
+    }
+    let (power, step) = (bucket / STEPS + 3, u64::from(bucket % STEPS));
+    let low = (16 + step) << (power - 4);
+    let width = 1_u64 << (power - 4);
+    i64::try_from(low + width / 2).unwrap_or(i64::MAX)
+}
+
+impl DwellTimes {
+    pub fn add(&mut self, ms: i64) {
+        self.count += 1;
+        self.total_ms = self.total_ms.saturating_add(ms);
+        *self.buckets.entry(bucket(ms)).or_default() += 1;
+    }
+
+    /// The percentile for a share from 0 to 1; none if no entity has left the state.
+    pub fn percentile(&self, share: f64) -> Option<i64> {
+        let wanted = ((self.count as f64) * share.clamp(0.0, 1.0)).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for (bucket, count) in &self.buckets {
+            seen += count;
+            if seen >= wanted {
+                return Some(middle(*bucket));
+            }
+        }
+        None
+    }
+
+    pub fn mean_ms(&self) -> Option<i64> {
+        i64::try_from(self.count).ok().filter(|it| *it > 0).map(|it| self.total_ms / it)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_within_a_few_per_cent_of_what_falls_into_it() {
+        for ms in (0..2_000).chain((1..40).map(|it| 3_i64 << it)) {
+            let near = middle(bucket(ms));
+            assert!((near - ms).abs() as f64 <= (ms as f64) * 0.04 + 0.5, "{ms} became {near}");
+        }
+        assert!((1..5_000_i64).all(|it| bucket(it) >= bucket(it - 1)), "longer is never a lower bucket");
+    }
+
+    #[test]
+    fn percentiles_are_those_of_what_was_added() {
+        let mut dwell_times = DwellTimes::default();
+        assert_eq!(dwell_times.percentile(0.5), None);
+        for second in 1..=100 {
+            dwell_times.add(second * 1_000);
+        }
+        let near = |share, wanted: i64| {
+            let found = dwell_times.percentile(share).unwrap_or(0);
+            assert!((found - wanted).abs() * 20 <= wanted, "{found} is not near {wanted}");
+        };
+        near(0.5, 50_000);
+        near(0.9, 90_000);
+        near(0.99, 99_000);
+        assert_eq!(dwell_times.mean_ms(), Some(50_500));
+    }
+}

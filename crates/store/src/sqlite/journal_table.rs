@@ -1,0 +1,169 @@
+//! Reading `journal.db`.
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+
+use super::failure::{failed, int, limit, number};
+use crate::record::Hash;
+use crate::rules::ChangedRules;
+use crate::{Chain, Definition, Head, Record, StoreError};
+
+const COLUMNS: &str = "seq, prev, format, header, payload, digest, hash";
+
+/// A journal to be read, and the path that errors name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JournalTable<'a> {
+    pub connection: &'a Connection,
+    pub path: &'a Path,
+}
+
+impl JournalTable<'_> {
+    pub fn head(&self) -> Result<Head, StoreError> {
+        let failed = failed(self.path, "read the end of the journal");
+        // An invalid header is left to the audit.
+        let last = "SELECT seq, hash, CASE WHEN json_valid(header) THEN json_extract(header, '$.at') END
+             FROM journal ORDER BY seq DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(last).map_err(&failed)?;
+        let row = statement.query_row([], |row| {
+            Ok((Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }, row.get::<_, Option<i64>>(2)?))
+        });
+        match row.optional().map_err(&failed)? {
+            Some((chain, at)) => Ok(Head { chain, at: at.map(Timestamp) }),
+            None => Ok(Head { chain: self.base()?, at: None }),
+        }
+    }
+
+    /// Only the last entry and its hash; read before each commit.
+    pub fn end(&self) -> Result<Chain, StoreError> {
+        let failed = failed(self.path, "read the end of the journal");
+        let last = "SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(last).map_err(&failed)?;
+        let row = statement.query_row([], |row| Ok(Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }));
+        match row.optional().map_err(&failed)? {
+            Some(chain) => Ok(chain),
+            None => self.base(),
+        }
+    }
+
+    pub fn base(&self) -> Result<Chain, StoreError> {
+        let failed = failed(self.path, "read where the journal begins");
+        let sql =
+            "SELECT (SELECT value FROM meta WHERE key = 'base_seq'), value FROM meta WHERE key = 'base_hash'";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let kept = statement.query_row([], |row| Ok(Chain { seq: number(row.get(0)?), hash: hash(row, 1)? }));
+        Ok(kept.optional().map_err(failed)?.unwrap_or_default())
+    }
+
+    pub fn records(&self, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let failed = failed(self.path, "read the journal");
+        // Retained entries before the base are not part of the journal any more.
+        let sql = format!(
+            "SELECT {COLUMNS} FROM journal \
+             WHERE seq > max(?1, coalesce((SELECT value FROM meta WHERE key = 'base_seq'), 0)) ORDER BY seq LIMIT ?2"
+        );
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let mut rows = statement.query([int(after), limit(most)]).map_err(&failed)?;
+        let mut records = Vec::with_capacity(most.min(1024));
+        while let Some(row) = rows.next().map_err(&failed)? {
+            records.push(record(row, self.path)?);
+        }
+        Ok(records)
+    }
+
+    pub fn record(&self, seq: u64) -> Result<Option<Record>, StoreError> {
+        let failed = failed(self.path, "read the journal");
+        let sql = format!("SELECT {COLUMNS} FROM journal WHERE seq = ?1");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let mut rows = statement.query([int(seq)]).map_err(&failed)?;
+        rows.next().map_err(&failed)?.map(|row| record(row, self.path)).transpose()
+    }
+
+    /// Retained entries of an entity before the base.
+    pub fn stayed(&self, of: &EntityKey) -> Result<Vec<u64>, StoreError> {
+        let failed = failed(self.path, "read the retained entries");
+        let sql = format!("SELECT {COLUMNS} FROM journal WHERE seq <= ?1 ORDER BY seq");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let mut rows = statement.query([int(self.base()?.seq)]).map_err(&failed)?;
+        let mut stayed = Vec::new();
+        while let Some(row) = rows.next().map_err(&failed)? {
+            let record = record(row, self.path)?;
+            if record.entity().as_ref() == Some(of) {
+                stayed.push(record.seq);
+            }
+        }
+        Ok(stayed)
+    }
+
+    /// The hash of one record, if it is here.
+    pub fn hash_of(&self, seq: u64) -> Result<Option<Hash>, StoreError> {
+        let failed = failed(self.path, "read the journal");
+        let mut statement =
+            self.connection.prepare_cached("SELECT hash FROM journal WHERE seq = ?1").map_err(&failed)?;
+        statement.query_row([int(seq)], |row| hash(row, 0)).optional().map_err(failed)
+    }
+
+    pub fn trail(&self, from: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let mut records = Vec::new();
+        let mut next = from;
+        while next != 0 && records.len() < most {
+            // Older records are in the archive.
+            let Some(record) = self.record(next)? else { break };
+            if record.prev >= next {
+                let what = format!("was changed: it says that {} came before it", record.prev);
+                return Err(StoreError::Chain { seq: next, what });
+            }
+            next = record.prev;
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    pub fn definitions(&self) -> Result<Vec<Definition>, StoreError> {
+        let failed = failed(self.path, "read the definitions");
+        let sql = "SELECT pack, version, digest, files FROM definition ORDER BY pack, version";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let mut rows = statement.query([]).map_err(&failed)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(&failed)? {
+            let (pack, version, digest): (String, u32, String) = row.try_into().map_err(&failed)?;
+            let files: String = row.get(3).map_err(&failed)?;
+            let pack = Name::from(pack);
+            let files = serde_json::from_str(&files).map_err(|error| {
+                let what = format!("its text cannot be read ({error})");
+                let changed = vec![ChangedRules { seq: 0, pack: pack.clone(), version, what }];
+                StoreError::Rules { path: self.path.to_path_buf(), changed }
+            })?;
+            all.push(Definition { pack, version, digest, files });
+        }
+        Ok(all)
+    }
+}
+
+fn record(row: &Row<'_>, path: &Path) -> Result<Record, StoreError> {
+    let seq = number(row.get(0).map_err(failed(path, "read the journal"))?);
+    let unreadable = |it: rusqlite::Error| StoreError::Unreadable { seq, what: it.to_string() };
+    let read = || {
+        Ok(Record {
+            seq,
+            prev: number(row.get(1)?),
+            format: row.get(2)?,
+            header: row.get(3)?,
+            payload: row.get(4)?,
+            digest: match row.get_ref(5)? {
+                ValueRef::Null => None,
+                _ => Some(row.get(5)?),
+            },
+            hash: hash(row, 6)?,
+        })
+    };
+    read().map_err(unreadable)
+}
+
+pub(super) fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
+    row.get(column)
+}

@@ -1,0 +1,181 @@
+//! Reads entity rows without trusting them: any cell may contain anything.
+
+use rusqlite::types::Value as Cell;
+use rusqlite::{OptionalExtension as _, Result, Row};
+use trackside_engine::entity::Entity;
+use trackside_engine::key::EntityKey;
+use trackside_lifecycle::name::Name;
+
+use super::ReadTxn;
+use crate::EntityRow;
+use crate::sqlite::failure::{int, limit, number};
+use crate::sqlite::project::{Traces, list};
+use crate::store::{NOTHING_KEPT, StoredEntity};
+
+/// The columns of an entity that are compared.
+const CELLS: &str = "state, version, definition, seq, last, entered_at, updated_at, overdue_at, timers, effects, indexed, body";
+
+/// The longest cell text in a message.
+const MAX_CELL_TEXT: usize = 2_000;
+
+impl ReadTxn<'_> {
+    pub(super) fn stored_entities(
+        &mut self,
+        after: Option<&EntityKey>,
+        most: usize,
+    ) -> Result<Vec<StoredEntity>> {
+        let mut kept = Vec::new();
+        for (number, lifecycle) in self.kept_lifecycles()? {
+            let after = match after {
+                Some(after) if after.lifecycle > lifecycle => continue,
+                Some(after) if after.lifecycle == lifecycle => after.id.as_str(),
+                _ => "",
+            };
+            self.kept_of(number, &lifecycle, after, most, &mut kept)?;
+            if kept.len() >= most {
+                break;
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Lifecycles with rows, by name. The table of counts is not used, because it may be wrong.
+    fn kept_lifecycles(&mut self) -> Result<Vec<(i64, Name)>> {
+        let sql = "SELECT min(lifecycle) FROM entity WHERE lifecycle > ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let (mut all, mut last) = (Vec::new(), i64::MIN);
+        while let Some(next) = statement.query_row([last], |row| row.get::<_, Option<i64>>(0))? {
+            if let Ok(name) = self.names.text(self.connection, next) {
+                all.push((next, name));
+            }
+            last = next;
+        }
+        all.sort_by(|a, b| a.1.cmp(&b.1));
+        Ok(all)
+    }
+
+    fn kept_of(
+        &mut self,
+        lifecycle: i64,
+        name: &Name,
+        after: &str,
+        most: usize,
+        kept: &mut Vec<StoredEntity>,
+    ) -> Result<()> {
+        let sql = "SELECT id, seq, state FROM entity WHERE lifecycle = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query((lifecycle, after, limit(most.saturating_sub(kept.len()))))?;
+        while let Some(row) = rows.next()? {
+            let Cell::Text(id) = row.get(0)? else { continue };
+            let whole = |it: Cell| if let Cell::Integer(it) = it { it } else { -1 };
+            let state = self.names.text(self.connection, whole(row.get(2)?));
+            kept.push(StoredEntity {
+                key: EntityKey { lifecycle: name.clone(), id: Name::from(id) },
+                seq: number(whole(row.get(1)?)),
+                state: state.unwrap_or_else(|_| Name::new("?")),
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_stored(&mut self, key: &EntityKey) -> Result<bool> {
+        let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return Ok(false) };
+        let sql = "SELECT 1 FROM entity WHERE lifecycle = ?1 AND id = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.query_row((lifecycle, key.id.as_str()), |_| Ok(())).optional()?.is_some())
+    }
+
+    /// The first difference between the stored rows of an entity and this row, in its own table and in the derived
+    /// ones.
+    pub(super) fn difference(&mut self, row: &EntityRow) -> Result<Option<String>> {
+        let nothing = || Ok(Some(NOTHING_KEPT.to_owned()));
+        let key = &row.entity.key;
+        let Some(lifecycle) = self.names.find(self.connection, &key.lifecycle)? else { return nothing() };
+        let Some(state) = self.names.find(self.connection, &row.entity.state)? else { return nothing() };
+        let traces = Traces::of(row)?;
+        let sql = format!("SELECT {CELLS} FROM entity WHERE lifecycle = ?1 AND id = ?2");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let wanted = cells(state, row, &traces);
+        let found = statement
+            .query_row((lifecycle, key.id.as_str()), |found| differing(found, &wanted, &row.entity))
+            .optional()?;
+        match found {
+            None => nothing(),
+            Some(Some(told)) => Ok(Some(told)),
+            Some(None) => self.without_trace(key, lifecycle, &traces),
+        }
+    }
+
+    /// The first derived row that is missing.
+    fn without_trace(&mut self, key: &EntityKey, lifecycle: i64, traces: &Traces) -> Result<Option<String>> {
+        let (own, id) = (key.lifecycle.as_str(), key.id.as_str());
+        let sql = "SELECT 1 FROM timer WHERE due = ?1 AND lifecycle = ?2 AND id = ?3 AND name = ?4";
+        for (due, name) in list::<(i64, Name)>(&traces.timers)? {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            if !statement.exists((due, own, id, name.as_str()))? {
+                return Ok(Some(format!("its timer {name} has no row")));
+            }
+        }
+        let sql = "SELECT 1 FROM effect WHERE id = ?1 AND effect = ?2 AND lifecycle = ?3 AND entity = ?4";
+        for (number, effect) in list::<(u64, Name)>(&traces.effects)? {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            if !statement.exists((int(number), effect.as_str(), own, id))? {
+                return Ok(Some(format!("its effect {effect} has no row")));
+            }
+        }
+        let sql = "SELECT 1 FROM field WHERE lifecycle = ?1 AND field = ?2 AND value = ?3 AND id = ?4";
+        for (field, value) in list::<(Name, String)>(&traces.indexed)? {
+            let number = self.names.find(self.connection, &field)?;
+            let mut statement = self.connection.prepare_cached(sql)?;
+            if !statement.exists((lifecycle, number, value, id))? {
+                return Ok(Some(format!("its field {field} is missing from the index")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The expected cells, in the order of [`CELLS`], without the last.
+fn cells(state: i64, row: &EntityRow, traces: &Traces) -> Vec<Cell> {
+    let Entity { version, definition, seq, state_entered_at, updated_at, .. } = &*row.entity;
+    let text = |it: &Option<String>| it.clone().map_or(Cell::Null, Cell::Text);
+    vec![
+        Cell::Integer(state),
+        Cell::Integer(int(*version)),
+        Cell::Integer(i64::from(*definition)),
+        Cell::Integer(int(*seq)),
+        Cell::Integer(i64::from(row.last)),
+        Cell::Integer(state_entered_at.0),
+        Cell::Integer(updated_at.0),
+        row.overdue_at.map_or(Cell::Null, |it| Cell::Integer(it.0)),
+        text(&traces.timers),
+        text(&traces.effects),
+        text(&traces.indexed),
+    ]
+}
+
+/// The first cell that differs, with its name.
+fn differing(found: &Row<'_>, wanted: &[Cell], entity: &Entity) -> Result<Option<String>> {
+    for ((number, wanted), name) in wanted.iter().enumerate().zip(CELLS.split(", ")) {
+        let cell: Cell = found.get(number)?;
+        if cell != *wanted {
+            return Ok(Some(format!("{name}: {}", cell_text(&cell))));
+        }
+    }
+    let body: Cell = found.get(wanted.len())?;
+    // Another release may have written the same JSON differently.
+    let same = matches!(&body, Cell::Text(text) if serde_json::from_str::<Entity>(text).is_ok_and(|it| it == *entity));
+    Ok((!same).then(|| cell_text(&body)))
+}
+
+/// A cell as text, truncated.
+fn cell_text(cell: &Cell) -> String {
+    let text = match cell {
+        Cell::Null => "null".to_owned(),
+        Cell::Integer(it) => it.to_string(),
+        Cell::Real(it) => it.to_string(),
+        Cell::Text(it) => it.clone(),
+        Cell::Blob(it) => String::from_utf8_lossy(it).into_owned(),
+    };
+    text.chars().take(MAX_CELL_TEXT).collect()
+}

@@ -1,0 +1,55 @@
+//! One file per question that is asked about a pack.
+
+mod approvals;
+mod bounds;
+mod callers;
+mod changes;
+mod claims;
+mod conditions;
+mod consequences;
+mod effects;
+mod leases;
+mod loops;
+mod notified;
+mod reach;
+mod requirements;
+mod rounds;
+mod settings;
+mod unused;
+
+use crate::check::finding::Finding;
+use crate::check::survey::Survey;
+
+/// Looks for findings of a few classes.
+pub type Question = fn(&Survey<'_>, &mut Vec<Finding>);
+
+/// All questions.
+pub const ALL: &[Question] = &[
+    reach::check,
+    consequences::check,
+    callers::check,
+    requirements::check,
+    changes::check,
+    approvals::check,
+    notified::check,
+    loops::check,
+    conditions::check,
+    effects::check,
+    rounds::check,
+    leases::check,
+    settings::check,
+    claims::check,
+    unused::check,
+];
+
+/// `A`, `A and B`, `A, B and C`.
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Unused declarations.
+
+use trackside_lifecycle::model::{AssignTarget, Lifecycle, Read};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::source::DefinitionPath;
+
+use crate::check::class::Class;
+use crate::check::finding::Finding;
+use crate::check::survey::{Study, Survey};
+use crate::graph::sites;
+
+pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
+    for study in &survey.studies {
+        unwritten(study, found);
+        uncounted(study, found);
+        unasked(study, found);
+        unrelated(study, found);
+    }
+    untold(survey, found);
+}
+
+fn add(
+    found: &mut Vec<Finding>,
+    class: Class,
+    of: &Name,
+    way: DefinitionPath,
+    message: String,
+    advice: &str,
+) {
+    found.push(Finding::new(class, of, way, message, advice));
+}
+
+/// Fields that nothing ever fills.
+fn unwritten(study: &Study<'_>, found: &mut Vec<Finding>) {
+    for (name, known) in &study.facts.known {
+        if known.is_empty() {
+            let message = format!("no rule sets the field `{name}`");
+            let advice = "take or set it in a transition, or remove it";
+            add(
+                found,
+                Class::UnusedField,
+                study.name(),
+                DefinitionPath::of(["fields", name]),
+                message,
+                advice,
+            );
+        }
+    }
+}
+
+/// Counters that nothing counts, slots that nothing grants.
+fn uncounted(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    let arms = || life.arms();
+    for counter in life.counters.iter().filter(|it| !it.on_moves) {
+        let counts = arms().flat_map(|it| &it.count).chain(&life.create.count).any(|it| *it == counter.name);
+        let set = sites(life).iter().flat_map(|it| &it.then.set).any(|it| match &it.target {
+            AssignTarget::Counter(name) | AssignTarget::CounterAt(name, _) => *name == counter.name,
+            AssignTarget::Field(_) => false,
+        });
+        if !counts && !set {
+            let message = format!("no rule counts the counter `{}`", counter.name);
+            let way = DefinitionPath::of(["counters", &counter.name]);
+            add(
+                found,
+                Class::UnusedName,
+                study.name(),
+                way,
+                message,
+                "count it: `count: …` in an arm, or `on: moves`",
+            );
+        }
+    }
+    for slot in &life.slots {
+        let granted =
+            sites(life).iter().any(|it| it.then.lease.as_ref().is_some_and(|it| it.slot == slot.name));
+        let asked = arms().any(|it| it.holding.as_ref() == Some(&slot.name));
+        if !granted && !asked {
+            let message = format!("no rule grants the lease `{}`", slot.name);
+            let way = DefinitionPath::of(["slots", &slot.name]);
+            add(found, Class::UnusedName, study.name(), way, message, "grant it with `lease`, or remove it");
+        }
+    }
+}
+
+/// Effects that nothing asks for.
+fn unasked(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life = study.life();
+    for effect in &life.effects {
+        if !sites(life).iter().flat_map(|it| &it.then.effects).any(|it| it.effect == effect.name) {
+            let message = format!("no rule requests the effect `{}`", effect.name);
+            let way = DefinitionPath::of(["effects", &effect.name]);
+            add(
+                found,
+                Class::UnusedName,
+                study.name(),
+                way,
+                message,
+                "request it with `effects`, or remove it",
+            );
+        }
+    }
+}
+
+/// Relations that no rule uses.
+fn unrelated(study: &Study<'_>, found: &mut Vec<Finding>) {
+    let life: &Lifecycle = study.life();
+    for relation in &life.relations {
+        let asked =
+            |it: &Read| matches!(it, Read::Relation(guard) if guard.source() == relation.guard.source());
+        if !life.reads.iter().any(asked) {
+            let message = format!("no rule uses the relation `{}`", relation.name);
+            let way = DefinitionPath::of(["relations", &relation.name]);
+            add(found, Class::UnusedName, study.name(), way, message, "use it in a `by`, or remove it");
+        }
+    }
+}
+
+/// Audiences that are never notified.
+fn untold(survey: &Survey<'_>, found: &mut Vec<Finding>) {
+    for audience in survey.pack.audiences.keys() {
+        let told = survey.pack.lifecycles.iter().any(|life| {
+            let rules = life.notify.iter().map(|it| &it.notification.audience);
+            rules
+                .chain(sites(life).iter().flat_map(|it| &it.then.notify).map(|it| &it.audience))
+                .any(|it| it == audience)
+        });
+        if !told {
+            let message = format!("no rule notifies the audience `{audience}`");
+            let way = DefinitionPath::of(["audiences", audience]);
+            add(
+                found,
+                Class::UnusedName,
+                &survey.pack.name,
+                way,
+                message,
+                "address it in a `notify`, or remove it",
+            );
+        }
+    }
+}

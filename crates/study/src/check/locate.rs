@@ -1,0 +1,58 @@
+//! From findings to places in the text, and to the form in which problems are shown.
+
+use serde_json::Value as Json;
+use trackside_lifecycle::source::{FileId, Locator, Place, Problems, Sources};
+
+use crate::check::finding::{Finding, ProblemSeverity};
+
+/// Where a finding stands, if its lifecycle is among the files.
+///
+/// What a pack shares, such as a setting, may be declared in any of its files.
+pub fn place(finding: &Finding, locator: &Locator) -> Option<Place> {
+    let elsewhere = || locator.names().find(|it| locator.reaches(it, &finding.way));
+    match locator.reaches(&finding.of, &finding.way) || finding.of.contains('.') {
+        true => locator.place(&finding.of, &finding.way),
+        false => locator.place(elsewhere().unwrap_or(&finding.of), &finding.way),
+    }
+}
+
+/// The findings for machines: each as [`Finding::to_json`] gives it, with file, line and column.
+pub fn to_json(findings: &[Finding], sources: &Sources, files: &[FileId]) -> Json {
+    let locator = Locator::new(sources, files.iter().copied());
+    let whole = |finding: &Finding| {
+        let mut problems = Problems::new();
+        add(&mut problems, finding, &locator, files);
+        let mut json = problems.to_json(sources).get(0).cloned().unwrap_or_default();
+        if let (Json::Object(json), Json::Object(own)) = (&mut json, finding.to_json()) {
+            json.extend(own);
+        }
+        json
+    };
+    findings.iter().map(whole).collect()
+}
+
+/// The findings as problems of these files, to be rendered or given as JSON like those of the loader.
+pub fn locate(findings: &[Finding], sources: &Sources, files: &[FileId]) -> Problems {
+    let locator = Locator::new(sources, files.iter().copied());
+    let mut problems = Problems::new();
+    for finding in findings {
+        add(&mut problems, finding, &locator, files);
+    }
+    problems
+}
+
+fn add(problems: &mut Problems, finding: &Finding, locator: &Locator, files: &[FileId]) {
+    let nowhere = || files.first().copied().map(Place::top);
+    let Some(at) = place(finding, locator).or_else(nowhere) else { return };
+    let code = finding.class.code();
+    let problem = match finding.severity {
+        ProblemSeverity::Error => problems.error(code, at, finding.message.clone()),
+        ProblemSeverity::Warning => problems.warning(code, at, finding.message.clone()),
+        ProblemSeverity::Note => problems.note(code, at, finding.message.clone()),
+    };
+    problem.hint(finding.advice.clone());
+    problem.path = finding.way.to_string();
+    if !finding.route.0.is_empty() {
+        problem.example(format!("for example: {}", finding.route));
+    }
+}

@@ -1,0 +1,21 @@
+//! Finds mistakes in a definition without running it.
+//!
+//! Pure: a compiled pack in, findings out. [`check`] looks at everything that can be seen without running anything;
+//! [`locate()`] finds the places in the text.
+
+mod class;
+mod classes;
+mod facts;
+mod finding;
+mod firing;
+mod graph;
+mod locate;
+mod reads;
+mod satisfy;
+mod survey;
+mod values;
+
+pub use class::Class;
+pub use finding::{Finding, Hop, ProblemSeverity, Route};
+pub use locate::{locate, place, to_json};
+pub use survey::check;

@@ -1,0 +1,117 @@
+//! One difference between two definitions, in words and for machines.
+
+use serde_json::{Value as Json, json};
+use trackside_lifecycle::name::Name;
+
+/// One thing that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub kind: ChangeKind,
+    pub direction: Direction,
+    /// None: it is the pack's.
+    pub lifecycle: Option<Name>,
+    /// Its subject: `state REVIEW`, `start from ASSIGNED`.
+    pub subject: String,
+    pub sentence: String,
+    /// Only texts for people changed, not behaviour.
+    pub wording: bool,
+    /// It is about where entities can be or go.
+    pub path: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Added,
+    Removed,
+    Changed,
+}
+
+/// What it means for those who live by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Less is possible, or more is asked for.
+    Tighter,
+    Looser,
+    Longer,
+    Shorter,
+    /// Neither, or unknown.
+    Neutral,
+}
+
+impl ChangeKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+impl Direction {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tighter => "tighter",
+            Self::Looser => "looser",
+            Self::Longer => "longer",
+            Self::Shorter => "shorter",
+            Self::Neutral => "neutral",
+        }
+    }
+
+    /// The other way round.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Tighter => Self::Looser,
+            Self::Looser => Self::Tighter,
+            Self::Longer => Self::Shorter,
+            Self::Shorter => Self::Longer,
+            Self::Neutral => Self::Neutral,
+        }
+    }
+}
+
+impl Change {
+    /// Its place in a list: what removes or tightens comes first, mere words last.
+    pub fn weight(&self) -> u8 {
+        match (self.wording, self.kind, self.direction) {
+            (true, ..) => 9,
+            (_, ChangeKind::Removed, _) if self.path => 0,
+            (_, _, Direction::Tighter) => 1,
+            (_, _, Direction::Shorter) => 2,
+            (_, ChangeKind::Removed, _) => 3,
+            (_, ChangeKind::Changed, Direction::Neutral) => 4,
+            (_, _, Direction::Longer) => 5,
+            (_, ChangeKind::Added, _) if self.path => 6,
+            (_, _, Direction::Looser) => 7,
+            (_, ChangeKind::Added, _) => 8,
+        }
+    }
+
+    pub fn to_json(&self) -> Json {
+        json!({
+            "kind": self.kind.as_str(),
+            "direction": self.direction.as_str(),
+            "lifecycle": self.lifecycle,
+            "subject": self.subject,
+            "sentence": self.sentence,
+            "wording": self.wording,
+        })
+    }
+}
+
+/// The changes of each lifecycle, the pack's own first, each list with what matters most first.
+pub fn grouped(changes: &[Change]) -> Vec<(Option<Name>, Vec<&Change>)> {
+    let mut groups: Vec<(Option<Name>, Vec<&Change>)> = Vec::new();
+    for change in changes {
+        match groups.iter_mut().find(|(name, _)| *name == change.lifecycle) {
+            Some((_, list)) => list.push(change),
+            None => groups.push((change.lifecycle.clone(), vec![change])),
+        }
+    }
+    for (_, list) in &mut groups {
+        list.sort_by_key(|it| it.weight());
+    }
+    groups.sort_by_key(|(name, _)| name.is_some());
+    groups
+}

@@ -1,0 +1,191 @@
+//! A lifecycle as states and the ways between them: what every drawing and export starts from.
+//!
+//! Every way in which a state can change is an edge. What depends on the moment (a state held by a field,
+//! or named by the caller) is spread over every state that it can be. Everything is in declared order.
+
+mod build;
+mod defaults;
+mod leases;
+mod triggers;
+mod words;
+
+use serde::Serialize;
+use trackside_lifecycle::name::Name;
+
+pub use crate::graph::Cause;
+
+/// A lifecycle to be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Graph {
+    /// Its full name: `pack.kind`.
+    pub name: Name,
+    pub pack: Name,
+    pub kind: Name,
+    pub version: u32,
+    pub about: String,
+    pub initial: Name,
+    /// The declared order of states, if there is one.
+    pub path: Vec<Name>,
+    /// Who may create one, in words.
+    pub created_by: String,
+    /// In declared order.
+    pub nodes: Vec<StateNode>,
+    /// By transition, arm, state left and target, each in declared order; then `always`.
+    pub edges: Vec<Edge>,
+}
+
+/// A state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateNode {
+    pub name: Name,
+    pub about: String,
+    pub initial: bool,
+    /// Nothing leaves it, but being created again.
+    pub last: bool,
+    pub outcome: Option<Name>,
+    /// Its place in the declared order.
+    pub step: Option<usize>,
+    /// What runs while it is here.
+    pub clocks: Vec<StateTimer>,
+    /// Leases that may be held here.
+    pub leases: Vec<StateLease>,
+    /// Rules that apply here without a move.
+    pub stays: Vec<DiagramRule>,
+}
+
+/// A clock that runs in a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateTimer {
+    pub name: Name,
+    pub kind: StateTimerKind,
+    /// When it is due: `4h`, `daily 09:00`, `at expiresAt`.
+    pub span: String,
+    /// Percentages, ascending.
+    pub warn: Vec<u32>,
+    /// The transition it fires.
+    pub then: Option<Name>,
+    /// All of it: `4h, then escalate`.
+    pub words: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StateTimerKind {
+    /// Of this state alone: starts on every entry.
+    Deadline,
+    /// How long it stays before it is cleared away.
+    Retain,
+    /// Runs in several states, or starts by rules of its own.
+    Timer,
+}
+
+/// A lease that may be held in a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateLease {
+    pub slot: Name,
+    pub span: String,
+    /// The transition fired when it is lost.
+    pub lost: Option<Name>,
+}
+
+/// A way from a state to a state, or back to itself by leaving and entering.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    pub from: Name,
+    pub to: Name,
+    /// Set where the target is only one of several that are possible.
+    pub free: Option<OpenTarget>,
+    #[serde(flatten)]
+    pub rule: DiagramRule,
+}
+
+/// Why a target is only one of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenTarget {
+    /// The caller names it.
+    Asked,
+    /// It is the state in this field, or counted from it.
+    Field(Name),
+}
+
+/// The rule behind an edge, or behind what happens without a move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiagramRule {
+    /// None for `always`.
+    pub transition: Option<Name>,
+    /// Which rule of the transition, from zero; zero for `always`.
+    pub arm: usize,
+    /// Which of several targets, from zero.
+    pub choice: Option<usize>,
+    pub kind: RuleKind,
+    /// The callers in words; `engine` if no caller can request it.
+    pub who: String,
+    /// The condition of the choice, in words: `reviewCycles ≥ 3`; `otherwise` for the last of several.
+    pub when: Option<String>,
+    /// What it asks for beside, in the words of the definition.
+    pub checks: Vec<String>,
+    /// Of a timed one: after how long.
+    pub span: Option<String>,
+    /// What makes the engine fire it.
+    pub triggers: Vec<Trigger>,
+    pub about: String,
+}
+
+impl DiagramRule {
+    /// Its name in a diagram.
+    pub fn label(&self) -> &str {
+        self.transition.as_ref().map_or("always", Name::as_str)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleKind {
+    /// By people and agents.
+    Asked,
+    /// By time passing: a timer, a deadline, a lease that is lost.
+    Timed,
+    /// By the engine, because of something else.
+    Engine,
+}
+
+/// Something that makes the engine fire a transition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Trigger {
+    pub cause: Cause,
+    /// Of the timer, counter, reaction, effect, slot, invariant, transition or state.
+    pub name: Name,
+}
+
+impl Trigger {
+    /// What happened, in words.
+    pub fn words(&self) -> String {
+        let name = &self.name;
+        match self.cause {
+            Cause::Timer => format!("timer {name}"),
+            Cause::Warning(percent) => format!("{percent} % of {name}"),
+            Cause::Lease => format!("{name} lease lost"),
+            Cause::Then => format!("after {name}"),
+            Cause::Always => format!("on entering {name}"),
+            Cause::Reaction => format!("reaction {name}"),
+            Cause::Counter => format!("limit of {name}"),
+            Cause::Effect => format!("result of {name}"),
+            Cause::Also => format!("with {name}"),
+            Cause::Repair => format!("repair of {name}"),
+            Cause::Again => "created again".to_owned(),
+            Cause::Supervision => format!("supervisor of {name} gave up"),
+        }
+    }
+}
+
+impl Graph {
+    pub fn node(&self, name: &str) -> Option<&StateNode> {
+        self.nodes.iter().find(|it| it.name == *name)
+    }
+
+    /// The edges that leave a state.
+    pub fn leaving<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Edge> {
+        self.edges.iter().filter(move |it| it.from == *name)
+    }
+}

@@ -1,0 +1,100 @@
+//! Checks promises in every world that the search finds.
+
+mod alone;
+mod ending;
+mod later;
+mod marks;
+mod watch;
+
+pub use marks::{Mark, Marks};
+pub use watch::PromiseWatcher;
+
+use std::sync::Arc;
+
+use trackside_engine::Law;
+use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
+use trackside_engine::look::Looking;
+use trackside_lifecycle::guard::{Fault, Guard};
+use trackside_lifecycle::model::{Pack, Property, PropertyKind};
+use trackside_lifecycle::name::Name;
+
+use crate::explore::world::{Cone, Mirrors, WorldState};
+
+/// What a lifecycle promises, and where it says so.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    pub lifecycle: Name,
+    /// Its place in `prove`.
+    pub index: usize,
+    pub property: Property,
+}
+
+/// All promises of a pack.
+#[derive(Debug)]
+pub struct Promises {
+    pub law: Arc<Law>,
+    pub list: Vec<Promise>,
+    pub marks: Marks,
+    cone: Cone,
+    nobody_alike: Mirrors,
+}
+
+/// How much of a promise was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PromiseEvidence {
+    Nothing,
+    /// There was something to look at.
+    ObservedReads,
+    Broken,
+}
+
+impl Promises {
+    pub fn of(law: &Arc<Law>, pack: &Pack) -> Self {
+        let mut list = Vec::new();
+        for life in &pack.lifecycles {
+            for (index, property) in life.properties.iter().enumerate() {
+                list.push(Promise { lifecycle: life.name.clone(), index, property: property.clone() });
+            }
+        }
+        let marks = Marks::of(pack, list.len());
+        Self { law: law.clone(), list, marks, cone: Cone::of(pack), nobody_alike: Mirrors::none() }
+    }
+
+    /// What an expression says of an entity in a world.
+    fn test(
+        &self,
+        guard: &Guard,
+        scene: &WorldState,
+        entity: &Entity,
+        before: Option<&Entity>,
+        actor: Option<&Actor>,
+    ) -> Result<bool, Fault> {
+        let looking = Looking {
+            law: &self.law,
+            view: &scene.view,
+            entity,
+            was: before.map_or(&entity.fields, |it| &it.fields),
+            actor,
+            now: scene.now,
+        };
+        looking.test(guard)
+    }
+}
+
+impl Promise {
+    /// Whether the promise applies to an entity in its current state.
+    fn concerns(&self, entity: &Entity) -> bool {
+        self.lifecycle == entity.key.lifecycle
+            && self.property.within.as_ref().is_none_or(|it| it.has(&entity.state))
+    }
+
+    /// The condition that must not come true, or must come true: and which of the two.
+    fn condition(&self) -> Option<(&Guard, bool)> {
+        match &self.property.kind {
+            PropertyKind::Never(guard) | PropertyKind::Reachable(guard) => Some((guard, true)),
+            PropertyKind::Always(guard) => Some((guard, false)),
+            PropertyKind::Eventually { .. } | PropertyKind::Alone { .. } => None,
+        }
+    }
+}

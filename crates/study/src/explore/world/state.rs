@@ -1,0 +1,150 @@
+//! A project at one moment of a run.
+
+use trackside_engine::actor::Actor;
+use trackside_engine::command::Command;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_engine::view::View;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::{Span, Timestamp};
+
+/// How long before a lease runs out it is renewed at the latest.
+const MOMENT: Span = Span::seconds(1);
+
+/// Where a run stands.
+#[derive(Clone, Debug)]
+pub struct WorldState {
+    pub view: View,
+    pub now: Timestamp,
+    /// Who has acted on which entity since a promise of the kind `alone` began to watch it.
+    pub(crate) alone: Vec<(u32, EntityKey, Acted)>,
+}
+
+/// Who has acted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Acted {
+    Nobody,
+    Only(Actor),
+    Several,
+}
+
+/// What happens between two worlds.
+#[derive(Clone, Debug)]
+pub struct WorldMove {
+    pub what: MoveKind,
+    /// The entries that were written.
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+pub enum MoveKind {
+    /// A request was accepted.
+    Ask(Command),
+    /// No requests until the next timer is due.
+    Wait(Span),
+    /// The sweep looks at everything.
+    Sweep,
+    /// A surprise: nothing changes, but it is reported.
+    Surprise(Surprise, Box<Command>, String),
+}
+
+/// Problems that no definition should lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Surprise {
+    /// An expression has no answer.
+    NoAnswer,
+    /// The rules trigger each other without end.
+    Endless,
+    /// A state that must move on by itself cannot.
+    Stuck,
+    /// A write under an earlier grant of a lease was accepted.
+    LateWrite,
+    /// The journal, read again, gives another world; or a request that is sent again counts twice.
+    Restart,
+    /// What the engine should have done was refused.
+    Dropped,
+    /// An invariant is broken.
+    Broken,
+}
+
+impl Surprise {
+    pub const ALL: [Self; 7] = [
+        Self::NoAnswer,
+        Self::Endless,
+        Self::Stuck,
+        Self::LateWrite,
+        Self::Restart,
+        Self::Dropped,
+        Self::Broken,
+    ];
+
+    /// A description.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::NoAnswer => "an expression cannot be evaluated",
+            Self::Endless => "the rules trigger each other without end",
+            Self::Stuck => "an automatic move out of a state is refused",
+            Self::LateWrite => "an actor without the lease can still write",
+            Self::Restart => "a restart or a repeated request changes the result",
+            Self::Dropped => "a move of the engine was refused",
+            Self::Broken => "an invariant of severity error is broken",
+        }
+    }
+
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NoAnswer => "no-answer",
+            Self::Endless => "endless",
+            Self::Stuck => "stuck",
+            Self::LateWrite => "late-write",
+            Self::Restart => "restart",
+            Self::Dropped => "dropped-move",
+            Self::Broken => "invariant-broken",
+        }
+    }
+}
+
+impl WorldState {
+    pub fn new(view: View, now: Timestamp) -> Self {
+        Self { view, now, alone: Vec::new() }
+    }
+
+    /// Its entities in order.
+    pub fn entities(&self) -> Vec<&Entity> {
+        self.view.entities()
+    }
+
+    /// The next moment, after this one, at which a clock is due.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        let timers = self.entities().into_iter().flat_map(|it| &it.timers);
+        timers.filter_map(|(_, it)| it.due).filter(|it| *it > self.now).min()
+    }
+
+    /// The last moment before a lease expires, in which it may still be renewed.
+    pub(crate) fn last_moment(&self, is_lease: impl Fn(&Entity, &Name) -> bool) -> Option<Timestamp> {
+        if !self.due().is_empty() {
+            return None;
+        }
+        let due = self.next_due()?;
+        let before = Timestamp(due.0.saturating_sub(MOMENT.0));
+        let runs_out = self.entities().into_iter().any(|entity| {
+            entity.timers.iter().any(|(name, timer)| timer.due == Some(due) && is_lease(entity, name))
+        });
+        (before > self.now && runs_out).then_some(before)
+    }
+
+    /// Clocks that are due at this moment, in order.
+    pub(crate) fn due(&self) -> Vec<(Timestamp, EntityKey, Name)> {
+        let mut due = Vec::new();
+        for entity in self.entities() {
+            for (name, timer) in &entity.timers {
+                if let Some(at) = timer.due.filter(|it| *it <= self.now) {
+                    due.push((at, entity.key.clone(), name.clone()));
+                }
+            }
+        }
+        due.sort();
+        due
+    }
+}

@@ -1,0 +1,15 @@
+//! Studies a definition before it runs.
+//!
+//! - [`check`] finds mistakes without running anything.
+//! - [`compare`] describes what changed between two versions of a pack, and what that means for running entities.
+//! - [`explore`] runs the law through every sequence of moves up to a bound and checks the promises of the pack.
+//! - [`draw`] writes diagrams and exports to other notations.
+//!
+//! Pure: compiled packs and texts in, values out.
+
+pub mod check;
+pub mod compare;
+pub mod draw;
+pub mod explore;
+mod graph;
+mod truth;

@@ -1,0 +1,21 @@
+//! What is found in the five packs.
+
+use super::common::{folder, root};
+
+/// Nothing is wrong with them; what is worth a look is listed here.
+#[test]
+fn the_packs_hold() {
+    let mut all = Vec::new();
+    for name in ["build", "coding", "mission", "research", "turns"] {
+        let loaded = folder(&root().join("packs").join(name));
+        let begun = std::time::Instant::now();
+        let findings = loaded.findings();
+        println!("{name}: {} findings in {:?}", findings.len(), begun.elapsed());
+        all.extend(
+            findings
+                .iter()
+                .map(|it| format!("{} {} {} {}", it.severity.word(), it.class.code(), it.of, it.way)),
+        );
+    }
+    assert_eq!(all, ["note unhandled-effect coding.task effects.worktree.remove"]);
+}

@@ -1,0 +1,73 @@
+//! One case per kind of change: a definition, a change of its text, and what is told of it.
+
+use super::definition::{PACKS, Texts};
+use trackside_study::compare::{compare, grouped};
+
+fn shop() -> Texts {
+    Texts {
+        pack: include_str!("definition/pack.yaml").to_owned(),
+        lifecycles: vec![
+            include_str!("definition/shop.yaml").to_owned(),
+            include_str!("definition/wagon.yaml").to_owned(),
+            include_str!("definition/clerk.yaml").to_owned(),
+        ],
+    }
+}
+
+/// The shop with one text put for another.
+fn changed(from: &str, to: &str) -> Result<Texts, String> {
+    let mut texts = shop();
+    let mut found = 0;
+    for text in texts.lifecycles.iter_mut().chain([&mut texts.pack]) {
+        found += text.matches(from).count();
+        *text = text.replace(from, to);
+    }
+    match found {
+        1 => texts.compiled().map(|_| texts),
+        _ => Err(format!("`{from}` must be there once, not {found} times")),
+    }
+}
+
+/// What is told, each as `kind direction: sentence`, in the order in which it is shown.
+fn told(old: &Texts, new: &Texts) -> Vec<String> {
+    let [old, new] = [old, new].map(|it| it.compiled().unwrap_or_else(|it| panic!("{it}")));
+    let changes = compare(&old, &new);
+    let groups = grouped(&changes).into_iter().flat_map(|(_, list)| list);
+    groups.map(|it| format!("{} {}: {}", it.kind.as_str(), it.direction.as_str(), it.sentence)).collect()
+}
+
+#[test]
+fn every_kind_of_change_is_told() {
+    let (mut lines, mut wrong) = (String::new(), String::new());
+    for case in include_str!("definition/cases.txt").lines() {
+        let Some((from, to)) = case.split_once(" ==> ") else {
+            lines += &format!("{case}\n");
+            continue;
+        };
+        lines += &format!("{case}\n");
+        let whole = |text: &str| text.replace("\\n", "\n");
+        match changed(&whole(from), &whole(to)) {
+            Ok(texts) => told(&shop(), &texts).iter().for_each(|it| lines += &format!("    {it}\n")),
+            Err(problem) => wrong += &format!("{case}\n{problem}\n"),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    insta::assert_snapshot!(lines);
+}
+
+#[test]
+fn a_lifecycle_comes_and_goes() {
+    let mut less = shop();
+    less.lifecycles.push("lifecycle: shop.van\ncreate: { by: human }\nstates: { IDLE: { initial: true }, GONE: { final: true } }\ntransitions: { sell: { from: IDLE, to: GONE, by: human } }\n".to_owned());
+    assert_eq!(told(&shop(), &less), ["added looser: new lifecycle shop.van"]);
+    assert_eq!(told(&less, &shop()), ["removed tighter: lifecycle shop.van is gone"]);
+}
+
+#[test]
+fn a_pack_is_like_itself() {
+    for name in PACKS {
+        let texts = Texts::shipped(name);
+        assert_eq!(told(&texts, &texts), [""; 0], "{name}");
+    }
+    assert_eq!(told(&shop(), &shop()), [""; 0]);
+}

@@ -1,0 +1,5 @@
+mod changes;
+mod definition;
+mod mutations;
+mod stranded;
+mod whatif;

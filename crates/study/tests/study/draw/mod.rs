@@ -1,0 +1,4 @@
+mod diagrams;
+mod exports;
+mod graphs;
+mod pictures;

@@ -1,0 +1,4 @@
+mod common;
+mod nothing_is_lost;
+mod packs;
+mod promises;

@@ -1,0 +1,15 @@
+//! Tests of the four parts of the crate, in one program.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+mod check;
+mod compare;
+mod draw;
+mod explore;
+#[path = "../../../engine/tests/folder/mod.rs"]
+mod folder;

@@ -1,0 +1,117 @@
+//! Moves that nobody asks for: what the engine fires on an entity by itself.
+
+use trackside_lifecycle::guard::Guard;
+use trackside_lifecycle::model::{FollowUp, Lifecycle, Pack, StateSet};
+use trackside_lifecycle::name::Name;
+
+use super::asked::constant;
+use super::cond::Cond;
+use super::domain::Abs;
+use super::frame::Frame;
+use super::shape::Shape;
+use super::tree::may_if;
+
+/// One reason for the engine to fire a transition.
+pub(super) struct Fired<'a> {
+    pub fire: &'a Name,
+    /// Only in these states.
+    pub within: Option<&'a StateSet>,
+    pub when: Option<&'a Guard>,
+    /// The fields that come with it, if they are known.
+    pub given: Option<Vec<Name>>,
+    /// The counter whose limit was reached.
+    pub counter: Option<&'a Name>,
+}
+
+/// Every reason there is in the pack.
+pub(super) fn fired<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Fired<'a>> {
+    let mut all = Vec::new();
+    for part in life.consequences() {
+        all.extend(part.then.iter().map(|it| follow(it, None, None)));
+    }
+    for timer in &life.timers {
+        all.extend(timer.then.iter().map(|it| follow(it, Some(&timer.runs), None)));
+    }
+    for counter in &life.counters {
+        all.extend(counter.then.iter().map(|it| follow(it, None, Some(&counter.name))));
+    }
+    for it in &life.reactions {
+        let given = Some(it.with.iter().map(|(name, _)| name.clone()).collect());
+        all.push(Fired {
+            fire: &it.fire,
+            within: it.within.as_ref(),
+            when: Some(&it.when),
+            given,
+            counter: None,
+        });
+    }
+    let bare = |fire, within| Fired { fire, within, when: None, given: None, counter: None };
+    for effect in &life.effects {
+        all.extend(effect.ok.iter().chain(&effect.failed).map(|it| bare(it, None)));
+    }
+    all.extend(life.slots.iter().filter_map(|it| it.lost.as_ref()).map(|it| bare(it, None)));
+    for it in &life.invariants {
+        all.extend(it.repair.iter().map(|repair| bare(repair, it.within.as_ref())));
+    }
+    for other in &pack.lifecycles {
+        for also in other.consequences().into_iter().flat_map(|it| &it.also).filter(|it| it.to == life.name) {
+            let given = Some(also.with.iter().map(|(name, _)| name.clone()).collect());
+            all.push(Fired {
+                fire: &also.fire,
+                within: also.within.as_ref(),
+                when: None,
+                given,
+                counter: None,
+            });
+        }
+    }
+    let given_up = pack.supervise.values().filter_map(|it| it.gives_up.as_ref());
+    all.extend(given_up.filter(|it| it.on == life.name).map(|it| bare(&it.fire, None)));
+    all
+}
+
+fn follow<'a>(it: &'a FollowUp, within: Option<&'a StateSet>, counter: Option<&'a Name>) -> Fired<'a> {
+    let given = Some(it.with.iter().map(|(name, _)| name.clone()).collect());
+    Fired { fire: &it.fire, within, when: it.when.as_ref(), given, counter }
+}
+
+/// The fields that come with each way in which the engine creates one of these.
+pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
+    let parts = pack.lifecycles.iter().flat_map(|it| it.consequences());
+    let births = parts.flat_map(|it| &it.create).filter(|it| it.lifecycle == life.name);
+    let mut all: Vec<Vec<Name>> =
+        births.map(|it| it.fields.iter().map(|(name, _)| name.clone()).collect()).collect();
+    if life.one {
+        all.push(Vec::new());
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+impl Fired<'_> {
+    /// When it may come, in a state.
+    pub fn may_come(&self, shape: &Shape<'_>, state: &Name) -> Cond {
+        if self.within.is_some_and(|it| !it.has(state)) {
+            return Cond::Never;
+        }
+        let frame = Frame::still(shape, Abs::Known(state.into()));
+        Cond::all([may_if(&frame, self.when, true), self.reached(shape, &frame)])
+    }
+
+    /// When the counter may have reached its limit: some tally of it, where it has several.
+    fn reached(&self, shape: &Shape<'_>, frame: &Frame<'_>) -> Cond {
+        let Some(counter) = self.counter.and_then(|it| shape.life.counter(it)) else { return Cond::Always };
+        let limit = counter.limit.as_ref().and_then(|it| constant(shape, &it.outline()));
+        let variables: Vec<usize> = shape.tallies_of(&counter.name).collect();
+        let (Some(limit), false) = (limit, variables.is_empty()) else { return Cond::Always };
+        Cond::any(variables.into_iter().map(|variable| {
+            let reaches = |value: &u8| match shape.decode(variable, *value) {
+                Abs::Known(it) => it.as_int().is_none_or(|it| it >= limit),
+                _ => true,
+            };
+            let values: Vec<u8> = (0..=u8::MAX).take(shape.size(variable)).filter(reaches).collect();
+            frame.when(variable, &values)
+        }))
+    }
+}

@@ -1,0 +1,274 @@
+//! Plain English: the share of sentences with words of our old dialect, by area, never rises.
+//!
+//! A marker is not a fault by itself: "nobody" is right in a rule. The share shows where to look;
+//! `cargo xtask prose` prints it with the worst sentences. Lower a ceiling when a share has fallen.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Finding;
+use crate::rust::{sources, texts};
+use crate::tree::Tree;
+
+/// Each area, and the share of marked sentences it may have, in tenths of a per cent.
+const AREAS: [(Area, usize); 6] = [
+    (Area::Docs, 12),
+    (Area::Rules, 10),
+    (Area::Packs, 10),
+    (Area::Help, 10),
+    (Area::Messages, 10),
+    (Area::Comments, 44),
+];
+
+/// Words and turns of phrase that make readers stop.
+static MARKERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = r"whoever|whomever|whom|whatever|whichever|somebody|nobody|anybody|told|tells|anew|afresh";
+    let verbs = r"go(?:es)? on|went on|gone on|going on|lets? go|letting go|h[eo]ld(?:s|ing)? (?:\w+ ){0,3}against|seen to|sees to|comes? home";
+    let clauses = r"be it|as it is now|all the same|of what|of which nothing";
+    let nouns = r"what (?:is|was|are|were|has|had|nobody|somebody|it (?:is|was|has)|they (?:are|were|have)|there is|came|comes|follows|stands|goes|cannot|does|must|may|can|would|will)";
+    Regex::new(&format!(r"(?i)\b(?:{words}|{verbs}|{clauses}|{nouns})\b")).ok()
+});
+
+/// A part of the repository that is measured on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// Pages, without the rules of the packs and the generated reference of commands.
+    Docs,
+    /// `docs/spec`.
+    Rules,
+    /// Texts in the packs and their README files.
+    Packs,
+    /// The help of every command, as `docs/reference/commands.md` shows it.
+    Help,
+    /// Texts in the product's Rust code.
+    Messages,
+    /// Comments in all Rust code.
+    Comments,
+}
+
+/// A marked sentence.
+#[derive(Debug)]
+pub struct Marked {
+    pub path: String,
+    pub sentence: String,
+    markers: usize,
+}
+
+/// The sentences of an area.
+#[derive(Debug, Default)]
+pub struct Measured {
+    pub sentences: usize,
+    pub marked: Vec<Marked>,
+}
+
+impl Measured {
+    /// In tenths of a per cent.
+    pub fn share(&self) -> usize {
+        self.marked.len() * 1_000 / self.sentences.max(1)
+    }
+
+    /// The sentences with the most markers for their length first.
+    pub fn worst(&self) -> Vec<&Marked> {
+        let mut worst: Vec<&Marked> = self.marked.iter().collect();
+        worst.sort_by_key(|it| (std::cmp::Reverse(1_000 * it.markers / it.sentence.len().max(1)), &it.path));
+        worst.into_iter().take(10).collect()
+    }
+
+    fn add(&mut self, path: &str, text: &str) {
+        for sentence in split(text) {
+            self.sentences += 1;
+            let markers = MARKERS.as_ref().map_or(0, |it| it.find_iter(&sentence).count());
+            if markers > 0 {
+                self.marked.push(Marked { path: path.to_owned(), sentence, markers });
+            }
+        }
+    }
+}
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (area, most) in AREAS {
+        let measured = measure(tree, area);
+        if measured.share() > most {
+            let what = format!(
+                "{area:?}: {} of {} sentences have words of the old dialect, {} ‰ of at most {most} ‰. Rewrite what you added; `cargo xtask prose` lists the worst",
+                measured.marked.len(),
+                measured.sentences,
+                measured.share()
+            );
+            findings.push(Finding::new("docs/style.md", 0, what));
+            findings.extend(
+                measured.worst().into_iter().map(|it| Finding::new(it.path.clone(), 0, it.sentence.clone())),
+            );
+        }
+    }
+    findings
+}
+
+/// The table that `cargo xtask prose` prints.
+pub fn report(tree: &Tree) -> String {
+    let mut lines = Vec::new();
+    for (area, most) in AREAS {
+        let measured = measure(tree, area);
+        let share = measured.share() as f64 / 10.0;
+        lines.push(format!(
+            "{area:?}: {} of {} sentences, {share:.1} % (at most {:.1} %)",
+            measured.marked.len(),
+            measured.sentences,
+            most as f64 / 10.0
+        ));
+        lines.extend(measured.worst().into_iter().map(|it| format!("  {}: {}", it.path, it.sentence)));
+    }
+    lines.join("\n")
+}
+
+fn measure(tree: &Tree, area: Area) -> Measured {
+    let mut measured = Measured::default();
+    match area {
+        Area::Docs => {
+            let pages = tree.files("", ".md").filter(|(path, _)| {
+                (!path.contains('/') || path.starts_with("docs/"))
+                    && !path.starts_with("docs/spec")
+                    && *path != COMMANDS
+            });
+            pages.for_each(|(path, text)| measured.add_page(path, text));
+        }
+        Area::Rules => tree.files("docs/spec", ".md").for_each(|(path, text)| measured.add_page(path, text)),
+        Area::Packs => {
+            tree.files("packs/", ".md").for_each(|(path, text)| measured.add_page(path, text));
+            for (path, text) in tree.files("packs/", ".yaml") {
+                text.lines().for_each(|it| measured.add(path, &yaml_text(it)));
+            }
+        }
+        Area::Help => {
+            let help = tree.text(COMMANDS).unwrap_or_default();
+            help.lines().for_each(|it| measured.add(COMMANDS, it));
+        }
+        Area::Messages => {
+            for folder in super::crates(tree) {
+                for source in sources(tree, &folder).product {
+                    for (text, _) in texts(&source.tokens) {
+                        measured.add(&source.path, &text);
+                    }
+                }
+            }
+        }
+        Area::Comments => {
+            for (path, text) in tree.files("", ".rs") {
+                comments(text).iter().for_each(|it| measured.add(path, it));
+            }
+        }
+    }
+    measured
+}
+
+const COMMANDS: &str = "docs/reference/commands.md";
+
+impl Measured {
+    /// Markdown without its code.
+    fn add_page(&mut self, path: &str, text: &str) {
+        let mut fenced = false;
+        let mut paragraph = String::new();
+        for line in text.lines().chain([""]) {
+            let trimmed = line.trim_start();
+            if trimmed.starts_with("```") {
+                fenced = !fenced;
+                continue;
+            }
+            let starts = trimmed.is_empty() || trimmed.starts_with(['#', '-', '*', '|', '<']);
+            if starts {
+                self.add(path, &without_code(&paragraph));
+                paragraph.clear();
+            }
+            if !fenced && !trimmed.starts_with("<!--") {
+                paragraph.push_str(trimmed.trim_start_matches(['#', '-', '*', '|', ' ']));
+                paragraph.push(' ');
+            }
+        }
+    }
+}
+
+/// Code between backticks is not prose.
+fn without_code(text: &str) -> String {
+    text.split('`').enumerate().map(|(nth, it)| if nth % 2 == 0 { it } else { "code" }).collect()
+}
+
+/// The texts of a line of YAML: what stands after a colon or a dash, without keys and punctuation.
+fn yaml_text(line: &str) -> String {
+    let pieces = line.split(['{', '}', '[', ']', ',']).map(|piece| {
+        let piece = piece.trim().trim_start_matches(['#', '-']).trim();
+        piece.split_once(": ").map_or(piece, |(_, text)| text).trim_matches(['"', '\''])
+    });
+    pieces.filter(|it| it.starts_with(char::is_uppercase)).collect::<Vec<_>>().join(" | ")
+}
+
+/// Comments, those on neighbouring lines joined.
+fn comments(text: &str) -> Vec<String> {
+    let mut blocks = vec![String::new()];
+    for line in text.lines() {
+        let comment = line.trim_start().strip_prefix("//").map(|it| it.trim_start_matches(['/', '!']).trim());
+        match (comment, blocks.last_mut()) {
+            (Some(comment), Some(block)) if !comment.is_empty() => {
+                block.push_str(&without_code(comment));
+                block.push(' ');
+            }
+            _ => blocks.push(String::new()),
+        }
+    }
+    blocks.retain(|it| !it.is_empty());
+    blocks
+}
+
+/// Sentences of at least three words.
+fn split(text: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for cell in text.split(" | ") {
+        let mut sentence = String::new();
+        for word in cell.split_whitespace() {
+            sentence.push_str(word);
+            sentence.push(' ');
+            if word.ends_with(['.', '!', '?', ';']) {
+                sentences.push(std::mem::take(&mut sentence));
+            }
+        }
+        sentences.push(sentence);
+    }
+    sentences.retain(|it| it.split_whitespace().count() >= 3);
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::clean;
+
+    #[test]
+    fn the_share_of_dialect_does_not_rise() {
+        clean(&check(&Tree::here()));
+    }
+
+    #[test]
+    fn markers_are_counted_by_area_and_code_is_left_out() {
+        let page = "# Told\n\nIt tells whom it may concern. Plain is better.\n\n```\nnobody tells anybody anything\n```\nThe word `told` is code.";
+        let code = "//! What is kept of it is made anew.\nfn f() { g(\"This server is told of it\"); }\n#[cfg(test)] mod t { const A: &str = \"nobody is told\"; }";
+        let tree = Tree::planted(&[("docs/a.md", page), ("crates/a/src/lib.rs", code)]);
+        let docs = measure(&tree, Area::Docs);
+        assert_eq!((docs.sentences, docs.marked.len()), (3, 1), "{docs:?}");
+        let messages = measure(&tree, Area::Messages);
+        assert_eq!((messages.sentences, messages.marked.len()), (1, 1), "{messages:?}");
+        let comments = measure(&tree, Area::Comments);
+        assert_eq!((comments.sentences, comments.marked.len()), (1, 1), "{comments:?}");
+        let findings = check(&tree);
+        assert!(findings[0].what.starts_with("Docs: 1 of 3 sentences"), "{findings:?}");
+        assert!(findings[1].what.starts_with("It tells whom"), "{findings:?}");
+    }
+
+    #[test]
+    fn texts_of_yaml_are_found_without_their_keys() {
+        let text = yaml_text(
+            "  start: { from: ASSIGNED, says: Nobody starts it twice, takes: { plan: Say what is planned } }",
+        );
+        assert_eq!(split(&text), ["Nobody starts it twice ", "Say what is planned "]);
+    }
+}

@@ -1,0 +1,126 @@
+//! One public type name, one thing: no two public types of the product share a name.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::{Finding, crates};
+use crate::rust::sources;
+use crate::tree::Tree;
+
+/// Names that still stand for two things: most are wire types beside the types they carry. This list may only shrink.
+const REMAINING: &[&str] = &[
+    "Archive",
+    "Batch",
+    "Checked",
+    "Claim",
+    "Create",
+    "Entity",
+    "Fire",
+    "Heartbeat",
+    "Imported",
+    "Listed",
+    "Memory",
+    "Migrate",
+    "Mismatch",
+    "PackFiles",
+    "Page",
+    "Place",
+    "Problem",
+    "Redact",
+    "Report",
+    "Told",
+    "Transition",
+    "Unmet",
+    "Wait",
+    "Work",
+];
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    check_with(tree, REMAINING)
+}
+
+fn check_with(tree: &Tree, remaining: &[&str]) -> Vec<Finding> {
+    let mut declared: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
+    for folder in crates(tree) {
+        for source in sources(tree, &folder).product {
+            for (name, line) in public_types(&source.tokens) {
+                declared.entry(name).or_default().push((source.path.clone(), line));
+            }
+        }
+    }
+    let stale = remaining.iter().filter(|it| declared.get(**it).is_none_or(|places| places.len() < 2));
+    let stale: Vec<Finding> = stale
+        .map(|it| Finding::new(file!(), 0, format!("`{it}` is unique now: take it off the list")))
+        .collect();
+    let repeated =
+        declared.into_iter().filter(|(name, places)| places.len() > 1 && !remaining.contains(&name.as_str()));
+    let repeated = repeated.flat_map(|(name, places)| {
+        let all: Vec<String> = places.iter().map(|(path, line)| format!("{path}:{line}")).collect();
+        let what = format!("`{name}` names {} types: {}. Give each its own name", all.len(), all.join(", "));
+        places.into_iter().take(1).map(move |(path, line)| Finding::new(path, line, what.clone()))
+    });
+    repeated.chain(stale).collect()
+}
+
+/// Types declared with `pub`, `pub(crate)` or `pub(super)`, those inside inline modules and macros included.
+fn public_types(tokens: &TokenStream) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    gather(tokens.clone(), &mut found);
+    found
+}
+
+fn gather(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
+    let mut public = false;
+    let mut declares = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) => {
+                let text = word.to_string();
+                if declares && public {
+                    found.push((text.clone(), word.span().start().line));
+                }
+                declares = ["struct", "enum", "trait", "type", "union"].contains(&text.as_str());
+                // Between `pub` and what it makes public stand only these.
+                public = text == "pub" || public && (declares || ["unsafe", "auto"].contains(&text.as_str()));
+            }
+            TokenTree::Group(group) => {
+                declares = false;
+                let restriction = group.delimiter() == proc_macro2::Delimiter::Parenthesis && public;
+                gather(group.stream(), found);
+                public = restriction;
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => (public, declares) = (false, false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::clean;
+
+    #[test]
+    fn a_public_type_name_means_one_thing() {
+        clean(&check(&Tree::here()));
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_found_and_private_ones_are_not() {
+        let tree = Tree::planted(&[
+            ("crates/a/src/lib.rs", "pub struct Part; struct Own; mod inner { pub(super) enum Step {} }"),
+            ("crates/b/src/lib.rs", "pub(crate) struct Part(pub u8); enum Own {}\ntrait T { type Part; }"),
+            ("crates/c/src/lib.rs", "pub type Step = u8;\n#[cfg(test)] mod tests { pub struct Part; }"),
+        ]);
+        let found: Vec<String> = check_with(&tree, &[]).iter().map(Finding::to_string).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(
+            found[0].contains("`Part` names 2 types: crates/a/src/lib.rs:1, crates/b/src/lib.rs:1"),
+            "{found:?}"
+        );
+        assert!(found[1].contains("`Step` names 2 types"), "{found:?}");
+        let stale = check_with(&tree, &["Part", "Step", "Own"]);
+        assert_eq!(stale.len(), 1, "{stale:?}");
+        assert!(stale[0].what.contains("`Own` is unique now"), "{stale:?}");
+    }
+}
