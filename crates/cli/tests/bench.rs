@@ -36,8 +36,7 @@ fn inside(folder: &Path) -> Vec<PathBuf> {
 /// Runs a short bench; returns its rows and whether the folder is empty afterwards.
 fn rows(name: &str, args: &[&str]) -> Vec<Json> {
     let folder = folder(name);
-    let mut command =
-        trackside(&["bench", "--json", "--seconds", "1", "--callers", "4", "--entities", "400"]);
+    let mut command = trackside(&["bench", "--json", "--seconds", "1", "--callers", "4"]);
     let output = command.args(args).arg("--data").arg(&folder).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(inside(&folder), [] as [PathBuf; 0]);
@@ -55,7 +54,7 @@ fn is_positive(number: &Json) -> bool {
 
 #[test]
 fn in_process_throughput_and_latency_are_measured() {
-    let rows = rows("bench-in-process", &[]);
+    let rows = rows("bench-in-process", &["--entities", "400"]);
     assert_eq!(names(&rows), ["throughput", "diskSync", "latency"]);
     for row in &rows {
         assert!(is_positive(&row["perSecond"]) && is_positive(&row["latency"]["p99Micros"]), "{row:#}");
@@ -66,8 +65,14 @@ fn in_process_throughput_and_latency_are_measured() {
 }
 
 #[test]
+fn few_entities_can_be_moved_any_number_of_times() {
+    let rows = rows("bench-few", &["--entities", "4", "--only", "throughput"]);
+    assert_eq!(names(&rows), ["throughput", "diskSync"]);
+}
+
+#[test]
 fn over_http_the_server_is_compared_with_a_bare_handler() {
-    let rows = rows("bench-http", &["--http", "--only", "throughput"]);
+    let rows = rows("bench-http", &["--http", "--entities", "400", "--only", "throughput"]);
     assert_eq!(names(&rows), ["throughput", "bareHandler", "serverTime"]);
     assert!(is_positive(&rows[0]["perSecond"]) && is_positive(&rows[1]["figure"]["value"]), "{rows:#?}");
     for thread in ["http", "decider", "committer"] {

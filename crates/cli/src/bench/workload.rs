@@ -9,8 +9,11 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, Plant};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
+use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+
+use crate::folder;
 
 const WORKLOAD: &str = include_str!("workload.json");
 /// Stands for the id of the agent that an entity belongs to.
@@ -20,6 +23,8 @@ const LEAD: &str = "bench-lead";
 #[derive(Debug, Deserialize)]
 struct Declared {
     pack: String,
+    /// Settings of the pack under which no limit stops an entity, however often it goes round.
+    settings: Map<String, Json>,
     agents: Agents,
     entities: Entities,
     round: Vec<RoundStep>,
@@ -90,8 +95,15 @@ impl Workload {
         }
     }
 
-    /// Commands that create the agents and the entities.
+    /// Commands that change the settings and create the agents and the entities.
     pub(super) fn setup(&self) -> impl Iterator<Item = Command> {
+        let settings = self.declared.settings.iter().map(|(setting, value)| SettingChange {
+            pack: Name::new(&self.declared.pack),
+            setting: Name::new(setting),
+            value: Value::from_json(value),
+        });
+        let change = ProjectChange { settings: settings.collect(), ..ProjectChange::default() };
+        let configure = Command::new(folder::owner(), Ask::Configure(change));
         let agents = (0..self.declared.agents.count).map(|n| {
             let Agents { lifecycle, state, fields, .. } = &self.declared.agents;
             seed(EntityKey::new(lifecycle.as_str(), agent_id(n)), state, to_fields(fields, ""))
@@ -100,7 +112,7 @@ impl Workload {
             let Entities { state, fields, .. } = &self.declared.entities;
             seed(self.key(n), state, to_fields(fields, &self.agent_of(n)))
         });
-        agents.chain(entities)
+        std::iter::once(configure).chain(agents).chain(entities)
     }
 
     /// The entity's next command, for a runtime in this process.
