@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::{Project, View};
@@ -90,10 +90,10 @@ impl Case {
 /// Puts an entity in place.
 pub(crate) fn plant(world: &mut World, key: &str, state: &str, fields: &serde_json::Value) {
     let given = Actor::new("given", ActorKind::System);
-    let ask = Ask::Plant(Plant {
+    let ask = Ask::Seed(Seed {
         state: Some(Name::new(state)),
         fields: fields_from(fields),
-        ..Plant::new(EntityKey::parse(key).unwrap())
+        ..Seed::new(EntityKey::parse(key).unwrap())
     });
     if let Outcome::Refused(refusal) = world.submit(&Command::new(given, ask)) {
         panic!("{key}: {}", refusal.to_json());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::Need;
 use trackside_engine::{Decision, Law, View, apply, decide};
@@ -55,15 +55,15 @@ impl Project {
     fn fill(&mut self, entities: u64) -> Result<(), Trouble> {
         for name in self.law.lifecycle_names().to_vec() {
             if let Some(kind) = self.law.newest(&name).filter(|it| it.one).map(|it| it.kind.clone()) {
-                let only = Plant::new(EntityKey { lifecycle: name, id: kind });
-                self.ask(&Command::new(self.words.lead.clone(), Ask::Plant(only)))?;
+                let only = Seed::new(EntityKey { lifecycle: name, id: kind });
+                self.ask(&Command::new(self.words.lead.clone(), Ask::Seed(only)))?;
             }
         }
         for command in self.words.agents().collect::<Vec<_>>() {
             self.ask(&command)?;
         }
         for n in 0..entities {
-            let task = self.words.planted(n);
+            let task = self.words.seeded(n);
             self.ask(&task)?;
             // After a while, tasks are spread over all steps.
             for _ in 0..n % u64::from(STEPS) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask as Asked, Command, Plant};
+use trackside_engine::command::{Ask as Asked, Command, Seed};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -173,7 +173,7 @@ impl Subject for Project {
         if known == 0 {
             self.all(self.words.agents(), &|_| {})?;
         }
-        let tasks = (known..size.entities).map(|n| self.words.planted(n));
+        let tasks = (known..size.entities).map(|n| self.words.seeded(n));
         self.all(tasks, &|done| so_far(done as f64 / whole))?;
         let edit = |n: u64| {
             let fields: Fields = [("priority", Value::Int((n % 4) as i64 + 1))].into_iter().collect();
@@ -316,16 +316,16 @@ impl Words {
     pub fn agents(&self) -> impl Iterator<Item = Command> {
         (0..AGENTS).map(|n| {
             let key = EntityKey::new("mission.agent", self.agent(n).id.clone());
-            plant(key, "ACTIVE", [("role", Value::from("specialist"))].into_iter().collect())
+            seed(key, "ACTIVE", [("role", Value::from("specialist"))].into_iter().collect())
         })
     }
 
     /// Creates a task that is assigned to an agent.
-    pub fn planted(&self, n: u64) -> Command {
+    pub fn seeded(&self, n: u64) -> Command {
         let agent = Value::list(vec![Value::from(&self.agent(n).id)]);
         let fields =
             [("title", Value::from("Write the page")), ("assigneeIds", agent), ("type", Value::from("DOCS"))];
-        plant(self.task(n), "ASSIGNED", fields.into_iter().collect())
+        seed(self.task(n), "ASSIGNED", fields.into_iter().collect())
     }
 
     pub fn command(&self, step: u8, task: EntityKey, n: u64) -> Command {
@@ -341,7 +341,7 @@ impl Words {
     }
 }
 
-fn plant(key: EntityKey, state: &str, fields: Fields) -> Command {
-    let plant = Plant { state: Some(Name::new(state)), fields, ..Plant::new(key) };
-    Command::new(Actor::new("bench", ActorKind::System), Asked::Plant(plant))
+fn seed(key: EntityKey, state: &str, fields: Fields) -> Command {
+    let seed = Seed { state: Some(Name::new(state)), fields, ..Seed::new(key) };
+    Command::new(Actor::new("bench", ActorKind::System), Asked::Seed(seed))
 }

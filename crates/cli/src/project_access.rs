@@ -8,7 +8,7 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, Imported};
 use trackside_runtime::{Imported as Outcome, Runtime};
-use trackside_server::{adopted, problem_of};
+use trackside_server::{imported_entities, problem_of};
 use trackside_store::{Artifacts, StoreError};
 
 use crate::args::DataArgs;
@@ -65,8 +65,9 @@ impl ProjectAccess {
                 serde_json::from_value(answer).map_err(|it| CliError::usage(it.to_string()).into())
             }
             Self::Folder(_, runtime) => {
-                let done =
-                    runtime.import(&folder::owner(), None, adopted(body), dry_run).map_err(CliError::from)?;
+                let done = runtime
+                    .import(&folder::owner(), None, imported_entities(body), dry_run)
+                    .map_err(CliError::from)?;
                 match done {
                     Outcome::Refused(refusal) => Err(RequestError::Refused(Box::new(problem_of(&refusal)))),
                     Outcome::Done { brought, already } => Ok(Imported {

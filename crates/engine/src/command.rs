@@ -75,8 +75,8 @@ pub enum Ask {
         entity: EntityKey,
         timer: Name,
     },
-    /// The result of an effect comes home.
-    Settle {
+    /// A worker reports the result of an effect.
+    EffectResult {
         entity: EntityKey,
         effect: u64,
         ok: bool,
@@ -92,24 +92,24 @@ pub enum Ask {
     Inspect {
         entity: EntityKey,
     },
-    /// What was kept of an entity was not what the journal says, and has been made so again.
-    Mend {
+    /// The stored rows of an entity differed from the journal and were rebuilt.
+    Repair {
         entity: EntityKey,
         found: Arc<str>,
-        /// Places that were kept of entities which there are not, by ranking: they go with it.
+        /// Ranking places of entities that do not exist, by ranking: they are removed too.
         without: Vec<(Name, EntityKey)>,
     },
-    /// A person has seen an alert of this entity, or seen to it.
-    Attend {
+    /// A person acknowledges or resolves an alert of this entity.
+    HandleAlert {
         entity: EntityKey,
         /// The entry that raised it.
         alert: u64,
-        how: Attention,
+        action: AlertAction,
     },
-    /// Puts an entity into a state as it is, unchecked: the single ones of a new project, and tests.
-    Plant(Plant),
-    /// Entities come from elsewhere: all of them, or none.
-    Adopt(Vec<Adopted>),
+    /// Puts an entity into a state, unchecked: the singletons of a new project, and tests.
+    Seed(Seed),
+    /// Imports entities from elsewhere: all of them, or none.
+    Import(Vec<ImportedEntity>),
     /// An entity is to live by another version of its definition.
     Migrate(Migrate),
     /// A migration is taken back; `migration` is its entry, as the journal has it.
@@ -125,16 +125,14 @@ pub enum Ask {
     Install(Install),
 }
 
-/// What a person says of an alert.
+/// What a person does with an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attention {
-    /// It is seen.
+pub enum AlertAction {
     Acknowledge,
-    /// It is seen to.
     Resolve,
 }
 
-impl Attention {
+impl AlertAction {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Acknowledge => "acknowledge",
@@ -196,7 +194,7 @@ pub struct Claim {
 
 /// An entity as it is to be.
 #[derive(Clone, Debug)]
-pub struct Plant {
+pub struct Seed {
     pub entity: EntityKey,
     /// The initial one if none is named; one that its lifecycle does not know is a corrupt record.
     pub state: Option<Name>,
@@ -207,7 +205,7 @@ pub struct Plant {
     pub leases: Vec<(Name, Name)>,
 }
 
-impl Plant {
+impl Seed {
     pub fn new(entity: EntityKey) -> Self {
         Self { entity, state: None, fields: Fields::default(), tallies: Vec::new(), leases: Vec::new() }
     }
@@ -215,7 +213,7 @@ impl Plant {
 
 /// An entity that comes from elsewhere, as it is to be here.
 #[derive(Clone, Debug)]
-pub struct Adopted {
+pub struct ImportedEntity {
     pub entity: EntityKey,
     /// The initial one if none is named.
     pub state: Option<Name>,
@@ -232,7 +230,7 @@ pub struct Adopted {
     pub place: usize,
 }
 
-impl Adopted {
+impl ImportedEntity {
     /// What the journal gives as the reason.
     pub fn reason(&self) -> String {
         match &self.file {
@@ -290,19 +288,19 @@ impl Command {
     /// The entity it speaks of; none where that is for the engine to find, there are many, or it is about the project.
     pub fn entity(&self) -> Option<&EntityKey> {
         Some(match &self.ask {
-            Ask::Claim(_) | Ask::Adopt(_) | Ask::Configure(_) | Ask::Install(_) => return None,
+            Ask::Claim(_) | Ask::Import(_) | Ask::Configure(_) | Ask::Install(_) => return None,
             Ask::Create { entity, .. }
             | Ask::Heartbeat { entity, .. }
             | Ask::Due { entity, .. }
-            | Ask::Settle { entity, .. }
+            | Ask::EffectResult { entity, .. }
             | Ask::Correct { entity, .. }
             | Ask::Inspect { entity }
-            | Ask::Mend { entity, .. }
-            | Ask::Attend { entity, .. }
+            | Ask::Repair { entity, .. }
+            | Ask::HandleAlert { entity, .. }
             | Ask::UndoMigration { entity, .. } => entity,
             Ask::Migrate(migrate) => &migrate.entity,
             Ask::Redact(redact) => &redact.entity,
-            Ask::Plant(plant) => &plant.entity,
+            Ask::Seed(seed) => &seed.entity,
             Ask::Fire(fire) => &fire.entity,
         })
     }
@@ -359,7 +357,7 @@ impl Command {
                 digest.text(timer);
                 None
             }
-            Ask::Settle { effect, ok, fields, .. } => {
+            Ask::EffectResult { effect, ok, fields, .. } => {
                 digest.text(&format!("settle {effect} {ok}"));
                 Some(fields)
             }
@@ -372,24 +370,24 @@ impl Command {
                 digest.text("inspect");
                 None
             }
-            Ask::Mend { found, without, .. } => {
+            Ask::Repair { found, without, .. } => {
                 digest.text("mend");
                 digest.text(found);
                 without.iter().for_each(|(ranking, ghost)| digest.text(&format!("{ranking} {ghost}")));
                 None
             }
-            Ask::Attend { alert, how, .. } => {
-                digest.text(&format!("{} {alert}", how.as_str()));
+            Ask::HandleAlert { alert, action, .. } => {
+                digest.text(&format!("{} {alert}", action.as_str()));
                 None
             }
-            Ask::Plant(plant) => {
+            Ask::Seed(seed) => {
                 digest.text("plant");
-                digest.text(plant.state.as_deref().unwrap_or_default());
-                Some(&plant.fields)
+                digest.text(seed.state.as_deref().unwrap_or_default());
+                Some(&seed.fields)
             }
-            Ask::Adopt(adopted) => {
+            Ask::Import(entities) => {
                 digest.text("adopt");
-                for it in adopted {
+                for it in entities {
                     digest.text(&it.entity.to_string());
                     digest.text(it.state.as_deref().unwrap_or_default());
                     digest.text(&it.origin);

@@ -8,7 +8,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 
 use crate::actor::{Actor, ActorKind};
 use crate::apply::apply;
-use crate::command::{Ask, Command, Plant};
+use crate::command::{Ask, Command, Seed};
 use crate::decide::{Decision, decide_traced};
 use crate::event::{Entry, Event};
 use crate::key::EntityKey;
@@ -68,7 +68,7 @@ impl World {
             let Some(life) = self.law.newest(&name).filter(|it| it.one) else { continue };
             let entity = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
             let actor = Actor::new("trackside", ActorKind::System);
-            let ask = Ask::Plant(Plant::new(entity));
+            let ask = Ask::Seed(Seed::new(entity));
             self.submit(&Command::new(actor, ask));
         }
     }

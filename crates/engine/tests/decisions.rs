@@ -99,7 +99,7 @@ fn the_result_of_an_effect_sent_again_is_recognised() {
     made(&mut world, "a", None);
     world.submit(&Command::fire(hank(), key("a"), "print", Fields::default()));
     let effect = world.view.get(&key("a")).unwrap().effects[0].id;
-    let ask = Ask::Settle { entity: key("a"), effect, ok: true, fields: Fields::default() };
+    let ask = Ask::EffectResult { entity: key("a"), effect, ok: true, fields: Fields::default() };
     let mut command = Command::new(Actor::new("outside", ActorKind::System), ask);
     command.idempotency_key = Some(Name::new("k"));
     assert!(matches!(world.submit(&command), Outcome::Accepted { .. }));

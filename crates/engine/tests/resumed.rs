@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::Project;
@@ -34,9 +34,9 @@ fn law(name: &str) -> Arc<Law> {
 fn held(law: &Arc<Law>, key: &EntityKey, state: &Name, slot: &Name) -> World {
     let mut world = World::new(law.clone(), Project::default(), Timestamp(0));
     let leases = vec![(slot.clone(), Name::new("ada"))];
-    let plant = Plant { state: Some(state.clone()), leases, ..Plant::new(key.clone()) };
+    let seed = Seed { state: Some(state.clone()), leases, ..Seed::new(key.clone()) };
     let actor = Actor::new("given", ActorKind::System);
-    let outcome = world.submit(&Command::new(actor, Ask::Plant(plant)));
+    let outcome = world.submit(&Command::new(actor, Ask::Seed(seed)));
     assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
     world
 }

@@ -2,7 +2,7 @@
 
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Adopted, Ask, Command, Said};
+use trackside_engine::command::{Ask, Command, ImportedEntity, Said};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
@@ -32,7 +32,7 @@ impl Runtime {
         &self,
         actor: &Actor,
         request: Option<Name>,
-        entities: Vec<Adopted>,
+        entities: Vec<ImportedEntity>,
         dry_run: bool,
     ) -> Result<Imported, Failure> {
         self.import_once(actor, request, None, entities, dry_run)
@@ -44,7 +44,7 @@ impl Runtime {
         actor: &Actor,
         request: Option<Name>,
         once: Option<(Name, Said)>,
-        entities: Vec<Adopted>,
+        entities: Vec<ImportedEntity>,
         dry_run: bool,
     ) -> Result<Imported, Failure> {
         let archive = self.store().archive().map_err(unavailable)?;
@@ -59,7 +59,7 @@ impl Runtime {
         if new.is_empty() {
             return Ok(Imported::Done { brought, already });
         }
-        let mut command = Command::new(actor.clone(), Ask::Adopt(new));
+        let mut command = Command::new(actor.clone(), Ask::Import(new));
         command.request_id = request;
         if let Some((key, said)) = once {
             (command.idempotency_key, command.said) = (Some(key), Some(said));
@@ -81,7 +81,7 @@ impl Runtime {
     }
 
     /// Whether it is here because an import brought it from the same place: its first entry says so.
-    fn came_from_there(&self, archive: &Archive, it: &Adopted) -> Result<bool, StoreError> {
+    fn came_from_there(&self, archive: &Archive, it: &ImportedEntity) -> Result<bool, StoreError> {
         let Some(entity) = self.entity(&it.entity)? else { return Ok(false) };
         let trail = self.shared().read(|reader| archive.trail(reader, entity.seq, usize::MAX))?;
         let Some(first) = trail.last().filter(|it| it.prev == 0) else { return Ok(false) };

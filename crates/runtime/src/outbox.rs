@@ -191,7 +191,7 @@ impl OutboxCourier {
             return Err(OutboxError::Unknown(id));
         };
         let stale = self.holds().stale(id, fence, &actor.id, self.reads.now());
-        let mut command = Command::new(actor, Ask::Settle { entity, effect: id, ok, fields });
+        let mut command = Command::new(actor, Ask::EffectResult { entity, effect: id, ok, fields });
         command.request_id.clone_from(&self.request);
         command.idempotency_key.clone_from(&self.key);
         if let Some(stale) = stale {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Install, Plant};
+use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_engine::view::{Found, Lookup, Project};
@@ -342,7 +342,7 @@ impl Model {
             let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
             if self.world.view.get(&key).is_none() {
                 let actor = Actor::new("trackside", ActorKind::System);
-                let command = Command::new(actor, Ask::Plant(Plant::new(key)));
+                let command = Command::new(actor, Ask::Seed(Seed::new(key)));
                 if self.answer(&command, written)?.is_none() {
                     return Ok(None);
                 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_engine::project::{ProjectChange, SettingChange};
@@ -186,8 +186,8 @@ fn entity_id(n: usize) -> String {
 }
 
 fn seed(key: EntityKey, state: &str, fields: Fields) -> Command {
-    let seed = Plant { state: Some(Name::new(state)), fields, ..Plant::new(key) };
-    Command::new(Actor::new("bench", ActorKind::System), Ask::Plant(seed))
+    let seed = Seed { state: Some(Name::new(state)), fields, ..Seed::new(key) };
+    Command::new(Actor::new("bench", ActorKind::System), Ask::Seed(seed))
 }
 
 fn to_fields(declared: &Map<String, Json>, agent: &str) -> Fields {

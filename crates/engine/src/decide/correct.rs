@@ -7,15 +7,15 @@ use trackside_lifecycle::model::{Lifecycle, Severity};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
 
-use super::adopt::unknown_state;
 use super::carry::{alert, shifts};
 use super::fire::plain_scope;
+use super::import::unknown_state;
 use super::request::Request;
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop, unknown_lifecycle};
 use crate::actor::ActorKind;
 use crate::apply::evolve;
-use crate::command::Plant;
+use crate::command::Seed;
 use crate::entity::{Entity, Tally};
 use crate::event::{Changes, Event, TallyChange};
 use crate::fields::Fields;
@@ -91,8 +91,8 @@ impl DecisionBuilder<'_> {
     }
 
     /// Puts an entity into a state as it is, clocks started.
-    pub fn plant(&mut self, plant: &Plant, request: Request) -> Result<(), Stop> {
-        let (key, state, tallies) = (&plant.entity, plant.state.as_ref(), &plant.tallies);
+    pub fn seed(&mut self, seed: &Seed, request: Request) -> Result<(), Stop> {
+        let (key, state, tallies) = (&seed.entity, seed.state.as_ref(), &seed.tallies);
         let Some(life) = self.law.newest(&key.lifecycle) else {
             return Err(unknown_lifecycle(self.law, &key.lifecycle).into());
         };
@@ -115,7 +115,7 @@ impl DecisionBuilder<'_> {
             fields.push((name, value));
         }
         let to = state.unwrap_or(&before.state).clone();
-        for (slot, holder) in &plant.leases {
+        for (slot, holder) in &seed.leases {
             let Some(decl) = life.slot(slot) else {
                 return Err(
                     Refusal::one(Code::UnknownSlot, format!("{} has no slot {slot}", life.name)).into()
@@ -125,7 +125,7 @@ impl DecisionBuilder<'_> {
         }
         let tallies = self.counted(&life, tallies);
         self.put_right(&life, key, &before, from, &to, fields, tallies, &request, "given")?;
-        self.given_leases(key, &plant.leases, &request, "given")
+        self.given_leases(key, &seed.leases, &request, "given")
     }
 
     /// Grants leases to their holders, as of now.

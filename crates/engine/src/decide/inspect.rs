@@ -73,7 +73,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Its stored rows differed from the journal: they were rebuilt, and an alert is raised.
-    pub fn mend(
+    pub fn repair(
         &mut self,
         key: &EntityKey,
         found: &str,

@@ -3,10 +3,9 @@
 //! One file per command; `assess` checks whether a rule may be taken, `carry` writes its entries, `follow` its
 //! consequences.
 
-mod adopt;
+mod alerts;
 mod allowed;
 mod assess;
-mod attend;
 mod blocking;
 mod caller;
 mod carry;
@@ -17,12 +16,14 @@ mod count;
 mod create;
 mod draft;
 mod due;
+mod effect_result;
 mod evidence;
 mod explain;
 mod fire;
 mod follow;
 mod gather;
 mod heartbeat;
+mod import;
 mod inspect;
 mod invariants;
 mod lease;
@@ -34,7 +35,6 @@ mod request;
 mod rerank;
 mod resumed;
 mod scope;
-mod settle;
 mod timers;
 
 use std::cell::RefCell;
@@ -276,20 +276,22 @@ impl<'a> DecisionBuilder<'a> {
                 self.heartbeat(entity, slot, &request)?;
             }
             Ask::Due { entity, timer } => self.due(entity, timer)?,
-            Ask::Settle { entity, effect, ok, fields } => self.settle(entity, *effect, *ok, fields)?,
+            Ask::EffectResult { entity, effect, ok, fields } => {
+                self.effect_result(entity, *effect, *ok, fields)?
+            }
             Ask::Correct { entity, to, fields } => self.correct(entity, to.as_ref(), request(fields))?,
             Ask::Inspect { entity } => self.inspect(entity)?,
-            Ask::Mend { entity, found, without } => {
-                self.mend(entity, found, without, &request(&Fields::default()))?;
+            Ask::Repair { entity, found, without } => {
+                self.repair(entity, found, without, &request(&Fields::default()))?;
             }
-            Ask::Attend { entity, alert, how } => {
-                return self.attend(entity, *alert, *how, &request(&Fields::default()));
+            Ask::HandleAlert { entity, alert, action } => {
+                return self.handle_alert(entity, *alert, *action, &request(&Fields::default()));
             }
-            Ask::Plant(plant) => {
-                self.plant(plant, request(&plant.fields))?;
+            Ask::Seed(seed) => {
+                self.seed(seed, request(&seed.fields))?;
                 return Ok(());
             }
-            Ask::Adopt(adopted) => return self.adopt(adopted, &request(&Fields::default())),
+            Ask::Import(entities) => return self.import(entities, &request(&Fields::default())),
             Ask::Migrate(migrate) => self.migrate(migrate, &request(&Fields::default()))?,
             Ask::UndoMigration { entity, migration } => {
                 self.undo_migration(entity, migration, &request(&Fields::default()))?;

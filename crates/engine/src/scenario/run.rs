@@ -17,7 +17,7 @@ use super::report::{Report, ScenarioFailure};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
 use crate::actor::{Actor, ActorKind};
-use crate::command::{Ask, Claim, Command, Fire, Plant, What};
+use crate::command::{Ask, Claim, Command, Fire, Seed, What};
 use crate::decide::Decision;
 use crate::event::Entry;
 use crate::fields::Fields;
@@ -278,11 +278,11 @@ pub(super) fn plant(world: &mut World, name: &str, given: &Named<AsWritten>) -> 
         world.now = Timestamp(now.0.saturating_sub(age.0));
     }
     let actor = Actor::new("given", ActorKind::System);
-    let plant = Plant { state, fields, tallies, leases, ..Plant::new(key.clone()) };
-    let outcome = world.submit(&Command::new(actor.clone(), Ask::Plant(plant)));
+    let plant = Seed { state, fields, tallies, leases, ..Seed::new(key.clone()) };
+    let outcome = world.submit(&Command::new(actor.clone(), Ask::Seed(plant)));
     if let Some(state) = corrupt {
-        let plant = Plant { state: Some(state), ..Plant::new(key.clone()) };
-        world.submit(&Command::new(actor, Ask::Plant(plant)));
+        let plant = Seed { state: Some(state), ..Seed::new(key.clone()) };
+        world.submit(&Command::new(actor, Ask::Seed(plant)));
     }
     if age.is_some() {
         let behind = Span(now.0.saturating_sub(world.now.0));
@@ -371,7 +371,7 @@ impl Play<'_> {
 
     fn command(&mut self, step: &StepDecl, actor: Option<&Actor>) -> Result<Acted, String> {
         let Some((entity, ask)) = self.ask(step)? else { return Ok(Acted::default()) };
-        let settles = matches!(ask, Ask::Settle { .. });
+        let settles = matches!(ask, Ask::EffectResult { .. });
         let actor = match actor {
             Some(actor) => actor.clone(),
             None if settles => Actor::new("outside", ActorKind::System),
@@ -482,7 +482,7 @@ impl Play<'_> {
                 .find(|it| it.effect == effect.it)
                 .ok_or_else(|| format!("no open effect {}", effect.it))?;
             let ok = step.ok.unwrap_or(true);
-            return Ok(Some((entity.clone(), Ask::Settle { entity, effect: open.id, ok, fields })));
+            return Ok(Some((entity.clone(), Ask::EffectResult { entity, effect: open.id, ok, fields })));
         }
         Ok(None)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trackside_engine::actor::Actor;
-use trackside_engine::command::{Ask, Attention, Claim, Command, Fire, What};
+use trackside_engine::command::{AlertAction, Ask, Claim, Command, Fire, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -223,7 +223,7 @@ impl Asking<'_> {
         // An effect that was answered before, or never asked for.
         let effect = if dice.percent(95) { *id } else { *id + 1_000 };
         let actor = self.cast.find(&Name::new("cron"))?.clone();
-        Some(Command::new(actor, Ask::Settle { entity: entity.key.clone(), effect, ok, fields }))
+        Some(Command::new(actor, Ask::EffectResult { entity: entity.key.clone(), effect, ok, fields }))
     }
 
     /// The loud override; mostly by the one who may.
@@ -253,10 +253,10 @@ impl Asking<'_> {
             entities.iter().flat_map(|it| it.alerts.iter().map(|alert| (*it, alert.seq))).collect();
         let (entity, alert) = dice.pick(&open)?;
         let alert = if dice.percent(90) { *alert } else { *alert + 1 };
-        let how = if dice.percent(50) { Attention::Acknowledge } else { Attention::Resolve };
+        let action = if dice.percent(50) { AlertAction::Acknowledge } else { AlertAction::Resolve };
         let ada = Name::new("ada");
         let actor = if dice.percent(70) { self.cast.find(&ada)?.clone() } else { self.anybody(dice)?.0 };
-        Some(Command::new(actor, Ask::Attend { entity: entity.key.clone(), alert, how }))
+        Some(Command::new(actor, Ask::HandleAlert { entity: entity.key.clone(), alert, action }))
     }
 
     /// What the engine would say.

@@ -28,19 +28,21 @@ pub(crate) fn asked(command: &Command) -> String {
         }
         Ask::Heartbeat { entity, slot, fence } => format!("heartbeat of {slot} of {entity}, fence {fence:?}"),
         Ask::Due { entity, timer } => format!("{timer} of {entity} is due"),
-        Ask::Settle { entity, effect, ok, fields } => {
+        Ask::EffectResult { entity, effect, ok, fields } => {
             format!("effect {effect} of {entity} {}{}", if *ok { "is done" } else { "failed" }, shown(fields))
         }
         Ask::Correct { entity, to, fields } => {
             format!("correct {entity} to {}{}", to.as_deref().unwrap_or("where it is"), shown(fields))
         }
         Ask::Inspect { entity } => format!("inspect {entity}"),
-        Ask::Mend { entity, .. } => format!("mend {entity}"),
-        Ask::Attend { entity, alert, how } => format!("{} alert {alert} of {entity}", how.as_str()),
-        Ask::Plant(plant) => format!("plant {}", plant.entity),
-        Ask::Adopt(adopted) => {
-            let all: Vec<String> = adopted.iter().map(|it| it.entity.to_string()).collect();
-            format!("adopt {}", all.join(", "))
+        Ask::Repair { entity, .. } => format!("repair {entity}"),
+        Ask::HandleAlert { entity, alert, action } => {
+            format!("{} alert {alert} of {entity}", action.as_str())
+        }
+        Ask::Seed(seed) => format!("seed {}", seed.entity),
+        Ask::Import(entities) => {
+            let all: Vec<String> = entities.iter().map(|it| it.entity.to_string()).collect();
+            format!("import {}", all.join(", "))
         }
         Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),

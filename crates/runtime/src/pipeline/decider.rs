@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Install, Plant};
+use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
@@ -395,7 +395,7 @@ impl Decider {
             self.memory.load(Need::Entity(key.clone())).map_err(unavailable)?;
             if self.memory.view.get(&key).is_none() {
                 let actor = Actor::new("trackside", ActorKind::System);
-                self.answer(&Command::new(actor, Ask::Plant(Plant::new(key))))?;
+                self.answer(&Command::new(actor, Ask::Seed(Seed::new(key))))?;
             }
         }
         Ok(())

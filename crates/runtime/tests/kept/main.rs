@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, EventKind};
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
@@ -140,8 +140,7 @@ fn every_folder_that_is_kept_starts_and_goes_on() {
         let found = store.reader().unwrap().list(&all).unwrap().value;
         assert!(!found.is_empty(), "{what}");
         for before in &found {
-            let ask =
-                Ask::Plant(Plant { state: Some(before.state.clone()), ..Plant::new(before.key.clone()) });
+            let ask = Ask::Seed(Seed { state: Some(before.state.clone()), ..Seed::new(before.key.clone()) });
             accepted(&runtime, Command::new(admin.clone(), ask).because("It is looked at again"));
             let after = runtime.entity(&before.key).unwrap().unwrap();
             assert!(after.version > before.version && after.state == before.state, "{what}: {after:?}");

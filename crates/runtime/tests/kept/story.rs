@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Attention, Command, Fire, Migrate, What};
+use trackside_engine::command::{AlertAction, Ask, Command, Fire, Migrate, What};
 use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
@@ -154,8 +154,8 @@ fn first_half(folder: &Path) {
     work.later(60);
     let alerts = entity(&work.runtime, "kept.job/J-1").alerts.clone();
     assert!(alerts.len() >= 2, "a warning, and that it is late");
-    for (alert, how) in [(&alerts[0], Attention::Acknowledge), (&alerts[0], Attention::Resolve)] {
-        let ask = Ask::Attend { entity: key("kept.job/J-1"), alert: alert.seq, how };
+    for (alert, action) in [(&alerts[0], AlertAction::Acknowledge), (&alerts[0], AlertAction::Resolve)] {
+        let ask = Ask::HandleAlert { entity: key("kept.job/J-1"), alert: alert.seq, action };
         work.asks(Command::new(ada(), ask));
     }
     work.later(1);
@@ -183,7 +183,10 @@ fn second_half(folder: &Path) {
     }
     work.fires(bot(), "kept.job/J-2", "print");
     let effect = entity(&work.runtime, "kept.job/J-2").effects[0].id;
-    work.asks(Command::new(ada(), Ask::Settle { entity: of, effect, ok: true, fields: fields(json!({})) }));
+    work.asks(Command::new(
+        ada(),
+        Ask::EffectResult { entity: of, effect, ok: true, fields: fields(json!({})) },
+    ));
     work.later(15);
     // By the second: taken, and done by nobody but its holder.
     for n in 4..=6 {

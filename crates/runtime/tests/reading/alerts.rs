@@ -1,7 +1,7 @@
 //! Alerts, and what people have said of them, in what is written and in what is not yet.
 
 use serde_json::json;
-use trackside_engine::command::{Ask, Attention, Command};
+use trackside_engine::command::{AlertAction, Ask, Command};
 use trackside_runtime::read::Alert;
 use trackside_runtime::{Options, PackSource, Runtime};
 
@@ -32,8 +32,8 @@ fn leak(runtime: &Runtime, id: &str) {
     accepted(runtime, Command::fire(owner(), key(&format!("small.pump/{id}")), "leak", fields(json!({}))));
 }
 
-fn attend(runtime: &Runtime, id: &str, alert: u64, how: Attention, note: &str) {
-    let ask = Ask::Attend { entity: key(&format!("small.pump/{id}")), alert, how };
+fn attend(runtime: &Runtime, id: &str, alert: u64, action: AlertAction, note: &str) {
+    let ask = Ask::HandleAlert { entity: key(&format!("small.pump/{id}")), alert, action };
     runtime.gateway().unwrap().ask(Command::new(owner(), ask).because(note)).unwrap();
 }
 
@@ -71,10 +71,10 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
     assert_eq!(ids(&first), ["A", "B"]);
     assert_eq!(said(&first[0]), (true, None, None));
     let alert = first[0].raised.seq;
-    attend(&runtime, "A", alert, Attention::Acknowledge, "mine");
-    attend(&runtime, "A", alert, Attention::Acknowledge, "no, mine");
+    attend(&runtime, "A", alert, AlertAction::Acknowledge, "mine");
+    attend(&runtime, "A", alert, AlertAction::Acknowledge, "no, mine");
     assert_eq!(said(&listed(&runtime, false)[0]), (true, some("mine"), None));
-    attend(&runtime, "A", alert, Attention::Resolve, "a new seal");
+    attend(&runtime, "A", alert, AlertAction::Resolve, "a new seal");
     let resolved = |runtime: &Runtime| {
         assert_eq!(ids(&listed(runtime, false)), ["B"]);
         let all = listed(runtime, true);
@@ -111,7 +111,7 @@ fn pages_of_open_alerts_leave_out_what_was_resolved(stores: Stores) {
     let all: Vec<u64> = listed(&runtime, false).iter().map(|it| it.raised.seq).collect();
     // The first eight, so that a page would be empty if they counted.
     for alert in &all[..8] {
-        attend(&runtime, "A", *alert, Attention::Resolve, "so");
+        attend(&runtime, "A", *alert, AlertAction::Resolve, "so");
     }
     let (found, next) = runtime.reads().unwrap().alerts(0, 1, false).unwrap();
     assert_eq!(found.iter().map(|it| it.raised.seq).collect::<Vec<_>>(), [all[8]]);

@@ -1,7 +1,7 @@
 //! What was archived is read as if it had never left the journal; what is in no file is said to be missing.
 
 use serde_json::json;
-use trackside_engine::command::{Ask, Attention, Command};
+use trackside_engine::command::{AlertAction, Ask, Command};
 use trackside_engine::fields::Fields;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
@@ -103,7 +103,7 @@ fn an_open_alert_stays_in_sight() {
     );
     files.put_back();
 
-    let ask = Ask::Attend { entity: key("small.pump/A"), alert, how: Attention::Resolve };
+    let ask = Ask::HandleAlert { entity: key("small.pump/A"), alert, action: AlertAction::Resolve };
     accepted(&runtime, Command::new(owner(), ask).because("a new seal"));
     assert_eq!(open().unwrap(), [0; 0]);
     let (all, _) = reads.alerts(0, 50, true).unwrap();

@@ -112,11 +112,11 @@ fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
     let agent = key("coding.agent/bo");
     let law = runtime.law();
     let slot = law.newest(&agent.lifecycle).unwrap().slots[0].name.clone();
-    let plant = trackside_engine::command::Plant {
+    let plant = trackside_engine::command::Seed {
         leases: vec![(slot.clone(), Name::new("bo"))],
-        ..trackside_engine::command::Plant::new(agent.clone())
+        ..trackside_engine::command::Seed::new(agent.clone())
     };
-    accepted(&runtime, Command::new(owner(), Ask::Plant(plant)));
+    accepted(&runtime, Command::new(owner(), Ask::Seed(plant)));
     let fence = entity(&runtime, "coding.agent/bo").lease(&slot).unwrap().fence;
     for _ in 0..5 {
         wait(&runtime, 1);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Plant};
+use trackside_engine::command::{Ask, Command, Seed};
 use trackside_engine::entity::Entity;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
@@ -44,8 +44,8 @@ pub(crate) fn ada() -> Actor {
 
 pub(crate) fn plant(runtime: &Runtime, text: &str, state: &str, json: serde_json::Value) {
     let system = Actor::new("given", ActorKind::System);
-    let plant = Plant { state: Some(Name::new(state)), fields: fields(json), ..Plant::new(key(text)) };
-    accepted(runtime, Command::new(system, Ask::Plant(plant)));
+    let plant = Seed { state: Some(Name::new(state)), fields: fields(json), ..Seed::new(key(text)) };
+    accepted(runtime, Command::new(system, Ask::Seed(plant)));
 }
 
 pub(crate) fn fire(actor: Actor, text: &str, event: &str, json: serde_json::Value) -> Command {

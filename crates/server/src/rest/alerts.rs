@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use trackside_engine::command::{Ask, Attention};
+use trackside_engine::command::{AlertAction, Ask};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::refusal::Code;
 use trackside_protocol::{AlertTold, Attend, Attended, Page, Problem, ProblemCode};
@@ -78,7 +78,7 @@ pub(crate) async fn acknowledge(
     headers: CommandHeaders,
     Body(body): Body<Attend>,
 ) -> Result<Json<Attended>, Refused> {
-    attend(&app, &caller, &id, &headers, &body, Attention::Acknowledge).await
+    attend(&app, &caller, &id, &headers, &body, AlertAction::Acknowledge).await
 }
 
 /// Resolves an alert: it leaves the list, and the same condition raises a new one. For people.
@@ -94,7 +94,7 @@ pub(crate) async fn resolve(
     headers: CommandHeaders,
     Body(body): Body<Attend>,
 ) -> Result<Json<Attended>, Refused> {
-    attend(&app, &caller, &id, &headers, &body, Attention::Resolve).await
+    attend(&app, &caller, &id, &headers, &body, AlertAction::Resolve).await
 }
 
 async fn attend(
@@ -103,17 +103,17 @@ async fn attend(
     id: &str,
     headers: &CommandHeaders,
     body: &Attend,
-    how: Attention,
+    action: AlertAction,
 ) -> Result<Json<Attended>, Refused> {
     if body.note.as_ref().is_some_and(|it| it.chars().count() > LONGEST) {
         return Err(Refused::shape(format!("note has more than {LONGEST} characters")));
     }
     let note = body.note.as_deref().map(str::trim).filter(|it| !it.is_empty());
     let (mut number, entity) = {
-        let alert = meant(app, caller, id, how).await?;
+        let alert = meant(app, caller, id, action).await?;
         (alert.raised.seq, alert.raised.entity)
     };
-    let ask = Ask::Attend { entity, alert: number, how };
+    let ask = Ask::HandleAlert { entity, alert: number, action };
     // The alert is looked up, and may be another one the next time.
     let command = under(headers.used.as_ref(), None, command(caller, headers, ask, note));
     let answer = submit(app, command).await?;
@@ -131,7 +131,7 @@ async fn attend(
         }
         // The second caller gets the first resolution.
         CommandAnswer::Refused(refusal)
-            if refusal.code == Code::AlertResolved && how == Attention::Resolve =>
+            if refusal.code == Code::AlertResolved && action == AlertAction::Resolve =>
         {
             (false, false)
         }
@@ -159,7 +159,7 @@ fn too_late(alert: &Alert) -> String {
 }
 
 /// Finds an alert by its number, or by the id of its entity: then the oldest one that this would change.
-async fn meant(app: &App, caller: &Caller, id: &str, how: Attention) -> Result<Alert, Refused> {
+async fn meant(app: &App, caller: &Caller, id: &str, action: AlertAction) -> Result<Alert, Refused> {
     let unknown = match find(app, caller, id).await {
         Ok(alert) => return Ok(alert),
         Err(refused) if refused.0.has_code(ProblemCode::UnknownAlert) => refused,
@@ -175,7 +175,8 @@ async fn meant(app: &App, caller: &Caller, id: &str, how: Attention) -> Result<A
                 let (alerts, next) = reads.alerts(after, MOST, all)?;
                 looked += alerts.len();
                 for alert in alerts.into_iter().filter(|it| *it.raised.entity.id == *id) {
-                    let news = alert.is_open && (how == Attention::Resolve || alert.acknowledged.is_none());
+                    let news =
+                        alert.is_open && (action == AlertAction::Resolve || alert.acknowledged.is_none());
                     if visibility.sees(reads, &alert.raised)? {
                         if news {
                             return Ok(Some(alert));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use trackside_engine::command::Adopted;
+use trackside_engine::command::ImportedEntity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
@@ -40,7 +40,7 @@ pub(crate) async fn import(
     }
     must_be_importable(&app, &body)?;
     let (actor, request) = (caller.actor().clone(), request_id());
-    let entities = adopted(&body);
+    let entities = imported_entities(&body);
     let mut once = None;
     if let Some(used) = headers.used.filter(|_| !how.dry_run) {
         if let Some((first, count, _)) = journalled(&app, &used).await? {
@@ -101,12 +101,12 @@ fn must_be_importable(app: &App, body: &Import) -> Result<(), Refused> {
 }
 
 /// The request as engine values.
-pub fn adopted(body: &Import) -> Vec<Adopted> {
+pub fn imported_entities(body: &Import) -> Vec<ImportedEntity> {
     let file: Option<Arc<str>> = body.file.as_deref().map(Arc::from);
     let one = |(place, it): (usize, &ImportEntity)| {
         let counts = it.counts.iter().map(|it| (Name::new(&it.counter), Name::new(&it.key), it.value));
         let leases = it.leases.iter().map(|it| (Name::new(&it.slot), Name::new(&it.holder)));
-        Adopted {
+        ImportedEntity {
             entity: EntityKey::new(it.lifecycle.as_str(), it.id.as_str()),
             state: it.state.as_deref().map(Name::new),
             fields: fields(&it.fields),

@@ -71,7 +71,7 @@ pub(crate) fn under(used: Option<&KeyUse>, place: Option<usize>, mut command: Co
 /// Looks a key up in the journal: none, or where the first answer is. Refuses a key of another request.
 pub(crate) async fn journalled(app: &App, used: &KeyUse) -> Result<Option<(u64, u32, u32)>, Refused> {
     // An empty import changes nothing and is only decided.
-    let command = under(Some(used), None, Command::new(own(), Ask::Adopt(Vec::new())));
+    let command = under(Some(used), None, Command::new(own(), Ask::Import(Vec::new())));
     Ok(match app.gateway.dry_run(command)?.await? {
         Decision::Replayed { first, entries, root } => Some((first, entries, root)),
         Decision::Refused(refusal) if refusal.code == Code::IdempotencyConflict => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Command, Install, Plant};
+use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::event::Entry;
 use trackside_engine::journal::Journal;
 use trackside_engine::key::EntityKey;
@@ -145,11 +145,11 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
     // Lifecycles with one entity have it from the beginning.
     let single = law.lifecycle_names().iter().filter_map(|it| law.newest(it).filter(|it| it.one));
     let single = single.map(|it| EntityKey { lifecycle: it.name.clone(), id: it.kind.clone() });
-    let plants: Vec<Command> = single
+    let seeds: Vec<Command> = single
         .filter(|it| view.get(it).is_none())
-        .map(|it| Command::new(ours.clone(), Ask::Plant(Plant::new(it))))
+        .map(|it| Command::new(ours.clone(), Ask::Seed(Seed::new(it))))
         .collect();
-    for command in installs.chain(configures).chain(plants) {
+    for command in installs.chain(configures).chain(seeds) {
         match decide(law, &view, &command, now) {
             Ok(Decision::Accepted(accepted)) => {
                 accepted.entries.iter().for_each(|it| apply(&mut view, it));

@@ -163,7 +163,7 @@ impl Decider {
         without: Vec<(Name, EntityKey)>,
     ) -> Result<Mended, StoreError> {
         Ok(match self.is_sealed(newest)? {
-            Some(true) => match self.mend_without(entity, found, without) {
+            Some(true) => match self.repair_record_without(entity, found, without) {
                 Ok(CommandAnswer::Accepted(_)) => Mended::Done,
                 Ok(_) | Err(_) => Mended::Not,
             },
@@ -217,18 +217,18 @@ impl Decider {
     }
 
     /// Replaces the stored entity by the one that the journal gives.
-    pub(super) fn mend(&mut self, entity: Arc<Entity>, found: &str) -> SubmitResult {
-        self.mend_without(entity, found, Vec::new())
+    pub(super) fn repair_record(&mut self, entity: Arc<Entity>, found: &str) -> SubmitResult {
+        self.repair_record_without(entity, found, Vec::new())
     }
 
     /// The same, and removes places of entities that do not exist.
-    fn mend_without(
+    fn repair_record_without(
         &mut self,
         entity: Arc<Entity>,
         found: &str,
         without: Vec<(Name, EntityKey)>,
     ) -> SubmitResult {
-        let ask = Ask::Mend { entity: entity.key.clone(), found: Arc::from(found), without };
+        let ask = Ask::Repair { entity: entity.key.clone(), found: Arc::from(found), without };
         let key = entity.key.clone();
         self.memory.view.load(entity);
         self.timers.bring_back();

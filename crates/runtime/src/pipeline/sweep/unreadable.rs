@@ -21,7 +21,7 @@ impl Decider {
         match self.as_journalled(key) {
             Ok(Some(entity)) => {
                 let found = format!("it could not be read: {error}");
-                matches!(self.mend(entity, &found), Ok(CommandAnswer::Accepted(_)))
+                matches!(self.repair_record(entity, &found), Ok(CommandAnswer::Accepted(_)))
             }
             Ok(None) | Err(_) => false,
         }

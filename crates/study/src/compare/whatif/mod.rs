@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
 
     /// An effect has another number here than it had then.
     fn renumbered(&self, mut command: Command, root: &Entry) -> Command {
-        if let (Ask::Settle { entity, effect, .. }, Event::EffectSettled { effect: name, .. }) =
+        if let (Ask::EffectResult { entity, effect, .. }, Event::EffectSettled { effect: name, .. }) =
             (&mut command.ask, &root.event)
         {
             let open =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Adopted, Ask, Attention, Command, Fire, Plant, What};
+use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
@@ -163,12 +163,13 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
             let leases: Vec<(Name, Name)> = leases.collect();
             let (state, tallies) = (Some(to.clone()), tallies.collect());
             if root.trigger == "given" {
-                return plain(Ask::Plant(Plant { entity, state, fields: all, tallies, leases }));
+                return plain(Ask::Seed(Seed { entity, state, fields: all, tallies, leases }));
             }
             let reason = root.reason.as_deref().unwrap_or_default();
             let origin = Arc::from(reason.strip_prefix("imported from ").unwrap_or(reason));
-            let it = Adopted { entity, state, fields: all, tallies, leases, origin, file: None, place: 0 };
-            plain(Ask::Adopt(vec![it]))
+            let it =
+                ImportedEntity { entity, state, fields: all, tallies, leases, origin, file: None, place: 0 };
+            plain(Ask::Import(vec![it]))
         }
         Event::Corrected { to, .. } if root.trigger == "correct" => {
             plain(Ask::Correct { entity, to: Some(to.clone()), fields: all })
@@ -182,14 +183,14 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
             let move_of = group.iter().find(|it| it.entity == entity && it.event.changes().is_some());
             let fields =
                 move_of.and_then(|it| it.event.changes()).map(|it| it.fields.iter().cloned().collect());
-            plain(Ask::Settle { entity, effect: *id, ok: *ok, fields: fields.unwrap_or_default() })
+            plain(Ask::EffectResult { entity, effect: *id, ok: *ok, fields: fields.unwrap_or_default() })
         }
         Event::ViolationFound { .. } | Event::ViolationCleared { .. } => plain(Ask::Inspect { entity }),
         Event::AlertAcknowledged { alert } => {
-            plain(Ask::Attend { entity, alert: *alert, how: Attention::Acknowledge })
+            plain(Ask::HandleAlert { entity, alert: *alert, action: AlertAction::Acknowledge })
         }
         Event::AlertResolved { alert } => {
-            plain(Ask::Attend { entity, alert: *alert, how: Attention::Resolve })
+            plain(Ask::HandleAlert { entity, alert: *alert, action: AlertAction::Resolve })
         }
         Event::Created { .. } => creations(law, &entity, changes, root),
         Event::Transitioned { .. } | Event::FieldsChanged { .. } => fires(law, view, &entity, changes, root),

@@ -142,17 +142,19 @@ fn asked(command: &Command) -> String {
             format!("claims the next {} ({event})", claim.lifecycle)
         }
         Ask::Heartbeat { entity, slot, .. } => format!("renews the lease {slot} of {entity}"),
-        Ask::Settle { entity, effect, ok, fields } => {
-            let how = if *ok { "was done" } else { "failed" };
-            format!("reports that effect {effect} of {entity} {how}{}", with(fields))
+        Ask::EffectResult { entity, effect, ok, fields } => {
+            let action = if *ok { "was done" } else { "failed" };
+            format!("reports that effect {effect} of {entity} {action}{}", with(fields))
         }
         Ask::Due { entity, timer } => format!("timer {timer} of {entity} is due"),
         Ask::Correct { entity, .. } => format!("corrects {entity}"),
         Ask::Inspect { entity } => format!("inspects {entity}"),
-        Ask::Mend { entity, .. } => format!("repairs the record of {entity}"),
-        Ask::Attend { entity, alert, how } => format!("{}s alert {alert} of {entity}", how.as_str()),
-        Ask::Plant(plant) => format!("puts {} in place", plant.entity),
-        Ask::Adopt(adopted) => format!("imports {} entities", adopted.len()),
+        Ask::Repair { entity, .. } => format!("repairs the record of {entity}"),
+        Ask::HandleAlert { entity, alert, action } => {
+            format!("{}s alert {alert} of {entity}", action.as_str())
+        }
+        Ask::Seed(seed) => format!("puts {} in place", seed.entity),
+        Ask::Import(entities) => format!("imports {} entities", entities.len()),
         Ask::Migrate(migrate) => format!("moves {} to version {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("undoes the migration of {entity}"),
         Ask::Redact(redact) => format!("redacts entries of {}", redact.entity),

@@ -115,7 +115,7 @@ impl<'a> StageModel<'a> {
                     into.push(surprise(scene, Surprise::Restart, command.clone(), why));
                 }
                 // An effect result counts for no actor.
-                let settled = matches!(command.ask, Ask::Settle { .. });
+                let settled = matches!(command.ask, Ask::EffectResult { .. });
                 let actor = (!settled).then(|| command.actor.clone());
                 let by = WorldMove { what: MoveKind::Ask(command), entries: accepted.entries };
                 self.finish(after, actor.as_ref(), by, into);

@@ -59,7 +59,7 @@ pub(super) fn results(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> 
                 let none = [Fields::default()];
                 let samples = home.map_or(&none[..], |it| stage.samples(&life.name, it));
                 for fields in samples.iter().take(1).chain(samples.is_empty().then_some(&none[0])) {
-                    let ask = Ask::Settle {
+                    let ask = Ask::EffectResult {
                         entity: entity.key.clone(),
                         effect: open.id,
                         ok,

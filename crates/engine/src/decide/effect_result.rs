@@ -15,7 +15,8 @@ use crate::key::EntityKey;
 use crate::refusal::{Code, Refusal};
 
 impl DecisionBuilder<'_> {
-    pub fn settle(&mut self, key: &EntityKey, id: u64, ok: bool, fields: &Fields) -> Result<(), Stop> {
+    /// Records the result and fires the transition that the effect declares for it.
+    pub fn effect_result(&mut self, key: &EntityKey, id: u64, ok: bool, fields: &Fields) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
         let Some(open) = entity.effects.iter().find(|it| it.id == id).cloned() else {
             let message =

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Adopted, Ask, Command};
+use trackside_engine::command::{Ask, Command, ImportedEntity};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Event;
 use trackside_engine::fields::Fields;
@@ -85,9 +85,9 @@ fn admin() -> Actor {
     Actor::new("ann", ActorKind::Human).with_roles(["admin"])
 }
 
-fn coming(place: usize, entity: &str, state: &str, fields: &[(&str, Value)]) -> Adopted {
+fn coming(place: usize, entity: &str, state: &str, fields: &[(&str, Value)]) -> ImportedEntity {
     let fields: Fields = fields.iter().map(|(name, value)| (*name, value.clone())).collect();
-    Adopted {
+    ImportedEntity {
         entity: key(entity),
         state: (!state.is_empty()).then(|| Name::new(state)),
         fields,
@@ -99,8 +99,8 @@ fn coming(place: usize, entity: &str, state: &str, fields: &[(&str, Value)]) -> 
     }
 }
 
-fn adopt(world: &mut World, all: Vec<Adopted>) -> Outcome {
-    world.submit(&Command::new(admin(), Ask::Adopt(all)))
+fn import(world: &mut World, all: Vec<ImportedEntity>) -> Outcome {
+    world.submit(&Command::new(admin(), Ask::Import(all)))
 }
 
 fn done(outcome: Outcome) {
@@ -137,7 +137,7 @@ fn they_are_as_they_were_and_the_journal_says_where_they_come_from() {
     doing.leases = vec![(Name::new("work"), Name::new("ada"))];
     // The one it needs comes after it, in the same decision.
     let all = vec![doing, coming(1, "t.boss/B", "", &[]), coming(2, "t.job/K", "OPEN", &[("boss", boss)])];
-    done(adopt(&mut world, all));
+    done(import(&mut world, all));
     let job = entity(&world, "t.job/J");
     assert_eq!((job.state.as_str(), job.version > 0, job.definition), ("DOING", true, 1));
     assert_eq!(job.fields.value("title"), Value::text("Old"));
@@ -168,7 +168,7 @@ fn nothing_reacts_to_what_was_so_elsewhere() {
     let mut world = world();
     let all =
         vec![coming(0, "t.boss/B", "IN", &[]), coming(1, "t.job/J", "DONE", &[("boss", Value::text("B"))])];
-    done(adopt(&mut world, all));
+    done(import(&mut world, all));
     assert_eq!(entity(&world, "t.boss/B").state.as_str(), "IN");
     assert_eq!(world.journal.len(), 2);
 }
@@ -176,7 +176,7 @@ fn nothing_reacts_to_what_was_so_elsewhere() {
 #[test]
 fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
     let mut world = world();
-    done(adopt(
+    done(import(
         &mut world,
         vec![coming(0, "t.boss/B", "", &[]), coming(1, "t.job/T", "", &[("code", Value::text("c"))])],
     ));
@@ -200,7 +200,7 @@ fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
         coming(8, "t.job/E", "", &[]),
         coming(9, "t.job/F", "", &[("code", Value::text("c"))]),
     ];
-    let refusal = refused(adopt(&mut world, all));
+    let refusal = refused(import(&mut world, all));
     assert_eq!(refusal.code.as_str(), "cannot-import");
     let expected = [
         ("entities.7.state", "unknown-state"),
@@ -229,7 +229,7 @@ fn what_must_hold_is_held_against_all_of_them_together() {
         coming(0, "t.job/J", "DOING", &[]),
         coming(1, "t.job/K", "DOING", &[("boss", Value::text("B"))]),
     ];
-    let refusal = refused(adopt(&mut world, lonely));
+    let refusal = refused(import(&mut world, lonely));
     assert_eq!(
         told(&refusal),
         [("entities.0".to_owned(), "invariant-violated"), ("entities.1".to_owned(), "invariant-violated")]
@@ -237,7 +237,7 @@ fn what_must_hold_is_held_against_all_of_them_together() {
     assert!(refusal.errors[0].message.contains("J is led by nobody"), "{refusal}");
     assert!(world.journal.is_empty());
     // What is only bent comes in, and is noted.
-    done(adopt(&mut world, vec![coming(0, "t.job/L", "", &[("size", Value::Int(100))])]));
+    done(import(&mut world, vec![coming(0, "t.job/L", "", &[("size", Value::Int(100))])]));
     assert!(world.journal.iter().any(|it| it.event.kind().as_str() == "VIOLATION"));
     replays(&world);
 }
@@ -247,7 +247,7 @@ fn only_people_with_role_admin_may() {
     for actor in
         [Actor::new("pia", ActorKind::Human), Actor::new("bot", ActorKind::Agent).with_roles(["admin"])]
     {
-        let ask = Ask::Adopt(vec![coming(0, "t.boss/B", "", &[])]);
+        let ask = Ask::Import(vec![coming(0, "t.boss/B", "", &[])]);
         let refusal = refused(world().submit(&Command::new(actor, ask)));
         assert_eq!(
             (refusal.code.as_str(), refusal.who.as_deref()),

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use trackside_engine::actor::{Actor, ActorKind};
-use trackside_engine::command::{Ask, Attention, Command};
+use trackside_engine::command::{AlertAction, Ask, Command};
 use trackside_engine::entity::OpenAlert;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
@@ -25,7 +25,7 @@ use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use Attention::{Acknowledge, Resolve};
+use AlertAction::{Acknowledge, Resolve};
 
 const PUMP: &str = "\
 lifecycle: t.pump
@@ -77,8 +77,8 @@ fn leak(world: &mut World) -> u64 {
     world.journal.iter().rfind(raised).expect("an alert").seq
 }
 
-fn attend(actor: Actor, alert: u64, how: Attention) -> Command {
-    Command::new(actor, Ask::Attend { entity: key(), alert, how })
+fn attend(actor: Actor, alert: u64, action: AlertAction) -> Command {
+    Command::new(actor, Ask::HandleAlert { entity: key(), alert, action })
 }
 
 fn open(world: &World) -> Vec<OpenAlert> {
@@ -126,8 +126,11 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
     done(world.submit(&attend(person("bob"), first, Resolve)));
     assert_eq!(world.journal.last().unwrap().event, Event::AlertResolved { alert: first });
     assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [second]);
-    for how in [Acknowledge, Resolve] {
-        assert_eq!(refused(world.submit(&attend(person("ann"), first, how))).code.as_str(), "alert-resolved");
+    for action in [Acknowledge, Resolve] {
+        assert_eq!(
+            refused(world.submit(&attend(person("ann"), first, action))).code.as_str(),
+            "alert-resolved"
+        );
     }
     assert_eq!(world.view.get(&key()).unwrap().version, version, "no new version of what it is about");
     // The same again is a new one.
@@ -141,17 +144,17 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
 fn only_people_who_may_see_it_attend_to_an_alert() {
     let mut world = world();
     let alert = leak(&mut world);
-    for how in [Acknowledge, Resolve] {
-        let keeper = refused(world.submit(&attend(Actor::new("kim", ActorKind::Agent), alert, how)));
+    for action in [Acknowledge, Resolve] {
+        let keeper = refused(world.submit(&attend(Actor::new("kim", ActorKind::Agent), alert, action)));
         assert_eq!((keeper.code.as_str(), keeper.who.as_deref()), ("not-permitted", Some("human")));
         for kind in [ActorKind::Agent, ActorKind::System] {
-            let stranger = refused(world.submit(&attend(Actor::new("sam", kind), alert, how)));
+            let stranger = refused(world.submit(&attend(Actor::new("sam", kind), alert, action)));
             assert_eq!(stranger.code.as_str(), "unknown-entity");
         }
-        let other = refused(world.submit(&attend(person("ann"), alert + 1, how)));
+        let other = refused(world.submit(&attend(person("ann"), alert + 1, action)));
         assert_eq!(other.code.as_str(), "alert-resolved");
     }
-    let elsewhere = Ask::Attend { entity: EntityKey::new("t.pump", "Q"), alert, how: Resolve };
+    let elsewhere = Ask::HandleAlert { entity: EntityKey::new("t.pump", "Q"), alert, action: Resolve };
     assert_eq!(
         refused(world.submit(&Command::new(person("ann"), elsewhere))).code.as_str(),
         "unknown-entity"
@@ -164,8 +167,8 @@ fn only_people_who_may_see_it_attend_to_an_alert() {
 fn a_key_counts_once_and_stands_for_one_saying() {
     let mut world = world();
     let alert = leak(&mut world);
-    let keyed = |how| {
-        let mut command = attend(person("ann"), alert, how);
+    let keyed = |action| {
+        let mut command = attend(person("ann"), alert, action);
         command.idempotency_key = Some(Name::new("k"));
         command
     };

@@ -1,4 +1,4 @@
-//! Entities that come from elsewhere.
+//! Imports entities from elsewhere.
 //!
 //! Entities are stored as they are, without the transitions that led there, so nothing reacts to them; everything the
 //! definition says about them is checked, for all of them together.
@@ -17,21 +17,21 @@ use super::create::invalid_id;
 use super::fire::plain_scope;
 use super::request::Request;
 use super::{DecisionBuilder, Stop, unknown_lifecycle};
-use crate::command::Adopted;
+use crate::command::ImportedEntity;
 use crate::key::EntityKey;
 use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
 impl DecisionBuilder<'_> {
     /// Imports all entities, or reports what is wrong with each: only for people with role admin, and the engine.
-    pub fn adopt(&mut self, adopted: &[Adopted], request: &Request) -> Result<(), Stop> {
+    pub fn import(&mut self, entities: &[ImportedEntity], request: &Request) -> Result<(), Stop> {
         if !(request.is_admin() || request.is_own()) {
             return Err(not_admin("import entities").into());
         }
         let (mut unmet, mut missing) = (Vec::new(), false);
-        for it in adopted {
+        for it in entities {
             self.moved()?;
-            match self.adopt_one(it, request) {
+            match self.import_one(it, request) {
                 Ok(wrong) => unmet.extend(wrong.into_iter().map(|wrong| placed(it, wrong))),
                 // What the others need is asked for in the same go: a thousand of them would take a thousand.
                 Err(Stop::NotLoaded) => missing = true,
@@ -42,7 +42,8 @@ impl DecisionBuilder<'_> {
             return Err(Stop::NotLoaded);
         }
         if unmet.is_empty() {
-            let places: BTreeMap<&EntityKey, &Adopted> = adopted.iter().map(|it| (&it.entity, it)).collect();
+            let places: BTreeMap<&EntityKey, &ImportedEntity> =
+                entities.iter().map(|it| (&it.entity, it)).collect();
             for (key, broken) in self.broken_of()? {
                 unmet.push(match places.get(&key) {
                     Some(it) => placed(it, broken),
@@ -59,7 +60,7 @@ impl DecisionBuilder<'_> {
     }
 
     /// Imports one entity, or reports everything that is wrong with it.
-    fn adopt_one(&mut self, it: &Adopted, request: &Request) -> Result<Vec<Unmet>, Stop> {
+    fn import_one(&mut self, it: &ImportedEntity, request: &Request) -> Result<Vec<Unmet>, Stop> {
         let key = &it.entity;
         let Some(life) = self.law.newest(&key.lifecycle) else {
             let unknown = unknown_lifecycle(self.law, &key.lifecycle);
@@ -152,7 +153,7 @@ pub(super) fn unknown_state(life: &Lifecycle, state: &Name, field: &str) -> Unme
 }
 
 /// The entity's position, before the field name.
-fn placed(it: &Adopted, unmet: Unmet) -> Unmet {
+fn placed(it: &ImportedEntity, unmet: Unmet) -> Unmet {
     let path = match &unmet.field {
         Some(field) => format!("entities.{}.{field}", it.place),
         None => format!("entities.{}", it.place),

@@ -1,11 +1,11 @@
-//! People see alerts, and see to them.
+//! People acknowledge and resolve alerts.
 
 use trackside_lifecycle::name::Name;
 
 use super::request::Request;
 use super::{DecisionBuilder, Stop, unknown_entity};
 use crate::actor::ActorKind;
-use crate::command::Attention;
+use crate::command::AlertAction;
 use crate::event::Event;
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -17,11 +17,11 @@ const MOST: usize = 256;
 
 impl DecisionBuilder<'_> {
     /// Acknowledges or resolves an alert. A second acknowledgement or resolution writes nothing.
-    pub fn attend(
+    pub fn handle_alert(
         &mut self,
         key: &EntityKey,
         alert: u64,
-        how: Attention,
+        action: AlertAction,
         request: &Request,
     ) -> Result<(), Stop> {
         let (life, entity) = self.here(key)?;
@@ -29,7 +29,7 @@ impl DecisionBuilder<'_> {
             return Err(unknown_entity(key).into());
         }
         if request.actor.kind != ActorKind::Human {
-            let message = format!("Only people {} alerts: ask one to look at it", how.as_str());
+            let message = format!("Only people {} alerts: ask one to look at it", action.as_str());
             let mut refusal = Refusal::one(Code::NotPermitted, message);
             refusal.who = Some("human".to_owned());
             return Err(refusal.into());
@@ -38,12 +38,12 @@ impl DecisionBuilder<'_> {
             let message = format!("{key} has no open alert {alert}: it was resolved before, or never raised");
             return Err(Refusal::one(Code::AlertResolved, message).into());
         };
-        let event = match how {
-            Attention::Acknowledge if open.acknowledged.is_some() => return Ok(()),
-            Attention::Acknowledge => Event::AlertAcknowledged { alert },
-            Attention::Resolve => Event::AlertResolved { alert },
+        let event = match action {
+            AlertAction::Acknowledge if open.acknowledged.is_some() => return Ok(()),
+            AlertAction::Acknowledge => Event::AlertAcknowledged { alert },
+            AlertAction::Resolve => Event::AlertResolved { alert },
         };
-        let seq = self.record(key, request, &Name::new(how.as_str()), event);
+        let seq = self.record(key, request, &Name::new(action.as_str()), event);
         self.root.get_or_insert(seq);
         Ok(())
     }
@@ -57,6 +57,6 @@ impl DecisionBuilder<'_> {
             Request::engine(ActorKind::System, Fields::default(), Name::new("alerts"), self.root);
         request.reason =
             Some(format!("More than {MOST} alerts of {key} are open: the oldest gives way").into());
-        self.record(key, &request, &Name::new(Attention::Resolve.as_str()), event);
+        self.record(key, &request, &Name::new(AlertAction::Resolve.as_str()), event);
     }
 }
