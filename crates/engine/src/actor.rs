@@ -1,4 +1,4 @@
-//! Who asks.
+//! The actor behind a command.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ impl ActorKind {
     }
 }
 
-/// Somebody, with the roles they hold.
+/// A human, an agent or the system, with its roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     pub id: Name,
     pub kind: ActorKind,
     /// Bare, or with the pack before them: `lead`, `mission:lead`.
     pub roles: Arc<[Name]>,
-    /// For whom it asks, where it asks for another.
+    /// The actor on whose behalf it acts, if any.
     pub subject: Option<Name>,
 }
 
@@ -47,7 +47,7 @@ impl Actor {
         self
     }
 
-    /// The same, asking for another.
+    /// Sets the subject: the actor on whose behalf it acts.
     pub fn asking_for(mut self, subject: Option<Name>) -> Self {
         self.subject = subject;
         self

@@ -1,4 +1,4 @@
-//! What an event does. Evaluates nothing, reads no definition: events carry what changed.
+//! Applies events to a view. Evaluates no expression and reads no definition: events carry the changes.
 
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
@@ -43,7 +43,7 @@ pub(crate) fn apply_to(ledger: &mut impl Ledger, entry: &Entry) {
     }
 }
 
-/// What one entry makes of its entity.
+/// Applies one entry to its entity.
 fn live(entity: &mut Entity, entry: &Entry) {
     evolve(entity, &entry.event, entry.at, entry.version);
     entity.seq = entry.seq;

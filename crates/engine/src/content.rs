@@ -1,7 +1,7 @@
-//! An entry in two parts: what must stay, and the values and words that may be dropped.
+//! An entry in two parts: a skeleton that must stay, and the values and texts that may be dropped.
 //!
-//! The part that stays replays like an entry that has been forgotten ([`Entry::forget`]): who did what to
-//! which entity when, states, clocks and groups.
+//! The skeleton replays like an entry that has been forgotten ([`Entry::forget`]): who did what to which
+//! entity when, states, clocks and groups.
 
 use std::sync::Arc;
 
@@ -25,16 +25,17 @@ pub struct Content {
     pub tallies: Vec<TallyChange>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<Same>,
-    /// What was said: a message, an alert, what was sent.
+    /// The text of a message, an alert or a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<Arc<str>>,
-    /// What stays of an erased entity, what goes with an effect, what a violation saw.
+    /// The remaining fields of an erased entity, the input of an effect, or the values that a violation
+    /// read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<Fields>,
     /// Before and after, of a field that names who is assigned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<(Value, Value)>,
-    /// What takes a migration back.
+    /// The changes that undo a migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<Box<Changes>>,
     /// Places that the entity itself took, each with where it stood among the changes.

@@ -1,4 +1,4 @@
-//! What scenarios must exercise of a lifecycle, and what they did.
+//! The parts of a lifecycle that scenarios must exercise, and those that they did.
 
 use std::collections::BTreeSet;
 
@@ -109,7 +109,7 @@ impl Collector<'_> {
         self.points.insert(Point { lifecycle: self.life.name.clone(), kind, what });
     }
 
-    /// An arm that everybody may take refuses nobody.
+    /// An arm open to every actor has no refusal to cover.
     fn by(&mut self, label: &str, by: &Guard) {
         if by.constant() != Some(&Value::Bool(true)) {
             self.add(PointKind::Refusal, format!("{label}.by"));

@@ -29,22 +29,22 @@ pub struct Entity {
     pub leases: Vec<(Name, Lease)>,
     /// Effects asked for and not yet answered.
     pub effects: Vec<OpenEffect>,
-    /// What no other open entity of its lifecycle has in common with it.
+    /// Its unique value: no other open entity of its lifecycle has it.
     pub same: Option<Name>,
     /// Invariants known to be broken.
     pub broken: Vec<Name>,
-    /// How many refused requests were kept as evidence.
+    /// The number of refused requests that were stored as evidence.
     #[serde(default)]
     pub kept: u32,
-    /// And how many of whom.
+    /// The same number per actor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_of: Vec<KeptOf>,
-    /// Alerts that nobody has resolved, the oldest first.
+    /// Open alerts, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<OpenAlert>,
 }
 
-/// How often a state was entered, and how long it lasted, the present stay left out.
+/// The number of visits to a state and their total length, without the present visit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stay {
     pub state: Name,
@@ -57,24 +57,24 @@ pub struct Stay {
 pub struct TimerState {
     pub started_at: Timestamp,
     pub length: Span,
-    /// How much of it had passed when it last began to run.
+    /// The time that had passed when it last began to run.
     pub spent: Span,
-    /// None while it stands still.
+    /// None while it is paused.
     pub running_since: Option<Timestamp>,
     /// The next of its steps.
     pub step: u32,
-    /// When that step is due; none if there is none, or it stands still.
+    /// The time of the next step. None if there is no further step, or the clock is paused.
     pub due: Option<Timestamp>,
 }
 
 impl TimerState {
-    /// When all of it will have passed; none while it stands still.
+    /// The end of the clock; none while it is paused.
     pub fn ends_at(&self) -> Option<Timestamp> {
         let left = Span(self.length.0.saturating_sub(self.spent.0));
         self.running_since.map(|since| Timestamp(since.0.saturating_add(left.0)))
     }
 
-    /// How much of it has passed.
+    /// The time that has passed.
     pub fn elapsed(&self, now: Timestamp) -> Span {
         let run = self.running_since.map_or(Span(0), |since| now.since(since));
         Span(self.spent.0.saturating_add(run.0))
@@ -91,9 +91,9 @@ pub struct Tallies {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     pub value: f64,
-    /// What was counted when, for windows.
+    /// Each count with its time, for windows.
     pub marks: Vec<(Timestamp, f64)>,
-    /// How many of its warnings were given since the last reset.
+    /// Warnings given since the last reset.
     pub warned: u32,
 }
 
@@ -124,12 +124,12 @@ pub struct KeptOf {
     pub outside: u32,
 }
 
-/// An alert that nobody has resolved.
+/// An alert that is not resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenAlert {
     /// The entry that raised it.
     pub seq: u64,
-    /// Who has seen it first, and when.
+    /// The actor that acknowledged it first, and when.
     pub acknowledged: Option<(Name, Timestamp)>,
 }
 
@@ -185,7 +185,7 @@ impl Entity {
         self.alerts.iter().find(|it| it.seq == seq)
     }
 
-    /// The ids a field names, be it one or a list.
+    /// The ids in a field: one, or those of a list.
     pub fn ids(&self, field: &str) -> Vec<Name> {
         ids_in(self.fields.get(field))
     }

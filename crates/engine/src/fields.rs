@@ -50,7 +50,7 @@ impl Fields {
         }
     }
 
-    /// Puts a value, null included: what was sent, as it was sent.
+    /// Sets a value exactly as it was sent, null included.
     pub fn put(&mut self, name: &Name, value: Value) {
         let list = Arc::make_mut(&mut self.0);
         match list.binary_search_by(|(it, _)| it.as_str().cmp(name)) {

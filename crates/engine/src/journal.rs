@@ -18,13 +18,13 @@ pub struct Journal {
     pub entries: Vec<Entry>,
 }
 
-/// What is known of a journal beside its entries. Whatever is missing is as in a new project.
+/// Facts about a journal beside its entries. Missing ones have the values of a new project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
     /// The scenario that wrote it.
     pub scenario: Option<String>,
-    /// How far time had moved when it was written.
+    /// The time of the project when the journal was written.
     pub until: Option<Timestamp>,
     /// Overrides of settings, by pack.
     pub settings: BTreeMap<Name, BTreeMap<Name, Value>>,

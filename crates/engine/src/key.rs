@@ -1,4 +1,4 @@
-//! Which entity.
+//! The key of an entity.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! The law: what a command does to a view, as a pure function.
+//! The rules of a project: the effect of a command on a view, as a pure function.
 //!
-//! [`decide()`] answers a command with events or a refusal; [`apply()`] makes a view what it is after
-//! an event. No IO, no clock, no async, no randomness: time is an argument.
+//! [`decide()`] answers a command with events or a refusal; [`apply()`] applies an event to a view. No IO,
+//! no clock, no async, no randomness: time is an argument.
 
 pub mod actor;
 pub mod apply;

@@ -10,21 +10,21 @@ use crate::fields::Fields;
 use crate::law::Law;
 use crate::view::View;
 
-/// What an expression may look at.
+/// The data that an expression may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Looking<'a> {
     pub law: &'a Law,
     pub view: &'a View,
     pub entity: &'a Entity,
-    /// What its fields were before, for `was`.
+    /// The entity's fields before the change, for `was`.
     pub was: &'a Fields,
-    /// Who is meant by `actor`; none for the engine itself.
+    /// The value of `actor`; none for the engine itself.
     pub actor: Option<&'a Actor>,
     pub now: Timestamp,
 }
 
 impl Looking<'_> {
-    /// Whether a condition of its lifecycle is true of it.
+    /// Whether a condition of the entity's lifecycle is true.
     pub fn test(&self, guard: &Guard) -> Result<bool, Fault> {
         let Some(life) = self.law.definition(&self.entity.key.lifecycle, self.entity.definition) else {
             return Err(Fault::Failed(format!("{} has no definition", self.entity.key)));

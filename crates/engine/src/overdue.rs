@@ -1,4 +1,4 @@
-//! Being late: a clock that nobody answers has run out.
+//! Overdue entities: a deadline without a consequence has passed.
 
 use trackside_lifecycle::model::{Lifecycle, Timer, TimerKind};
 use trackside_lifecycle::time::Timestamp;
@@ -10,14 +10,15 @@ pub fn is_overdue(life: &Lifecycle, entity: &Entity, now: Timestamp) -> bool {
     waited_for(life, entity).any(|it| it.elapsed(now) >= it.length)
 }
 
-/// When it becomes overdue if nothing moves until then; none if it does not. It may have become so already.
+/// The time at which the entity becomes overdue if it does not move; none if it never does. The time may
+/// lie in the past.
 pub fn overdue_at(life: &Lifecycle, entity: &Entity) -> Option<Timestamp> {
     waited_for(life, entity).filter_map(TimerState::ends_at).min()
 }
 
-/// The clocks that run until somebody moves it.
+/// Running clocks that only a move of the entity ends.
 fn waited_for<'a>(life: &'a Lifecycle, entity: &'a Entity) -> impl Iterator<Item = &'a TimerState> {
-    // What a timer fires when it is due is its own answer; what stands still is not late.
+    // A timer with a consequence acts by itself, and a paused clock is not late.
     let waits = |it: &Timer| matches!(it.kind, TimerKind::After(_)) && it.then.is_none();
     let running = |it: &TimerState| it.running_since.is_some() && it.length.0 > 0;
     entity

@@ -11,7 +11,7 @@ use trackside_lifecycle::value::Value;
 use crate::settings::effective;
 use crate::view::Project;
 
-/// What the policy says of an action.
+/// The policy's verdict on an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub level: Name,
@@ -22,7 +22,7 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyOutcome {
     Allow,
-    /// Somebody must approve it first.
+    /// A person must approve it first.
     Approve,
     Deny,
 }

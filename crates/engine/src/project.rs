@@ -1,7 +1,7 @@
-//! What is the same for the whole project, and how it changes.
+//! The state of the project itself, and its changes.
 //!
-//! Settings, zone, people and packs belong to no entity. They are journalled all the same, under a key that
-//! no entity can have, so that replaying the journal gives them back.
+//! Settings, zone, people and packs belong to no entity. They are journalled under a key that no entity can
+//! have, so that a replay restores them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -12,13 +12,13 @@ use trackside_lifecycle::value::Value;
 use crate::key::EntityKey;
 use crate::view::Project;
 
-/// Under which the journal tells of the project itself. It is no entity.
+/// The key of journal entries about the project itself. No entity has it.
 pub fn project_key() -> &'static EntityKey {
     static KEY: LazyLock<EntityKey> = LazyLock::new(|| EntityKey::new("trackside.project", "project"));
     &KEY
 }
 
-/// What changes of a project: whatever is not named stays.
+/// A change of the project. Parts that it does not name stay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProjectChange {
@@ -42,7 +42,7 @@ impl ProjectChange {
         self.settings.is_empty() && self.zone.is_none() && self.people.is_none()
     }
 
-    /// Makes a project what it is after the change.
+    /// Applies the change to a project.
     pub fn apply(&self, project: &mut Project) {
         for change in &self.settings {
             if !change.value.is_null() {

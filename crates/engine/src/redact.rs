@@ -1,8 +1,8 @@
-//! What an entity becomes when values and words of some of its entries are dropped from the journal.
+//! The state of an entity after values and texts of some of its entries are dropped from the journal.
 //!
-//! Whatever replaying what is left would not give is named by one more entry, so that a replay still comes to
-//! the entity as it is. Nothing old comes back: a value that came from a dropped entry is gone, not replaced by
-//! the one before it.
+//! One more entry names every value that a replay of the remaining journal would get wrong, so that the
+//! replay still gives the live entity. No older value comes back: a value from a dropped entry is cleared,
+//! not replaced by the one before it.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub fn replayed(history: &[Entry], without: &BTreeSet<u64>) -> Option<Entity> {
     view.get(key).cloned()
 }
 
-/// Fields that came from what is dropped, each with what it becomes: nothing.
+/// Fields whose value came from a dropped entry; each becomes null.
 pub fn cleared(live: &Entity, replayed: &Entity) -> Vec<(Name, Value)> {
     let names: BTreeSet<&Name> =
         live.fields.iter().chain(replayed.fields.iter()).map(|(name, _)| name).collect();
@@ -37,8 +37,9 @@ pub fn cleared(live: &Entity, replayed: &Entity) -> Vec<(Name, Value)> {
     names.into_iter().filter(differs).map(|name| (name.clone(), Value::Null)).collect()
 }
 
-/// Tallies written anew where they would come out otherwise, and those of the counters that are named. Numbers stay, since rules count on them; those under
-/// a key that came from what is dropped go, since the key itself is made of values.
+/// Rewrites the tallies that a replay would get wrong, and those of the named counters. Numbers stay, since
+/// rules read them. Tallies under a key that came from a dropped entry are removed, since the key consists
+/// of values.
 pub fn recounted(
     live: &Entity,
     replayed: &Entity,

@@ -10,7 +10,7 @@ use trackside_lifecycle::value::Value;
 
 use crate::view::Project;
 
-/// What holds. Maps are laid over each other key by key.
+/// The value in force. Maps are merged key by key.
 pub fn effective(setting: &Setting, pack: &Name, project: &Project, entity: Option<Value>) -> Value {
     let mut value = setting.default.clone();
     if let Some(over) = project.settings.get(pack).and_then(|it| it.get(&setting.name)) {
@@ -47,7 +47,7 @@ fn within_bounds(setting: &Setting, value: Value) -> Value {
     }
 }
 
-/// The value an override stands for, or what is wrong with it.
+/// The value of an override, or the reason why it is invalid.
 ///
 /// It must be of the default's type, within the bounds, and name no key that the default does not have.
 pub fn fitting(setting: &Setting, value: &Value) -> Result<Value, String> {

@@ -1,4 +1,5 @@
-//! What becomes of an agent's process when it ends: the pack's rules, asked. Nothing is done here.
+//! Decides what the supervisor does after an agent's process has ended, by the rules of the pack. Performs
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -21,15 +22,15 @@ pub struct Ended {
     pub role: Name,
     pub agent: Name,
     pub code: i64,
-    /// How often it was restarted after this code without progress since.
+    /// Restarts after this exit code without progress since.
     pub restarts: u32,
-    /// How often it was started on its present task without progress.
+    /// Starts on its present task without progress.
     pub reruns: u32,
-    /// How long it has waited already instead of stopping.
+    /// The time it has waited already instead of stopping.
     pub waited: Span,
 }
 
-/// What is to be done, and why.
+/// An action of the supervisor, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub act: Act,
@@ -42,13 +43,13 @@ pub enum Act {
     Restart {
         after: Span,
     },
-    /// Nothing to do now, but there will be: start again then.
+    /// There is no work now, but there will be: start again then.
     Wait {
         after: Span,
     },
-    /// Not before what holds it is gone.
+    /// Start again only after its hold has ended.
     Hold,
-    /// It goes in circles: this is fired on its task, then it is restarted without it.
+    /// It makes no progress: fire this event on its task, then restart it without that task.
     GiveUp {
         on: Name,
         fire: Name,
@@ -56,7 +57,7 @@ pub enum Act {
     },
 }
 
-/// What the rules of the role say.
+/// The verdict of the role's rules.
 pub fn after_exit(
     law: &Law,
     view: &View,
@@ -133,7 +134,7 @@ impl Case<'_> {
         Ok(verdict(Act::Restart { after: Span(delay as i64) }, format!("exit code {code}")))
     }
 
-    /// It has no more work: unless there will be.
+    /// Stops an agent that has no more work, or waits if there will be some.
     fn stop(&self) -> Result<Verdict, QueryError> {
         for (n, wait) in self.rules.waits.iter().enumerate() {
             let most = wait.most.as_ref().map(|it| self.span(it)).transpose()?;

@@ -1,4 +1,4 @@
-//! Which rules a decision touched, for coverage. Costs nothing when nobody listens.
+//! Records the rules that a decision touched, for coverage. Costs nothing when it is off.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -46,13 +46,14 @@ impl PointKind {
 /// The rules one decision touched.
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
-    /// Not yet known whether they count.
+    /// Points of which it is not known yet whether they count.
     pub(crate) open: Vec<Point>,
     pub(crate) sure: Vec<Point>,
 }
 
 impl Hits {
-    /// Decides about everything since `mark`: what was done counts if it was accepted, what was refused if it was refused.
+    /// Settles every point since `mark`: refusals count if the request was refused, everything else if it
+    /// was accepted.
     pub(crate) fn settle(&mut self, mark: usize, accepted: bool) {
         let since = self.open.split_off(mark.min(self.open.len()));
         self.sure.extend(since.into_iter().filter(|it| match it.kind {

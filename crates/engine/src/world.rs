@@ -31,7 +31,7 @@ pub struct World {
 /// Most timers that one advance fires; beyond it, a definition makes ever more of them.
 const FIRINGS: u32 = 1_000_000;
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The numbers of the entries it wrote, and which of them answers it.

@@ -115,7 +115,7 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
     );
     assert_eq!((entry.actor.as_str(), entry.trigger.as_str()), ("ann", "acknowledge"));
     assert_eq!(entry.to_json()["metadata"]["alert"], first);
-    // Somebody else says the same, later: nothing is written, the first one stays.
+    // A second actor acknowledges later: nothing is written, the first acknowledgement stays.
     world.advance(Span::seconds(5));
     let before = world.journal.len();
     done(world.submit(&attend(person("bob"), first, Acknowledge)));
@@ -133,7 +133,7 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
         );
     }
     assert_eq!(world.view.get(&key()).unwrap().version, version, "no new version of what it is about");
-    // The same again is a new one.
+    // The same alert raised again is a new one.
     let third = leak(&mut world);
     assert_eq!(open(&world).iter().map(|it| it.seq).collect::<Vec<_>>(), [second, third]);
     done(world.submit(&attend(person("ann"), third, Resolve)));

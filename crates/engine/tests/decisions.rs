@@ -1,4 +1,4 @@
-//! What a decision carries beside its events.
+//! Parts of a decision beside its events.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -120,12 +120,12 @@ fn a_key_is_its_senders_whoever_carries_the_command_out() {
     };
     let by_another = || Actor::new("outside", ActorKind::Human);
     assert!(matches!(world.submit(&under(by_another(), Some("hank"), "one")), Outcome::Accepted { .. }));
-    // The same request of the same sender, through whomever it comes.
+    // The same request of the same sender, carried out by any actor.
     assert!(matches!(world.submit(&under(by_another(), Some("hank"), "one")), Outcome::Replayed { .. }));
     assert!(matches!(world.submit(&under(hank(), None, "one")), Outcome::Replayed { .. }));
     let Outcome::Refused(refusal) = world.submit(&under(hank(), None, "two")) else { panic!("accepted") };
     assert_eq!(refusal.code.as_str(), "idempotency-conflict");
-    // The key of whoever carried it out is another.
+    // The actor that carried it out has its own keys.
     assert!(matches!(world.submit(&under(by_another(), None, "two")), Outcome::Accepted { .. }));
 }
 
@@ -152,7 +152,7 @@ fn a_refusal_names_everything_that_is_unmet_with_what_it_saw() {
     assert_eq!(refusal.who.as_deref(), Some("lead or (human and owner != null)"));
     let shown = refusal.to_string();
     assert!(shown.contains("- note: Say why (missing)") && shown.contains("it saw n = 2"), "{shown}");
-    // One who may not is told so first, and the rest all the same.
+    // An actor that may not shut it learns that first, together with all other unmet conditions.
     let ada = Actor::new("ada", ActorKind::Agent);
     let Outcome::Refused(refusal) = world.submit(&Command::fire(ada, key("a"), "shut", Fields::default()))
     else {

@@ -1,4 +1,4 @@
-//! Whose refused requests are kept, and how many.
+//! Which actors' refused requests are stored, and how many.
 #![allow(clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn agent(id: &str, roles: &[&str]) -> Actor {
     Actor::new(id, ActorKind::Agent).with_roles(roles.iter().copied())
 }
 
-/// How many of `times` requests of one actor are kept. None of them may be carried out.
+/// The number of requests of one actor that are stored. All of them are refused.
 fn kept(world: &mut World, actor: &Actor, times: usize) -> usize {
     let mut count = 0;
     for _ in 0..times {

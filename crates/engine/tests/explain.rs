@@ -1,4 +1,4 @@
-//! What is called open can be done, and what can be done is called open: in worlds that scenarios end in.
+//! A transition is shown as open exactly if it can be taken, in every world that a scenario ends in.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -22,7 +22,7 @@ use trackside_lifecycle::source::Problems;
 
 use folder::{add, pack, yaml_in};
 
-/// How many ways were open and could be taken with nothing, and how many events were refused.
+/// Transitions that were open and could be taken without fields, and refused ones.
 #[derive(Default)]
 struct Seen {
     open: usize,
@@ -72,7 +72,7 @@ fn compare(played: &Played<'_>, seen: &mut Seen) {
                             assert!(open, "it can be done but is not open. {place}");
                             seen.open += 1;
                         }
-                        // Whoever may not see it is not told of its ways either.
+                        // An actor that may not see the entity does not see its transitions either.
                         Decision::Refused(refusal) if refusal.code.as_str() == "unknown-entity" => {}
                         Decision::Refused(refusal) => {
                             let closed = !way.is_open() || way.needs_anything();

@@ -157,7 +157,7 @@ fn they_are_as_they_were_and_the_journal_says_where_they_come_from() {
     let line = RankingKey { lifecycle: Name::new("t.job"), name: Name::new("line") };
     assert!(world.view.rankings.get(&line).unwrap().place(&Name::new("K")).is_some());
     replays(&world);
-    // Its clocks run from now on: the lease is lost, then nobody is left to stop it.
+    // Imported clocks run from now on: the lease is lost, and then no holder is left to stop it.
     world.advance(Span(11 * 60_000));
     assert_eq!(entity(&world, "t.job/J").state.as_str(), "DONE");
     replays(&world);
@@ -236,7 +236,7 @@ fn what_must_hold_is_held_against_all_of_them_together() {
     );
     assert!(refusal.errors[0].message.contains("J is led by nobody"), "{refusal}");
     assert!(world.journal.is_empty());
-    // What is only bent comes in, and is noted.
+    // An entity that breaks a warning-level invariant is imported, and the violation is journalled.
     done(import(&mut world, vec![coming(0, "t.job/L", "", &[("size", Value::Int(100))])]));
     assert!(world.journal.iter().any(|it| it.event.kind().as_str() == "VIOLATION"));
     replays(&world);

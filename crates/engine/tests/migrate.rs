@@ -166,7 +166,7 @@ fn placed(world: &World, ranking: &str) -> bool {
     world.view.rankings.get(&key).is_some_and(|it| it.place(&Name::new("J")).is_some())
 }
 
-/// What an undo must bring back: all but what every entry changes.
+/// The parts that an undo must restore: all but those that every entry changes.
 fn essence(mut entity: Entity) -> Entity {
     (entity.version, entity.seq, entity.updated_at) = (0, 0, Timestamp(0));
     entity

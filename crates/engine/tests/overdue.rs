@@ -1,4 +1,4 @@
-//! When something becomes overdue is told beforehand, and is when it is.
+//! The time at which an entity becomes overdue is known beforehand and is right.
 #![allow(
     clippy::expect_used,
     clippy::panic,

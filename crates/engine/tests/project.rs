@@ -1,4 +1,4 @@
-//! What is the same for the whole project is journalled as everything else.
+//! Changes of the project itself are journalled like those of entities.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -172,7 +172,7 @@ fn only_people_with_role_admin_may() {
         let ask = Ask::Configure(settings([setting("least", Value::Int(3))]));
         assert_eq!(refused(world.submit(&Command::new(actor, ask))).code.as_str(), "not-permitted");
     }
-    // It learns who the people are, and nothing else.
+    // The change sets the people and nothing else.
     let people = ProjectChange { people: Some(vec![Name::new("ann")]), ..ProjectChange::default() };
     let own = Actor::new("trackside", ActorKind::System);
     let outcome = world.submit(&Command::new(own, Ask::Configure(people)));

@@ -1,4 +1,4 @@
-//! What is dropped from the journal is gone, and the journal still tells the truth.
+//! Redacted values are gone from the journal, and a replay still gives the live state.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -130,7 +130,7 @@ fn note(world: &World) -> Entity {
     world.view.get(&key()).expect("the note").clone()
 }
 
-/// The journal as it is now gives the world as it is.
+/// Checks that a replay of the present journal gives the present view.
 fn replays(world: &World, what: &str) {
     let mut again = View::default();
     again.project = world.view.project.clone();
@@ -255,7 +255,7 @@ fn what_nothing_is_left_of_is_as_in_a_new_one() {
     }
     done(world.submit(&command));
     assert_eq!(world.view.get(&key).unwrap().fields.value("stamps"), Value::Int(1));
-    // A rule that counts on it goes on.
+    // A rule that reads the value still works.
     done(world.submit(&Command::fire(admin(), key.clone(), "stamp", Fields::default())));
     assert_eq!(world.view.get(&key).unwrap().fields.value("stamps"), Value::Int(2));
 }
@@ -388,7 +388,7 @@ fn a_redaction_that_is_redacted_does_not_count_on_what_it_dropped() {
     let first = done(world.submit(&redact(&world, &key(), &[1], &[("text", "hush"), ("tag", "hush")])));
     let mut again = redact(&world, &key(), &[first], &[("text", "hush")]);
     if let Ask::Redact(redact) = &mut again.ask {
-        // Whoever reads the journal now may still find the bytes that are about to go.
+        // A reader of the journal may still see the bytes that are about to be dropped.
         redact.history[0] = created;
     }
     done(world.submit(&again));
@@ -412,7 +412,8 @@ fn a_replay_that_begins_at_an_older_picture_comes_to_the_same() {
     done(world.submit(&redact(&world, &key(), &[first], &[("text", "another")])));
     for begun in 0..=whole.len() {
         let mut view = View::default();
-        // As projections were written before the bytes were gone, and then what is left of the journal.
+        // Starts from a projection written before the bytes were dropped, then applies the remaining
+        // journal.
         whole.iter().take(begun).for_each(|it| apply(&mut view, it));
         world.journal.iter().skip(begun).for_each(|it| apply(&mut view, it));
         assert_eq!(view.get(&key()), world.view.get(&key()), "from {begun} entries on");

@@ -1,4 +1,4 @@
-//! Nobody is dead because the server slept: every slot of every pack, after gaps of every length.
+//! A pause of the server costs no holder its lease: every slot of every pack, after gaps of every length.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Where an actor may move an entity from here, before requirements are asked for.
+//! The states to which an actor may move an entity now. Requirements are not checked.
 
 use trackside_lifecycle::model::{Aim, Arm, Lifecycle};
 use trackside_lifecycle::name::Name;

@@ -1,4 +1,4 @@
-//! Whether a rule may be taken, with every unmet condition at once.
+//! Decides whether a rule may be taken, and lists every unmet condition at once.
 
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Aim, AssignTarget, Check, Consequences, Lifecycle, State, StateSet};
@@ -15,15 +15,15 @@ use crate::fields::Fields;
 use crate::refusal::{Code, ConditionCode, Unmet};
 use crate::trace::PointKind;
 
-/// Which choice and which state; or why there is no target.
+/// The choice and the target state, or the reason why there is no target.
 type Aimed = Result<(Option<usize>, Option<Name>), Unmet>;
 
-/// What a rule would change of its own entity, and what of that cannot be.
+/// The changes that a rule would make to its own entity, and the problems with them.
 pub(super) struct RuleOutcome {
     pub fields: Vec<(Name, Value)>,
     tallies: Vec<TallyChange>,
     grants: Vec<(Name, Name)>,
-    /// What could not be computed, or not be granted.
+    /// Values that could not be computed, and slots that could not be granted.
     faults: Vec<Unmet>,
     /// Frozen fields that the rule would change.
     frozen: Vec<Unmet>,
@@ -84,8 +84,8 @@ impl DecisionBuilder<'_> {
         };
         let RuleOutcome { fields, tallies, grants, faults, frozen } =
             self.outcome(&scope, rule, choice, to.as_ref())?;
-        // What could not be computed is only news if nothing else is wrong: a missing field
-        // spoils the expressions that read it.
+        // Evaluation faults are reported only if nothing else is wrong: a missing field also breaks the
+        // expressions that read it.
         if clear {
             unmet.extend(faults);
         }
@@ -109,7 +109,7 @@ impl DecisionBuilder<'_> {
         Ok(Ok(plan))
     }
 
-    /// What a rule would make of its entity, by what it, its choice and the states it leaves and enters set.
+    /// Computes the changes of a rule: those of the arm, its choice, and the states it leaves and enters.
     pub fn outcome(
         &self,
         scope: &EntityScope<'_>,
@@ -182,13 +182,13 @@ impl DecisionBuilder<'_> {
         for (name, value) in request.fields.iter() {
             let take = rule.takes.iter().chain(bound()).find(|it| it.name == *name);
             let owned = life.field(name).filter(|it| it.engine && it.is.is_none());
-            // What the engine creates it may furnish with the fields that only it writes.
+            // At creation, the engine may also set the fields that only it writes.
             let furnished = if take.is_none() && request.engine && rule.creating { owned } else { None };
             if take.is_some() || furnished.is_some() {
                 let fits = take.map(|it| &it.fits).or(furnished.map(|it| &it.fits));
                 match fits.map(|it| it.accept(name, value)) {
                     Some(Ok(value)) if take.is_some_and(|it| !it.stored) => taken.put(name, value),
-                    // Nothing sent at creation leaves the default.
+                    // Null sent at creation keeps the default.
                     Some(Ok(value)) if rule.creating && value.is_null() => {}
                     Some(Ok(value)) => sent.push((name.clone(), value)),
                     Some(Err(misfits)) => {
@@ -286,7 +286,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// Which choice, and which state; or why there is no target.
+    /// The choice and the target state, or the reason why there is no target.
     pub fn aim(&self, scope: &EntityScope<'_>, rule: &Rule<'_>) -> Result<Aimed, Stop> {
         let (choice, aim) = match rule.aims {
             Aims::One(aim) => (None, aim),

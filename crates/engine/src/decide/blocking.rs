@@ -1,4 +1,4 @@
-//! What keeps an entity back from elsewhere: other entities that a gate looks at, and what done there would open it.
+//! Gates that other entities keep closed, and the transitions of those entities that would open them.
 
 use std::collections::BTreeSet;
 
@@ -25,9 +25,9 @@ use crate::view::{Found, Lookup, Needs, View};
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockingEntity {
     pub entity: EntityKey,
-    /// What the gate says.
+    /// The gate's message.
     pub says: String,
-    /// What done there would open the gate.
+    /// Transitions of other entities that would open the gate.
     pub openers: Vec<UnblockOption>,
 }
 
@@ -35,7 +35,7 @@ pub struct BlockingEntity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnblockOption {
     pub event: Name,
-    /// Who may, in words.
+    /// Who may take it, as text.
     pub who: String,
     /// Whether the caller is one of them.
     pub permitted: bool,
@@ -89,7 +89,8 @@ fn looked_at(scope: &EntityScope<'_>, guard: &Guard, all: &mut BTreeSet<EntityKe
 }
 
 impl DecisionBuilder<'_> {
-    /// What done to another entity would open a gate; none if there is no such entity, or it is not for those eyes.
+    /// Transitions of another entity that would open a gate. Empty if that entity does not exist or the
+    /// caller may not see it.
     fn openers(
         &self,
         life: &Lifecycle,
@@ -126,7 +127,7 @@ impl DecisionBuilder<'_> {
         Ok(Some(openers))
     }
 
-    /// Whether a gate would be open once a rule has been taken by an entity that the gate looks at.
+    /// Whether a gate would be open after an entity it reads has taken a rule.
     fn opens(
         &self,
         (life, entity, gate): (&Lifecycle, &Entity, &Gate),

@@ -24,7 +24,8 @@ impl DecisionBuilder<'_> {
         self.gates_of(life, &nobody, trigger, request, &|gate| is_about_caller(life, gate))
     }
 
-    /// Whether an event could admit this caller for some entity: what `by` asks of the entity is left open.
+    /// Whether an event could admit this caller for some entity. Conditions of `by` on the entity count as
+    /// true.
     pub fn may_admit(&self, life: &Lifecycle, event: &Name, request: &Request) -> bool {
         let nobody = self.blank(life, &EntityKey { lifecycle: life.name.clone(), id: Name::new("") });
         let around = self.around();
@@ -35,7 +36,7 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// Whether a rule could admit some caller to an entity as it is: conditions of `by` on the caller are left open.
+/// Whether a rule could admit some caller to this entity. Conditions of `by` on the caller count as true.
 pub(super) fn may_admit_somebody(scope: &EntityScope<'_>, by: &Guard) -> bool {
     let known = |slot: u32| scope.life.reads.get(slot as usize).is_some_and(is_of_entity_alone);
     whichever(scope, &by.outline(), &known) != Some(Value::Bool(false))
@@ -86,7 +87,7 @@ fn same(scope: &EntityScope<'_>, [left, right]: &[Outline; 2], known: &dyn Fn(u3
     Some(whichever(scope, left, known)? == whichever(scope, right, known)?)
 }
 
-/// Whether a gate asks nothing of the entity, so that it is open or closed for all of them.
+/// Whether a gate reads nothing of the entity, so that it is open or closed for all of them.
 fn is_about_caller(life: &Lifecycle, gate: &Gate) -> bool {
     let asked = gate.applies.iter().chain([&gate.open]);
     asked.into_iter().all(|it| reads_no_entity(life, it))
@@ -97,7 +98,7 @@ fn reads_no_entity(life: &Lifecycle, guard: &Guard) -> bool {
     guard.reads().iter().all(|it| is_not_of(life, it.slot.0))
 }
 
-/// Whether what a slot of its table reads is no part of the entity, and not reached by way of it.
+/// Whether a slot of the read table is outside the entity and not reached through it.
 fn is_not_of(life: &Lifecycle, slot: u32) -> bool {
     let Some(read) = life.reads.get(slot as usize) else { return false };
     match read {

@@ -20,7 +20,7 @@ use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::trace::PointKind;
 
-/// What a move passes to its consequences.
+/// The result of a move that its consequences read.
 pub(super) struct MoveResult<'l> {
     pub taken: Fields,
     pub was: Fields,
@@ -405,7 +405,7 @@ impl DecisionBuilder<'_> {
 }
 
 impl MoveResult<'_> {
-    /// What consequences see: the entity after the move, with what the request brought.
+    /// The scope of consequences: the entity after the move, and the fields of the request.
     pub fn scope<'s>(
         &'s self,
         around: &'s super::scope::Surroundings<'s>,
@@ -422,7 +422,7 @@ pub fn groups_of(life: &Lifecycle, entity: &Entity) -> Vec<GroupKey> {
     shifts(life, None, entity).into_iter().map(|it| it.group).collect()
 }
 
-/// How the counts of those it refers to change.
+/// The changes to the group counts of the entities it refers to.
 pub(super) fn shifts(life: &Lifecycle, before: Option<&Entity>, after: &Entity) -> Vec<Shift> {
     let mut shifts = Vec::new();
     for reference in &life.refs {
@@ -478,7 +478,7 @@ fn once(ids: Vec<Name>) -> Vec<Name> {
     all
 }
 
-/// Whether the parts of a tally's key are those wanted; null stands for any.
+/// Whether the parts of a tally's key match. Null matches any part.
 fn key_matches(key: &Name, wanted: &[Value]) -> bool {
     let parts: Vec<&str> = key.split(super::count::SEPARATOR).collect();
     parts.len() == wanted.len()

@@ -14,9 +14,9 @@ use crate::refusal::{Code, Refusal, Unmet};
 use crate::trace::PointKind;
 use crate::view::Found;
 
-/// How many are tried before the answer is no.
+/// Candidates that are tried before the claim is refused.
 const TRIES: usize = 64;
-/// How many are looked at when only some will do.
+/// Candidates that are inspected when the claim names a filter.
 const LOOKS: usize = 1_000;
 
 impl DecisionBuilder<'_> {
@@ -131,7 +131,7 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// The refusal for a caller whom gates keep from every entity.
+/// The refusal for a caller whom gates exclude from every entity.
 fn gated(life: &Lifecycle, event: &Name, closed: Vec<Unmet>) -> Refusal {
     let mut refusal = Refusal::with(Code::GateClosed, closed);
     let arms: Vec<&Arm> = life.transition(event).into_iter().flat_map(|it| &it.arms).collect();
@@ -139,7 +139,7 @@ fn gated(life: &Lifecycle, event: &Name, closed: Vec<Unmet>) -> Refusal {
     refusal
 }
 
-/// The refusal for a caller whom no such event admits, for any entity.
+/// The refusal for a caller whom none of these events admits for any entity.
 fn not_admitted(life: &Lifecycle, events: &[&Name], request: &Request) -> Refusal {
     let arms: Vec<&Arm> =
         events.iter().filter_map(|it| life.transition(it)).flat_map(|it| &it.arms).collect();

@@ -101,7 +101,7 @@ pub(super) fn counted<'l>(
     Ok(Some(CountedChange { counter, change, warned, limit, reached }))
 }
 
-/// How many of its warnings a value has come to.
+/// The number of warnings that a value has reached.
 fn passed(counter: &Counter, value: f64, limit: Option<f64>) -> usize {
     let due = |percent: u32| limit.is_some_and(|limit| value * 100.0 >= limit * f64::from(percent));
     counter.warn.iter().take_while(|it| due(it.percent)).count()

@@ -97,7 +97,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// What no two open entities of its lifecycle have in common; none if it is closed.
+    /// The entity's unique value within its lifecycle. None if the entity is closed.
     pub(super) fn same_value(&self, scope: &super::scope::EntityScope<'_>) -> Result<Option<Name>, Stop> {
         let Some(guard) = &scope.life.create.same else { return Ok(None) };
         let state = scope.life.state(&scope.entity.state);
@@ -108,7 +108,8 @@ impl DecisionBuilder<'_> {
         Ok((!value.is_null()).then(|| Name::from(value.to_json().to_string())))
     }
 
-    /// How that changes with an event. A value that another open one has is not taken from it.
+    /// The change of the unique value by an event. A value that another open entity holds is not taken
+    /// over.
     pub fn same_change(
         &self,
         scope: &super::scope::EntityScope<'_>,

@@ -1,4 +1,4 @@
-//! What a decision has come to so far: the view, and what its own events make of it.
+//! A decision under construction: the view, with the decision's own events applied.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct DecisionDraft<'a> {
     entities: Touched,
     /// Groups that it moved; none: how many there were before is not known.
     counts: BTreeMap<GroupKey, Option<BTreeMap<Name, u64>>>,
-    /// Who moved within a group, and to which state; none has left it.
+    /// Entities that moved within a group, and their new state. None: it left the group.
     moved: BTreeMap<(GroupKey, EntityKey), Option<Name>>,
     /// Values taken (some) or given free (none) by this decision.
     unique_values: BTreeMap<(Name, Name), Option<EntityKey>>,
@@ -99,7 +99,7 @@ impl<'a> DecisionDraft<'a> {
         }
     }
 
-    /// When one of a group last moved; `now` if this decision moved one.
+    /// The time of a group's last move; `now` if this decision moved a member.
     pub fn moved_at(&self, group: &GroupKey, now: Timestamp) -> Found<Option<Timestamp>> {
         if self.counts.contains_key(group) {
             return Found::Here(Some(now));
@@ -107,7 +107,7 @@ impl<'a> DecisionDraft<'a> {
         self.base.group(group).map(|it| it.moved_at)
     }
 
-    /// Those of a group in the states that are wanted, in the order of their keys; at most one more than `most`.
+    /// Members of a group in the wanted states, in key order; at most `most + 1`.
     pub fn members(
         &self,
         group: &GroupKey,
@@ -155,7 +155,7 @@ impl<'a> DecisionDraft<'a> {
         self.entries.push(entry);
     }
 
-    /// The same for a move whose outcome is known already: what `apply` would make of its entity.
+    /// Records a move whose outcome is known already: `outcome` is what `apply` would give.
     pub fn record_move(&mut self, entry: Entry, mut outcome: Entity) {
         outcome.seq = entry.seq;
         if let Some(changes) = entry.event.changes() {

@@ -23,8 +23,8 @@ const LONGEST: usize = 16 * 1024;
 const MOST: u32 = 100;
 /// Most entries per actor, so that one actor cannot use all of them.
 const EACH: u32 = 20;
-/// The same for actors whom no rule of the transition admits. An actor whose work was reassigned is one of them:
-/// their requests are kept, but within a smaller limit.
+/// The same limits for actors whom no rule of the transition admits, such as one whose work was reassigned:
+/// their requests are stored too, but fewer of them.
 const MOST_OUTSIDE: u32 = 50;
 const EACH_OUTSIDE: u32 = 5;
 
@@ -90,7 +90,7 @@ pub(super) fn of(
     Some(entry)
 }
 
-/// Whether the caller's limit is not reached.
+/// Whether the caller is below its limit.
 fn has_room(life: &Lifecycle, entity: &Entity, request: &Request, admitted: bool) -> bool {
     let subject = request.subject_id();
     let of_them = entity.kept_of.iter().find(|it| it.actor == *subject);
@@ -103,7 +103,7 @@ fn has_room(life: &Lifecycle, entity: &Entity, request: &Request, admitted: bool
         && of_them.is_none_or(|it| it.outside < EACH_OUTSIDE)
 }
 
-/// Whether the caller holds a lease on it, or has a role in the pack of its lifecycle.
+/// Whether the caller holds a lease on the entity, or has a role in the pack of its lifecycle.
 fn works_here(life: &Lifecycle, entity: &Entity, request: &Request) -> bool {
     let holder = entity.leases.iter().any(|(_, it)| it.holder.as_ref() == Some(request.subject_id()));
     let pack = life.name.split_once('.').map_or(life.name.as_str(), |it| it.0);

@@ -30,38 +30,39 @@ pub struct TransitionOption {
     /// The transition it belongs to.
     pub event: Name,
     pub about: String,
-    /// Where it leads; empty where it stays.
+    /// The possible target states; empty if it stays in its state.
     pub to: Vec<Name>,
-    /// Who may, in words.
+    /// Who may take it, as text.
     pub who: String,
     /// Whether the actor is one of them.
     pub permitted: bool,
-    /// Whether no gate keeps the actor out.
+    /// Whether no gate is closed to the actor.
     pub heard: bool,
-    /// Whether no actor can be admitted to the entity as it is.
+    /// Whether no actor can be admitted to the entity in its present state.
     pub for_nobody: bool,
-    /// What a request may bring, and whether it must.
+    /// The fields that a request may send, and whether each is required.
     pub takes: Vec<(Name, bool)>,
-    /// Whether it must say why.
+    /// Whether a request must give a reason.
     pub needs_reason: bool,
-    /// Whether it must say where to.
+    /// Whether a request must name the target.
     pub needs_target: bool,
     /// Every condition, in the order in which they are asked.
     pub checks: Vec<Checked>,
 }
 
 impl TransitionOption {
-    /// Whether nothing that could be seen stands in the way but what a request must bring.
+    /// Whether every visible condition passes, apart from the fields that a request must send.
     pub fn is_open(&self) -> bool {
         self.permitted && self.checks.iter().all(|it| it.passed)
     }
 
-    /// Whether every condition that does not depend on the caller passes, apart from what a request must bring.
+    /// Whether every condition that does not depend on the caller passes, apart from the fields that a
+    /// request must send.
     pub fn is_open_to_others(&self) -> bool {
         !self.for_nobody && self.checks.iter().all(|it| it.passed || it.of_caller)
     }
 
-    /// Whether a request must bring something.
+    /// Whether a request must send a field, a reason or a target.
     pub fn needs_anything(&self) -> bool {
         self.needs_reason || self.needs_target || self.takes.iter().any(|(_, required)| *required)
     }

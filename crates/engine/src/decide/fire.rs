@@ -224,7 +224,7 @@ impl DecisionBuilder<'_> {
         self.gates_of(life, entity, trigger, request, &|_| true)
     }
 
-    /// The same of some of them.
+    /// The refusals of the given gates.
     pub fn gates_of(
         &self,
         life: &Lifecycle,
@@ -261,7 +261,7 @@ impl DecisionBuilder<'_> {
         Ok(applies && !self.test(scope, &gate.open)?.unwrap_or(false))
     }
 
-    /// Nothing of that name, or towards that state, leaves from here.
+    /// The refusal when no arm of that name, or towards that state, leaves the current state.
     fn no_edge(
         &self,
         life: &Lifecycle,
@@ -344,7 +344,7 @@ fn words_for(what: &What) -> String {
     }
 }
 
-/// Who may take one of these arms, in words.
+/// Who may take one of these arms, as text.
 pub(super) fn who_may(arms: &[&Arm]) -> String {
     let mut words: Vec<String> = Vec::new();
     for arm in arms {

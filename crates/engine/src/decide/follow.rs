@@ -1,4 +1,4 @@
-//! What a move entails: further moves of its own entity, of others, new entities, limits, reactions.
+//! The results of a move: further moves of its entity and of others, new entities, limits and reactions.
 
 use std::sync::Arc;
 
@@ -191,7 +191,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// Whether the other's own checks let it be moved.
+    /// Whether the checks of the target allow the move.
     fn willing(&self, target: &EntityKey, what: &What, request: &Request) -> Result<bool, Stop> {
         let (life, entity) = self.here(target)?;
         let mark = self.hits.borrow().open.len();
@@ -364,7 +364,8 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// What the steps of a `warn` change. A value that does not fit, or a frozen field, stays as it is.
+    /// The field changes of a `warn`. A field that is frozen, or whose new value does not fit, keeps its
+    /// value.
     pub fn warned_changes(
         &self,
         life: &Lifecycle,
@@ -473,12 +474,12 @@ impl DecisionBuilder<'_> {
 }
 
 impl<'l> MoveResult<'l> {
-    /// Nothing was moved: for rules that only look.
+    /// The result of a rule that moved nothing.
     pub fn nothing(entity: &crate::entity::Entity) -> Self {
         Self { taken: Fields::default(), was: entity.fields.clone(), counted: Vec::new(), entered: false }
     }
 
-    /// The same without what it counted.
+    /// A copy without its counts.
     fn calm(&self) -> Self {
         Self { taken: self.taken.clone(), was: self.was.clone(), counted: Vec::new(), entered: false }
     }

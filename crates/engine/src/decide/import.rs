@@ -23,7 +23,7 @@ use crate::refusal::{Code, ConditionCode, Refusal, Stage, Unmet};
 use crate::view::Found;
 
 impl DecisionBuilder<'_> {
-    /// Imports all entities, or reports what is wrong with each: only for people with role admin, and the engine.
+    /// Imports all entities, or reports every problem of each. Only for people with role admin, and the engine.
     pub fn import(&mut self, entities: &[ImportedEntity], request: &Request) -> Result<(), Stop> {
         if !(request.is_admin() || request.is_own()) {
             return Err(not_admin("import entities").into());
@@ -33,7 +33,7 @@ impl DecisionBuilder<'_> {
             self.moved()?;
             match self.import_one(it, request) {
                 Ok(wrong) => unmet.extend(wrong.into_iter().map(|wrong| placed(it, wrong))),
-                // What the others need is asked for in the same go: a thousand of them would take a thousand.
+                // Keeps checking the others, so that one round loads the missing data of all of them.
                 Err(Stop::NotLoaded) => missing = true,
                 Err(stop) => return Err(stop),
             }
@@ -123,7 +123,7 @@ impl DecisionBuilder<'_> {
         self.twin_of(key, &request)
     }
 
-    /// What no two open ones may have in common is not taken from another.
+    /// Refuses the import if another open entity already has this entity's unique value.
     fn twin_of(&self, key: &EntityKey, request: &Request) -> Result<Vec<Unmet>, Stop> {
         let (life, entity) = self.here(key)?;
         let around = self.around();
@@ -142,7 +142,7 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// There is no such state, with a suggestion; `field` is where it was named.
+/// The condition for an unknown state, with a suggestion. `field` is the field that named it.
 pub(super) fn unknown_state(life: &Lifecycle, state: &Name, field: &str) -> Unmet {
     let names = || life.states.iter().map(|it| it.name.as_str());
     let hint = match nearest(state, names()) {

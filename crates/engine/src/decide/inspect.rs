@@ -50,7 +50,7 @@ impl DecisionBuilder<'_> {
                     self.hit(&life, PointKind::Invariant, || format!("invariants.{}.repair", invariant.name));
                 }
                 Some(refusal) if !was_known => self.drop_with_alert(key, &condition, &refusal),
-                // It is tried again at every look, and people are asked once.
+                // Every sweep retries the repair; only the first failure raises an alert.
                 Some(_) => {}
             }
         }
@@ -131,7 +131,7 @@ pub fn fields_of(
     Ok(fields)
 }
 
-/// Those that are computed, as a reader sees them.
+/// Its computed fields, as a reader sees them.
 pub fn computed(
     law: &Law,
     view: &View,

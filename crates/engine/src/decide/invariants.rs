@@ -80,7 +80,7 @@ impl DecisionBuilder<'_> {
         Ok(self.broken_of()?.into_iter().map(|(_, it)| it).collect())
     }
 
-    /// The same, with whose they are.
+    /// The broken invariants, each with its entity.
     pub fn broken_of(&self) -> Result<Vec<(EntityKey, Unmet)>, Stop> {
         let mut broken = Vec::new();
         for key in self.looked_at() {
@@ -176,7 +176,8 @@ impl DecisionBuilder<'_> {
         Ok((self.render(&scope, &invariant.says)?.to_string(), saw(&scope, invariant)))
     }
 
-    /// The same for the sweep, which must not stop: a message that cannot be rendered is replaced.
+    /// The finding for the sweep. The sweep must not stop, so a message that cannot be rendered is
+    /// replaced.
     pub fn finding(
         &self,
         life: &Lifecycle,

@@ -142,7 +142,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// How long a lease of this slot lasts, and its grace.
+    /// The length of a lease of this slot, and its grace.
     pub fn lease_spans(&self, key: &EntityKey, request: &Request, slot: &Name) -> Result<(Span, Span), Stop> {
         let (life, entity) = self.here(key)?;
         let around = self.around();
@@ -154,7 +154,7 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// When a lease counts as lost.
+/// The timer at whose end a lease counts as lost.
 pub(super) fn lost_timer(expires_at: Timestamp, grace: Span, now: Timestamp) -> TimerState {
     fixed(expires_at.plus(grace), now)
 }

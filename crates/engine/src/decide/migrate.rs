@@ -193,7 +193,7 @@ impl DecisionBuilder<'_> {
         }
     }
 
-    /// What its state demands in the new version and did not in the old one.
+    /// Fields that its state requires in the new version and did not require in the old one.
     fn newly_required(
         &self,
         old: &Lifecycle,
@@ -246,8 +246,8 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// Whether the fields and clocks that a migration changed are still as it left them: clocks strike, and leases are
-/// renewed, without a new version.
+/// Whether the fields and clocks that a migration changed are still as it left them. Timers fire and leases
+/// are renewed without a new version.
 fn is_after(entity: &Entity, changes: &Changes) -> bool {
     changes.fields.iter().all(|(name, value)| entity.fields.value(name) == *value)
         && changes.timers.iter().all(|(name, state)| entity.timer(name) == state.as_ref())
@@ -273,7 +273,7 @@ fn new_state(new: &Lifecycle, before: &Entity, migrate: &Migrate, unmet: &mut Ve
     None
 }
 
-/// How the stored fields change. Fields that fit stay; others become what the request says.
+/// The changes to the stored fields. Values that fit stay; the request names the others.
 fn new_fields(
     old: &Lifecycle,
     new: &Lifecycle,

@@ -69,12 +69,12 @@ use draft::DecisionDraft;
 use request::Request;
 use scope::{EntityScope, Surroundings};
 
-/// What the engine answers.
+/// The engine's answer to a command.
 #[derive(Clone, Debug)]
 pub enum Decision {
     Accepted(Accepted),
     Refused(Box<Refusal>),
-    /// The same command came before: the first entry it wrote, and how many.
+    /// The command was answered before: the first entry it wrote, and the number of entries.
     Replayed {
         first: u64,
         entries: u32,
@@ -86,7 +86,7 @@ pub enum Decision {
 #[derive(Clone, Debug)]
 pub struct Accepted {
     pub entries: Vec<Entry>,
-    /// Which of the entries answers the command.
+    /// The index of the entry that answers the command.
     pub root: usize,
     /// Fields that the engine owns; the values that were sent are ignored.
     pub ignored: Vec<Name>,
@@ -97,7 +97,7 @@ pub fn decide(law: &Law, view: &View, command: &Command, now: Timestamp) -> Resu
     decide_traced(law, view, command, now, None)
 }
 
-/// The same, noting the rules it exercised.
+/// Decides, and records the rules that it exercised.
 pub fn decide_traced(
     law: &Law,
     view: &View,
@@ -128,7 +128,7 @@ fn count_once(lookup: &Lookup<'_>, command: &Command, key: &Name) -> Result<(Nam
     Err(Decision::Refused(Box::new(Refusal::key_used(key))))
 }
 
-/// None if the decision stopped because something is not loaded.
+/// None if the decision stopped because data is not loaded.
 fn decide_on(
     law: &Law,
     lookup: &Lookup<'_>,
@@ -303,14 +303,14 @@ impl<'a> DecisionBuilder<'a> {
         self.conclude()
     }
 
-    /// What every command comes to in the end.
+    /// The last steps of every command: reactions, `keep` and invariants.
     fn conclude(&mut self) -> Result<(), Stop> {
         self.react()?;
         self.keeps()?;
         self.invariants()
     }
 
-    /// What a rule promised to keep is as it was before the command.
+    /// Refuses the command if a field under `keep` changed.
     fn keeps(&self) -> Result<(), Stop> {
         for (key, field) in &self.kept {
             let (Some(before), Found::Here(after)) = (self.draft.base().get(key), self.draft.entity(key))
@@ -379,7 +379,7 @@ impl<'a> DecisionBuilder<'a> {
         seq
     }
 
-    /// The same for a move whose outcome is known already.
+    /// Records a move whose outcome is known already.
     fn record_move(&mut self, request: &Request, trigger: &Name, event: Event, outcome: Entity) -> u64 {
         let entry = self.entry(&outcome.key, request, trigger, event);
         let seq = entry.seq;
@@ -506,7 +506,7 @@ fn unanswered(source: &str, fault: &str) -> Stop {
     Refusal::one(Code::EvaluationFailed, message).at(Stage::Follow).into()
 }
 
-/// Whether an event is a new version of its entity.
+/// Whether an event creates a new version of its entity.
 fn grows(event: &Event) -> bool {
     match event {
         Event::Created { .. }

@@ -1,4 +1,4 @@
-//! What a rule would do, before anything is written.
+//! The planned changes of a rule, before anything is written.
 
 use trackside_lifecycle::model::{
     Aim, Arm, Check, Choice, Consequences, Counter, Create, Lifecycle, State, Take, TallyBy, Target,
@@ -127,7 +127,7 @@ pub(crate) fn arm_label(transition: &Name, index: usize) -> String {
 
 /// Everything a rule would change of its own entity.
 pub(super) struct RulePlan<'l> {
-    /// None: it stays where it is.
+    /// None: it stays in its state.
     pub to: Option<Name>,
     pub choice: Option<usize>,
     /// Values that the request brought but that are not stored.
@@ -146,7 +146,7 @@ pub(super) struct RulePlan<'l> {
 pub(super) struct CountedChange<'l> {
     pub counter: &'l Counter,
     pub change: TallyChange,
-    /// Which of its warnings are due.
+    /// The indexes of the warnings that are due.
     pub warned: std::ops::Range<usize>,
     /// The limit that they are percentages of.
     pub limit: Option<f64>,
@@ -154,7 +154,7 @@ pub(super) struct CountedChange<'l> {
 }
 
 impl CountedChange<'_> {
-    /// That it has come near its limit, in words.
+    /// The text of the warning that a counter is near its limit.
     pub fn nearing(&self, percent: u32) -> String {
         let of = match &self.counter.tally {
             TallyBy::One => String::new(),
@@ -191,7 +191,7 @@ pub(crate) fn sample_scope<T>(
     lookup.finish(look(&EntityScope { ask, ..plain_scope(&around, life, entity, &request) }))
 }
 
-/// The same with what its fields were before.
+/// Like `sample_scope`, with the fields as they were before.
 pub(crate) fn sample_scope_after<T>(
     looking: &crate::look::Looking<'_>,
     life: &Lifecycle,

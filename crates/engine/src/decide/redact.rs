@@ -105,7 +105,7 @@ impl DecisionBuilder<'_> {
     }
 }
 
-/// What entries that are dropped speak of.
+/// The data that the dropped entries contain.
 struct Gone<'a> {
     fields: BTreeSet<&'a Name>,
     counters: BTreeSet<&'a Name>,
@@ -147,7 +147,8 @@ pub(super) fn is_of_a_rule(refusal: &Refusal) -> bool {
     refusal.stage >= Stage::Follow || refusal.code == Code::EvaluationFailed
 }
 
-/// The same in words that help: which fields a rule needs, where each came from, and what the rule said.
+/// Rewrites that refusal to help: the fields that a rule needs, the entry each came from, and the rule's
+/// message.
 pub(super) fn needed(
     law: &Law,
     lookup: &Lookup<'_>,
@@ -179,7 +180,7 @@ pub(super) fn needed(
     };
     let mut needed: Vec<&Name> = gone.iter().filter(is_needed).collect();
     if needed.is_empty() {
-        // None alone: it needs one of several.
+        // No field is needed on its own: the rule needs one of several.
         needed = gone.iter().collect();
     }
     let sets = |entry: &Entry, name: &Name| {
@@ -203,7 +204,8 @@ pub(super) fn needed(
     if errors.is_empty() { refusal.clone() } else { Refusal::with(Code::CannotRedact, errors) }
 }
 
-/// What takes the place of cleared fields: what a new one has, what a lease shows of itself, and what the request says.
+/// The new values of cleared fields: the default, the fields that a lease sets, then those that the request
+/// names.
 fn replaced(
     life: &Lifecycle,
     before: &Entity,
@@ -211,7 +213,7 @@ fn replaced(
     fields: &mut [(Name, Value)],
     unmet: &mut Vec<Unmet>,
 ) {
-    // What nothing is left of is as in a new one.
+    // A field without a value gets its default.
     for (name, value) in fields.iter_mut().filter(|it| it.1.is_null()) {
         if let Some(field) = life.field(name) {
             *value = field.default.clone();

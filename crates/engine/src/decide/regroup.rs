@@ -121,7 +121,7 @@ fn groups(life: &Lifecycle, entity: &Entity) -> Vec<GroupKey> {
     groups
 }
 
-/// How the counts of those it refers to change when the refs themselves may be others.
+/// The changes to the group counts of the entities it refers to when the refs themselves may change.
 pub(super) fn regrouped(old: &Lifecycle, new: &Lifecycle, before: &Entity, after: &Entity) -> Vec<Shift> {
     let (left, joined) = (groups(old, before), groups(new, after));
     let mut shifts = Vec::new();
@@ -138,7 +138,7 @@ pub(super) fn regrouped(old: &Lifecycle, new: &Lifecycle, before: &Entity, after
     shifts
 }
 
-/// What takes these changes of an entity back.
+/// The changes that undo these changes.
 pub(super) fn back(before: &Entity, changes: &Changes) -> Changes {
     let fields = changes.fields.iter().map(|(name, _)| (name.clone(), before.fields.value(name)));
     let mut tallies = Vec::new();

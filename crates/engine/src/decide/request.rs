@@ -23,7 +23,7 @@ pub(super) struct Request {
     pub cause: Option<u64>,
     /// The target asked for, where the request names one.
     pub asked: Option<Name>,
-    /// It comes of creating what exists already: the one way out of a final state.
+    /// Set by a create of an existing id: the only way out of a final state.
     pub again: bool,
 }
 
@@ -57,7 +57,7 @@ impl Request {
         }
     }
 
-    /// What the engine asks because of a rule.
+    /// A request of the engine, caused by a rule.
     pub fn engine(kind: ActorKind, fields: Fields, condition: Name, cause: Option<u64>) -> Self {
         Self {
             actor: Actor::new(names::ENGINE.clone(), kind),

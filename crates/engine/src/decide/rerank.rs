@@ -1,4 +1,4 @@
-//! What a decision changes of the orders among entities.
+//! The changes of a decision to rankings.
 
 use trackside_lifecycle::model::{Lifecycle, Ranking};
 use trackside_lifecycle::name::Name;
@@ -35,7 +35,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// How the places of `keys` and the orders within `moved` differ from the stored ones.
+    /// The differences of the places of `keys`, and of the orders within `moved`, from the stored ones.
     pub(super) fn reranked(&self, moved: &[EntityKey], keys: &[EntityKey]) -> Result<Vec<Reranked>, Stop> {
         let mut changes = Vec::new();
         let mut opened: Vec<(RankingKey, Within)> = Vec::new();
@@ -109,7 +109,7 @@ impl DecisionBuilder<'_> {
         keys
     }
 
-    /// Those whose rankings (or reactions) look at one of `moved` through a ref.
+    /// Adds the entities whose rankings (or reactions) read one of `moved` through a ref.
     pub fn add_watchers(
         &self,
         moved: &[EntityKey],
@@ -145,7 +145,7 @@ impl DecisionBuilder<'_> {
         Ok(())
     }
 
-    /// Where an entity stands in a ranking, if it is in it.
+    /// The place of an entity in a ranking, if it has one.
     pub fn place(
         &self,
         life: &Lifecycle,
@@ -212,7 +212,7 @@ fn nobody() -> Request {
     Request::engine(ActorKind::System, Fields::default(), Name::new("ranking"), None)
 }
 
-/// What a ref of an entity names; empty where it names nothing.
+/// The id that a ref of an entity names; empty if it names none.
 pub(super) fn within_id(life: &Lifecycle, reference: &Name, entity: &Entity) -> Name {
     let Some(reference) = life.reference(reference) else { return Name::new("") };
     match &reference.by {

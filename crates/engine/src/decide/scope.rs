@@ -1,4 +1,4 @@
-//! What names hold while a decision is made.
+//! The values of names while a decision is made.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::ranking::RankingKey;
 use crate::settings::effective;
 use crate::view::{Found, Project};
 
-/// Where a decision looks things up.
+/// The data that a decision reads.
 pub(super) struct Surroundings<'a> {
     pub law: &'a Law,
     pub draft: &'a DecisionDraft<'a>,
@@ -37,11 +37,11 @@ pub(super) struct EntityScope<'a> {
     pub around: &'a Surroundings<'a>,
     pub life: &'a Lifecycle,
     pub entity: &'a Entity,
-    /// What the request brought, accepted.
+    /// The accepted fields of the request.
     pub taken: &'a Fields,
     /// Fields that the request brought.
     pub base: &'a [(Name, Value)],
-    /// What the rules have set so far, over those.
+    /// The fields that rules have set so far; they override the entity's fields.
     pub changed: &'a [(Name, Value)],
     /// Counter changes so far.
     pub counted: &'a [TallyChange],
@@ -290,7 +290,7 @@ impl EntityScope<'_> {
         self.counted(&group, &inverse.from, count)
     }
 
-    /// How many of a group there are of a kind.
+    /// The number of entities in a group that match `count`.
     fn counted(&self, group: &GroupKey, of: &Name, count: &Count) -> Result<Value, Fault> {
         match self.around.draft.counts(group) {
             Found::Here(counts) => Ok(int(self.tally_of(of, counts, count))),

@@ -54,7 +54,7 @@ fn resumed(state: &TimerState, timer: &Timer, now: Timestamp) -> TimerState {
 }
 
 impl DecisionBuilder<'_> {
-    /// What a move makes of the clocks. `scope` sees the entity after the move.
+    /// The changes of a move to the clocks. `scope` reads the entity after the move.
     pub fn timer_changes(
         &self,
         scope: &EntityScope<'_>,

@@ -12,8 +12,8 @@ pub fn lets_through(filter: &Filter, entity: &Entity) -> bool {
     tested(filter, entity).unwrap_or(false)
 }
 
-/// The same, for those who want to know why there is no answer. Where something that is asked for is not set, or may
-/// lack a part, the answer is no; it fails where everything is there.
+/// Like [`lets_through`], but returns the fault. A filter that reads an unset value, or a map or list that
+/// may lack a part, does not match; any other failed evaluation is a fault.
 pub fn tested(filter: &Filter, entity: &Entity) -> Result<bool, Fault> {
     let scope = FilterScope { filter, entity };
     filter.guard().test(&scope).or_else(|fault| {

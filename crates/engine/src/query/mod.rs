@@ -24,11 +24,11 @@ pub(crate) use plan::PackScope;
 pub use plan::{QueryKind, QueryPlan, named, values};
 pub use rows::{Asking, compare, sort};
 
-/// What a query gives.
+/// The answer of a query.
 #[derive(Debug)]
 pub enum QueryAnswer<'v> {
     Entities(Vec<&'v Entity>),
-    /// What it gives instead of rows, by name.
+    /// Named values instead of rows.
     Values(Vec<(Name, Value)>),
     /// The journal of this entity.
     History(EntityKey),
@@ -117,7 +117,8 @@ fn answer<'v>(
     }
 }
 
-/// How many rows a query has, given those of the parameters that it takes. Without an actor all of them count: a question of the pack's own.
+/// The number of rows of a query, given those of the parameters that it takes. Without an actor it counts
+/// all rows: the pack itself asks.
 pub fn count(
     law: &Law,
     view: &View,

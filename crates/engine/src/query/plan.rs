@@ -1,4 +1,4 @@
-//! What a query comes to, before anything is looked at.
+//! A query, prepared before any entity is read.
 
 use trackside_lifecycle::guard::{Fault, Guard, Scope, VarSlot};
 use trackside_lifecycle::model::{Lifecycle, Pack, Query, Read};
@@ -21,10 +21,10 @@ pub struct QueryPlan<'q> {
     pub kind: QueryKind,
 }
 
-/// What the query reads.
+/// What the query reads: rows or counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryKind {
-    /// How many rows other queries have; then [`values`] answers.
+    /// The number of rows of other queries; [`values`] computes it.
     Values,
     /// The journal of this entity, if it may be seen.
     History(EntityKey),
@@ -67,7 +67,7 @@ impl<'q> QueryPlan<'q> {
         Ok(Self { query, params, kind })
     }
 
-    /// The same for a query whose rows another one counts: it gets those of the parameters that it takes.
+    /// A plan for a query whose rows another query counts. It gets those of the parameters that it takes.
     pub fn counted(law: &Law, query: &'q Query, asked: &Fields) -> Result<Self, QueryError> {
         let mut own = Fields::default();
         for (name, value) in asked.iter().filter(|(name, _)| query.takes.iter().any(|(it, _)| it == *name)) {
@@ -122,7 +122,7 @@ fn params(query: &Query, asked: &Fields) -> Result<Fields, QueryError> {
     if errors.is_empty() { Ok(params) } else { Err(QueryError(errors)) }
 }
 
-/// What an expression of a pack sees without an entity.
+/// The scope of an expression of a pack, without an entity.
 pub(crate) struct PackScope<'a> {
     pub pack: &'a Pack,
     pub project: &'a Project,

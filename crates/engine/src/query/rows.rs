@@ -1,4 +1,4 @@
-//! Which entities are in the answer of a query, and in which order. They may come from anywhere.
+//! Selects and orders the entities of a query. They may come from any source.
 
 use std::cmp::Ordering;
 
@@ -15,11 +15,11 @@ use crate::key::EntityKey;
 use crate::law::Law;
 use crate::view::{Needs, View};
 
-/// What rows are looked at with.
+/// The inputs of a query.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     pub law: &'a Law,
-    /// Where what rows refer to is found.
+    /// The view in which refs are resolved.
     pub view: &'a View,
     pub actor: &'a Actor,
     /// The actor sees what it may read; otherwise the pack itself asks, which only counts.
@@ -52,10 +52,10 @@ impl Asking<'_> {
         })
     }
 
-    /// What an entity is ordered by, if the actor may see it and it is asked for.
+    /// The sort key of an entity, if the query selects it and the actor may see it.
     pub fn row(&self, query: &Query, params: &Fields, entity: &Entity) -> Result<Option<Vec<Value>>, Needs> {
         let Self { law, view, actor, now, .. } = *self;
-        // A query uses the newest version's names, whichever version the entity has.
+        // A query uses the names of the newest version for entities of every version.
         let Some(life) = law.newest(&entity.key.lifecycle) else { return Ok(None) };
         if !self.may_read(entity)? {
             return Ok(None);

@@ -15,7 +15,7 @@ use crate::view::cached::Cached;
 use ordered::Ordered;
 pub use weight::{Key, Number, Weight, Weights};
 
-/// Which ranking: of a lifecycle, by name.
+/// The key of a ranking: its lifecycle and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RankingKey {
     pub lifecycle: Name,
@@ -25,7 +25,7 @@ pub struct RankingKey {
 /// The ids that an order is kept within, one per ref; empty if a ref names nothing.
 pub type Within = Vec<Name>;
 
-/// Where an entity stands.
+/// The place of an entity in a ranking.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RankPlace {
     pub within: Within,
@@ -58,7 +58,7 @@ pub struct Rankings {
 pub struct RankingIndex {
     orders: BTreeMap<Within, Order>,
     places: Index<Name, RankPlace>,
-    /// Which orders are kept within an entity, by the position of its ref.
+    /// The orders stored within an entity, by the position of its ref.
     around: BTreeMap<(usize, Name), BTreeSet<Within>>,
     /// Orders that are not empty and not closed.
     open: BTreeSet<Within>,
@@ -90,7 +90,7 @@ impl Rankings {
         self.by_key.get(key).map(|it| &**it)
     }
 
-    /// How many stand in all of them together.
+    /// The number of places in all orders.
     pub fn places(&self) -> usize {
         self.by_key.values().map(|it| it.places.len()).sum()
     }
@@ -146,7 +146,7 @@ impl Reranked {
 }
 
 impl RankingIndex {
-    /// What a change of this ranking makes of it.
+    /// Applies a change to this ranking.
     pub fn change(&mut self, change: &Reranked) {
         match change {
             Reranked::Placed { entity, place, .. } => self.put(&entity.id, place.as_ref()),
@@ -158,7 +158,7 @@ impl RankingIndex {
         self.places.get(id)
     }
 
-    /// Whether an order exists and is open. One that is empty is neither.
+    /// Whether an order is open; none if it is empty.
     pub fn is_open(&self, within: &Within) -> Option<bool> {
         self.orders.get(within).map(|it| !it.closed)
     }
@@ -198,7 +198,7 @@ impl RankingIndex {
         merged(lists.collect(), |a, b| a > b)
     }
 
-    /// Those whose first weight, an ascending one, is below `key`, first to last.
+    /// Entities whose first, ascending weight is below `key`, first to last.
     pub fn below<'a>(&'a self, within: &Within, key: &'a Key) -> impl Iterator<Item = &'a Name> {
         let low = |id: &&Name| {
             let first = self.places.get(*id).and_then(|it| it.weights.first());
@@ -317,7 +317,7 @@ mod tests {
         all.map(Name::as_str).collect()
     }
 
-    /// Two orders; in the first, things for anybody, for ada and for bob stand mixed.
+    /// Two orders. In the first, entities for any actor, for ada and for bob are mixed.
     fn mixed() -> RankingIndex {
         let mut ranking = RankingIndex::default();
         let all = [

@@ -54,7 +54,7 @@ impl<T: Ord> Ordered<T> {
         }
     }
 
-    /// How many items come before this one, whether it is in the set or not.
+    /// The number of items before this one, which need not be in the set.
     pub fn before(&self, item: &T) -> usize {
         let at = self.block_of(item);
         let earlier: usize = self.blocks.iter().take(at).map(Vec::len).sum();
@@ -94,7 +94,7 @@ mod tests {
             ours.remove(&it);
             theirs.remove(&it);
         }
-        // What is there already, and what is not there, changes nothing.
+        // Inserting a present item, or removing an absent one, changes nothing.
         ours.insert(10);
         theirs.insert(10);
         ours.insert(10);

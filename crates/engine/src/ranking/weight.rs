@@ -1,4 +1,4 @@
-//! What places in an order are compared by.
+//! Weights, by which the places of an order are compared.
 
 use std::cmp::{Ordering, Reverse};
 

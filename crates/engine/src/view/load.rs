@@ -23,7 +23,7 @@ impl View {
         self.entities.insert(entity.key.clone(), Cached::new(entity));
     }
 
-    /// The same with all groups of it that are not empty.
+    /// Loads an entity with all of its groups that are not empty.
     pub fn load_whole(&mut self, entity: Arc<Entity>, groups: impl IntoIterator<Item = (Name, Group)>) {
         for (name, group) in groups {
             self.groups.insert(GroupKey { of: entity.key.clone(), name }, Cached::new(group));
@@ -48,7 +48,7 @@ impl View {
         self.groups.insert(key, Cached::new(group));
     }
 
-    /// Who a group consists of, by state.
+    /// Loads the members of a group, by state.
     pub fn load_members(
         &mut self,
         key: GroupKey,
@@ -160,7 +160,7 @@ impl View {
         }
     }
 
-    /// How many values that no two may share are held, and how many keys.
+    /// The number of unique values and of idempotency keys in memory.
     pub fn remembered(&self) -> (usize, usize) {
         (self.unique_values.len(), self.keys.len())
     }
@@ -224,7 +224,7 @@ impl View {
         }
     }
 
-    /// How many groups are held.
+    /// The number of groups in memory.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }

@@ -1,7 +1,8 @@
-//! What decisions read: entities, groups, rankings, idempotency keys and the project.
+//! The data that decisions read: entities, groups, rankings, idempotency keys and the project.
 //!
-//! A whole view holds everything. A `partial` one holds only loaded data and answers `Unknown` to a question about
-//! the rest. A [`Lookup`] collects those, so that no decision is built on them.
+//! A whole view holds everything. A `partial` one holds only loaded data and answers `Unknown` to a
+//! question about the rest. A [`Lookup`] collects these questions, so that no decision relies on missing
+//! data.
 
 pub(crate) mod cached;
 mod load;
@@ -26,14 +27,15 @@ pub use need::{Need, Needs};
 
 /// The longest list of members that a partial view keeps up to date after a question needed it.
 const LONGEST: u64 = 4_096;
-/// The same if no question needed it: updating a long list with every move costs more than reading it once.
+/// The limit if no question needed the list: updating a long list with every move costs more than reading
+/// it once.
 const SHORT: u64 = 64;
 
-/// What a view knows about something.
+/// The answer of a view to a question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found<T> {
     Here(T),
-    /// There is none.
+    /// It does not exist.
     Absent,
     /// It is not loaded.
     Unknown,
@@ -70,9 +72,9 @@ pub struct View {
     pub project: Project,
     /// The number of the last entry applied.
     pub seq: u64,
-    /// When the server last came back after it was away. Not stored: the runtime sets it.
+    /// The time at which the server last came back. Not stored: the runtime sets it.
     pub resumed_at: Option<Timestamp>,
-    /// It holds only loaded data.
+    /// Whether it holds only loaded data.
     pub partial: bool,
     /// If partial: entities that do not exist.
     absent: Index<EntityKey, ()>,
@@ -91,15 +93,15 @@ pub struct Project {
     pub people: Vec<Name>,
 }
 
-/// Those that refer to an entity under one name: how many per state, and who.
+/// The entities that refer to an entity under one name: counts per state, and members.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub counts: BTreeMap<Name, u64>,
-    /// Whether `members` is all of them; in a partial view often only the counts are known.
+    /// Whether `members` is complete; in a partial view often only the counts are known.
     pub listed: bool,
     /// By state, so that those in one state are found without a look at the others.
     pub members: BTreeMap<Name, BTreeSet<EntityKey>>,
-    /// When one of them last moved, joined or left.
+    /// The time at which a member last moved, joined or left.
     pub moved_at: Option<Timestamp>,
 }
 
@@ -144,7 +146,7 @@ impl View {
         self.entities.get(key).map(|it| &***it)
     }
 
-    /// The same as a snapshot that later changes of the view leave as it is.
+    /// A snapshot of an entity, which later changes of the view do not affect.
     pub fn image(&self, key: &EntityKey) -> Option<Arc<Entity>> {
         self.entities.get(key).map(|it| Arc::clone(it))
     }
@@ -237,7 +239,7 @@ fn found<T>(cached: &Cached<T>) -> Found<&T> {
     cached.in_use().map_or(Found::Unknown, Found::Here)
 }
 
-/// Where events are applied to: the view, or the draft of a decision.
+/// The target of applied events: the view, or the draft of a decision.
 pub trait Ledger {
     fn entity_mut(&mut self, key: &EntityKey) -> Option<&mut Entity>;
     fn put(&mut self, entity: Entity);
@@ -281,7 +283,7 @@ impl Ledger for View {
             None if self.partial && !self.entities.get(&shift.group.of).is_some_and(|it| it.whole) => return,
             None => {
                 let group = self.groups.entry(shift.group.clone());
-                // It was empty, and is known from its first member on.
+                // The group was empty, so the list is complete from its first member on.
                 group.listed = self.partial;
                 group
             }

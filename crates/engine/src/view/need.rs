@@ -1,4 +1,4 @@
-//! What a question must read and a partial view does not hold.
+//! Data that a question must read and a partial view does not hold.
 
 use trackside_lifecycle::name::Name;
 
@@ -9,12 +9,12 @@ use crate::ranking::RankingKey;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Entity(EntityKey),
-    /// How many members of a group are in which state, and when one last moved.
+    /// The number of a group's members per state, and the time of its last move.
     Counts(GroupKey),
-    /// The same with the list of members.
+    /// The same, with the list of members.
     Members(GroupKey),
     Ranking(RankingKey),
-    /// Which open entity of a lifecycle has this unique value.
+    /// The open entity of a lifecycle that has this unique value.
     UniqueValue {
         lifecycle: Name,
         value: Name,

@@ -29,7 +29,7 @@ fn join(view: &mut View, members: std::ops::Range<u64>) {
     }
 }
 
-/// How many are counted, and how many are listed if it is known who.
+/// The counted members, and the listed ones if the list is complete.
 fn known(view: &View) -> (u64, Option<usize>) {
     let counted = view.group(&group()).here().map_or(0, |it| it.counts.values().sum());
     let listed = match view.listed(&group()) {

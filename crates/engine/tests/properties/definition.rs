@@ -1,4 +1,4 @@
-//! Made-up definitions, and what can be said of them without the engine.
+//! Generated definitions, and the facts about them that need no engine.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

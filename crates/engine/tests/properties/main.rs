@@ -1,6 +1,6 @@
-//! What holds for every definition and every sequence of commands.
+//! Properties of every definition and every sequence of commands.
 //!
-//! Definitions are made up as YAML and go the whole way: read, compiled, decided, applied.
+//! Definitions are generated as YAML and then read, compiled, decided and applied.
 
 #![allow(
     clippy::expect_used,

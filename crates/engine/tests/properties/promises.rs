@@ -141,7 +141,7 @@ proptest! {
         for step in &steps {
             take(&mut world, step);
         }
-        // Between two entries of a state, each percentage of its clock is told at most once.
+        // Between two entries of a state, each percentage of its clock is reported at most once.
         let mut told: BTreeSet<(EntityKey, String, u32)> = BTreeSet::new();
         for entry in &world.journal {
             match &entry.event {

@@ -10,7 +10,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
 
-/// One step of a walk. Numbers are taken modulo what there is.
+/// One step of a walk. Indexes are taken modulo the number of items.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Create {

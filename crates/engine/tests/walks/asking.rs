@@ -1,4 +1,4 @@
-//! What somebody asks for next: mostly what the rules allow, so that walks get deep, now and then anything.
+//! Chooses the next request: mostly one that the rules allow, so that walks get deep, and sometimes any.
 
 use std::collections::BTreeMap;
 
@@ -22,28 +22,28 @@ use crate::ids;
 use crate::packs::Ground;
 use crate::values::Source;
 
-/// How many different things are thought of before one that is refused is asked for.
+/// Requests that are considered before a refused one is sent.
 const THOUGHTS: usize = 7;
-/// How many ask in vain before the next thing is thought of.
+/// Actors that are tried for a request before the next one is considered.
 const VOICES: usize = 12;
 
-/// How a request would fare.
+/// The expected answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Yes,
-    /// Somebody else might.
+    /// Another actor might be admitted.
     NotYou,
-    /// Not in this way.
+    /// Refused for a reason that does not depend on the actor.
     NotSo,
 }
 
-/// Somebody who looks at the world and asks for something.
+/// Chooses a request by looking at the world.
 #[derive(Debug)]
 pub(crate) struct Asking<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) world: &'a World,
     pub(crate) cast: &'a Cast,
-    /// How often each transition of each lifecycle was taken: what was not is more tempting.
+    /// How often each transition of each lifecycle was taken; rare ones are preferred.
     pub(crate) taken: &'a BTreeMap<(Name, Name), usize>,
 }
 
@@ -73,7 +73,7 @@ impl Asking<'_> {
         last
     }
 
-    /// Anything of anything, by anybody.
+    /// Any request about any entity by any actor.
     pub(crate) fn blind(&self, dice: &mut Dice) -> Option<Command> {
         let entities = self.world.view.entities();
         let entity = dice.pick(&entities)?;
@@ -141,7 +141,7 @@ impl Asking<'_> {
                 let key = RankingKey { lifecycle: life.name.clone(), name: ranking.name.clone() };
                 let offered =
                     self.world.view.rankings.get(&key).is_some_and(|it| it.open(None).next().is_some());
-                // Whoever asks for nothing is refused, which need not be seen often.
+                // A claim on an empty ranking is refused, so it is made rarely.
                 if offered || dice.percent(5) {
                     claims.extend(ranking.claims.as_ref().map(|it| (&life.name, it)));
                 }
@@ -156,7 +156,7 @@ impl Asking<'_> {
             for take in arm.takes.iter().filter(|it| it.required.is_some()) {
                 fields.put(&take.name, self.source(life, None).field(&take.name, &take.fits, dice));
             }
-            // Without a name, whatever can be claimed.
+            // Without an event, any event that claims.
             let event = (!dice.percent(15)).then(|| (*event).clone());
             let claim = Claim { lifecycle: (*lifecycle).clone(), event, only: None, fields };
             let mut command = Command::new(actor, Ask::Claim(claim));
@@ -169,7 +169,7 @@ impl Asking<'_> {
         last
     }
 
-    /// A lease is renewed, or somebody with an old grant tries.
+    /// Renews a lease, or tries to with an old fence.
     pub(crate) fn heartbeat(&self, dice: &mut Dice) -> Option<Command> {
         let held = self.held();
         let (entity, slot, holder, fence) = dice.pick(&held)?.clone();
@@ -185,7 +185,7 @@ impl Asking<'_> {
         Some(command)
     }
 
-    /// Every lease that somebody has: entity, slot, holder, fence.
+    /// Every lease: entity, slot, holder, fence.
     pub(crate) fn held(&self) -> Vec<(EntityKey, Name, Name, u64)> {
         let mut held = Vec::new();
         for entity in self.world.view.entities() {
@@ -205,7 +205,7 @@ impl Asking<'_> {
         Some(Command::new(actor, ask))
     }
 
-    /// The outside has done, or could not do, what it was asked for.
+    /// An outside worker reports success or failure of an effect.
     pub(crate) fn settle(&self, dice: &mut Dice) -> Option<Command> {
         let entities = self.world.view.entities();
         let open: Vec<(&Entity, u64, &Name)> = entities
@@ -246,7 +246,7 @@ impl Asking<'_> {
         Some(Command::new(actor, ask).because("it was wrong"))
     }
 
-    /// Somebody looks at an alert; mostly a person, mostly one that is open.
+    /// An actor answers an alert: mostly a person, mostly an open alert.
     pub(crate) fn attend(&self, dice: &mut Dice) -> Option<Command> {
         let entities = self.world.view.entities();
         let open: Vec<(&Entity, u64)> =
@@ -259,7 +259,7 @@ impl Asking<'_> {
         Some(Command::new(actor, Ask::HandleAlert { entity: entity.key.clone(), alert, action }))
     }
 
-    /// What the engine would say.
+    /// The engine's answer in a dry run.
     fn tried(&self, command: &Command) -> Answer {
         match decide(&self.world.law, &self.world.view, command, self.world.now) {
             Ok(Decision::Accepted(_)) => Answer::Yes,
@@ -288,7 +288,7 @@ impl Asking<'_> {
     fn leaving(&self, dice: &mut Dice) -> Option<(&Entity, &Arm)> {
         let entities = self.world.view.entities();
         let lives = &self.ground.pack.lifecycles;
-        // Where there is more to ask for, more is asked; a switch for everything is turned seldom.
+        // Lifecycles with more transitions are chosen more often; a singleton rarely.
         let weight = |life: &Lifecycle| {
             let there =
                 entities.iter().any(|it| it.key.lifecycle == life.name && ids::goes_on(self.ground, it));
@@ -314,7 +314,7 @@ impl Asking<'_> {
         let arms = life.transitions.iter().flat_map(|it| &it.arms);
         let arms: Vec<&Arm> = arms.filter(|it| it.from.has(&entity.state) && askable(it)).collect();
         let arm = *dice.pick(&arms)?;
-        // What ends it, and what only notes something, can wait.
+        // Transitions that end the entity, or only change fields, are often postponed.
         let wait = match arm.target.main() {
             Aim::Stay => 40,
             Aim::State(state) if life.state(state).is_some_and(|it| it.last || it.outcome.is_some()) => 65,
@@ -374,7 +374,7 @@ impl Asking<'_> {
         command
     }
 
-    /// What is sent: what is required, and of the rest some.
+    /// The fields to send: all required ones and some of the rest.
     fn sent(
         &self,
         life: &Lifecycle,
@@ -420,7 +420,7 @@ fn wanted(life: &Lifecycle, entity: &Entity, arm: &Arm) -> Vec<Name> {
     wanted
 }
 
-/// Whether it is not for the engine alone.
+/// Whether actors other than the engine may take it.
 fn askable(arm: &Arm) -> bool {
     arm.by.source() != "engine"
 }

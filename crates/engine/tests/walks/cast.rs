@@ -1,4 +1,4 @@
-//! Who plays: agents of every role, people, the system; each of them may be away.
+//! The actors of a walk: agents of every role, people, the system. Each of them may be away.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use trackside_lifecycle::name::Name;
 
 use crate::packs::Ground;
 
-/// How many agents a role has, unless the hints say more.
+/// Agents per role, unless the hints say more.
 const TROUPE: usize = 2;
-/// How many agents have no role.
+/// Agents without a role.
 const PLAIN: usize = 3;
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Cast {
         self.actors.iter().map(|it| it.id.clone()).collect()
     }
 
-    /// Those who can ask for something now.
+    /// The actors that can send requests now.
     pub(crate) fn present(&self) -> Vec<&Actor> {
         self.actors.iter().filter(|it| !self.away.contains(&it.id)).collect()
     }

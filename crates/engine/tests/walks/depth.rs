@@ -45,7 +45,7 @@ impl Depth {
         self.reached.0 * 100 / self.reached.1.max(1)
     }
 
-    /// Counts what was reached, and prints all.
+    /// Counts the points that were reached, and prints all.
     pub(crate) fn finish(&mut self, name: &str, ground: &Ground, trace: &Trace) {
         let edges: BTreeSet<Point> =
             points_of(&ground.pack).into_iter().filter(|it| it.kind == PointKind::Transition).collect();

@@ -7,7 +7,7 @@ use trackside_engine::key::EntityKey;
 
 use crate::broken::Broken;
 
-/// Effects that the outside still owes an answer, as the journal tells of them.
+/// Effects that are not answered yet, according to the journal.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     open: BTreeSet<(EntityKey, u64)>,

@@ -1,4 +1,4 @@
-//! What the rules of a pack got into: moves that could not be made, questions without an answer.
+//! Faults of a pack's rules: moves that could not be made, and queries without an answer.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use trackside_lifecycle::name::Name;
 use crate::broken::Broken;
 use crate::packs::Ground;
 
-/// What is promised of a pack.
+/// The promise that walks check for every pack.
 pub(crate) const RULES: &str = "the rules of a pack have an answer and keep its invariants";
 
-/// What was found, in words that are the same for every entity, and how often.
+/// The faults that were found, in words that are the same for every entity, and how often.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// Mistakes of a pack: expressions without an answer, rules that lead into what invariants forbid.
@@ -76,11 +76,12 @@ impl Findings {
     }
 }
 
-/// What is asked for is refused by a rule that says so, not because rules have no answer, no end, or would do what must not be.
+/// Whether a refusal is a fault of the pack: its rules cannot be evaluated, do not end, or would break an
+/// invariant.
 pub(crate) fn is_mistake(refusal: &Refusal) -> bool {
     let codes = ["evaluation-failed", "too-many-moves", "invariant-violated", "always-refused"];
     let has = |codes: &[&str]| refusal.errors.iter().any(|it| codes.contains(&it.code.as_str()));
-    // Whoever may not ask for it learns of later stages only by the way.
+    // An actor that may not ask learns of later stages only incidentally.
     let may = refusal.stage > Stage::Version || refusal.code.as_str() == "nothing-claimable";
     let unanswered = may && has(&["evaluation-failed"]) && !has(&["not-permitted", "gate-closed"]);
     codes.contains(&refusal.code.as_str()) || unanswered
@@ -105,13 +106,13 @@ fn unanswered(why: &str) -> bool {
         .any(|it| why.contains(it))
 }
 
-/// Whether a text is what some invariant says when it is broken.
+/// Whether a text is the message of a broken invariant.
 fn breaks_invariant(ground: &Ground, why: &str) -> bool {
     let rules = ground.pack.lifecycles.iter().flat_map(|it| &it.invariants);
     rules.map(|it| it.says.source()).any(|says| !says.is_empty() && is_rendered(says, why))
 }
 
-/// Whether a text can be what a template gives.
+/// Whether a text can be the result of a template.
 fn is_rendered(template: &str, text: &str) -> bool {
     let mut rest = text;
     let mut open = template;

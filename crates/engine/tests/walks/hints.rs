@@ -1,6 +1,6 @@
-//! What a pack expects of ids and values beyond the types it declares: it makes walks deep.
+//! Ids and values that a pack expects beyond its declared types: they make walks deep.
 
-/// What is known of one pack.
+/// The hints for one pack.
 #[derive(Debug)]
 pub(crate) struct Hints {
     pub(crate) pack: &'static str,
@@ -14,18 +14,18 @@ pub(crate) struct Hints {
     pub(crate) pairs: &'static [(&'static str, &'static str, &'static str)],
     /// Roles whose agents act on behalf of others.
     pub(crate) deputies: &'static [&'static str],
-    /// What fields mean, by their names.
+    /// The meaning of fields, by name.
     pub(crate) meanings: &'static [(&'static str, Meaning)],
     /// Settings that some walks have, so that limits are reached: name and JSON.
     pub(crate) settings: &'static [(&'static str, &'static str)],
-    /// Mistakes that are known, by a part of what is said of them, and why they may stay.
+    /// Known faults, by a part of their text, and why they may stay.
     pub(crate) known: &'static [(&'static str, &'static str)],
 }
 
-/// What a field is about, where its type only says that it is text.
+/// The meaning of a field whose type only says that it is text.
 #[derive(Debug)]
 pub(crate) enum Meaning {
-    /// Somebody who plays.
+    /// The id of an actor.
     Actor,
     /// An agent who plays.
     Agent,
@@ -33,7 +33,7 @@ pub(crate) enum Meaning {
     Of(&'static str),
     /// One of these values, in JSON.
     One(&'static [&'static str]),
-    /// What this field of the entity lists, in another order.
+    /// The items of this field of the entity, in another order.
     Shuffled(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! What holds of a whole world after every step.
+//! Properties of a whole world after every step.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use trackside_lifecycle::name::Name;
 use crate::broken::Broken;
 use crate::packs::Ground;
 
-/// No entity breaks what must always hold: the sweep would find nothing, and nothing is known to be broken.
+/// No entity breaks an invariant: the sweep would find nothing, and no violation is recorded.
 pub(crate) fn invariants(ground: &Ground, world: &World) -> Result<(), Broken> {
     world.view.entities().into_iter().try_for_each(|it| invariants_of(ground, world, it))
 }
 
-/// The same of one entity.
+/// The same for one entity.
 pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> Result<(), Broken> {
     let broken = |what| Err(Broken::new("every invariant holds", what));
     let Some(life) = ground.life(&entity.key.lifecycle) else { return Ok(()) };

@@ -9,10 +9,10 @@ use crate::cast::Cast;
 use crate::dice::Dice;
 use crate::packs::Ground;
 
-/// How many of a lifecycle are made in one walk, those that rules make left out.
+/// Entities of a lifecycle that are created in one walk, without those that rules create.
 const MOST: usize = 12;
 
-/// An id of this lifecycle: mostly of one that is there and goes on.
+/// An id of this lifecycle: mostly of an existing entity that is not in a final state.
 pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str, dice: &mut Dice) -> Name {
     let open: Vec<Name> =
         of(view, lifecycle).filter(|it| goes_on(ground, it)).map(|it| it.key.id.clone()).collect();
@@ -66,7 +66,7 @@ fn of<'v>(view: &'v View, lifecycle: &str) -> impl Iterator<Item = &'v Entity> {
     view.entities().into_iter().filter(move |it| it.key.lifecycle == *lifecycle)
 }
 
-/// Whether there is a way out of where it is.
+/// Whether a transition leaves its state.
 pub(crate) fn goes_on(ground: &Ground, entity: &Entity) -> bool {
     let life = ground.life(&entity.key.lifecycle);
     life.and_then(|it| it.state(&entity.state)).is_some_and(|it| !it.last)

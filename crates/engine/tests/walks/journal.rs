@@ -1,4 +1,4 @@
-//! What the journal tells: nothing that the definition does not know, and all of the view.
+//! The journal contains only things that the definition declares, and all of the view.
 
 use trackside_engine::command::Command;
 use trackside_engine::event::{Entry, Event};
@@ -13,7 +13,7 @@ use crate::broken::Broken;
 use crate::packs::Ground;
 use crate::runs::tolerant;
 
-/// What holds of an entry beside those before it.
+/// Checks an entry against those before it.
 pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<(), Broken> {
     let broken = |what| Err(Broken::new("the journal follows the definition", what));
     let entry = &world.journal[place];
@@ -29,7 +29,7 @@ pub(crate) fn follows(ground: &Ground, world: &World, place: usize) -> Result<()
     }
     if let Event::Transitioned { from, to, .. } = &entry.event {
         let life = ground.life(&entry.entity.lifecycle).expect("its lifecycle");
-        // What has ended begins anew only by being created again.
+        // Only a second creation takes an entity out of a final state.
         let again = life.create.again.as_ref() == Some(&entry.trigger);
         if life.state(from).is_none_or(|it| it.last && !again) || life.state(to).is_none() {
             return broken(format!("{} left {from} for {to}", entry.entity));
@@ -49,7 +49,7 @@ pub(crate) fn decides_in_part(world: &World, command: &Command, whole: &Decision
     decides_in(View::partial(world.view.seq), world, command, whole, true)
 }
 
-/// The same in one view; entities come with their groups, or without.
+/// Decides in one partial view; entities come with their groups, or without.
 fn decides_in(
     mut view: View,
     world: &World,

@@ -9,7 +9,7 @@ use trackside_lifecycle::name::Name;
 
 use crate::broken::Broken;
 
-/// The leases as the journal tells of them.
+/// The leases, according to the journal.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     known: BTreeMap<(EntityKey, Name), Lease>,

@@ -1,8 +1,10 @@
-//! Every pack, walked at random: anybody asks for anything, time passes, anybody may crash, and all that was promised holds.
+//! Random walks over every pack: any actor sends any request, time passes, any actor may crash, and every
+//! promise must hold.
 //!
-//! `TRACKSIDE_WALKS=10 cargo test -p trackside-engine --test walks -- --ignored --nocapture` walks ten times as much,
-//! on another way with `TRACKSIDE_WALKS_SEED=7`. `TRACKSIDE_WALKS_STORY=3` tells walk number 3,
-//! `TRACKSIDE_WALKS_TOLERANT=1` only counts the mistakes of packs, `TRACKSIDE_WALKS_PACKS=folder` walks other packs.
+//! `TRACKSIDE_WALKS=10 cargo test -p trackside-engine --test walks -- --ignored --nocapture` walks ten
+//! times as much, on other paths with `TRACKSIDE_WALKS_SEED=7`. `TRACKSIDE_WALKS_STORY=3` prints walk
+//! number 3, `TRACKSIDE_WALKS_TOLERANT=1` only counts the mistakes of packs, `TRACKSIDE_WALKS_PACKS=folder`
+//! walks other packs.
 
 #![allow(
     clippy::expect_used,
@@ -41,9 +43,9 @@ mod values;
 mod walk;
 mod who;
 
-/// How often each pack is walked.
+/// Walks per pack.
 const WALKS: u64 = 50;
-/// How often each pack is walked for the paths that others walk after us.
+/// Walks per pack for the paths that other implementations replay.
 const PATH_WALKS: u64 = 28;
 /// Requests that are accepted and transitions that are taken, in percent: below this, walks are shallow.
 const DEEP: (usize, usize) = (40, 60);

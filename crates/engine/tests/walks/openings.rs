@@ -1,4 +1,4 @@
-//! How walks over a pack may begin: with things under way, so that the steps after it lead far.
+//! Openings of walks over a pack: with work under way, later steps get further.
 
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::fields::Fields;
@@ -8,7 +8,7 @@ use trackside_lifecycle::value::Value;
 use crate::cast::Cast;
 use crate::packs::Ground;
 
-/// Who asks for what of which entity, with what (JSON).
+/// Actor, event, entity and fields (JSON).
 type Line = (&'static str, &'static str, &'static str, &'static str);
 
 const MISSION: &[Line] = &[

@@ -8,7 +8,7 @@ use trackside_lifecycle::model::{Lifecycle, Pack};
 
 use crate::hints::{self, Hints};
 
-/// What is walked.
+/// The pack of a walk, with its law and hints.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) law: Arc<Law>,
@@ -40,7 +40,7 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
-/// Where packs lie; another place can be named, to walk changed copies.
+/// The folder of the packs; another one can be named, to walk changed copies.
 pub(crate) fn folder() -> PathBuf {
     match std::env::var_os("TRACKSIDE_WALKS_PACKS") {
         Some(it) => PathBuf::from(it),

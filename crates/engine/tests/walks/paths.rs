@@ -30,12 +30,12 @@ const STEPS: usize = 120;
 #[derive(Debug)]
 struct Life {
     start: Name,
-    /// It was put there, wherever that is.
+    /// It was put into its first state, not created.
     put: bool,
     /// The step by which an earlier life was left.
     again: Option<Json>,
     steps: Vec<Json>,
-    /// It came to a final state.
+    /// It reached a final state.
     ended: bool,
 }
 
@@ -97,7 +97,7 @@ impl Paths {
         }
     }
 
-    /// How many there are.
+    /// The number of paths.
     pub(crate) fn count(&self) -> usize {
         self.lives.values().map(Vec::len).sum()
     }
@@ -144,7 +144,7 @@ impl Paths {
                         self.close(&entry.entity, true);
                     }
                 }
-                // What a scenario says of an entity that is there already is no event of its own.
+                // A field that a scenario sets on an existing entity is no event of its own.
                 Event::FieldsChanged { .. } if entry.trigger != "given" => {
                     let Some(under_way) = self.under_way.get(&entry.entity) else { continue };
                     let here = under_way.here();
@@ -212,7 +212,8 @@ impl Life {
     }
 }
 
-/// What an export calls the event: timers and lost leases by their own names, everything else by the transition.
+/// The name of the event in an export: timers and lost leases by their own names, everything else by the
+/// transition.
 fn called(life: &Lifecycle, entry: &Entry) -> String {
     match &entry.condition {
         Some(condition) if entry.actor_kind == ActorKind::Timeout => {

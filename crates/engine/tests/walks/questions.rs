@@ -1,4 +1,4 @@
-//! Every question of a pack has an answer, whatever the world looks like.
+//! Every query of a pack has an answer in every world.
 
 use trackside_engine::fields::Fields;
 use trackside_engine::query::{QueryError, ask};
@@ -24,7 +24,7 @@ pub(crate) fn have_answers(ground: &Ground, world: &World, cast: &Cast, findings
                 query.takes.iter().map(|(name, fits)| (name.clone(), fitting(fits, value))).collect();
             match ask(&world.law, &world.view, query, actor, &asked, world.now) {
                 Ok(_) => {}
-                // Nothing of this name has a history.
+                // No entity of this name has a history.
                 Err(QueryError(_)) if query.history.is_some() => {}
                 Err(QueryError(why)) => findings.asked(ground, &query.name, &why.join("; ")),
             }

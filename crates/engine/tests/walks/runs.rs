@@ -17,7 +17,7 @@ use crate::walk::{Walk, Walked};
 /// Steps of a walk: between the two.
 const STEPS: (usize, usize) = (40, 200);
 
-/// Walks so often over a pack. A walk that breaks a promise is shortened and told.
+/// Walks over a pack. A walk that breaks a promise is shortened and printed.
 pub(crate) fn over(name: &str, walks: u64, seed: u64) -> Depth {
     let ground = Ground::load(name);
     let trace = Arc::new(Trace::default());
@@ -69,7 +69,7 @@ pub(crate) fn opens(name: &str) {
     }
 }
 
-/// Whether mistakes of packs are only counted, to see all of them at once.
+/// Whether faults of packs are only counted, to see all of them at once.
 pub(crate) fn tolerant() -> bool {
     std::env::var_os("TRACKSIDE_WALKS_TOLERANT").is_some()
 }
@@ -135,7 +135,7 @@ fn shortest(ground: &Ground, mut setup: Setup, mut steps: Vec<Step>, broken: &Br
     story
 }
 
-/// The same steps once more.
+/// Repeats the steps.
 fn again(ground: &Ground, setup: &Setup, steps: &[Step], story: &mut Vec<String>) -> Result<Walked, Broken> {
     let mut walk = Walk::new(ground, &Arc::default(), setup);
     for step in steps {

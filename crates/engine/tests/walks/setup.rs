@@ -1,4 +1,4 @@
-//! What is so from the start of a walk.
+//! The setup of a walk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,12 +16,12 @@ pub(crate) struct Setup {
     pub(crate) corrections: bool,
     /// Whether time passes in small steps only.
     pub(crate) calm: bool,
-    /// How much of the pack's opening comes first, in percent.
+    /// The part of the pack's opening that comes first, in percent.
     pub(crate) opening: usize,
 }
 
 impl Setup {
-    /// As the pack is, with all of its opening.
+    /// The pack unchanged, with all of its opening.
     pub(crate) fn usual() -> Self {
         Self { settings: BTreeMap::new(), corrections: false, calm: true, opening: 100 }
     }
@@ -37,7 +37,7 @@ impl Setup {
     }
 }
 
-/// What the project says otherwise than the pack, in some walks.
+/// Settings that the project overrides, in some walks.
 fn settings(ground: &Ground, dice: &mut Dice) -> BTreeMap<Name, Value> {
     let mut changed = BTreeMap::new();
     let usual = dice.percent(35);

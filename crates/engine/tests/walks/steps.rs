@@ -1,4 +1,4 @@
-//! One step of a walk: a request, time that passes, somebody who crashes or comes back.
+//! One step of a walk: a request, a time span, or an actor that crashes or comes back.
 
 use trackside_engine::command::Command;
 use trackside_lifecycle::name::Name;
@@ -12,7 +12,7 @@ use crate::setup::Setup;
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Ask(Box<Command>),
-    /// Time passes; whoever is here keeps its leases, or nobody does.
+    /// Time passes. If attended, the present actors renew their leases.
     Pass {
         span: Span,
         attended: bool,
@@ -28,11 +28,11 @@ const SPANS: &[i64] = &[
     700_000,
 ];
 
-/// How many of them are short.
+/// The number of short spans at the start of `SPANS`.
 const CALM: usize = 9;
 
 impl Step {
-    /// What comes next.
+    /// Chooses the next step.
     pub(crate) fn next(asking: &Asking<'_>, setup: &Setup, again: Option<&Command>, dice: &mut Dice) -> Self {
         let open = asking.world.view.entities().iter().filter(|it| ids::goes_on(asking.ground, it)).count();
         let wanted = 3 * asking.ground.pack.lifecycles.len();
@@ -92,7 +92,7 @@ impl Step {
             Some(due) if dice.percent(50) => {
                 Span(due.since(world.now).0.saturating_add(dice.between(-1, 1)).max(0))
             }
-            // Long ones are seldom: they end most of what goes on.
+            // Long spans are rare: they end most of the work under way.
             _ => {
                 let most = if setup.calm { CALM } else { SPANS.len() };
                 let place = dice.below(most).min(dice.below(most));

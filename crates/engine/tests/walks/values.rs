@@ -1,4 +1,4 @@
-//! Values that fit what is declared.
+//! Values that fit a declared type.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::packs::Ground;
 const TEXTS: &[&str] =
     &["alpha", "beta", "gamma", "a few words", "src/lib.rs:12", "fix: close the file", "T-1", "0"];
 
-/// Where values are drawn from.
+/// The source of values.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) ground: &'a Ground,
@@ -41,7 +41,7 @@ impl Source<'_> {
         }
     }
 
-    /// What the hints say.
+    /// A value by the hints.
     fn meant(&self, name: &Name, fits: &FieldType, dice: &mut Dice) -> Option<Value> {
         let (_, meaning) = self.ground.hints.meanings.iter().find(|(it, _)| name == it)?;
         match meaning {
@@ -59,7 +59,7 @@ impl Source<'_> {
         }
     }
 
-    /// Ids of what a ref leads to.
+    /// Ids of entities that a ref can name.
     fn referred(&self, name: &Name, fits: &FieldType, dice: &mut Dice) -> Option<Value> {
         let reference = self.life.refs.iter().find(|it| it.by.as_ref() == Some(name))?;
         Some(self.ids_of(&reference.to, fits, dice))

@@ -1,4 +1,4 @@
-//! One walk: a world, those who act in it, and what was promised of every step.
+//! One walk: a world, its actors, and the promises checked after every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::telling;
 /// Most slices in which holders keep their leases while time passes; after that they all fall silent.
 const SLICES: usize = 24;
 
-/// What a walk was: how far it came, and what it found in the pack.
+/// The result of a walk: its depth, and the faults it found in the pack.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) asked: usize,
@@ -92,19 +92,19 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What comes next.
+    /// The next step.
     pub(crate) fn think(&self, dice: &mut Dice) -> Step {
         Step::next(&self.asking(), &self.setup, self.again.as_ref(), dice)
     }
 
-    /// What comes first.
+    /// The first steps.
     pub(crate) fn opening(&self) -> Vec<Step> {
         let lines = openings::of(self.ground, &self.cast);
         let many = lines.len() * self.setup.opening / 100;
         lines.into_iter().take(many).map(|it| Step::Ask(Box::new(it))).collect()
     }
 
-    /// The end: everything can be told again.
+    /// Ends the walk: a replay of the journal must give the view.
     pub(crate) fn end(mut self) -> Result<Walked, Broken> {
         journal::replays(self.ground, &self.world)?;
         questions::have_answers(self.ground, &self.world, &self.cast, &mut self.walked.findings);
@@ -142,12 +142,12 @@ impl<'a> Walk<'a> {
         self.promises(first, matches!(step, Step::Pass { .. }))
     }
 
-    /// What the journal holds.
+    /// The journal so far.
     pub(crate) fn so_far(&self) -> Vec<Entry> {
         self.world.journal.clone()
     }
 
-    /// Takes a step and tells what it wrote, and by which rules. No promise is looked at.
+    /// Takes a step and returns the entries it wrote and the rules it touched. Checks no promise.
     pub(crate) fn watched(&mut self, step: &Step) -> (Vec<Entry>, BTreeSet<Point>) {
         let trace = Arc::new(Trace::default());
         let nowhere = World::new(Arc::default(), Project::default(), self.world.now);
@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
         self.walked.story.push(line);
     }
 
-    /// Submits a command; what must hold of every answer.
+    /// Submits a command and checks its answer.
     fn ask(&mut self, command: &Command) -> Result<(), Broken> {
         let decided = || {
             decide(&self.world.law, &self.world.view, command, self.world.now)
@@ -256,7 +256,8 @@ impl<'a> Walk<'a> {
                     return Err(Broken::new("what has ended is not moved", telling::asked(command)));
                 }
                 if let Ask::Correct { entity, .. } = &command.ask {
-                    // Not even that may break what must hold; but what was broken before does not stop it.
+                    // A correction must not break an invariant either; but one that was broken before does
+                    // not prevent it.
                     if !std::mem::replace(&mut self.corrected, true) {
                         let corrected = self.world.view.get(entity).expect("what was corrected");
                         holds::invariants_of(self.ground, &self.world, corrected)?;
@@ -312,7 +313,7 @@ impl<'a> Walk<'a> {
             let Some(next) = ends.map(|it| it.expires_at).filter(|it| *it > self.world.now).min() else {
                 break;
             };
-            // A second before; whoever has no second left is too late.
+            // A second before the end; a lease with less than a second left is lost.
             let then = Timestamp(next.0 - 1_000).max(self.world.now);
             if then >= target {
                 break;

@@ -1,4 +1,4 @@
-//! Who might ask for something.
+//! Chooses the actor of a request.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::entity::Entity;
@@ -9,7 +9,7 @@ use crate::asking::Asking;
 use crate::dice::Dice;
 
 impl Asking<'_> {
-    /// Who might ask, those first whom the entity speaks of.
+    /// Likely actors, those named by the entity first.
     pub(crate) fn likely(
         &self,
         id: &Name,
@@ -34,7 +34,7 @@ impl Asking<'_> {
         let mut likely: Vec<(Actor, Option<Name>)> = Vec::new();
         for actor in first {
             likely.push((actor.clone(), None));
-            // Whoever speaks for others, speaks for those whom it is about.
+            // A deputy acts on behalf of the actors that the entity names.
             if actor.roles.iter().any(|it| self.ground.hints.deputies.contains(&it.as_str())) {
                 let agents = dice.shuffled(self.cast.agents());
                 let subject = agents.iter().find(|it| named(it)).or(agents.first()).cloned();
