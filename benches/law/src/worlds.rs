@@ -96,7 +96,7 @@ pub(crate) fn plant(world: &mut World, key: &str, state: &str, fields: &serde_js
         ..Seed::new(EntityKey::parse(key).unwrap())
     });
     if let Outcome::Refused(refusal) = world.submit(&Command::new(given, ask)) {
-        panic!("{key}: {}", refusal.to_json());
+        panic!("{key}: {}", refusal);
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn build(case: &Case) -> (Law, View, Vec<Command>, Timestamp) {
             let edit = serde_json::json!({ "priority": 2 });
             let edit = Command::fire(hank, EntityKey::parse(&key).unwrap(), "edit", fields_from(&edit));
             if let Outcome::Refused(refusal) = world.submit(&edit) {
-                panic!("{}", refusal.to_json());
+                panic!("{}", refusal);
             }
         }
         if commands.len() < case.commands {

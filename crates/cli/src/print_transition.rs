@@ -1,7 +1,7 @@
 //! Prints the result of an accepted command; parses entities named on the command line.
 
 use serde_json::Value as Json;
-use trackside_protocol::Moved;
+use trackside_protocol::MovedReply;
 
 use crate::folder::CliError;
 use crate::print::{self, Colour, painted_data};
@@ -18,7 +18,7 @@ pub(crate) fn parse_entity(typed: &str) -> Result<(&str, &str), CliError> {
 }
 
 /// Prints the result of a command, or of a dry run.
-pub(crate) fn print(moved: &Moved) {
+pub(crate) fn print(moved: &MovedReply) {
     let entry = &moved.transition;
     let key = format!("{}/{}", text(entry, "lifecycle"), text(entry, "id"));
     let now = moved.entity.as_ref().filter(|_| !moved.dry_run);

@@ -8,7 +8,7 @@ use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Import, Imported};
 use trackside_runtime::{Imported as Outcome, Runtime};
-use trackside_server::{imported_entities, problem_of};
+use trackside_server::imported_entities;
 use trackside_store::{Artifacts, StoreError};
 
 use crate::args::DataArgs;
@@ -69,7 +69,7 @@ impl ProjectAccess {
                     .import(&folder::owner(), None, imported_entities(body), dry_run)
                     .map_err(CliError::from)?;
                 match done {
-                    Outcome::Refused(refusal) => Err(RequestError::Refused(Box::new(problem_of(&refusal)))),
+                    Outcome::Refused(refusal) => Err(RequestError::Refused(Box::new((&*refusal).into()))),
                     Outcome::Done { brought, already } => Ok(Imported {
                         imported: brought,
                         already: already.iter().map(EntityKey::to_string).collect(),

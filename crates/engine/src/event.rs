@@ -1,7 +1,6 @@
 //! What happened: facts, past tense, stored.
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Value as Json, json};
 use std::fmt;
 use std::sync::Arc;
 use trackside_lifecycle::model::Severity;
@@ -15,7 +14,6 @@ use crate::fields::Fields;
 use crate::key::{EntityKey, GroupKey};
 use crate::project::ProjectChange;
 use crate::ranking::Reranked;
-use crate::told::Told;
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -394,81 +392,6 @@ impl Event {
     pub(crate) fn changes_mut(&mut self) -> Option<&mut Changes> {
         changes_of!(self)
     }
-
-    pub(crate) fn metadata(&self) -> Json {
-        let fields = |changes: &Changes| {
-            let map = changes.fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-            Json::Object(map.collect())
-        };
-        match self {
-            Self::Created { changes, .. }
-            | Self::Transitioned { changes, .. }
-            | Self::FieldsChanged { changes } => {
-                json!({ "fields": fields(changes) })
-            }
-            Self::FailureCounted { counter, key, tally } => {
-                json!({ "counter": counter, "key": key, "count": tally.value })
-            }
-            Self::TimeoutWarned { timer, percent, changes } => {
-                json!({ "timer": timer, "percent": percent, "fields": fields(changes) })
-            }
-            Self::TimerFired { timer, .. } => json!({ "timer": timer }),
-            Self::LimitWarned { counter, percent, changes } => {
-                json!({ "counter": counter, "percent": percent, "fields": fields(changes) })
-            }
-            Self::Assigned { field, before, after } => {
-                json!({ "field": field, "before": before.to_json(), "after": after.to_json() })
-            }
-            Self::LeaseGranted { slot, lease, .. }
-            | Self::LeaseRenewed { slot, lease, .. }
-            | Self::LeaseReleased { slot, lease } => json!({
-                "slot": slot, "holder": lease.holder, "fence": lease.fence, "expiresAt": lease.expires_at.to_string()
-            }),
-            Self::LeaseLost { slot, lease, holder, .. } => {
-                json!({ "slot": slot, "holder": holder, "fence": lease.fence })
-            }
-            Self::MessagePosted { kind, text, to, from } => {
-                json!({ "kind": kind, "text": text, "to": to, "from": from })
-            }
-            Self::EvidenceKept { code, sent, fence, .. } => {
-                let sent: Json = serde_json::from_str(sent).unwrap_or_else(|_| json!(sent));
-                json!({ "code": code, "sent": sent, "fence": fence })
-            }
-            Self::Erased { kept } => {
-                let kept = kept.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-                json!({ "kept": Json::Object(kept.collect()) })
-            }
-            Self::Notified { audience, to, message } => {
-                json!({ "audience": audience, "to": to, "message": message })
-            }
-            Self::AlertRaised { kind, severity, message } => {
-                json!({ "kind": kind, "severity": severity.as_str(), "message": message })
-            }
-            Self::AlertAcknowledged { alert } | Self::AlertResolved { alert } => json!({ "alert": alert }),
-            Self::EffectRequested { id, effect, with } => {
-                let with = with.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-                json!({ "effectId": id, "effect": effect, "with": Json::Object(with.collect()) })
-            }
-            Self::EffectSettled { id, effect, ok } => json!({ "effectId": id, "effect": effect, "ok": ok }),
-            Self::ViolationFound { rule, severity, message, evidence } => {
-                let evidence = evidence.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-                json!({
-                    "rule": rule, "severity": severity.as_str(), "message": message,
-                    "evidence": Json::Object(evidence.collect())
-                })
-            }
-            Self::ViolationCleared { rule } => json!({ "rule": rule }),
-            Self::Corrected { changes, .. } => json!({ "fields": fields(changes) }),
-            Self::Migrated { from_definition, definition, changes, .. } => {
-                json!({ "fromDefinition": from_definition, "definition": definition, "fields": fields(changes) })
-            }
-            Self::Redacted { entries, changes } => json!({ "entries": entries, "fields": fields(changes) }),
-            Self::ProjectChanged { change } => change.to_json(),
-            Self::PackInstalled { pack, version, digest } => {
-                json!({ "pack": pack, "version": version, "digest": digest })
-            }
-        }
-    }
 }
 
 impl Entry {
@@ -499,11 +422,6 @@ impl Entry {
             }
             _ => {}
         }
-    }
-
-    /// The outward form.
-    pub fn to_json(&self) -> Json {
-        serde_json::to_value(Told::of(self)).unwrap_or_default()
     }
 
     /// Where it came from and went to, where the event is a move.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value as Json, json};
 use trackside_lifecycle::guard::{Fault, Scope, VarSlot};
 use trackside_lifecycle::model::{Policy, Read, Tool};
 use trackside_lifecycle::name::Name;
@@ -44,10 +43,6 @@ impl Judgement {
             (Name::new("outcome"), Value::text(self.outcome.as_str())),
             (Name::new("why"), Value::text(&self.why)),
         ]))
-    }
-
-    pub fn to_json(&self) -> Json {
-        json!({ "level": self.level, "outcome": self.outcome.as_str(), "why": self.why })
     }
 }
 

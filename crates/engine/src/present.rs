@@ -1,40 +1,29 @@
-//! An entity as the outside sees it.
+//! An entity with everything that the rules derive for a reader.
 
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
-use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_lifecycle::value::{Outward, Value};
+use trackside_lifecycle::value::Value;
 
 use crate::actor::Actor;
 use crate::decide::{allowed, computed};
-use crate::entity::Entity;
+use crate::entity::{Entity, Lease};
 use crate::law::Law;
 use crate::view::{Needs, View};
 
-/// The envelope of the contract around the pack's own fields.
-pub fn entity(
-    law: &Law,
-    view: &View,
-    entity: &Entity,
-    reader: &Actor,
-    now: Timestamp,
-) -> Result<Json, Needs> {
-    let seen = Seen::by(law, view, entity, reader, now)?;
-    Ok(serde_json::to_value(Shown { entity, seen: &seen, now }).unwrap_or_default())
-}
-
-/// What only the rules can tell of an entity: computed fields, and where a reader may move it.
+/// What the rules derive from an entity: computed fields, and where the reader may move it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    computed: Vec<(Name, Value)>,
-    last: bool,
-    allowed: Vec<Name>,
+pub struct EntityFacts {
+    pub computed: Vec<(Name, Value)>,
+    /// No transition leaves its state.
+    pub is_final: bool,
+    /// Targets that the rules permit the reader, before required fields are asked for.
+    pub allowed: Vec<Name>,
 }
 
-impl Seen {
-    pub fn by(
+impl EntityFacts {
+    pub fn derive(
         law: &Law,
         view: &View,
         entity: &Entity,
@@ -42,63 +31,51 @@ impl Seen {
         now: Timestamp,
     ) -> Result<Self, Needs> {
         let life = law.definition(&entity.key.lifecycle, entity.definition);
-        let last = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
+        let is_final = life.and_then(|it| it.state(&entity.state)).is_some_and(|it| it.last);
         let computed = computed(law, view, entity, reader, now)?;
-        Ok(Self { computed, last, allowed: allowed(law, view, entity, reader, now)? })
+        Ok(Self { computed, is_final, allowed: allowed(law, view, entity, reader, now)? })
     }
 }
 
-/// An entity that is written in its outward form. Its names come in order.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    pub entity: &'a Entity,
-    pub seen: &'a Seen,
+/// An entity as one reader sees it at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PresentedEntity {
+    pub entity: Arc<Entity>,
+    pub facts: EntityFacts,
     pub now: Timestamp,
 }
 
-impl Serialize for Shown<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { entity, seen, now } = self;
-        // Of what has ended, only clocks that will still do something.
-        let running = entity.timers.iter().filter(|(_, timer)| !seen.last || timer.due.is_some());
-        let timers = running.filter_map(|(name, timer)| {
-            timer.ends_at().map(|due| json!({ "name": name, "dueAt": due.to_string() }))
-        });
-        let leases = entity.leases.iter().filter_map(|(slot, lease)| {
-            let holder = lease.holder.as_ref()?;
-            let expires = lease.expires_at.to_string();
-            Some(json!({ "slot": slot, "holder": holder, "fence": lease.fence, "expiresAt": expires }))
-        });
-        let mut map = serializer.serialize_map(Some(15))?;
-        map.serialize_entry("allowedTransitions", &seen.allowed)?;
-        map.serialize_entry("createdAt", &entity.created_at.to_string())?;
-        map.serialize_entry("definition", &entity.definition)?;
-        map.serialize_entry("fields", &Pairs(self))?;
-        map.serialize_entry("final", &seen.last)?;
-        map.serialize_entry("id", &entity.key.id)?;
-        map.serialize_entry("leases", &leases.collect::<Vec<_>>())?;
-        map.serialize_entry("lifecycle", &entity.key.lifecycle)?;
-        map.serialize_entry("previousState", &entity.previous_state)?;
-        map.serialize_entry("state", &entity.state)?;
-        map.serialize_entry("stateEnteredAt", &entity.state_entered_at.to_string())?;
-        map.serialize_entry("timeInState", &(now.since(entity.state_entered_at).0 as f64 / 1_000.0))?;
-        map.serialize_entry("timers", &timers.collect::<Vec<_>>())?;
-        map.serialize_entry("updatedAt", &entity.updated_at.to_string())?;
-        map.serialize_entry("version", &entity.version)?;
-        map.end()
+impl PresentedEntity {
+    pub fn new(
+        law: &Law,
+        view: &View,
+        entity: &Arc<Entity>,
+        reader: &Actor,
+        now: Timestamp,
+    ) -> Result<Self, Needs> {
+        let facts = EntityFacts::derive(law, view, entity, reader, now)?;
+        Ok(Self { entity: entity.clone(), facts, now })
     }
-}
 
-/// Its own fields and the computed ones.
-struct Pairs<'a>(&'a Shown<'a>);
-
-impl Serialize for Pairs<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let computed = self.0.seen.computed.iter().map(|(name, value)| (name, value));
-        // One that is computed now may have been kept by an earlier definition.
-        let mut pairs: Vec<(&Name, &Value)> = computed.chain(self.0.entity.fields.iter()).collect();
+    /// Its own fields and the computed ones, by name.
+    pub fn fields(&self) -> Vec<(&Name, &Value)> {
+        let computed = self.facts.computed.iter().map(|(name, value)| (name, value));
+        // A field that is computed now may have been stored by an earlier definition.
+        let mut pairs: Vec<(&Name, &Value)> = computed.chain(self.entity.fields.iter()).collect();
         pairs.sort_by(|a, b| a.0.cmp(b.0));
         pairs.dedup_by(|a, b| a.0 == b.0);
-        serializer.collect_map(pairs.into_iter().map(|(name, value)| (name, Outward(value))))
+        pairs
+    }
+
+    /// Running timers with their end. In a final state only those that still fire.
+    pub fn timers(&self) -> impl Iterator<Item = (&Name, Timestamp)> {
+        let running = self.entity.timers.iter();
+        let running = running.filter(|(_, timer)| !self.facts.is_final || timer.due.is_some());
+        running.filter_map(|(name, timer)| Some((name, timer.ends_at()?)))
+    }
+
+    /// Leases with their slot and holder.
+    pub fn leases(&self) -> impl Iterator<Item = (&Name, &Name, &Lease)> {
+        self.entity.leases.iter().filter_map(|(slot, lease)| Some((slot, lease.holder.as_ref()?, lease)))
     }
 }

@@ -4,7 +4,6 @@
 //! have, so that a replay restores them.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json, json};
 use std::sync::LazyLock;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
@@ -16,6 +15,11 @@ use crate::view::Project;
 pub fn project_key() -> &'static EntityKey {
     static KEY: LazyLock<EntityKey> = LazyLock::new(|| EntityKey::new("trackside.project", "project"));
     &KEY
+}
+
+/// Whether this names a time zone; empty means UTC.
+pub fn is_known_zone(zone: &str) -> bool {
+    zone.is_empty() || jiff::tz::TimeZone::get(zone).is_ok()
 }
 
 /// A change of the project. Parts that it does not name stay.
@@ -61,27 +65,5 @@ impl ProjectChange {
         if let Some(people) = &self.people {
             project.people.clone_from(people);
         }
-    }
-
-    /// The outward form: packs to settings to values, and what else is named.
-    pub fn to_json(&self) -> Json {
-        let mut packs = Map::new();
-        for change in &self.settings {
-            let pack = packs.entry(change.pack.to_string()).or_insert_with(|| json!({}));
-            if let Json::Object(pack) = pack {
-                pack.insert(change.setting.to_string(), change.value.to_json());
-            }
-        }
-        let mut json = Map::new();
-        if !packs.is_empty() {
-            json.insert("settings".to_owned(), Json::Object(packs));
-        }
-        if let Some(zone) = &self.zone {
-            json.insert("zone".to_owned(), json!(zone));
-        }
-        if let Some(people) = &self.people {
-            json.insert("people".to_owned(), json!(people));
-        }
-        Json::Object(json)
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
+use trackside_lifecycle::value::Value;
 
 pub use crate::code::{Code, ConditionCode};
 use crate::event::Entry;
@@ -59,7 +59,7 @@ pub struct Unmet {
     pub message: String,
     /// The expression that was not true, and the values it saw.
     pub rule: Option<Name>,
-    pub saw: BTreeMap<Name, Json>,
+    pub saw: BTreeMap<Name, Value>,
 }
 
 impl Unmet {
@@ -76,19 +76,6 @@ impl Unmet {
     pub fn is_of(&self, field: &str) -> bool {
         self.field.as_ref().is_some_and(|it| *it == *field)
     }
-
-    pub fn to_json(&self) -> Json {
-        let mut json = json!({ "field": self.field, "message": self.message, "code": self.code });
-        if let Json::Object(map) = &mut json {
-            if let Some(rule) = &self.rule {
-                map.insert("rule".to_owned(), json!(rule));
-            }
-            if !self.saw.is_empty() {
-                map.insert("saw".to_owned(), json!(self.saw));
-            }
-        }
-        json
-    }
 }
 
 impl fmt::Display for Refusal {
@@ -99,8 +86,11 @@ impl fmt::Display for Refusal {
             let field = unmet.field.as_ref().map(|it| format!("{it}: ")).unwrap_or_default();
             write!(f, "\n- {field}{} ({})", unmet.message, unmet.code)?;
             if !unmet.saw.is_empty() {
-                let saw =
-                    unmet.saw.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>();
+                let saw = unmet
+                    .saw
+                    .iter()
+                    .map(|(name, value)| format!("{name} = {}", value.to_json()))
+                    .collect::<Vec<_>>();
                 write!(f, "; it saw {}", saw.join(", "))?;
             }
         }
@@ -149,17 +139,5 @@ impl Refusal {
     pub fn key_used(key: &Name) -> Self {
         let message = format!("The key {key} was used for another request. Use a new key for a new request.");
         Self::one(Code::IdempotencyConflict, message)
-    }
-
-    pub fn to_json(&self) -> Json {
-        json!({
-            "success": false,
-            "code": self.code,
-            "detail": self.detail,
-            "errors": self.errors.iter().map(Unmet::to_json).collect::<Vec<_>>(),
-            "allowedTransitions": self.allowed,
-            "who": self.who,
-            "kept": self.kept.is_some(),
-        })
     }
 }

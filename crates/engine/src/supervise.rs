@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value as Json, json};
 use trackside_lifecycle::guard::{Fault, Guard};
 use trackside_lifecycle::model::{AfterExit, Exit, GiveUp, Pack, Supervise};
 use trackside_lifecycle::name::Name;
@@ -242,21 +241,4 @@ pub fn points(pack: &Pack) -> BTreeSet<Point> {
 
 fn verdict(act: Act, why: String) -> Verdict {
     Verdict { act, why }
-}
-
-impl Verdict {
-    /// The outward form.
-    pub fn to_json(&self) -> Json {
-        match &self.act {
-            Act::Stop => json!({ "do": "stop", "why": self.why }),
-            Act::Restart { after } => json!({ "do": "restart", "after": after.to_string(), "why": self.why }),
-            Act::Wait { after } => json!({ "do": "wait", "after": after.to_string(), "why": self.why }),
-            Act::Hold => json!({ "do": "hold", "why": self.why }),
-            Act::GiveUp { on, fire, fields } => {
-                let fields = fields.iter().map(|(name, value)| (name.to_string(), value.to_json()));
-                let fields = Json::Object(fields.collect());
-                json!({ "do": "give_up", "on": on, "fire": fire, "with": fields, "why": self.why })
-            }
-        }
-    }
 }

@@ -67,7 +67,8 @@ impl Hits {
 }
 
 impl Trace {
-    pub(crate) fn add(&self, points: Vec<Point>) {
+    /// Adds points that were reached.
+    pub fn add(&self, points: Vec<Point>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(points);
     }
 

@@ -24,6 +24,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
+use trackside_protocol::EntryBody;
 
 use AlertAction::{Acknowledge, Resolve};
 
@@ -114,7 +115,7 @@ fn whoever_acknowledges_first_is_kept_and_who_resolves_ends_it() {
         ("ALERT_ACKNOWLEDGED", Some("I am on it"))
     );
     assert_eq!((entry.actor.as_str(), entry.trigger.as_str()), ("ann", "acknowledge"));
-    assert_eq!(entry.to_json()["metadata"]["alert"], first);
+    assert_eq!(serde_json::to_value(EntryBody::new(&entry).metadata).unwrap()["alert"], first);
     // A second actor acknowledges later: nothing is written, the first acknowledgement stays.
     world.advance(Span::seconds(5));
     let before = world.journal.len();

@@ -145,9 +145,9 @@ fn a_refusal_names_everything_that_is_unmet_with_what_it_saw() {
     let codes: Vec<&str> = refusal.errors.iter().map(|it| it.code.as_str()).collect();
     assert_eq!(codes, ["missing", "guard-failed", "guard-failed"]);
     assert_eq!(refusal.code.as_str(), "requirement-missing");
-    assert_eq!(refusal.errors[1].saw[&Name::new("n")], serde_json::json!(2));
-    assert_eq!(refusal.errors[1].saw[&Name::new("settings.most")], serde_json::json!(2));
-    assert_eq!(refusal.errors[2].saw[&Name::new("boss.n")], serde_json::json!(1));
+    assert_eq!(refusal.errors[1].saw[&Name::new("n")], Value::Int(2));
+    assert_eq!(refusal.errors[1].saw[&Name::new("settings.most")], Value::Int(2));
+    assert_eq!(refusal.errors[2].saw[&Name::new("boss.n")], Value::Int(1));
     assert_eq!(refusal.allowed, [Name::new("OPEN"), Name::new("SHUT")]);
     assert_eq!(refusal.who.as_deref(), Some("lead or (human and owner != null)"));
     let shown = refusal.to_string();

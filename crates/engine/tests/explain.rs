@@ -15,10 +15,10 @@ use trackside_engine::actor::Actor;
 use trackside_engine::command::Command;
 use trackside_engine::decide::{TransitionOption, ways};
 use trackside_engine::fields::Fields;
-use trackside_engine::scenario::{self, Played};
 use trackside_engine::trace::Trace;
 use trackside_engine::{Decision, Law};
 use trackside_lifecycle::source::Problems;
+use trackside_study::scenario::{self, Played};
 
 use folder::{add, pack, yaml_in};
 

@@ -248,10 +248,7 @@ fn what_fits_stays_and_what_is_mapped_follows() {
     let root = done(world.submit(&migrate(2, &MAPPING, &values())));
     let entry = &world.journal[root];
     assert_eq!(entry.event.kind().as_str(), "MIGRATED");
-    assert_eq!(
-        (entry.to_json()["from"].as_str(), entry.to_json()["to"].as_str()),
-        (Some("DOING"), Some("WORKING"))
-    );
+    assert_eq!(entry.edge(), (Some(&Name::new("DOING")), Some(&Name::new("WORKING"))));
     let after = job(&world);
     assert_eq!((after.definition, after.state.as_str()), (2, "WORKING"));
     assert_eq!(after.version, before.version + 1);

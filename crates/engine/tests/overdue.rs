@@ -11,11 +11,12 @@ mod folder;
 use std::path::Path;
 use std::sync::Arc;
 
+use trackside_engine::Law;
 use trackside_engine::overdue::{is_overdue, overdue_at};
 use trackside_engine::trace::Trace;
-use trackside_engine::{Law, scenario};
 use trackside_lifecycle::source::Problems;
 use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_study::scenario;
 
 use folder::{add, pack, yaml_in};
 

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use trackside_engine::Law;
 use trackside_engine::coverage::points_of;
-use trackside_engine::scenario;
 use trackside_engine::trace::Trace;
 use trackside_lifecycle::source::Problems;
+use trackside_study::scenario;
 
 use folder::{add, pack, yaml_in};
 

@@ -25,6 +25,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Sources;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
+use trackside_protocol::EntryBody;
 
 const PACK: &str = "pack: t\nversion: 3\nsettings: { least: { default: 2, min: 1, max: 9 }, wait: 5m }\n";
 const THING: &str = "\
@@ -98,7 +99,7 @@ fn a_change_is_an_entry_under_a_key_that_no_entity_has() {
     assert_eq!(entries.len(), 1);
     let entry = &world.journal[root];
     assert_eq!((&entry.entity, entry.event.kind().as_str()), (project_key(), "PROJECT_CHANGED"));
-    let metadata = &entry.to_json()["metadata"];
+    let metadata = serde_json::to_value(EntryBody::new(entry).metadata).unwrap();
     assert_eq!(metadata["settings"]["t"]["least"], 3);
     assert_eq!(metadata["zone"], "Europe/Berlin");
     assert_eq!(world.view.get(project_key()), None);
@@ -185,7 +186,7 @@ fn only_people_with_role_admin_may() {
     assert_eq!(refused(world.submit(&install(admin(), 4))).code.as_str(), "unknown-pack");
     let own = Actor::new("trackside", ActorKind::System);
     let Outcome::Accepted { root, .. } = world.submit(&install(own, 3)) else { panic!("refused") };
-    assert_eq!(world.journal[root].to_json()["metadata"]["digest"], "d");
+    assert_eq!(serde_json::to_value(EntryBody::new(&world.journal[root]).metadata).unwrap()["digest"], "d");
     assert_eq!(world.journal[root].event.kind().as_str(), "PACK_INSTALLED");
 }
 

@@ -22,12 +22,14 @@ use trackside_engine::refusal::Refusal;
 use trackside_engine::trace::Trace;
 use trackside_engine::view::{Project, View};
 use trackside_engine::world::{Outcome, World};
-use trackside_engine::{Law, apply, scenario};
+use trackside_engine::{Law, apply};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Problems, Sources};
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
+use trackside_protocol::EntryBody;
+use trackside_study::scenario;
 
 use folder::{add, pack, yaml_in};
 
@@ -165,7 +167,10 @@ fn a_secret_is_gone_from_the_journal_and_the_entity() {
     assert_eq!(after.version, before.version + 1);
     let entry = &world.journal[seq as usize - 1];
     assert_eq!(entry.event.kind().as_str(), "REDACTED");
-    assert_eq!(entry.to_json()["metadata"]["entries"], serde_json::json!([edit, say, posted]));
+    assert_eq!(
+        serde_json::to_value(EntryBody::new(entry)).unwrap()["metadata"]["entries"],
+        serde_json::json!([edit, say, posted])
+    );
     replays(&world, "after a redaction");
     let command = redact(&world, &key(), &[1], &[]);
     done(world.submit(&command));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use trackside_engine::refusal::ConditionCode;
+use trackside_engine::refusal::{ConditionCode, Refusal, Unmet as UnmetCondition};
+use trackside_lifecycle::name::Name;
 use utoipa::ToSchema;
 
 use crate::ProblemCode;
@@ -46,6 +47,30 @@ pub struct Unmet {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = Object)]
     pub saw: BTreeMap<String, Json>,
+}
+
+impl From<&UnmetCondition> for Unmet {
+    fn from(it: &UnmetCondition) -> Self {
+        Self {
+            field: it.field.as_ref().map(Name::to_string),
+            message: it.message.clone(),
+            code: it.code.to_string(),
+            rule: it.rule.as_ref().map(Name::to_string),
+            saw: it.saw.iter().map(|(name, value)| (name.to_string(), value.to_json())).collect(),
+        }
+    }
+}
+
+impl From<&Refusal> for Problem {
+    fn from(refusal: &Refusal) -> Self {
+        Self {
+            errors: refusal.errors.iter().map(Unmet::from).collect(),
+            allowed_transitions: refusal.allowed.iter().map(Name::to_string).collect(),
+            who: refusal.who.clone(),
+            kept: refusal.kept.is_some(),
+            ..Self::new(refusal.code, refusal.detail.clone())
+        }
+    }
 }
 
 impl Unmet {

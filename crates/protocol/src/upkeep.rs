@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
@@ -139,7 +140,7 @@ pub struct MigratedOne {
     pub state: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    pub refusal: Option<Json>,
+    pub refusal: Option<Problem>,
 }
 
 /// Old journal that is to go into files.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::oneshot;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
-use trackside_engine::present::Seen;
+use trackside_engine::present::EntityFacts;
 use trackside_engine::refusal::Refusal;
 use trackside_lifecycle::name::Name;
 use trackside_store::StoreError;
@@ -34,8 +34,8 @@ pub struct AcceptedCommand {
     pub ignored: Vec<Name>,
     /// The entity of that entry, as it was right after.
     pub entity: Option<Arc<Entity>>,
-    /// The entity as the caller sees it; only if asked for, and if everything it takes was in memory.
-    pub seen: Option<Seen>,
+    /// What the rules derive for the caller; only if asked for, and if everything it takes was in memory.
+    pub facts: Option<EntityFacts>,
     /// The hashes of the commit's entries.
     pub seals: Arc<Seals>,
 }

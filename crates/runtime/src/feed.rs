@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::broadcast;
 use trackside_engine::event::Entry;
+use trackside_store::record::Hash;
 
 use crate::answer::{Failure, Seals};
 use crate::failpoints::{Failpoint, is_enabled};
 use crate::figures::Figures;
-use crate::read::sealed_json;
 use crate::shared::Shared;
 
 /// Commands that a follower may be behind before it must read the journal.
@@ -49,7 +49,7 @@ impl Feed {
     }
 }
 
-/// Entries as all followers get them; their outward form is made once for all.
+/// Entries as all followers get them. The first follower writes them as text, for all.
 #[derive(Debug)]
 struct Published {
     entries: Arc<Vec<Entry>>,
@@ -68,11 +68,14 @@ impl Published {
         self.entries.last().is_none_or(|it| self.seals.of(it.seq).is_some())
     }
 
-    fn texts(&self) -> &[String] {
-        let told = |it: &Entry| sealed_json(it, self.seals.of(it.seq)).to_string();
-        self.texts.get_or_init(|| self.entries.iter().map(told).collect())
+    fn texts(&self, write: EntryWriter) -> &[String] {
+        let texts = || self.entries.iter().map(|it| write(it, self.seals.of(it.seq))).collect();
+        self.texts.get_or_init(texts)
     }
 }
+
+/// Writes an entry as text, with its hash.
+pub type EntryWriter = fn(&Entry, Option<&Hash>) -> String;
 
 /// Entries that a follower was given.
 #[derive(Clone, Debug)]
@@ -83,9 +86,9 @@ pub struct FeedBatch {
 }
 
 impl FeedBatch {
-    /// Each entry with its outward form in JSON.
-    pub fn entries_with_json(&self) -> impl Iterator<Item = (&Entry, &str)> {
-        let texts = self.news.texts().iter().map(String::as_str);
+    /// Each entry with its text, written once for all followers.
+    pub fn entries_with_text(&self, write: EntryWriter) -> impl Iterator<Item = (&Entry, &str)> {
+        let texts = self.news.texts(write).iter().map(String::as_str);
         self.news.entries.iter().zip(texts).skip(self.first)
     }
 }

@@ -31,7 +31,7 @@ mod work;
 pub use answer::{AcceptedCommand, BatchAnswer, BatchVerdict, CommandAnswer, Failure, Pending, Seals};
 pub use catalog::{CatalogError, PackSource};
 pub use clock::ProjectClock;
-pub use feed::{FeedBatch, Follower};
+pub use feed::{EntryWriter, FeedBatch, Follower};
 pub use figures::Figures;
 pub use gateway::Gateway;
 pub use histogram::{Histogram, Observed};

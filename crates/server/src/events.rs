@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
 use crate::problem::Refused;
 use crate::rest::Parameters;
+use crate::rest::entry_text;
 use crate::rest::lifecycles::newest;
 
 /// The interval of keep-alive comments.
@@ -197,7 +198,7 @@ impl Choice {
 
     fn frames(&self, heard: &FeedBatch) -> Result<VecDeque<Frame>, ReadError> {
         let mut frames = VecDeque::new();
-        for (entry, text) in heard.entries_with_json().filter(|(it, _)| self.wants(it)) {
+        for (entry, text) in heard.entries_with_text(entry_text).filter(|(it, _)| self.wants(it)) {
             if self.visibility.sees(&self.visibility.app.reads, entry)? {
                 let frame = Frame::default().id(entry.seq.to_string()).event(entry.event.kind().as_str());
                 frames.push_back(frame.data(text));

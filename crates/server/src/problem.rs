@@ -3,8 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use trackside_engine::refusal::{Code, Refusal};
-use trackside_lifecycle::name::Name;
-use trackside_protocol::{Problem, ProblemCode, Unmet};
+use trackside_protocol::{Problem, ProblemCode};
 use trackside_runtime::{Failure, ReadError};
 
 /// A refused request.
@@ -57,30 +56,9 @@ impl Refused {
     }
 }
 
-/// A refusal of the engine as a problem.
-pub fn problem_of(refusal: &Refusal) -> Problem {
-    *Refused::from(refusal).0
-}
-
 impl From<&Refusal> for Refused {
     fn from(refusal: &Refusal) -> Self {
-        let mut problem = Problem::new(refusal.code, refusal.detail.clone());
-        let text = |it: &Name| it.to_string();
-        problem.errors = refusal
-            .errors
-            .iter()
-            .map(|it| Unmet {
-                field: it.field.as_ref().map(text),
-                message: it.message.clone(),
-                code: it.code.to_string(),
-                rule: it.rule.as_ref().map(text),
-                saw: it.saw.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
-            })
-            .collect();
-        problem.allowed_transitions = refusal.allowed.iter().map(text).collect();
-        problem.who.clone_from(&refusal.who);
-        problem.kept = refusal.kept.is_some();
-        Self(Box::new(problem))
+        Self(Box::new(refusal.into()))
     }
 }
 

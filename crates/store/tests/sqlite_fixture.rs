@@ -19,11 +19,12 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::trace::Trace;
 use trackside_engine::view::View;
-use trackside_engine::{Law, apply, scenario};
+use trackside_engine::{Law, apply};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::{Problems, Sources};
 use trackside_store::archive::Archive;
 use trackside_store::{Batch, Chain, Reader, Record, Sqlite, SqliteOptions, Store};
+use trackside_study::scenario;
 
 /// Where folders of the present schema and format go.
 const PRESENT: &str = "2";

@@ -4,6 +4,7 @@
 //! - [`compare`] describes what changed between two versions of a pack, and what that means for running entities.
 //! - [`explore`] runs the law through every sequence of moves up to a bound and checks the promises of the pack.
 //! - [`draw`] writes diagrams and exports to other notations.
+//! - [`scenario`] runs tests written as data, in virtual time.
 //!
 //! Pure: compiled packs and texts in, values out.
 
@@ -12,4 +13,5 @@ pub mod compare;
 pub mod draw;
 pub mod explore;
 mod graph;
+pub mod scenario;
 mod truth;

@@ -401,7 +401,7 @@ impl Model {
                     root,
                     ignored: accepted.ignored,
                     entity,
-                    seen: None,
+                    facts: None,
                     seals: Default::default(),
                 }))
             }

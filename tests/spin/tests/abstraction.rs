@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use trackside_engine::Law;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::trace::{PointKind, Trace};
-use trackside_engine::{Law, scenario};
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Pack, Read};
 use trackside_lifecycle::name::Name;
@@ -27,6 +27,7 @@ use trackside_study::explore::promise::Promises;
 use trackside_study::explore::search::{Model, SearchBound, Watch, search};
 use trackside_study::explore::stage::default_stage;
 use trackside_study::explore::world::{Reduce, StageModel, WorldMove, WorldState};
+use trackside_study::scenario;
 
 const PACKS: [&str; 5] = ["build", "coding", "mission", "research", "turns"];
 

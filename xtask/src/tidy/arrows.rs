@@ -11,8 +11,10 @@ use crate::tree::Tree;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trackside-lifecycle", &[]),
     ("trackside-engine", &["trackside-lifecycle"]),
-    ("trackside-study", &["trackside-engine", "trackside-lifecycle"]),
-    ("trackside-store", &["trackside-engine", "trackside-lifecycle"]),
+    // Scenarios compare what clients would get.
+    ("trackside-study", &["trackside-engine", "trackside-lifecycle", "trackside-protocol"]),
+    // `study` only with the feature `conformance`: its tests replay the scenarios of every pack.
+    ("trackside-store", &["trackside-engine", "trackside-lifecycle", "trackside-study"]),
     ("trackside-runtime", &["trackside-engine", "trackside-lifecycle", "trackside-store"]),
     // Wire types are views of engine types.
     ("trackside-protocol", &["trackside-engine", "trackside-lifecycle"]),
@@ -54,7 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Packages of ours that the tests of every crate may use, and nothing else.
-const FOR_TESTS: &[&str] = &["trackside-powercut"];
+const FOR_TESTS: &[&str] = &["trackside-powercut", "trackside-protocol", "trackside-study"];
 
 /// What the pure crates may use of others: values, text and mathematics, nothing that acts.
 const PURE: &[(&str, &[&str])] = &[
@@ -76,6 +78,8 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("trackside-engine", &["foldhash", "jiff", "schemars", "serde", "serde_json", "sha2", "thiserror"]),
     ("trackside-study", &["foldhash", "schemars", "serde", "serde_json"]),
+    // `ureq` only with the feature `client`.
+    ("trackside-protocol", &["serde", "serde_json", "thiserror", "ureq", "utoipa"]),
 ];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -22,6 +22,7 @@ const CLOCK: &str = "time is an argument";
 const OUTSIDE: &str = "texts are arguments and results are return values; callers do the IO";
 const ASYNC: &str = "nothing waits while deciding";
 const CHANCE: &str = "the same arguments give the same answer";
+const WIRE: &str = "JSON of answers is a type in `protocol`; a report derives `Serialize`";
 const ORDER: &str = "its order differs from run to run: use a BTreeMap, a Vec, or the engine's Index";
 
 const BANS: &[(Ban, &str)] = &[
@@ -50,6 +51,7 @@ const BANS: &[(Ban, &str)] = &[
     (Ban::Macro("thread_local"), CHANCE),
     (Ban::Name("rand"), CHANCE),
     (Ban::Name("RandomState"), CHANCE),
+    (Ban::Macro("json"), WIRE),
     (Ban::Name("HashMap"), ORDER),
     (Ban::Name("HashSet"), ORDER),
 ];

@@ -15,7 +15,6 @@ const REMAINING: &[&str] = &[
     "Checked",
     "Claim",
     "Create",
-    "Entity",
     "Fire",
     "Heartbeat",
     "Imported",

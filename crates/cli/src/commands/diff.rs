@@ -176,13 +176,13 @@ impl Answer {
 
     fn to_json(&self) -> Json {
         let packs = self.packs.iter().map(|(name, changes)| {
-            let groups = grouped(changes).into_iter().flat_map(|(_, it)| it).map(Change::to_json);
+            let groups = grouped(changes).into_iter().flat_map(|(_, it)| it);
             json!({ "pack": name, "changes": groups.collect::<Vec<_>>() })
         });
         json!({
             "packs": packs.collect::<Vec<_>>(),
-            "stranded": self.stranding.as_ref().map(Stranding::to_json),
-            "whatIf": self.what_if.as_ref().map(WhatIf::to_json),
+            "stranded": self.stranding,
+            "whatIf": self.what_if,
         })
     }
 

@@ -1,7 +1,7 @@
 //! `trackside fire`: the one door for every change of state.
 
 use serde_json::Value as Json;
-use trackside_protocol::{Moved, Transition};
+use trackside_protocol::{MovedReply, Transition};
 
 use crate::args::FireArgs;
 use crate::folder::CliError;
@@ -72,7 +72,7 @@ pub(super) fn print_answer(body: Json, json: bool) -> Result<(), RequestError> {
         print::line(&format!("{body:#}"));
         return Ok(());
     }
-    let read: Result<Moved, _> = serde_json::from_value(body);
+    let read: Result<MovedReply, _> = serde_json::from_value(body);
     let moved = read.map_err(|error| CliError {
         why: format!("this release cannot read the server's answer ({error}). Print it with --json"),
         code: exit::UNREACHABLE,

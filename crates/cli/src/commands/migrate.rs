@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::name::Name;
+use trackside_protocol::Problem;
 use trackside_runtime::{Failure, MigratedEntity, Migration, MigrationRange, PackSource, Runtime};
 use trackside_store::{Sqlite, Store};
 
@@ -69,7 +70,11 @@ struct One {
 
 impl From<&MigratedEntity> for One {
     fn from(it: &MigratedEntity) -> Self {
-        let outcome = it.outcome.as_ref().map(Name::to_string).map_err(|it| it.to_json());
+        let outcome = it
+            .outcome
+            .as_ref()
+            .map(Name::to_string)
+            .map_err(|it| serde_json::to_value(Problem::from(&**it)).unwrap_or_default());
         Self { id: it.entity.id.to_string(), from: it.from, outcome }
     }
 }

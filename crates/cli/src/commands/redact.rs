@@ -8,6 +8,7 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::{Code, Refusal};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_protocol::Problem;
 use trackside_runtime::{CommandAnswer, Redaction};
 use trackside_store::Store;
 use trackside_store::archive::{Archive, folder_of};
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
         }
         Ok(Err(refusal)) => {
             if args.json {
-                print::line(&format!("{:#}", refusal.to_json()));
+                let problem = serde_json::to_value(Problem::from(&*refusal)).unwrap_or_default();
+                print::line(&format!("{problem:#}"));
             }
             print::message(&refusal.to_string());
             if refusal.code == Code::CannotRedact {

@@ -1,9 +1,9 @@
 //! `trackside schema`: the grammar, for editors and validators.
 
 use serde_json::Value as Json;
-use trackside_engine::scenario;
 use trackside_lifecycle::syntax::{SchemaOf, schema};
 use trackside_study::explore::stage;
+use trackside_study::scenario;
 
 use crate::args::{SchemaArgs, SchemaKind};
 use crate::print;

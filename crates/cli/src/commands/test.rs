@@ -9,10 +9,10 @@ use serde_json::{Value as Json, json};
 use trackside_engine::Law;
 use trackside_engine::coverage::points_of;
 use trackside_engine::journal::Journal;
-use trackside_engine::scenario::{self, Report};
 use trackside_engine::trace::{Point, Trace};
 use trackside_lifecycle::compile::compile;
 use trackside_lifecycle::source::{FileId, Problems, Sources};
+use trackside_study::scenario::{self, Report};
 
 use crate::args::TestArgs;
 use crate::packs::{self, PackOnDisk};

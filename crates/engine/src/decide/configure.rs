@@ -7,7 +7,7 @@ use super::request::Request;
 use super::{DecisionBuilder, Stop, reindex};
 use crate::command::Install;
 use crate::event::Event;
-use crate::project::{ProjectChange, SettingChange, project_key};
+use crate::project::{ProjectChange, SettingChange, is_known_zone, project_key};
 use crate::refusal::{Code, ConditionCode, Refusal, Unmet};
 use crate::settings::fitting;
 
@@ -33,7 +33,7 @@ impl DecisionBuilder<'_> {
             }
         }
         if let Some(zone) = &wanted.zone {
-            if !zone.is_empty() && jiff::tz::TimeZone::get(zone).is_err() {
+            if !is_known_zone(zone) {
                 let message = format!("There is no time zone {zone}; name it as in Europe/Berlin");
                 unmet.push(Unmet::new(ConditionCode::UnknownZone, message).of("zone"));
             }

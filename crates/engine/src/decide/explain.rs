@@ -2,11 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
-use trackside_lifecycle::model::{Arm, Check, Lifecycle};
-use trackside_lifecycle::name::Name;
-use trackside_lifecycle::time::Timestamp;
-
 use super::allowed::targets;
 use super::caller::{may_admit_somebody, reads_caller};
 use super::fire::{describe_guard, plain_scope};
@@ -15,6 +10,11 @@ use super::plan::Rule;
 use super::request::Request;
 use super::scope::EntityScope;
 use super::{DecisionBuilder, Stop};
+use trackside_lifecycle::model::{Arm, Check, Lifecycle};
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+
 use crate::actor::Actor;
 use crate::command::What;
 use crate::entity::Entity;
@@ -80,7 +80,7 @@ pub struct Checked {
     /// The message if it fails.
     pub message: Option<String>,
     /// The values it saw.
-    pub saw: BTreeMap<Name, Json>,
+    pub saw: BTreeMap<Name, Value>,
 }
 
 impl Checked {
@@ -201,7 +201,7 @@ impl DecisionBuilder<'_> {
                 let value = after.field(name);
                 let passed = !value.is_blank();
                 let message = (!passed).then(|| message.clone());
-                let saw = BTreeMap::from([(name.clone(), value.to_json())]);
+                let saw = BTreeMap::from([(name.clone(), value.clone())]);
                 checks.push(Checked { rule: name.clone(), passed, of_caller: false, message, saw });
             }
             self.tried(&after, &state.checks, &mut checks)?;

@@ -96,7 +96,7 @@ impl DecisionBuilder<'_> {
                 let (message, saw) = self.evidence(life, after, invariant)?;
                 let mut reason = Unmet::new(Code::InvariantViolated, message);
                 reason.rule = Some(Name::new(invariant.holds.source()));
-                reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+                reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 broken.push((key.clone(), reason));
             }
         }
@@ -198,7 +198,8 @@ impl DecisionBuilder<'_> {
 
 fn saw(scope: &EntityScope<'_>, invariant: &Invariant) -> Fields {
     let saw = scope.values_read(&invariant.holds);
-    saw.iter().map(|(name, value)| (name.clone(), Value::from_json(value))).collect()
+    // Evidence is stored in its JSON form: times and spans as text.
+    saw.iter().map(|(name, value)| (name.clone(), Value::from_json(&value.to_json()))).collect()
 }
 
 /// The engine as reader.

@@ -238,7 +238,7 @@ impl DecisionBuilder<'_> {
                 let (message, saw) = self.evidence(new, next, invariant)?;
                 let mut reason = Unmet::new(Code::InvariantViolated, message);
                 reason.rule = Some(Name::new(invariant.holds.source()));
-                reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+                reason.saw = saw.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 unmet.push(reason);
             }
         }

@@ -435,11 +435,11 @@ impl EntityScope<'_> {
     }
 
     /// The values an expression saw, for the one who is refused by it.
-    pub fn values_read(&self, guard: &Guard) -> BTreeMap<Name, serde_json::Value> {
+    pub fn values_read(&self, guard: &Guard) -> BTreeMap<Name, Value> {
         let reads = guard.reads().iter();
         reads
             .filter_map(|it| {
-                guard::Scope::read(self, it.slot).ok().map(|value| (root_of(it, self.life), value.to_json()))
+                guard::Scope::read(self, it.slot).ok().map(|value| (root_of(it, self.life), value))
             })
             .collect()
     }

@@ -11,11 +11,11 @@ use serde_json::{Value as Json, json};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::scenario;
 use trackside_engine::trace::Point;
 use trackside_lifecycle::model::{Aim, Lifecycle, Target};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Problems, Sources};
+use trackside_study::scenario;
 
 use crate::dice::Dice;
 use crate::folder::{add, yaml_in};

@@ -47,7 +47,7 @@ pub(crate) fn asked(command: &Command) -> String {
         Ask::Migrate(migrate) => format!("migrate {} to {}", migrate.entity, migrate.to),
         Ask::UndoMigration { entity, .. } => format!("take the migration of {entity} back"),
         Ask::Redact(redact) => format!("redact {:?} of {}", redact.entries, redact.entity),
-        Ask::Configure(change) => format!("configure {}", change.to_json()),
+        Ask::Configure(change) => format!("configure {change:?}"),
         Ask::Install(install) => format!("install {}", install.pack),
     };
     let subject = command.on_behalf_of.as_ref().map(|it| format!(" for {it}")).unwrap_or_default();

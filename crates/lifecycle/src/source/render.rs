@@ -1,7 +1,7 @@
 //! Problems for people, with an excerpt, and for machines.
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
-use serde_json::json;
+use serde::Serialize;
 
 use super::excerpt::Excerpt;
 use super::place::{Cursor, Sources};
@@ -61,22 +61,41 @@ fn render(problem: &Problem, sources: &Sources, renderer: &Renderer) -> String {
 fn to_json(problem: &Problem, sources: &Sources) -> serde_json::Value {
     let at = problem.at;
     let end = Cursor::at(at, sources.text(at.file)).place(at.end, at.end);
-    json!({
-        "file": sources.path(at.file),
-        "line": at.line,
-        "column": at.column,
-        "endLine": end.line,
-        "endColumn": end.column,
-        "severity": problem.severity.word(),
-        "code": problem.code,
-        "message": problem.message,
-        "hint": problem.hint,
-        "path": problem.path,
-    })
+    let report = ProblemReport {
+        file: sources.path(at.file),
+        line: at.line,
+        column: at.column,
+        end_line: end.line,
+        end_column: end.column,
+        severity: problem.severity.word(),
+        code: problem.code,
+        message: &problem.message,
+        hint: problem.hint.as_deref(),
+        path: &problem.path,
+    };
+    serde_json::to_value(report).unwrap_or_default()
+}
+
+/// A problem for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProblemReport<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    severity: &'a str,
+    code: &'a str,
+    message: &'a str,
+    hint: Option<&'a str>,
+    path: &'a str,
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::source::{FileId, Place};
 

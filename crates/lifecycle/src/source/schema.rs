@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value as Any, json};
+use serde_json::{Map, Value as Any};
 
 use super::collections::{Named, OneOrMany};
 use super::from_node::FromNode;
@@ -45,10 +45,10 @@ impl MapSchema {
             "additionalProperties": false,
         });
         if !self.required.is_empty() {
-            schema.insert("required".to_owned(), json!(self.required));
+            schema.insert("required".to_owned(), Any::from(self.required));
         }
         if !self.about.is_empty() {
-            schema.insert("description".to_owned(), json!(self.about));
+            schema.insert("description".to_owned(), Any::from(self.about));
         }
         schema
     }
@@ -72,7 +72,9 @@ pub fn one_word(about: &[&str], words: &[(&str, &[&str])]) -> Schema {
         let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         json_schema!({ "type": "string", "enum": words })
     } else {
-        let described = |(word, doc): &(&str, &[&str])| json!({ "const": word, "description": prose(doc) });
+        let described = |(word, doc): &(&str, &[&str])| {
+            json_schema!({ "const": word, "description": prose(doc) }).to_value()
+        };
         let words: Vec<Any> = words.iter().map(described).collect();
         json_schema!({ "oneOf": words })
     };
@@ -82,7 +84,7 @@ pub fn one_word(about: &[&str], words: &[(&str, &[&str])]) -> Schema {
 
 fn describe(schema: &mut Schema, doc: &[&str]) {
     if !doc.is_empty() {
-        schema.insert("description".to_owned(), json!(prose(doc)));
+        schema.insert("description".to_owned(), Any::from(prose(doc)));
     }
 }
 
@@ -115,7 +117,7 @@ fn without_null(schema: &mut Schema) {
         }
     }
     if let Some(Any::Array(variants)) = object.get_mut("anyOf") {
-        variants.retain(|it| *it != json!({ "type": "null" }));
+        variants.retain(|it| it.get("type").is_none_or(|it| it != "null"));
         if let [only] = variants.as_slice()
             && let Ok(only) = Schema::try_from(only.clone())
         {

@@ -7,7 +7,7 @@ use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::present::Seen;
+use trackside_engine::present::EntityFacts;
 use trackside_engine::refusal::{Code, Refusal};
 use trackside_engine::view::{Need, Project};
 use trackside_engine::{Decision, Law, View, decide};
@@ -275,7 +275,7 @@ impl Decider {
                         self.batch.counts.outcomes.note(answer);
                         if let (true, CommandAnswer::Accepted(accepted)) = (options.with_entity_view, answer)
                         {
-                            accepted.seen = self.seen(accepted.entity.as_deref(), &command.actor);
+                            accepted.facts = self.facts(accepted.entity.as_deref(), &command.actor);
                         }
                     }
                     Err(_) => self.batch.counts.outcomes.failed += 1,
@@ -330,8 +330,8 @@ impl Decider {
     }
 
     /// The entity as an actor sees it, if everything that takes is in memory: showing it must not block the decider.
-    fn seen(&self, entity: Option<&Entity>, actor: &Actor) -> Option<Seen> {
-        Seen::by(&self.memory.law, &self.memory.view, entity?, actor, self.time.now()).ok()
+    fn facts(&self, entity: Option<&Entity>, actor: &Actor) -> Option<EntityFacts> {
+        EntityFacts::derive(&self.memory.law, &self.memory.view, entity?, actor, self.time.now()).ok()
     }
 
     /// Counts a refusal.
@@ -372,7 +372,7 @@ impl Decider {
             root,
             ignored,
             entity,
-            seen: None,
+            facts: None,
             seals: self.batch.seals.clone(),
         })
     }

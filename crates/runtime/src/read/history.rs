@@ -2,13 +2,10 @@
 
 use std::collections::VecDeque;
 
-use serde_json::{Value as Json, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::told::Told;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_store::record::{Hash, hex};
 use trackside_store::{Record, StoreError};
 
 use super::{ReadError, Reads, page};
@@ -130,21 +127,4 @@ impl Reads {
 fn is_renewal(record: &Record) -> Result<bool, StoreError> {
     // Most are none, and need not be read as a whole to see it.
     Ok(record.header.contains("LeaseRenewed") && matches!(record.entry()?.event, Event::LeaseRenewed { .. }))
-}
-
-/// The outward form of a record: its entry, its hash, and whether something was dropped from it.
-pub fn entry_json(record: &Record) -> Result<Json, StoreError> {
-    let mut json = sealed_json(&record.entry()?, Some(&record.hash));
-    if let Json::Object(map) = &mut json
-        && record.is_redacted()
-    {
-        map.insert("redacted".to_owned(), json!(true));
-    }
-    Ok(json)
-}
-
-/// The same of an entry that was just committed.
-pub fn sealed_json(entry: &Entry, hash: Option<&Hash>) -> Json {
-    let hash = hash.map(hex);
-    serde_json::to_value(Told::sealed(entry, hash.as_deref())).unwrap_or_default()
 }

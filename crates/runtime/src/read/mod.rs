@@ -22,12 +22,11 @@ mod walk;
 
 use std::sync::Arc;
 
-use serde_json::Value as Json;
 use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
-use trackside_engine::present;
+use trackside_engine::present::PresentedEntity;
 use trackside_engine::query::Asking;
 use trackside_engine::view::{Needs, Project};
 use trackside_lifecycle::model::Lifecycle;
@@ -45,7 +44,7 @@ pub use alerts::Alert;
 pub use arrival::Arrival;
 pub use error::ReadError;
 pub use explain::{Explanation, Trial};
-pub use history::{History, TimeIn, entry_json, sealed_json};
+pub use history::{History, TimeIn};
 pub use list::{ListQuery, Listed};
 pub use named::NamedAnswer;
 pub use notices::{Noticed, Violation};
@@ -117,17 +116,21 @@ impl Reads {
         }
     }
 
-    /// An entity in the outward form, as this actor sees it.
-    pub fn present(&self, key: &EntityKey, actor: &Actor) -> Result<Json, ReadError> {
+    /// An entity as this actor sees it.
+    pub fn present(&self, key: &EntityKey, actor: &Actor) -> Result<PresentedEntity, ReadError> {
         let entity = self.readable(key, actor)?;
         let mut all = self.present_all(&[entity], actor)?;
         all.pop().ok_or_else(|| ReadError::UnknownEntity(key.clone()))
     }
 
-    /// The outward form of entities that were read already.
-    pub fn present_all(&self, entities: &[Arc<Entity>], actor: &Actor) -> Result<Vec<Json>, ReadError> {
+    /// Entities that were read already, as this actor sees them.
+    pub fn present_all(
+        &self,
+        entities: &[Arc<Entity>],
+        actor: &Actor,
+    ) -> Result<Vec<PresentedEntity>, ReadError> {
         ReadView::new(self).ask(|law, view, now| {
-            Needs::collect(entities.iter().map(|it| present::entity(law, view, it, actor, now)))
+            Needs::collect(entities.iter().map(|it| PresentedEntity::new(law, view, it, actor, now)))
         })
     }
 

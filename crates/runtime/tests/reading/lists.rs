@@ -220,5 +220,5 @@ fn nobody_sees_what_they_may_not_read(stores: Stores) {
     assert_eq!(reads.readable(&secret, &agent).unwrap_err().code(), "unknown-entity");
     assert_eq!(reads.present(&secret, &agent).unwrap_err().code(), "unknown-entity");
     assert_eq!(reads.explain(&secret, &agent).unwrap_err().code(), "unknown-entity");
-    assert_eq!(reads.present(&plain, &agent).unwrap()["id"], "K-04");
+    assert_eq!(reads.present(&plain, &agent).unwrap().entity.key.id, "K-04");
 }

@@ -9,7 +9,6 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
 use trackside_engine::project::{ProjectChange, SettingChange, project_key};
 use trackside_engine::query::{self, QueryAnswer};
-use trackside_engine::scenario;
 use trackside_engine::trace::Trace;
 use trackside_engine::world::World;
 use trackside_lifecycle::compile::{PackFiles, compile};
@@ -19,6 +18,7 @@ use trackside_lifecycle::value::Value;
 use trackside_runtime::read::NamedAnswer;
 use trackside_runtime::{Options, PackSource, ProjectClock, Runtime};
 use trackside_store::{Batch, Chain, Definition, Store};
+use trackside_study::scenario;
 
 use crate::ground::*;
 use crate::stores::{Stores, on_every_store};

@@ -6,7 +6,7 @@ use serde_json::json;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::key::EntityKey;
-use trackside_engine::present::Shown;
+use trackside_engine::present::PresentedEntity;
 use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::time::Span;
 use trackside_runtime::{BatchAnswer, BatchVerdict, CommandAnswer, Failure, Options, Runtime, SubmitOptions};
@@ -46,15 +46,14 @@ fn what_the_rules_say_of_an_entity_comes_with_the_answer_or_is_read() {
         let reads = runtime.reads().unwrap();
         let read = reads.present(&key("mission.task/T-1"), &ada()).unwrap();
         let (entity, now) = (done.entity.unwrap(), reads.now());
-        if let Some(seen) = &done.seen {
-            let told = serde_json::to_value(Shown { entity: &entity, seen, now }).unwrap();
-            assert_eq!(told, read);
-            assert!(!told["allowedTransitions"].as_array().unwrap().is_empty(), "{told}");
+        if let Some(facts) = done.facts.clone() {
+            assert!(!facts.allowed.is_empty(), "{facts:?}");
+            assert_eq!(PresentedEntity { entity, facts, now }, read);
         }
-        assert!(done.seen.is_some() || cached_entities == 1);
+        assert!(done.facts.is_some() || cached_entities == 1);
         // Who did not ask for it is not kept waiting for it.
         let block = fire(ada(), "mission.task/T-1", "block", json!({ "blockReason": "It rains" }));
-        assert_eq!(accepted(&runtime, block).seen, None);
+        assert_eq!(accepted(&runtime, block).facts, None);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::rest::{Body, CommandHeaders, Done, claims, entities, transitions};
 pub(super) async fn create(app: &App, caller: &Caller, asked: Create) -> Result<Told, Refused> {
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let body = wire::Create { id: asked.id, fields: asked.fields };
-    moved(entities::created(app, caller, &asked.lifecycle, &headers, asked.dry_run, body).await?)
+    Ok(moved(&entities::created(app, caller, &asked.lifecycle, &headers, asked.dry_run, body).await?))
 }
 
 pub(super) async fn fire(app: &App, caller: &Caller, asked: Fire) -> Result<Told, Refused> {
@@ -25,7 +25,7 @@ pub(super) async fn fire(app: &App, caller: &Caller, asked: Fire) -> Result<Told
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), asked.if_version)?;
     let Fire { to, event, fields, reason, fence, dry_run, .. } = asked;
     let body = Transition { to, event, fields, reason, fence };
-    moved(transitions::fired(app, caller, key, &headers, dry_run, &body).await?)
+    Ok(moved(&transitions::fired(app, caller, key, &headers, dry_run, &body).await?))
 }
 
 /// Fires a transition that keeps the state.
@@ -43,7 +43,7 @@ pub(super) async fn report(app: &App, caller: &Caller, asked: Report) -> Result<
     let headers = CommandHeaders::from_arguments(asked.idempotency_key.as_deref(), None)?;
     let Report { fields, reason, fence, .. } = asked;
     let body = Transition { to: None, event: Some(event), fields, reason, fence };
-    moved(transitions::fired(app, caller, key, &headers, false, &body).await?)
+    Ok(moved(&transitions::fired(app, caller, key, &headers, false, &body).await?))
 }
 
 /// Whether a transition keeps the state.
@@ -96,7 +96,7 @@ pub(super) async fn claim(app: &App, caller: &Caller, asked: Claim) -> Result<To
         return Ok(Told::new(says, &Claimed { claimed: false, entity: None, transition: None }));
     };
     let says = format!("{} is yours.", done.entity);
-    let moved = done.moved()?;
+    let moved = done.moved;
     let claimed = Claimed { claimed: true, entity: moved.entity, transition: Some(moved.transition) };
     Ok(Told::new(says, &claimed))
 }
@@ -115,16 +115,15 @@ pub(super) async fn heartbeat(app: &App, caller: &Caller, asked: Heartbeat) -> R
 }
 
 /// The outcome of a command as a sentence.
-fn moved(done: Done) -> Result<Told, Refused> {
-    let moved = done.moved()?;
-    let Done { entity, version, .. } = done;
-    let state = moved.entity.as_ref().and_then(|it| it.get("state")).and_then(|it| it.as_str());
-    let to = moved.transition.get("to").and_then(|it| it.as_str());
+fn moved(done: &Done) -> Told {
+    let Done { moved, entity, version, .. } = done;
+    let state = moved.entity.as_ref().map(|it| &it.state);
+    let to = moved.transition.to.as_ref();
     let says = match (moved.dry_run, to.or(state)) {
         (true, Some(to)) => format!("It would succeed: {entity} would be {to}. Nothing has changed."),
         (true, None) => "It would succeed. Nothing has changed.".to_owned(),
         (false, Some(to)) => format!("{entity} is {} (version {version}).", state.unwrap_or(to)),
         (false, None) => format!("Done: {entity} is at version {version}."),
     };
-    Ok(Told::new(says, &moved))
+    Told::new(says, moved)
 }

@@ -8,14 +8,13 @@ use super::told::Told;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
-use crate::rest::{Parameters, entities, explain};
+use crate::rest::{Parameters, entities, entity_body, explain};
 
 pub(super) async fn show(app: &App, caller: &Caller, one: One) -> Result<Told, Refused> {
     let (key, actor) = (EntityKey::new(one.lifecycle.as_str(), one.id.as_str()), caller.actor().clone());
     let name = key.to_string();
-    let entity = app.read(move |reads| reads.present(&key, &actor)).await?;
-    let state = entity.get("state").and_then(|it| it.as_str()).unwrap_or_default();
-    Ok(Told::new(format!("{name} is {state}."), &entity))
+    let entity = app.read(move |reads| entity_body(reads, &key, &actor)).await?;
+    Ok(Told::new(format!("{name} is {}.", entity.state), &entity))
 }
 
 pub(super) async fn list(app: &App, caller: &Caller, asked: List) -> Result<Told, Refused> {

@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use trackside_protocol::{Entity, LeaseTold, Problem, Unmet};
+use trackside_protocol::{EntityBody, EntryBody, LeaseBody, Problem, Unmet};
 use utoipa::ToSchema;
 
 use crate::problem::Refused;
@@ -108,7 +108,7 @@ pub(super) struct Brief {
     pub left_out: Vec<String>,
     /// Leases that you hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leases: Vec<LeaseTold>,
+    pub leases: Vec<LeaseBody>,
 }
 
 /// What a claim would give.
@@ -128,10 +128,10 @@ pub(super) struct Claimed {
     pub claimed: bool,
     /// What you have now, with your lease and its fence.
     #[schema(value_type = Option<Object>)]
-    pub entity: Option<Json>,
+    pub entity: Option<EntityBody>,
     /// The journal entry.
     #[schema(value_type = Option<Object>)]
-    pub transition: Option<Json>,
+    pub transition: Option<EntryBody>,
 }
 
 /// What became of waiting.
@@ -141,7 +141,7 @@ pub(super) struct Waited {
     pub happened: bool,
     /// The entity as it is now.
     #[schema(value_type = Option<Object>)]
-    pub entity: Option<Json>,
+    pub entity: Option<EntityBody>,
     /// What can be claimed now.
     pub claimable: Vec<Claimable>,
 }
@@ -151,7 +151,7 @@ pub(super) struct Waited {
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what `list` gives")]
 pub(super) struct Listed {
-    items: Vec<Entity>,
+    items: Vec<EntityBody>,
     /// Send it as `cursor` for the next page; null on the last.
     next_cursor: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! The tools: names, descriptions, schemas and annotations.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use trackside_protocol::{Entity, HeartbeatTold, Moved};
+use trackside_protocol::{EntityBody, HeartbeatTold, Moved};
 
 use super::args;
 use super::schema::{input, output};
@@ -42,7 +42,7 @@ pub(super) fn all() -> Vec<Tool> {
             "show",
             "Show an entity",
             "One entity: state, fields, timers, leases, and where you may take it (allowedTransitions).",
-            (input::<args::One>(), output::<Entity>()),
+            (input::<args::One>(), output::<EntityBody>()),
             Does::Reads,
         ),
         tool(

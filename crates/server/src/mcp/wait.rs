@@ -27,6 +27,7 @@ use crate::app::App;
 use crate::auth::{Caller, TokenLiveness};
 use crate::events::StreamSlot;
 use crate::problem::Refused;
+use crate::rest::{entity_bodies, entity_body};
 
 /// The longest and default time of a call, in seconds.
 const LONGEST: u64 = 300;
@@ -91,7 +92,7 @@ impl Awaited {
                     if entity.state == state && entity.state_entered_at == since {
                         return Ok(None);
                     }
-                    Ok(reads.present_all(&[entity], &actor)?.pop())
+                    Ok(entity_bodies(reads, &[entity], &actor)?.pop())
                 });
                 let left = looked.await?;
                 Ok(left.map(|it| Waited { happened: true, entity: Some(it), claimable: Vec::new() }))
@@ -108,7 +109,7 @@ impl Awaited {
         let mut waited = Waited { happened: false, entity: None, claimable: Vec::new() };
         if let Self::Leaves { key, .. } = self {
             let (key, actor) = (key.clone(), caller.actor().clone());
-            waited.entity = Some(app.read(move |reads| reads.present(&key, &actor)).await?);
+            waited.entity = Some(app.read(move |reads| entity_body(reads, &key, &actor)).await?);
         }
         Ok(waited)
     }
@@ -151,9 +152,7 @@ fn known(app: &App, lifecycle: &Name, version: u32, state: &str) -> Result<Name,
 pub(super) fn told(awaited: &Awaited, waited: &Waited) -> Told {
     let says = match (waited.happened, &waited.entity, waited.claimable.as_slice()) {
         (true, Some(entity), _) => {
-            let text =
-                |name: &str| entity.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
-            format!("{}/{} is {} now.", text("lifecycle"), text("id"), text("state"))
+            format!("{}/{} is {} now.", entity.lifecycle, entity.id, entity.state)
         }
         (true, None, [Claimable { lifecycle, event, .. }, ..]) => {
             format!("There is something to claim: claim {lifecycle} with event {event}.")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Claim as Claiming};
@@ -13,7 +13,8 @@ use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{LeaseTold, ProblemCode};
+use trackside_lifecycle::value::Value;
+use trackside_protocol::{EntityBody, ProblemCode};
 use trackside_runtime::read::{ListQuery, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
@@ -24,7 +25,7 @@ use crate::app::App;
 use crate::auth::{Caller, PACK};
 use crate::problem::Refused;
 use crate::rest::approvals::{self, ASKS_PEOPLE};
-use crate::rest::{CommandHeaders, Paging, Parameters, command};
+use crate::rest::{CommandHeaders, Paging, Parameters, command, entity_bodies};
 
 /// Open entities per lifecycle that are checked for other moves, and how many are listed.
 const LOOKS: usize = 100;
@@ -118,7 +119,7 @@ async fn decisions(app: &App, caller: &Caller, only: Option<&str>) -> Result<(Ve
         Err(refused) if refused.0.has_code(ProblemCode::TooExpensive) => return Ok((Vec::new(), true)),
         Err(refused) => return Err(refused),
     };
-    let briefs = page.items.iter().map(|it| whole(it, subject(caller)));
+    let briefs = page.items.iter().map(|it| whole(&it.entity, subject(caller)));
     let mine =
         |it: &Brief| !it.allowed_transitions.is_empty() && only.is_none_or(|only| it.lifecycle == only);
     Ok((briefs.filter(mine).collect(), page.next_cursor.is_some()))
@@ -147,7 +148,7 @@ impl Found {
             }
         }
         let (entities, places): (Vec<_>, Vec<_>) = mine.values().cloned().unzip();
-        let told = reads.present_all(&entities, &self.actor)?;
+        let told = entity_bodies(reads, &entities, &self.actor)?;
         self.yours.extend(told.iter().zip(places).map(|(it, named)| brief(it, named, &self.subject)));
         let asks_people = life.face.as_ref().is_some_and(|it| *it.is == *ASKS_PEOPLE);
         if !asks_people {
@@ -210,7 +211,7 @@ impl Found {
         (query.states, query.limit) = (open, LOOKS);
         let mut found = self.listed(reads, &query)?;
         found.retain(|it| !mine.contains(&it.key.id));
-        let told = reads.present_all(&found, &self.actor)?;
+        let told = entity_bodies(reads, &found, &self.actor)?;
         let briefs = told.iter().map(|it| brief(it, Vec::new(), &self.subject));
         let mut movable: Vec<Brief> = briefs.filter(|it| !it.allowed_transitions.is_empty()).collect();
         self.more |= movable.len() > FEW;
@@ -221,45 +222,38 @@ impl Found {
 }
 
 /// A summary of an entity.
-fn brief(entity: &Json, named: Vec<String>, subject: &Name) -> Brief {
-    let text = |name: &str| entity.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
-    let list = |name: &str| entity.get(name).and_then(Json::as_array).cloned().unwrap_or_default();
-    let leases = list("leases").into_iter().filter_map(|it| serde_json::from_value::<LeaseTold>(it).ok());
-    let fields = entity.get("fields").and_then(Json::as_object);
-    let short = fields.into_iter().flatten().filter(|(_, it)| match it {
-        Json::Bool(_) | Json::Number(_) => true,
-        Json::String(text) => text.chars().count() <= SHORT,
-        Json::Null | Json::Array(_) | Json::Object(_) => false,
-    });
+fn brief(entity: &EntityBody, named: Vec<String>, subject: &Name) -> Brief {
+    let is_short = |value: &Value| match value {
+        Value::Null | Value::List(_) | Value::Map(_) => false,
+        Value::Text(text) => text.chars().count() <= SHORT,
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Time(_) | Value::Span(_) => true,
+    };
+    let short = entity.fields.0.iter().filter(|(_, it)| is_short(it));
     Brief {
-        lifecycle: text("lifecycle"),
-        id: text("id"),
-        state: text("state"),
-        version: entity.get("version").and_then(Json::as_u64).unwrap_or_default(),
+        lifecycle: entity.lifecycle.to_string(),
+        id: entity.id.to_string(),
+        state: entity.state.to_string(),
+        version: entity.version,
         named,
-        allowed_transitions: list("allowedTransitions")
-            .iter()
-            .filter_map(Json::as_str)
-            .map(str::to_owned)
-            .collect(),
-        fields: short.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>(),
+        allowed_transitions: entity.allowed_transitions.iter().map(Name::to_string).collect(),
+        fields: short.map(|(name, value)| (name.to_string(), value.to_json())).collect(),
         left_out: Vec::new(),
-        leases: leases.filter(|it| it.holder == **subject).collect(),
+        leases: entity.leases.iter().filter(|it| it.holder == *subject).cloned().collect(),
     }
 }
 
 /// Something to decide, with all fields that are not too long, because the decision depends on them.
-fn whole(entity: &Json, subject: &Name) -> Brief {
-    let mut told = brief(entity, Vec::new(), subject);
-    let fields = entity.get("fields").and_then(Json::as_object);
-    for (name, it) in fields.into_iter().flatten().filter(|(_, it)| !it.is_null()) {
-        if it.to_string().len() <= LONG {
-            told.fields.insert(name.clone(), it.clone());
+fn whole(entity: &EntityBody, subject: &Name) -> Brief {
+    let mut brief = brief(entity, Vec::new(), subject);
+    for (name, value) in entity.fields.0.iter().filter(|(_, it)| !it.is_null()) {
+        let json = value.to_json();
+        if json.to_string().len() <= LONG {
+            brief.fields.insert(name.to_string(), json);
         } else {
-            told.left_out.push(name.clone());
+            brief.left_out.push(name.to_string());
         }
     }
-    told
+    brief
 }
 
 /// The result as text.

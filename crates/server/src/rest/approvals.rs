@@ -6,20 +6,19 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::{Value, json};
 use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Fire, What};
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::{Face, Lifecycle};
 use trackside_lifecycle::name::Name;
-use trackside_lifecycle::value::Value as Sent;
-use trackside_protocol::{Decide, Moved, Page, Problem, ProblemCode};
+use trackside_lifecycle::value::Value;
+use trackside_protocol::{ApprovalBody, Decide, Moved, Page, Problem, ProblemCode};
 use trackside_runtime::read::{ListQuery, MOST, USUAL};
 use trackside_runtime::{ReadError, Reads};
 
 use super::commands::command;
-use super::{Body, CommandHeaders, Cursors, Paging, Parameters, carry_out};
+use super::{Body, CommandHeaders, Cursors, Paging, Parameters, carry_out, entity_bodies};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -39,13 +38,13 @@ pub(super) fn inboxes(app: &App) -> Vec<Arc<Lifecycle>> {
 /// Lists open requests that the caller may see: urgent ones first, then the oldest.
 #[utoipa::path(
     get, path = "/v1/approvals", tag = "approvals", operation_id = "listApprovals", params(Paging),
-    responses((status = 200, body = Page<Value>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<ApprovalBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     Parameters(page): Parameters<Paging>,
-) -> Result<Json<Page<Value>>, Refused> {
+) -> Result<Json<Page<ApprovalBody>>, Refused> {
     let most = match super::limit(page.limit)? {
         0 => USUAL,
         asked => asked.min(MOST),
@@ -65,7 +64,7 @@ pub(crate) async fn list(
         let next_cursor =
             all.get(most.saturating_sub(1)).filter(|_| all.len() > most).map(|it| cursors.give(&it.place));
         all.truncate(most);
-        Ok(Page { items: all.into_iter().map(|it| it.entity).collect(), next_cursor })
+        Ok(Page { items: all.into_iter().map(|it| it.body).collect(), next_cursor })
     });
     Ok(Json(page.await?))
 }
@@ -73,7 +72,7 @@ pub(crate) async fn list(
 /// A request with its position in the list.
 struct Request {
     place: String,
-    entity: Value,
+    body: ApprovalBody,
 }
 
 /// Open requests of one lifecycle.
@@ -83,17 +82,11 @@ fn open(reads: &Reads, life: &Lifecycle, actor: &Actor, all: &mut Vec<Request>) 
     query.limit = MOST;
     loop {
         let listed = reads.list(&query)?;
-        for mut entity in reads.present_all(&listed.items, actor)? {
+        for entity in entity_bodies(reads, &listed.items, actor)? {
             let urgent = life.face.as_ref().and_then(|it| it.urgent.as_ref());
-            let urgent = urgent.and_then(|it| entity.pointer(&format!("/fields/{it}")));
-            let urgent = urgent.is_some_and(|it| *it == json!(true));
-            let text = |name: &str| entity.get(name).and_then(Value::as_str).unwrap_or_default();
-            let (created, id) = (text("createdAt"), text("id"));
-            let place = format!("{}~{created}~{}/{id}", u8::from(!urgent), life.name);
-            if let Value::Object(map) = &mut entity {
-                map.insert("urgent".to_owned(), json!(urgent));
-            }
-            all.push(Request { place, entity });
+            let urgent = urgent.is_some_and(|it| entity.fields.get(it) == Some(&Value::Bool(true)));
+            let place = format!("{}~{}~{}/{}", u8::from(!urgent), entity.created_at, life.name, entity.id);
+            all.push(Request { place, body: ApprovalBody { entity, urgent } });
         }
         if listed.next_cursor.is_none() {
             return Ok(());
@@ -168,10 +161,10 @@ fn sent(life: &Lifecycle, face: &Face, event: &Name, body: &Decide) -> Fields {
     let takes = |name: &Name| arms.iter().any(|arm| arm.takes.iter().any(|it| it.name == *name));
     let mut fields = Fields::default();
     if let (Some(name), Some(note)) = (face.note.as_ref().filter(|it| takes(it)), &body.note) {
-        fields.put(name, Sent::text(note));
+        fields.put(name, Value::text(note));
     }
     if let Some(to) = &body.to {
-        fields.put(&Name::new("to"), Sent::text(to));
+        fields.put(&Name::new("to"), Value::text(to));
     }
     fields
 }

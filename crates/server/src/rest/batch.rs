@@ -4,12 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
 use trackside_engine::command::{Ask, Command, Fire};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Batch, BatchCommand, Problem, ProblemCode};
+use trackside_protocol::{
+    Batch, BatchCommand, BatchRefusal, BatchReply, BatchResult, NotDone, Problem, ProblemCode,
+};
 use trackside_runtime::{BatchAnswer, BatchVerdict};
 
 use super::body::fields;
@@ -27,7 +28,7 @@ use crate::telemetry::{current, during};
     post, path = "/v1/batch", tag = "entities", operation_id = "batch",
     params(super::KeyHeader),
     request_body = Batch,
-    responses((status = 200, body = Object), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = BatchReply), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn batch(
     State(app): State<App>,
@@ -72,29 +73,29 @@ pub(crate) async fn batch(
             Err(refused) => Err(refused),
         };
         results.push(match done {
-            Ok(done) => told(&done),
+            Ok(done) => succeeded(done),
             // The key belongs to another request: none of them ran.
             Err(refused) if refused.0.has_code(Code::IdempotencyConflict) => return Err(refused),
-            Err(refused) => problem(&refused),
+            Err(refused) => BatchResult::Refused(refused.0),
         });
     }
-    Ok(Json(json!({ "results": results })).into_response())
+    Ok(Json(BatchReply { results }).into_response())
 }
 
 async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Result<Response, Refused> {
     let (pending, noting) = hand_in_batch(app, commands)?;
     let outcome = pending.await;
     noting.into_iter().for_each(CommandSpan::end);
-    let results: Vec<Value> = match outcome? {
+    let results: Vec<BatchResult> = match outcome? {
         BatchAnswer::Done(answers) => {
             let mut results = Vec::new();
             for answer in answers {
                 results.push(match to_outcome(app, caller, answer).await {
-                    Ok(done) => told(&done),
-                    Err(refused) => problem(&refused),
+                    Ok(done) => succeeded(done),
+                    Err(refused) => BatchResult::Refused(refused.0),
                 });
             }
-            return Ok(Json(json!({ "results": results })).into_response());
+            return Ok(Json(BatchReply { results }).into_response());
         }
         BatchAnswer::Refused(verdicts) => {
             let conflict = verdicts.iter().find_map(|it| match it {
@@ -108,33 +109,21 @@ async fn all_or_none(app: &App, caller: &Caller, commands: Vec<Command>) -> Resu
         }
     };
     let detail = "One of the commands was refused, so none took effect";
-    let problem = Problem::new(ProblemCode::BatchRefused, detail);
-    let mut body = serde_json::to_value(problem).unwrap_or_default();
-    if let Value::Object(map) = &mut body {
-        map.insert("results".to_owned(), Value::Array(results));
-    }
+    let refused = BatchRefusal { problem: Problem::new(ProblemCode::BatchRefused, detail), results };
     let kind = [(axum::http::header::CONTENT_TYPE, "application/problem+json")];
-    Ok((StatusCode::UNPROCESSABLE_ENTITY, kind, body.to_string()).into_response())
+    let body = serde_json::to_vec(&refused).map_err(Refused::broken)?;
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, kind, body).into_response())
 }
 
-fn told(done: &Done) -> Value {
-    let mut json: Value = serde_json::from_str(&done.body).unwrap_or_default();
-    if let Value::Object(map) = &mut json {
-        map.insert("status".to_owned(), json!(if done.created { 201 } else { 200 }));
-    }
-    json
+fn succeeded(done: Done) -> BatchResult {
+    BatchResult::Done { status: if done.created { 201 } else { 200 }, moved: Box::new(done.moved) }
 }
 
-fn verdict(verdict: &BatchVerdict) -> Value {
+fn verdict(verdict: &BatchVerdict) -> BatchResult {
     match verdict {
-        BatchVerdict::Refused(refusal) => problem(&(&**refusal).into()),
-        BatchVerdict::Passed => json!({ "status": 424, "success": false, "code": "not-done",
-            "detail": "It would have been accepted, but another command was refused" }),
+        BatchVerdict::Refused(refusal) => BatchResult::Refused(Box::new((&**refusal).into())),
+        BatchVerdict::Passed => BatchResult::NotDone(NotDone::default()),
     }
-}
-
-fn problem(refused: &Refused) -> Value {
-    serde_json::to_value(&*refused.0).unwrap_or_default()
 }
 
 fn one(

@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use trackside_engine::Decision;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
-use trackside_engine::present::Shown;
-use trackside_engine::told::Told;
+use trackside_engine::present::PresentedEntity;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::Moved;
-use trackside_runtime::read::entry_json;
+use trackside_protocol::{EntryBody, Moved};
 use trackside_runtime::{
     AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
 };
 use trackside_store::record::hex;
 
-use super::CommandHeaders;
+use super::{CommandHeaders, entity_bodies, entity_body, entry_body};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
@@ -28,8 +26,8 @@ use crate::telemetry::{RequestContext, current, request_id};
 /// The outcome of a command that was accepted, or would be in a dry run.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
-    /// The answer: a `Moved` as JSON.
-    pub body: String,
+    /// The answer.
+    pub moved: Moved,
     /// Whether the command created the entity.
     pub created: bool,
     pub entity: EntityKey,
@@ -37,32 +35,7 @@ pub(crate) struct Done {
     pub seq: u64,
 }
 
-/// A `Moved` over borrowed parts.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Moving<'a, E, T> {
-    success: bool,
-    entity: Option<E>,
-    transition: T,
-    replayed: bool,
-    #[serde(skip_serializing_if = "<[Name]>::is_empty")]
-    ignored: &'a [Name],
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-}
-
-impl<E: Serialize, T: Serialize> Moving<'_, E, T> {
-    fn written(&self) -> Result<String, Refused> {
-        serde_json::to_string(self).map_err(Refused::broken)
-    }
-}
-
 impl Done {
-    /// The answer as a value.
-    pub fn moved(&self) -> Result<Moved, Refused> {
-        serde_json::from_str(&self.body).map_err(Refused::broken)
-    }
-
     pub fn into_response_with(self, status: StatusCode) -> Response {
         let mut headers = HeaderMap::new();
         let mut put = |name: header::HeaderName, value: String| {
@@ -75,9 +48,7 @@ impl Done {
         if status == StatusCode::CREATED {
             put(header::LOCATION, format!("/v1/entities/{}/{}", self.entity.lifecycle, self.entity.id));
         }
-        let kind = HeaderValue::from_static("application/json");
-        headers.insert(header::CONTENT_TYPE, kind);
-        (status, headers, self.body).into_response()
+        (status, headers, Json(self.moved)).into_response()
     }
 }
 
@@ -165,19 +136,22 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
                 return Err(Refused::broken("a command was accepted and has no entry"));
             };
             let (key, actor) = (entry.entity.clone(), caller.actor().clone());
-            let entity = app.read(move |reads| match reads.present(&key, &actor) {
+            let body = app.read(move |reads| match entity_body(reads, &key, &actor) {
                 // The command would create it.
                 Err(ReadError::UnknownEntity(_)) => Ok(None),
                 found => found.map(Some),
             });
-            let entity = entity.await?;
-            let ignored = &accepted.ignored;
-            let transition = Told::of(&entry);
-            let moving =
-                Moving { success: true, entity, transition, replayed: false, ignored, dry_run: true };
-            let (body, created) = (moving.written()?, is_creation(&entry));
+            let moved = Moved {
+                success: true,
+                entity: body.await?,
+                transition: EntryBody::new(&entry),
+                replayed: false,
+                ignored: accepted.ignored,
+                dry_run: true,
+            };
+            let created = is_creation(&entry);
             let Entry { entity, version, .. } = entry;
-            Ok(Done { body, created, entity, version, seq: app.reads.seq() })
+            Ok(Done { moved, created, entity, version, seq: app.reads.seq() })
         }
         Decision::Refused(refusal) => Err((&*refusal).into()),
         Decision::Replayed { first, entries, root } => replayed(app, caller, first, entries, root).await,
@@ -185,27 +159,29 @@ pub(crate) async fn try_out(app: &App, caller: &Caller, command: Command) -> Res
 }
 
 async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand) -> Result<Done, Refused> {
-    if let (Some(entity), Some(seen)) = (&accepted.entity, &accepted.seen) {
+    let body = match (accepted.entity.clone(), &accepted.facts) {
         // The answer includes what the rules say about the entity, so nothing has to be read.
-        return done(&accepted, Some(Shown { entity, seen, now: app.reads.now() }));
-    }
-    let Some(entity) = accepted.entity.clone() else { return done(&accepted, None::<Shown<'_>>) };
-    let actor = caller.actor().clone();
-    let shown = app.read(move |reads| Ok(reads.present_all(&[entity], &actor)?.pop())).await?;
-    done(&accepted, shown)
-}
-
-/// The outcome of an accepted command.
-fn done(accepted: &AcceptedCommand, entity: Option<impl Serialize>) -> Result<Done, Refused> {
+        (Some(entity), Some(facts)) => {
+            Some((&PresentedEntity { entity, facts: facts.clone(), now: app.reads.now() }).into())
+        }
+        (Some(entity), None) => {
+            let actor = caller.actor().clone();
+            app.read(move |reads| Ok(entity_bodies(reads, &[entity], &actor)?.pop())).await?
+        }
+        (None, _) => None,
+    };
     let entry = accepted.entry().ok_or_else(|| Refused::broken("a command was accepted and has no entry"))?;
-    let hash = accepted.seals.of(entry.seq).map(hex);
-    let transition = Told::sealed(entry, hash.as_deref());
-    let ignored = &accepted.ignored;
-    let moving = Moving { success: true, entity, transition, replayed: false, ignored, dry_run: false };
     let version = accepted.entity.as_ref().map_or(entry.version, |it| it.version);
     let seq = accepted.entries.last().map_or(entry.seq, |it| it.seq);
-    let (body, created) = (moving.written()?, is_creation(entry));
-    Ok(Done { body, created, entity: entry.entity.clone(), version, seq })
+    let moved = Moved {
+        success: true,
+        entity: body,
+        transition: EntryBody::stored(entry, accepted.seals.of(entry.seq).map(hex)),
+        replayed: false,
+        ignored: accepted.ignored.clone(),
+        dry_run: false,
+    };
+    Ok(Done { moved, created: is_creation(entry), entity: entry.entity.clone(), version, seq })
 }
 
 fn is_creation(entry: &Entry) -> bool {
@@ -223,16 +199,16 @@ async fn replayed(app: &App, caller: &Caller, first: u64, count: u32, root: u32)
         let last = records.last().map_or(first, |it| it.seq);
         let past = reads.entity_at(&entry.entity, last)?.entity;
         let version = past.version;
-        let entity = reads.present_all(&[past], &actor)?.pop();
-        let transition = entry_json(record).map_err(ReadError::from)?;
+        let body = entity_bodies(reads, &[past], &actor)?.pop();
+        let transition = entry_body(record).map_err(ReadError::from)?;
         let key = match records.first() {
             Some(it) => it.entry().map_err(ReadError::from)?.key,
             None => None,
         };
-        let ignored = key.as_ref().map_or(&[][..], |it| &it.ignored);
-        let moving = Moving { success: true, entity, transition, replayed: true, ignored, dry_run: false };
-        let (body, created) = (moving.written()?, is_creation(entry));
-        Ok(Done { body, created, entity: entry.entity.clone(), version, seq: last })
+        let ignored = key.map(|it| it.ignored).unwrap_or_default();
+        let moved =
+            Moved { success: true, entity: body, transition, replayed: true, ignored, dry_run: false };
+        Ok(Done { moved, created: is_creation(entry), entity: entry.entity.clone(), version, seq: last })
     })
     .await
 }

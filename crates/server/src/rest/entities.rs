@@ -5,18 +5,17 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use trackside_engine::command::Ask;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Create, Entity, Moved, Page, Problem};
+use trackside_protocol::{Create, EntityBody, Moved, Page, Problem};
 use trackside_runtime::read::ListQuery;
 use utoipa::IntoParams;
 
 use super::body::fields;
 use super::commands::{Done, command, try_out};
-use super::{Body, CommandHeaders, Cursors, Parameters, carry_out};
+use super::{Body, CommandHeaders, Cursors, Parameters, carry_out, entity_bodies};
 use crate::app::App;
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
@@ -110,14 +109,14 @@ pub(crate) struct EntitiesQuery {
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}", tag = "entities", operation_id = "listEntities",
     params(("lifecycle" = String, Path, description = "Such as `mission.task`."), EntitiesQuery),
-    responses((status = 200, body = Page<Entity>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<EntityBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
     Path(lifecycle): Path<String>,
     Parameters(which): Parameters<EntitiesQuery>,
-) -> Result<Json<Page<Value>>, Refused> {
+) -> Result<Json<Page<EntityBody>>, Refused> {
     let (limit, seq) = (super::limit(which.limit)?, super::number("seq", which.seq)?);
     let actor = caller.actor().clone();
     let cursors = Cursors::of(&["entities", &lifecycle]);
@@ -132,7 +131,7 @@ pub(crate) async fn list(
         (query.cursor, query.after_seq) = (after, seq);
         let listed = reads.list(&query)?;
         let next_cursor = listed.next_cursor.map(|it| cursors.give(it));
-        Ok(Page { items: reads.present_all(&listed.items, &actor)?, next_cursor })
+        Ok(Page { items: entity_bodies(reads, &listed.items, &actor)?, next_cursor })
     });
     Ok(Json(page.await?))
 }
@@ -151,7 +150,7 @@ pub(crate) struct EntityAtQuery {
 #[utoipa::path(
     get, path = "/v1/entities/{lifecycle}/{id}", tag = "entities", operation_id = "showEntity",
     params(("lifecycle" = String, Path), ("id" = String, Path), EntityAtQuery),
-    responses((status = 200, body = Entity), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = EntityBody), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn show(
     State(app): State<App>,
@@ -168,7 +167,7 @@ pub(crate) async fn show(
             Some(seq) => reads.entity_at(&key, seq)?.entity,
             None => now,
         };
-        Ok((entity.version, reads.present_all(&[entity], &actor)?.pop()))
+        Ok((entity.version, entity_bodies(reads, &[entity], &actor)?.pop()))
     });
     let (version, entity) = found.await?;
     let mut response = Json(entity).into_response();

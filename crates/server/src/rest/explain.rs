@@ -10,10 +10,11 @@ use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
-use trackside_protocol::Problem;
+use trackside_protocol::{EntityBody, FieldMap, Problem, Unmet};
 use trackside_runtime::read::{Explanation, Trial};
 
 use super::approvals;
+use super::entity_bodies;
 use super::open_requests::{self, OpenRequest};
 use crate::app::App;
 use crate::auth::Caller;
@@ -35,7 +36,7 @@ pub(crate) async fn explain(
     let inboxes = approvals::inboxes(&app);
     let told = app.read(move |reads| {
         let explanation = reads.explain(&key, &actor)?;
-        let entity = reads.present_all(std::slice::from_ref(&explanation.entity), &actor)?.pop();
+        let entity = entity_bodies(reads, std::slice::from_ref(&explanation.entity), &actor)?.pop();
         let life = law.definition(&key.lifecycle, explanation.entity.definition);
         let asked = open_requests::asked(reads, &law, &inboxes, &key, &actor)?;
         let arrival = reads.arrival(&key)?.map(|it| open_requests::arrived(&it, entity.as_ref()));
@@ -46,7 +47,7 @@ pub(crate) async fn explain(
 
 fn told(
     it: &Explanation,
-    entity: Option<Value>,
+    entity: Option<EntityBody>,
     life: Option<&Lifecycle>,
     arrival: Option<Value>,
     asked: &[OpenRequest],
@@ -149,7 +150,8 @@ fn keeper(it: &BlockingEntity) -> Value {
 
 fn checked(it: &Checked) -> Value {
     json!({
-        "rule": it.rule, "passed": it.passed, "ofCaller": it.of_caller, "message": it.message, "saw": it.saw,
+        "rule": it.rule, "passed": it.passed, "ofCaller": it.of_caller, "message": it.message,
+        "saw": it.saw.iter().collect::<FieldMap>(),
     })
 }
 
@@ -158,7 +160,7 @@ fn tried(event: &str, trial: &Trial) -> Value {
         Trial::Accepted { to } => json!({ "event": event, "accepted": true, "to": to }),
         Trial::Refused(refusal) => json!({
             "event": event, "accepted": false, "code": refusal.code, "detail": refusal.detail,
-            "errors": refusal.errors.iter().map(|it| it.to_json()).collect::<Vec<_>>(), "who": refusal.who,
+            "errors": refusal.errors.iter().map(Unmet::from).collect::<Vec<_>>(), "who": refusal.who,
         }),
     }
 }

@@ -4,10 +4,10 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 use trackside_protocol::Problem;
-use trackside_runtime::read::entry_json;
 use trackside_store::{Artifacts, export_lines, rules};
 
 use super::backups::unavailable;
+use super::entry_body;
 use super::json_lines::{self, JsonLines, StreamEnd};
 use crate::app::App;
 use crate::auth::Caller;
@@ -47,7 +47,7 @@ fn write(app: &App, visibility: &Visibility, whole: bool, out: &mut JsonLines) -
     export_lines::each_record::<StreamEnd>(reader.as_mut(), &archive, upto, &mut |record| match whole {
         true => out.say(&export_lines::record(record)),
         false if visibility.sees(&app.reads, &record.entry()?)? => {
-            out.say(&json!({ "entry": entry_json(record)? }))
+            out.say(&json!({ "entry": entry_body(record)? }))
         }
         false => Ok(()),
     })?;

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trackside_engine::key::EntityKey;
 use trackside_protocol::Problem;
-use trackside_runtime::read::entry_json;
 use utoipa::IntoParams;
 
+use super::entry_body;
 use super::{Cursors, Parameters};
 use crate::app::App;
 use crate::auth::Caller;
@@ -53,7 +53,7 @@ pub(crate) async fn history(
         let mut items = Vec::new();
         for record in &history.records {
             if visibility.is_told(&record.entry()?) {
-                items.push(entry_json(record)?);
+                items.push(entry_body(record)?);
             }
         }
         let stays = reads.stays(&key)?;

@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::Value;
-use trackside_protocol::{JournalEntry, Page, Problem};
+use trackside_protocol::{EntryBody, Page, Problem};
 use utoipa::IntoParams;
 
 use super::Parameters;
+use super::entry_body;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -32,13 +32,13 @@ pub(crate) struct JournalQuery {
 #[utoipa::path(
     get, path = "/v1/journal", tag = "journal", operation_id = "journal",
     params(JournalQuery),
-    responses((status = 200, body = Page<JournalEntry>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
+    responses((status = 200, body = Page<EntryBody>), (status = "4XX", body = Problem, content_type = "application/problem+json")),
 )]
 pub(crate) async fn journal(
     State(app): State<App>,
     caller: Caller,
     Parameters(which): Parameters<JournalQuery>,
-) -> Result<Json<Page<Value>>, Refused> {
+) -> Result<Json<Page<EntryBody>>, Refused> {
     let limit = super::limit(which.limit)?;
     let after = entry(which.cursor.as_deref())?.max(super::number("after", which.after)?.unwrap_or(0));
     let visibility = Visibility::of(&app, &caller);
@@ -47,7 +47,7 @@ pub(crate) async fn journal(
         let mut items = Vec::new();
         for record in &records {
             if visibility.sees(reads, &record.entry()?)? {
-                items.push(trackside_runtime::read::entry_json(record)?);
+                items.push(entry_body(record)?);
             }
         }
         Ok(Page { items, next_cursor: next.map(|it| it.to_string()) })

@@ -112,7 +112,7 @@ fn noted(told: &mut Migrated, it: &MigratedEntity) {
             id: it.entity.id.to_string(),
             from: it.from,
             state: it.outcome.as_ref().ok().map(Name::to_string),
-            refusal: it.outcome.as_ref().err().map(|it| it.to_json()),
+            refusal: it.outcome.as_ref().err().map(|it| Problem::from(&**it)),
         });
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod artifacts;
 pub(crate) mod audit;
 pub(crate) mod backups;
 pub(crate) mod batch;
+mod bodies;
 mod body;
 pub(crate) mod claims;
 pub(crate) mod clock;
@@ -44,6 +45,7 @@ pub(crate) mod stats;
 pub(crate) mod transitions;
 pub(crate) mod webhooks;
 
+pub(crate) use bodies::{entity_bodies, entity_body, entry_body, entry_text};
 pub(crate) use body::{Body, Large, Parameters, whole};
 pub(crate) use command_headers::{CommandHeaders, idempotency_key};
 pub(crate) use commands::{Done, carry_out, command};

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::name::Name;
-use trackside_protocol::{Page, Problem};
+use trackside_protocol::{FieldMap, Page, Problem};
 use trackside_runtime::Depth;
-use trackside_runtime::read::{MOST, USUAL, entry_json};
+use trackside_runtime::read::{MOST, USUAL};
 use utoipa::IntoParams;
 
 use super::{Cursors, Paging, Parameters};
@@ -111,11 +111,10 @@ pub(crate) async fn violations(
             if !visibility.sees(reads, &entry)? {
                 continue;
             }
-            let told = entry_json(&it.record)?;
-            let part = |name: &str| told.pointer(&format!("/metadata/{name}")).cloned().unwrap_or_default();
+            let Event::ViolationFound { severity, message, evidence, .. } = &entry.event else { continue };
             items.push(json!({
-                "seq": entry.seq, "since": entry.at.to_string(), "rule": it.rule, "severity": part("severity"),
-                "message": part("message"), "evidence": part("evidence"),
+                "seq": entry.seq, "since": entry.at.to_string(), "rule": it.rule, "severity": severity.as_str(),
+                "message": message, "evidence": evidence.iter().collect::<FieldMap>(),
                 "lifecycle": it.entity.lifecycle, "id": it.entity.id,
                 "entities": [it.entity.to_string()], "cleared": it.cleared_by.is_some(), "clearedBy": it.cleared_by,
             }));

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trackside_engine::Law;
 use trackside_engine::actor::Actor;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
+use trackside_protocol::{EntityBody, FieldMap};
 use trackside_runtime::read::Arrival;
 use trackside_runtime::{ReadError, Reads};
 
 use super::approvals;
+use super::entity_bodies;
 use super::explain::{PendingTimer, coming};
 
 /// Most open requests that are shown per entity.
@@ -61,7 +63,7 @@ pub(super) fn asked(
 
 fn request(reads: &Reads, law: &Law, key: &EntityKey, actor: &Actor) -> Result<OpenRequest, ReadError> {
     let it = reads.explain(key, actor)?;
-    let entity = reads.present_all(std::slice::from_ref(&it.entity), actor)?.pop().unwrap_or_default();
+    let entity = entity_bodies(reads, std::slice::from_ref(&it.entity), actor)?.pop();
     let life = law.definition(&key.lifecycle, it.entity.definition).map(|it| &**it);
     let face = life.and_then(|it| it.face.as_ref());
     let decisions: Vec<&Name> = face.iter().flat_map(|it| [&it.approve, &it.deny]).flatten().collect();
@@ -80,22 +82,22 @@ fn request(reads: &Reads, law: &Law, key: &EntityKey, actor: &Actor) -> Result<O
     );
     let told = json!({
         "lifecycle": key.lifecycle, "id": key.id, "state": it.entity.state,
-        "since": it.entity.state_entered_at.to_string(), "fields": entity.get("fields"),
+        "since": it.entity.state_entered_at.to_string(), "fields": entity.map(|it| it.fields),
         "deciders": deciders, "timers": clocks.iter().map(PendingTimer::to_json).collect::<Vec<_>>(),
     });
     Ok(OpenRequest { told, in_words })
 }
 
 /// The move that led to the current state, with the current values of the fields it changed.
-pub(super) fn arrived(it: &Arrival, entity: Option<&Value>) -> Value {
+pub(super) fn arrived(it: &Arrival, entity: Option<&EntityBody>) -> Value {
     let entry = &it.entry;
-    let now = |name: &Name| entity?.get("fields")?.get(&**name).filter(|it| !it.is_null()).cloned();
-    let changed = it.changed.iter().filter_map(|name| Some((name.to_string(), now(name)?)));
+    let now = |name: &Name| entity?.fields.get(name).filter(|it| !it.is_null());
+    let changed = it.changed.iter().filter_map(|name| Some((name, now(name)?)));
     let after = it.cause.as_ref();
     json!({
         "event": entry.trigger, "from": entry.edge().0, "at": entry.at.to_string(), "actor": entry.actor,
         "actorKind": entry.actor_kind.as_str(), "onBehalfOf": entry.on_behalf_of, "reason": entry.reason,
         "after": after.map(|it| json!({ "event": it.trigger, "actor": it.actor, "onBehalfOf": it.on_behalf_of })),
-        "fields": changed.collect::<Map<_, _>>(),
+        "fields": changed.collect::<FieldMap>(),
     })
 }

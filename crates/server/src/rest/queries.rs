@@ -12,9 +12,10 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value as Sent;
 use trackside_protocol::Problem;
 use trackside_runtime::ReadError;
-use trackside_runtime::read::{NamedAnswer, entry_json};
+use trackside_runtime::read::NamedAnswer;
 
 use super::{Cursors, Paging, Parameters};
+use super::{entity_bodies, entry_body};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
@@ -69,7 +70,7 @@ pub(crate) async fn named(
         Ok(match reads.named(&pack, &name, &asked, &actor)? {
             NamedAnswer::Entities(found) => {
                 let (items, next) = cursors.part(found, &page, |it| it.key.id.to_string())?;
-                json!({ "items": reads.present_all(&items, &actor)?, "nextCursor": next })
+                json!({ "items": entity_bodies(reads, &items, &actor)?, "nextCursor": next })
             }
             NamedAnswer::Values(values) => {
                 let values: Map<String, Value> =
@@ -81,7 +82,7 @@ pub(crate) async fn named(
                 let mut items = Vec::new();
                 for record in &history.records {
                     if visibility.is_told(&record.entry().map_err(ReadError::from)?) {
-                        items.push(entry_json(record).map_err(ReadError::from)?);
+                        items.push(entry_body(record).map_err(ReadError::from)?);
                     }
                 }
                 json!({ "items": items, "nextCursor": history.next_cursor.map(|it| cursors.give(it)) })

@@ -1,24 +1,37 @@
 //! Journal entries as CloudEvents 1.0, in the structured JSON form.
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 use trackside_engine::event::Entry;
+use trackside_protocol::EntryBody;
 
 /// The media type.
 pub(crate) const KIND: &str = "application/cloudevents+json";
 
-/// The body for an entry; `told` is the entry as JSON.
-pub(crate) fn body(source: &str, entry: &Entry, told: &Json) -> Vec<u8> {
-    let event = json!({
-        "specversion": "1.0",
-        "id": entry.seq.to_string(),
-        "source": source,
-        "type": kind(entry.event.kind().as_str()),
-        "subject": entry.entity.to_string(),
-        "time": entry.at.to_string(),
-        "datacontenttype": "application/json",
-        "data": told,
-    });
-    event.to_string().into_bytes()
+#[derive(Serialize)]
+struct CloudEvent<'a> {
+    specversion: &'static str,
+    id: String,
+    source: &'a str,
+    r#type: String,
+    subject: String,
+    time: String,
+    datacontenttype: &'static str,
+    data: &'a EntryBody,
+}
+
+/// The body of a message for an entry.
+pub(crate) fn body(source: &str, entry: &Entry, data: &EntryBody) -> Vec<u8> {
+    let event = CloudEvent {
+        specversion: "1.0",
+        id: entry.seq.to_string(),
+        source,
+        r#type: kind(entry.event.kind().as_str()),
+        subject: entry.entity.to_string(),
+        time: entry.at.to_string(),
+        datacontenttype: "application/json",
+        data,
+    };
+    serde_json::to_vec(&event).unwrap_or_default()
 }
 
 /// `STATE_TRANSITION` is `dev.trackside.state_transition`.

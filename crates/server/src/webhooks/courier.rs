@@ -15,8 +15,8 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_protocol::EntryBody;
 use trackside_runtime::Failure;
-use trackside_runtime::read::entry_json;
 
 use super::ledger::{Delivery, DeliveryLedger, DeliveryState, LedgerError};
 use super::post::{PostFailure, PostOutcome, WebhookMessage, WebhookTarget};
@@ -27,6 +27,7 @@ use crate::app::{App, own};
 use crate::auth::Caller;
 use crate::events::Visibility;
 use crate::problem::Refused;
+use crate::rest::entry_body;
 
 /// The wait after an internal failure.
 const BREATH: Duration = Duration::from_secs(2);
@@ -275,20 +276,20 @@ impl Courier {
         let Present { target, visibility, .. } = self.present().await?;
         let shown = entry.clone();
         // Read again from the journal, because it may have been redacted, and the right to see it may be lost.
-        let told = self.app.read(move |reads| {
+        let found = self.app.read(move |reads| {
             if !visibility.sees(reads, &shown)? {
                 return Ok(None);
             }
             let record =
                 reads.journal(shown.seq.saturating_sub(1), 1)?.into_iter().find(|it| it.seq == shown.seq);
             match record {
-                Some(record) => Ok(Some((record.entry()?, entry_json(&record)?))),
-                None => Ok(Some((shown.clone(), shown.to_json()))),
+                Some(record) => Ok(Some((record.entry()?, entry_body(&record)?))),
+                None => Ok(Some((shown.clone(), EntryBody::new(&shown)))),
             }
         });
-        let Some((entry, told)) = told.await? else { return Ok(None) };
+        let Some((entry, body)) = found.await? else { return Ok(None) };
         let webhooks = &self.app.webhooks;
-        let Some(message) = webhooks.with_key(|key| self.message(key, &entry, &told)) else {
+        let Some(message) = webhooks.with_key(|key| self.message(key, &entry, &body)) else {
             return Err(Stop::Over);
         };
         let outcome = webhooks.poster.post(&target, message).await;
@@ -296,8 +297,8 @@ impl Courier {
         Ok(Some(outcome))
     }
 
-    fn message(&self, key: &SigningKey, entry: &Entry, told: &serde_json::Value) -> WebhookMessage {
-        let body = cloud_event::body(&key.source(), entry, told);
+    fn message(&self, key: &SigningKey, entry: &Entry, body: &EntryBody) -> WebhookMessage {
+        let body = cloud_event::body(&key.source(), entry, body);
         let (id, timestamp) = (format!("msg_{}_{}", self.webhook, entry.seq), now() / 1_000);
         let signature = key.secret_of(&self.webhook).sign(&id, timestamp, &body);
         WebhookMessage { id, timestamp, signature, body }

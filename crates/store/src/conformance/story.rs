@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::trace::Trace;
 use trackside_engine::view::View;
-use trackside_engine::{Law, apply, scenario};
+use trackside_engine::{Law, apply};
 use trackside_lifecycle::compile::{PackFiles, compile};
 use trackside_lifecycle::source::{Problems, Sources};
+use trackside_study::scenario;
 
 use crate::projection_builder::StateBefore;
 use crate::{Projection, ProjectionBuilder};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::DefinitionPath;
 pub use trackside_lifecycle::source::ProblemSeverity;
@@ -27,15 +27,16 @@ pub struct Finding {
 }
 
 /// The shortest way from creation to somewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Route(pub Vec<Hop>);
 
 /// One move of a route.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hop {
     /// The transition, `create`, or `always`.
     pub by: Name,
     /// The state after it.
+    #[serde(rename = "state")]
     pub to: Name,
 }
 
@@ -69,19 +70,5 @@ impl Finding {
     pub fn weighing(mut self, severity: ProblemSeverity) -> Self {
         self.severity = severity;
         self
-    }
-
-    /// Without file and line: those come from [`crate::check::locate()`].
-    pub fn to_json(&self) -> Json {
-        let route: Vec<Json> = self.route.0.iter().map(|it| json!({ "by": it.by, "state": it.to })).collect();
-        json!({
-            "code": self.class.code(),
-            "severity": self.severity.word(),
-            "of": self.of,
-            "path": self.way.to_string(),
-            "message": self.message,
-            "hint": self.advice,
-            "route": route,
-        })
     }
 }

@@ -16,15 +16,16 @@ pub fn place(finding: &Finding, locator: &Locator) -> Option<Place> {
     }
 }
 
-/// The findings for machines: each as [`Finding::to_json`] gives it, with file, line and column.
+/// The findings for programs: each like a problem of the loader, with its lifecycle or pack and the route to it.
 pub fn to_json(findings: &[Finding], sources: &Sources, files: &[FileId]) -> Json {
     let locator = Locator::new(sources, files.iter().copied());
     let whole = |finding: &Finding| {
         let mut problems = Problems::new();
         add(&mut problems, finding, &locator, files);
         let mut json = problems.to_json(sources).get(0).cloned().unwrap_or_default();
-        if let (Json::Object(json), Json::Object(own)) = (&mut json, finding.to_json()) {
-            json.extend(own);
+        if let Json::Object(json) = &mut json {
+            json.insert("of".to_owned(), Json::from(finding.of.as_str()));
+            json.insert("route".to_owned(), serde_json::to_value(&finding.route).unwrap_or_default());
         }
         json
     };

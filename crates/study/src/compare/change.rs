@@ -1,10 +1,10 @@
 //! One difference between two definitions, in words and for machines.
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 use trackside_lifecycle::name::Name;
 
 /// One thing that is not as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     pub kind: ChangeKind,
     pub direction: Direction,
@@ -16,10 +16,12 @@ pub struct Change {
     /// Only texts for people changed, not behaviour.
     pub wording: bool,
     /// It is about where entities can be or go.
+    #[serde(skip)]
     pub path: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
     Added,
     Removed,
@@ -27,7 +29,8 @@ pub enum ChangeKind {
 }
 
 /// What it means for those who live by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Less is possible, or more is asked for.
     Tighter,
@@ -86,17 +89,6 @@ impl Change {
             (_, _, Direction::Looser) => 7,
             (_, ChangeKind::Added, _) => 8,
         }
-    }
-
-    pub fn to_json(&self) -> Json {
-        json!({
-            "kind": self.kind.as_str(),
-            "direction": self.direction.as_str(),
-            "lifecycle": self.lifecycle,
-            "subject": self.subject,
-            "sentence": self.sentence,
-            "wording": self.wording,
-        })
     }
 }
 

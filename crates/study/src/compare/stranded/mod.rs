@@ -6,7 +6,8 @@ mod read;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value as Json, json};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use trackside_engine::Law;
 use trackside_engine::decide::gathered;
 use trackside_engine::entity::Entity;
@@ -122,17 +123,28 @@ impl Stranding {
         let all = self.groups.iter().flat_map(|it| it.ids.iter().map(|id| (&it.lifecycle, id)));
         all.collect::<std::collections::BTreeSet<_>>().len()
     }
+}
 
-    pub fn to_json(&self) -> Json {
-        let states = self.states.iter().map(
-            |((lifecycle, state), count)| json!({ "lifecycle": lifecycle, "state": state, "count": count }),
-        );
-        json!({
-            "lookedAt": self.looked_at,
-            "stranded": self.count(),
-            "states": states.collect::<Vec<_>>(),
-            "groups": self.groups.iter().map(Stranded::to_json).collect::<Vec<_>>(),
-        })
+impl Serialize for Stranding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Report<'a> {
+            looked_at: usize,
+            stranded: usize,
+            states: Vec<StateCount<'a>>,
+            groups: &'a [Stranded],
+        }
+        #[derive(Serialize)]
+        struct StateCount<'a> {
+            lifecycle: &'a Name,
+            state: &'a Name,
+            count: usize,
+        }
+        let states = self.states.iter();
+        let states = states.map(|((lifecycle, state), count)| StateCount { lifecycle, state, count: *count });
+        let (looked_at, stranded, groups) = (self.looked_at, self.count(), self.groups.as_slice());
+        Report { looked_at, stranded, states: states.collect(), groups }.serialize(serializer)
     }
 }
 
@@ -145,16 +157,19 @@ impl Stranded {
             more => format!("{} and {more} more", shown.join(", ")),
         }
     }
+}
 
-    pub fn to_json(&self) -> Json {
-        json!({
-            "lifecycle": self.lifecycle,
-            "state": self.state,
-            "trouble": self.trouble.as_str(),
-            "why": self.why,
-            "advice": self.advice,
-            "count": self.ids.len(),
-            "ids": self.ids,
-        })
+impl Serialize for Stranded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { lifecycle, state, trouble, why, advice, ids } = self;
+        let mut report = serializer.serialize_struct("Stranded", 7)?;
+        report.serialize_field("lifecycle", lifecycle)?;
+        report.serialize_field("state", state)?;
+        report.serialize_field("trouble", trouble.as_str())?;
+        report.serialize_field("why", why)?;
+        report.serialize_field("advice", advice)?;
+        report.serialize_field("count", &ids.len())?;
+        report.serialize_field("ids", ids)?;
+        report.end()
     }
 }

@@ -1,6 +1,9 @@
 //! What a run against a changed definition found.
 
-use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
@@ -21,8 +24,9 @@ pub struct WhatIf {
 }
 
 /// A decision that could not be asked again; it is taken over as it happened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NotRun {
+    #[serde(rename = "what", serialize_with = "head")]
     pub of: Difference,
     pub why: String,
 }
@@ -61,8 +65,9 @@ pub enum DifferenceKind {
 }
 
 /// An entity that ends in another state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct End {
+    #[serde(serialize_with = "as_text")]
     pub entity: EntityKey,
     pub was: Option<Name>,
     pub is: Option<Name>,
@@ -117,44 +122,37 @@ impl Difference {
             }
         }
     }
+}
 
-    fn kind(&self) -> &'static str {
+impl Serialize for Difference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let at = |it: &Option<(Timestamp, Option<Name>)>| it.as_ref().map(|it| it.0.to_string());
+        let mut report = serializer.serialize_map(None)?;
+        report.serialize_entry("at", &self.at.to_string())?;
+        report.serialize_entry("actor", &self.actor)?;
+        report.serialize_entry("did", &self.did)?;
+        report.serialize_entry("entity", &self.entity.to_string())?;
+        report.serialize_entry("followUp", &self.follow_up)?;
+        report.serialize_entry("line", &self.line())?;
         match &self.what {
-            DifferenceKind::Accepted => "accepted",
-            DifferenceKind::Refused { .. } => "refused",
-            DifferenceKind::Elsewhere { .. } => "elsewhere",
-            DifferenceKind::Timer { .. } => "timer",
-        }
-    }
-
-    pub fn to_json(&self) -> Json {
-        let mut json = json!({
-            "at": self.at.to_string(),
-            "actor": self.actor,
-            "did": self.did,
-            "entity": self.entity.to_string(),
-            "what": self.kind(),
-            "followUp": self.follow_up,
-            "line": self.line(),
-        });
-        let Json::Object(map) = &mut json else { return json };
-        match &self.what {
-            DifferenceKind::Accepted => {}
+            DifferenceKind::Accepted => report.serialize_entry("what", "accepted")?,
             DifferenceKind::Refused { code, reasons, .. } => {
-                map.insert("code".to_owned(), json!(code));
-                map.insert("reasons".to_owned(), json!(reasons));
+                report.serialize_entry("what", "refused")?;
+                report.serialize_entry("code", code)?;
+                report.serialize_entry("reasons", reasons)?;
             }
             DifferenceKind::Elsewhere { was, is } => {
-                map.insert("was".to_owned(), json!(was));
-                map.insert("is".to_owned(), json!(is));
+                report.serialize_entry("what", "elsewhere")?;
+                report.serialize_entry("was", was)?;
+                report.serialize_entry("is", is)?;
             }
             DifferenceKind::Timer { was, is } => {
-                let at = |it: &Option<(Timestamp, Option<Name>)>| it.as_ref().map(|it| it.0.to_string());
-                map.insert("was".to_owned(), json!(at(was)));
-                map.insert("is".to_owned(), json!(at(is)));
+                report.serialize_entry("what", "timer")?;
+                report.serialize_entry("was", &at(was))?;
+                report.serialize_entry("is", &at(is))?;
             }
         }
-        json
+        report.end()
     }
 }
 
@@ -178,21 +176,27 @@ impl WhatIf {
     pub fn follow_ups(&self) -> usize {
         self.differences.iter().filter(|it| it.follow_up).count()
     }
+}
 
-    pub fn to_json(&self) -> Json {
-        let not_run = self.not_run.iter().map(|it| json!({ "what": it.of.head(), "why": it.why }));
-        let ends =
-            self.ends.iter().map(|it| json!({ "entity": it.entity.to_string(), "was": it.was, "is": it.is }));
-        let inferred: serde_json::Map<String, Json> =
-            self.inferred.iter().map(|(id, roles)| (id.to_string(), json!(roles))).collect();
-        json!({
-            "commands": self.commands,
-            "inexact": self.inexact,
-            "rolesInferred": inferred,
-            "notRun": not_run.collect::<Vec<_>>(),
-            "differences": self.differences.iter().map(Difference::to_json).collect::<Vec<_>>(),
-            "followUps": self.follow_ups(),
-            "ends": ends.collect::<Vec<_>>(),
-        })
+impl Serialize for WhatIf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut report = serializer.serialize_map(None)?;
+        report.serialize_entry("commands", &self.commands)?;
+        report.serialize_entry("inexact", &self.inexact)?;
+        let inferred: BTreeMap<_, _> = self.inferred.iter().map(|(id, roles)| (id, roles)).collect();
+        report.serialize_entry("rolesInferred", &inferred)?;
+        report.serialize_entry("notRun", &self.not_run)?;
+        report.serialize_entry("differences", &self.differences)?;
+        report.serialize_entry("followUps", &self.follow_ups())?;
+        report.serialize_entry("ends", &self.ends)?;
+        report.end()
     }
+}
+
+fn head<S: Serializer>(of: &Difference, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&of.head())
+}
+
+fn as_text<S: Serializer>(entity: &EntityKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(entity)
 }

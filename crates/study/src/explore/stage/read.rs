@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::scenario::{ScenarioFile, opening};
 use trackside_engine::Law;
 use trackside_engine::fields::Fields;
 use trackside_engine::key::EntityKey;
-use trackside_engine::scenario::{ScenarioFile, opening};
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{FieldType, Pack, Take};
 use trackside_lifecycle::name::Name;

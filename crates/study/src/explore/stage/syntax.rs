@@ -1,6 +1,6 @@
 //! The words of a stage file.
 
-use trackside_engine::scenario::ActorDecl;
+use crate::scenario::ActorDecl;
 use trackside_lifecycle::keys;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{At, Json, Named, OneOrMany};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::definition::{PACKS, Texts, shipped, yaml_in};
 use trackside_engine::Law;
 use trackside_engine::journal::Journal;
-use trackside_engine::scenario;
 use trackside_engine::trace::Trace;
 use trackside_lifecycle::source::{Problems, Sources};
 use trackside_study::compare::whatif::{Actors, WhatIf, read_actors, what_if};
+use trackside_study::scenario;
 
 fn law(texts: &Texts) -> Arc<Law> {
     Arc::new(Law::new([texts.compiled().unwrap_or_else(|it| panic!("{it}"))]))

@@ -1,5 +1,9 @@
 //! Names in scenarios: a test that misspells what it tests proves nothing.
 
+use trackside_engine::event::EventKind;
+use trackside_engine::key::EntityKey;
+use trackside_engine::law::Law;
+use trackside_engine::refusal::Code;
 use trackside_lifecycle::guard::nearest;
 use trackside_lifecycle::model::{Lifecycle, Pack};
 use trackside_lifecycle::name::Name;
@@ -7,10 +11,6 @@ use trackside_lifecycle::source::{At, Json as AsWritten, Named, Place, Problems}
 use trackside_lifecycle::value::Value;
 
 use super::syntax::{ScenarioFile, ScenarioHead, StepDecl, Then};
-use crate::event::EventKind;
-use crate::key::EntityKey;
-use crate::law::Law;
-use crate::refusal::Code;
 
 /// Looks names up and reports those that mean nothing.
 pub(super) struct Checker<'a> {

@@ -1,19 +1,20 @@
 //! Expectations of a step.
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
+use trackside_engine::actor::Actor;
+use trackside_engine::decide::{allowed, fields_of};
+use trackside_engine::event::{Entry, Event, EventKind};
+use trackside_engine::key::EntityKey;
+use trackside_engine::ranking::RankingKey;
+use trackside_engine::refusal::Refusal;
+use trackside_engine::world::World;
 use trackside_lifecycle::source::{At, NodeValue, Place};
 use trackside_lifecycle::time::Span;
 use trackside_lifecycle::value::Value;
+use trackside_protocol::{EntryBody, Unmet as UnmetBody};
 
+use super::outward::{entity_json, entry_json, to_json};
 use super::syntax::Then;
-use crate::actor::Actor;
-use crate::decide::{allowed, fields_of};
-use crate::event::{Entry, Event};
-use crate::key::EntityKey;
-use crate::present;
-use crate::ranking::RankingKey;
-use crate::refusal::Refusal;
-use crate::world::World;
 
 /// What a step did.
 pub(super) struct Happened<'a> {
@@ -91,16 +92,21 @@ impl Happened<'_> {
                             let who = refusal.who.clone().unwrap_or_default();
                             value.as_str().is_some_and(|it| who.contains(it.trim_start_matches('~')))
                         }
-                        "allowed" => same_set(value, &json!(refusal.allowed)),
-                        "saw" => refusal.errors.iter().any(|it| subset(value, &json!(it.saw))),
+                        "allowed" => same_set(value, &to_json(&refusal.allowed)),
+                        "saw" => {
+                            refusal.errors.iter().any(|it| subset(value, &to_json(&UnmetBody::from(it).saw)))
+                        }
                         "only" => {
                             let listed = map.get("errors").and_then(Json::as_array).map_or(0, Vec::len);
                             value != &Json::Bool(true) || refusal.errors.len() == listed
                         }
                         "errors" => value.as_array().is_some_and(|wanted| {
-                            wanted
-                                .iter()
-                                .all(|it| refusal.errors.iter().any(|unmet| subset(it, &unmet.to_json())))
+                            wanted.iter().all(|it| {
+                                refusal
+                                    .errors
+                                    .iter()
+                                    .any(|unmet| subset(it, &to_json(&UnmetBody::from(unmet))))
+                            })
                         }),
                         _ => false,
                     };
@@ -150,7 +156,7 @@ impl Happened<'_> {
                     format!("it is {}", entity.state),
                 ));
             }
-            let anyone = Actor::new("reader", crate::actor::ActorKind::System);
+            let anyone = Actor::new("reader", trackside_engine::actor::ActorKind::System);
             let reader = self.actor.unwrap_or(&anyone);
             if let Some(fields) = &then.fields {
                 let wanted = fields.it.0.to_json();
@@ -163,8 +169,7 @@ impl Happened<'_> {
                 self.fields_match(&wanted, &got, fields.at)?;
             }
             if let Some(envelope) = &then.entity {
-                let got = present::entity(&self.world.law, &self.world.view, entity, reader, self.world.now)
-                    .unwrap_or_default();
+                let got = entity_json(self.world, entity, reader);
                 let wanted = envelope.it.0.to_json();
                 if !subset(&wanted, &got) {
                     return Err(mismatch(envelope.at, show(&wanted), show(&got)));
@@ -238,12 +243,12 @@ impl Happened<'_> {
     fn allowed_match(
         &self,
         wanted: &At<trackside_lifecycle::source::Json>,
-        entity: &crate::entity::Entity,
+        entity: &trackside_engine::entity::Entity,
     ) -> Result<(), Mismatch> {
         let json = wanted.it.0.to_json();
         let check = |actor: &Actor, list: &Json| {
             let got = allowed(&self.world.law, &self.world.view, entity, actor, self.world.now);
-            let got = json!(got.unwrap_or_default());
+            let got = to_json(&got.unwrap_or_default());
             if same_set(list, &got) {
                 Ok(())
             } else {
@@ -294,14 +299,14 @@ impl Happened<'_> {
             return Err(mismatch(wanted.at, "nothing written", lines(self.entries).join("; ")));
         }
         if let Some(wanted) = &then.ignored {
-            let got = json!(self.ignored);
+            let got = to_json(&self.ignored);
             if !same_set(&wanted.it.0.to_json(), &got) {
                 return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
             }
         }
         for unwanted in then.without.iter().flatten() {
             let json = unwanted.it.0.to_json();
-            if let Some(found) = self.entries.iter().find(|it| subset(&json, &it.to_json())) {
+            if let Some(found) = self.entries.iter().find(|it| subset(&json, &entry_json(it))) {
                 let found = lines(std::slice::from_ref(found)).join("");
                 return Err(mismatch(unwanted.at, format!("no entry like {}", show(&json)), found));
             }
@@ -309,45 +314,27 @@ impl Happened<'_> {
         if let Some(wanted) = &then.journal {
             self.journal_holds(wanted)?;
         }
-        let told = |event: &Event| match event {
-            Event::Notified { audience, to, message } => {
-                Some(json!({ "audience": audience, "to": to, "message": message }))
-            }
-            _ => None,
-        };
-        self.events_hold(then.notified.as_ref(), "notified", told)?;
-        let alerts = |event: &Event| match event {
-            Event::AlertRaised { kind, severity, message } => {
-                Some(json!({ "kind": kind, "severity": severity.as_str(), "message": message }))
-            }
-            _ => None,
-        };
-        self.events_hold(then.alerts.as_ref(), "alerts", alerts)?;
-        let messages = |event: &Event| match event {
-            Event::MessagePosted { kind, text, to, from } => {
-                Some(json!({ "kind": kind, "text": text, "to": to, "from": from }))
-            }
-            _ => None,
-        };
-        self.events_hold(then.messages.as_ref(), "messages", messages)?;
+        self.events_hold(then.notified.as_ref(), "notified", EventKind::Notified)?;
+        self.events_hold(then.alerts.as_ref(), "alerts", EventKind::AlertRaised)?;
+        self.events_hold(then.messages.as_ref(), "messages", EventKind::MessagePosted)?;
         if let Some(wanted) = &then.violations {
             let found: Vec<Json> = self
                 .entries
                 .iter()
                 .filter_map(|it| match &it.event {
-                    Event::ViolationFound { rule, .. } => Some(json!(rule)),
+                    Event::ViolationFound { rule, .. } => Some(to_json(rule)),
                     _ => None,
                 })
                 .collect();
-            let names = json!(wanted.iter().map(|it| it.it.clone()).collect::<Vec<_>>());
-            if !same_set(&names, &json!(found)) {
+            let names = to_json(&wanted.iter().map(|it| it.it.clone()).collect::<Vec<_>>());
+            if !same_set(&names, &to_json(&found)) {
                 let at = wanted.first().map(|it| it.at);
                 let at = at.unwrap_or(Place::top(trackside_lifecycle::source::FileId(0)));
-                return Err(mismatch(at, format!("violations {}", show(&names)), show(&json!(found))));
+                return Err(mismatch(at, format!("violations {}", show(&names)), show(&to_json(&found))));
             }
         }
         if let Some(wanted) = &then.ids {
-            let got = json!(self.ids);
+            let got = to_json(&self.ids);
             if !subset(&wanted.it.0.to_json(), &got) {
                 return Err(mismatch(wanted.at, show(&wanted.it.0.to_json()), show(&got)));
             }
@@ -371,7 +358,7 @@ impl Happened<'_> {
     }
 
     fn journal_holds(&self, wanted: &[At<trackside_lifecycle::source::Json>]) -> Result<(), Mismatch> {
-        let mut rest = self.entries.iter().map(Entry::to_json);
+        let mut rest = self.entries.iter().map(entry_json);
         for entry in wanted {
             let json = entry.it.0.to_json();
             if !rest.any(|it| subset(&json, &it)) {
@@ -392,18 +379,19 @@ impl Happened<'_> {
         &self,
         wanted: Option<&Vec<At<trackside_lifecycle::source::Json>>>,
         what: &str,
-        pick: impl Fn(&Event) -> Option<Json>,
+        kind: EventKind,
     ) -> Result<(), Mismatch> {
         let Some(wanted) = wanted else { return Ok(()) };
-        let got: Vec<Json> = self.entries.iter().filter_map(|it| pick(&it.event)).collect();
+        let found = self.entries.iter().filter(|it| it.event.kind() == kind);
+        let got: Vec<Json> = found.map(|it| to_json(&EntryBody::new(it).metadata)).collect();
         let at = wanted.first().map_or(Place::top(trackside_lifecycle::source::FileId(0)), |it| it.at);
         if wanted.is_empty() && !got.is_empty() {
-            return Err(mismatch(at, format!("{what}: nothing"), show(&json!(got))));
+            return Err(mismatch(at, format!("{what}: nothing"), show(&to_json(&got))));
         }
         for one in wanted {
             let json = one.it.0.to_json();
             if !got.iter().any(|it| subset(&json, it)) {
-                return Err(mismatch(one.at, format!("{what}: {}", show(&json)), show(&json!(got))));
+                return Err(mismatch(one.at, format!("{what}: {}", show(&json)), show(&to_json(&got))));
             }
         }
         Ok(())

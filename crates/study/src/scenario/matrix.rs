@@ -1,5 +1,13 @@
 //! Every edge for every actor, from a table.
 
+use trackside_engine::actor::Actor;
+use trackside_engine::apply::apply;
+use trackside_engine::command::{Ask, Command, Fire, What};
+use trackside_engine::decide::allowed;
+use trackside_engine::key::EntityKey;
+use trackside_engine::refusal::Refusal;
+use trackside_engine::view::View;
+use trackside_engine::world::{Outcome, World};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Json as AsWritten, Named, Place};
 
@@ -7,14 +15,6 @@ use super::expect::lines;
 use super::report::{Report, ScenarioFailure};
 use super::run::{ScenarioSetup, fields_from, plant};
 use super::syntax::Matrix;
-use crate::actor::Actor;
-use crate::apply::apply;
-use crate::command::{Ask, Command, Fire, What};
-use crate::decide::allowed;
-use crate::key::EntityKey;
-use crate::refusal::Refusal;
-use crate::view::View;
-use crate::world::{Outcome, World};
 
 const SUBJECT: &str = "M-1";
 
@@ -146,7 +146,7 @@ fn case(
             )))
         }
         (Outcome::Refused(refusal), true) => {
-            let happened = format!("refused: {}", refusal.to_json());
+            let happened = refusal.to_string();
             Err(Box::new(failure(
                 table,
                 table.of.at,

@@ -1,6 +1,7 @@
 //! What a run of scenarios found.
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::Value as Json;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::Place;
 
@@ -27,10 +28,20 @@ pub struct ScenarioFailure {
 }
 
 impl ScenarioFailure {
+    /// The failure for programs.
     pub fn to_json(&self, file: &str) -> Json {
-        json!({
-            "file": file, "line": self.at.line, "scenario": self.scenario, "step": self.step,
-            "expected": self.expected, "happened": self.happened, "journal": self.journal
-        })
+        #[derive(Serialize)]
+        struct Report<'a> {
+            file: &'a str,
+            line: u32,
+            scenario: &'a str,
+            step: Option<usize>,
+            expected: &'a str,
+            happened: &'a str,
+            journal: &'a [String],
+        }
+        let Self { scenario, step, at, expected, happened, journal } = self;
+        let report = Report { file, line: at.line, scenario, step: *step, expected, happened, journal };
+        serde_json::to_value(report).unwrap_or_default()
     }
 }

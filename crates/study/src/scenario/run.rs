@@ -3,7 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
+use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::command::{Ask, Claim, Command, Fire, Seed, What};
+use trackside_engine::decide::Decision;
+use trackside_engine::fields::Fields;
+use trackside_engine::journal::{About, Journal};
+use trackside_engine::key::EntityKey;
+use trackside_engine::law::Law;
+use trackside_engine::policy::{self, Judgement};
+use trackside_engine::project::{ProjectChange, SettingChange, is_known_zone, project_key};
+use trackside_engine::query::{self, Asking};
+use trackside_engine::settings;
+use trackside_engine::supervise::{Ended, after_exit};
+use trackside_engine::trace::Trace;
+use trackside_engine::view::Project;
+use trackside_engine::world::{Outcome, World};
 use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{FromNode, Json as AsWritten, Named, Place, Problems};
@@ -13,26 +28,10 @@ use trackside_lifecycle::value::Value;
 use super::check::Checker;
 use super::expect::{Happened, Mismatch, lines};
 use super::matrix;
+use super::outward::{ExitResult, HeartbeatResult, PolicyResult, entity_json, entry_json, to_json};
 use super::report::{Report, ScenarioFailure};
 use super::substitute::substitute;
 use super::syntax::{ActorDecl, ScenarioFile, ScenarioHead, ScenarioNode, StepDecl};
-use crate::actor::{Actor, ActorKind};
-use crate::command::{Ask, Claim, Command, Fire, Seed, What};
-use crate::decide::Decision;
-use crate::event::Entry;
-use crate::fields::Fields;
-use crate::journal::{About, Journal};
-use crate::key::EntityKey;
-use crate::law::Law;
-use crate::policy;
-use crate::present;
-use crate::project::{ProjectChange, SettingChange, project_key};
-use crate::query::{self, Asking};
-use crate::settings;
-use crate::supervise::{Ended, after_exit};
-use crate::trace::Trace;
-use crate::view::Project;
-use crate::world::{Outcome, World};
 
 /// What the scenarios of a file have in common.
 pub(super) struct ScenarioSetup<'a> {
@@ -224,7 +223,7 @@ impl<'a> ScenarioSetup<'a> {
             self.actors.iter().filter(|(_, it)| it.kind == ActorKind::Human).map(|(_, it)| it.id.clone());
         let people = people.or(self.file.people.as_ref()).cloned().unwrap_or_else(|| humans.collect());
         let zone = zone.or(self.file.zone.as_ref()).cloned().unwrap_or_default();
-        if !zone.is_empty() && jiff::tz::TimeZone::get(&zone).is_err() {
+        if !is_known_zone(&zone) {
             return Err(format!("there is no time zone `{zone}`; name it as in Europe/Berlin"));
         }
         let project =
@@ -352,7 +351,7 @@ impl Play<'_> {
             happened = self.command(step, actor.as_ref());
         }
         let acted = happened.map_err(|it| fail(&self.world, wrong("a step that can be done", it)))?;
-        let entries: &[Entry] = self.world.journal.get(first..).unwrap_or_default();
+        let entries = self.world.journal.get(first..).unwrap_or_default();
         let happened = Happened {
             world: &self.world,
             actor: actor.as_ref(),
@@ -396,7 +395,8 @@ impl Play<'_> {
                     acted.entity = self.world.journal.get(root).map(|it| it.entity.clone());
                 }
                 if let Ask::Heartbeat { entity, slot, .. } = &command.ask {
-                    acted.result = json!({ "stop": self.stops(entity, slot, &command.actor) });
+                    acted.result =
+                        to_json(&HeartbeatResult { stop: self.stops(entity, slot, &command.actor) });
                 }
             }
             Outcome::Refused(refusal) => acted.refusal = Some(*refusal),
@@ -505,7 +505,8 @@ impl Play<'_> {
         };
         let trace = Some(&*self.stage.trace);
         let verdict = after_exit(&self.stage.law, &self.world.view, pack, &ended, self.world.now, trace);
-        Ok(Acted { result: verdict.map_err(|it| it.0.join("; "))?.to_json(), ..Acted::default() })
+        let verdict = verdict.map_err(|it| it.0.join("; "))?;
+        Ok(Acted { result: to_json(&ExitResult::from(&verdict)), ..Acted::default() })
     }
 
     fn policy(&self, ask: &super::syntax::PolicyAsk) -> Result<Acted, String> {
@@ -515,7 +516,8 @@ impl Play<'_> {
             Value::map(fields_from(&ask.arguments).iter().map(|(k, v)| (k.clone(), v.clone())).collect());
         let project = &self.world.view.project;
         let judged = policy::judge(policy, project, &ask.action, &arguments, ask.role.as_deref());
-        let result = judged.map_err(|it| it.to_string())?.to_json();
+        let Judgement { level, outcome, why } = judged.map_err(|it| it.to_string())?;
+        let result = to_json(&PolicyResult { level, outcome: outcome.as_str(), why });
         Ok(Acted { result, ..Acted::default() })
     }
 
@@ -534,9 +536,7 @@ impl Play<'_> {
         Ok(match answer.map_err(|it| it.0.join("; "))? {
             query::QueryAnswer::Entities(found) => {
                 let ids = found.iter().map(|it| it.key.id.to_string()).collect();
-                let all = found.iter().filter_map(|it| {
-                    present::entity(law, &self.world.view, it, &reader, self.world.now).ok()
-                });
+                let all = found.iter().map(|it| entity_json(&self.world, it, &reader));
                 Acted { ids: Some(ids), result: Json::Array(all.collect()), ..Acted::default() }
             }
             query::QueryAnswer::Values(values) => {
@@ -544,8 +544,8 @@ impl Play<'_> {
                 Acted { result: Json::Object(values.collect()), ..Acted::default() }
             }
             query::QueryAnswer::History(key) => {
-                let entries = self.world.journal.iter().filter(|it| it.entity == key).map(Entry::to_json);
-                Acted { result: json!(entries.collect::<Vec<_>>()), ..Acted::default() }
+                let entries = self.world.journal.iter().filter(|it| it.entity == key);
+                Acted { result: Json::Array(entries.map(entry_json).collect()), ..Acted::default() }
             }
         })
     }
@@ -554,7 +554,7 @@ impl Play<'_> {
 #[derive(Default)]
 struct Acted {
     entity: Option<EntityKey>,
-    refusal: Option<crate::refusal::Refusal>,
+    refusal: Option<trackside_engine::refusal::Refusal>,
     acted: bool,
     replayed: bool,
     ignored: Vec<String>,

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use trackside_engine::actor::Actor;
+use trackside_engine::law::Law;
+use trackside_engine::trace::Trace;
+use trackside_engine::world::World;
 use trackside_lifecycle::source::{Named, Problems};
 
 use super::check::Checker;
 use super::run::{ScenarioSetup, actors, plant};
 use super::syntax::ScenarioFile;
-use crate::actor::Actor;
-use crate::law::Law;
-use crate::trace::Trace;
-use crate::world::World;
 
 /// The world that a file's `given`, `settings`, `people`, `now` and `zone` make, and who plays.
 pub fn opening(law: &Arc<Law>, file: &ScenarioFile, problems: &mut Problems) -> Option<(World, Vec<Actor>)> {

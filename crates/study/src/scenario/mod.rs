@@ -4,6 +4,7 @@ mod check;
 mod expect;
 mod matrix;
 mod opening;
+mod outward;
 mod report;
 mod run;
 mod substitute;
@@ -46,7 +47,7 @@ fn allow_holes(schema: &mut serde_json::Value) {
 
 fn or_hole(schema: &mut serde_json::Value) {
     if schema.is_object() {
-        let hole = serde_json::json!({ "type": "string", "pattern": "^<[^>]+>$" });
-        *schema = serde_json::json!({ "anyOf": [schema.take(), hole] });
+        let hole = schemars::json_schema!({ "type": "string", "pattern": "^<[^>]+>$" });
+        *schema = schemars::json_schema!({ "anyOf": [schema.take(), hole.to_value()] }).to_value();
     }
 }

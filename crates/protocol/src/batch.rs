@@ -1,0 +1,51 @@
+//! Answers to batches of commands.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::moved::Moved;
+use crate::problem::Problem;
+
+/// The outcome of every command of a batch, in order.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BatchReply {
+    pub results: Vec<BatchResult>,
+}
+
+/// An atomic batch in which a command was refused: nothing changed.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BatchRefusal {
+    #[serde(flatten)]
+    pub problem: Problem,
+    pub results: Vec<BatchResult>,
+}
+
+/// The outcome of one command of a batch.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum BatchResult {
+    Done {
+        /// 201 if it created an entity, else 200.
+        status: u16,
+        #[serde(flatten)]
+        moved: Box<Moved>,
+    },
+    Refused(Box<Problem>),
+    NotDone(NotDone),
+}
+
+/// A command that would have been accepted, in a batch where another one was refused.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct NotDone {
+    pub status: u16,
+    pub success: bool,
+    pub code: &'static str,
+    pub detail: &'static str,
+}
+
+impl Default for NotDone {
+    fn default() -> Self {
+        let detail = "It would have been accepted, but another command was refused";
+        Self { status: 424, success: false, code: "not-done", detail }
+    }
+}

@@ -1,0 +1,147 @@
+//! Entities in answers.
+
+use serde::{Serialize, Serializer};
+use trackside_engine::present::PresentedEntity;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::{Outward, Value};
+use utoipa::ToSchema;
+
+/// An entity as the caller sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Entity)]
+pub struct EntityBody {
+    /// Targets that the rules permit this caller from here, before required fields are asked for.
+    #[schema(value_type = Vec<String>)]
+    pub allowed_transitions: Vec<Name>,
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// The version of its definition.
+    pub definition: u32,
+    #[schema(value_type = Object)]
+    pub fields: FieldMap,
+    /// Whether no transition leaves its state.
+    #[serde(rename = "final")]
+    pub is_final: bool,
+    #[schema(value_type = String)]
+    pub id: Name,
+    pub leases: Vec<LeaseBody>,
+    #[schema(value_type = String)]
+    pub lifecycle: Name,
+    #[schema(value_type = Option<String>)]
+    pub previous_state: Option<Name>,
+    #[schema(value_type = String)]
+    pub state: Name,
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, format = DateTime)]
+    pub state_entered_at: Timestamp,
+    /// Seconds.
+    pub time_in_state: f64,
+    pub timers: Vec<TimerBody>,
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+    pub version: u64,
+}
+
+/// An open request to people.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Approval)]
+pub struct ApprovalBody {
+    #[serde(flatten)]
+    pub entity: EntityBody,
+    /// The request asks for a quick decision.
+    pub urgent: bool,
+}
+
+/// A running timer.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Timer)]
+pub struct TimerBody {
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, format = DateTime)]
+    pub due_at: Timestamp,
+    #[schema(value_type = String)]
+    pub name: Name,
+}
+
+/// A lease with its holder.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Lease)]
+pub struct LeaseBody {
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+    pub fence: u64,
+    #[schema(value_type = String)]
+    pub holder: Name,
+    #[schema(value_type = String)]
+    pub slot: Name,
+}
+
+impl From<&PresentedEntity> for EntityBody {
+    fn from(presented: &PresentedEntity) -> Self {
+        let PresentedEntity { entity, facts, now } = presented;
+        let lease = |(slot, holder, lease): (&Name, &Name, &trackside_engine::entity::Lease)| LeaseBody {
+            expires_at: lease.expires_at,
+            fence: lease.fence,
+            holder: holder.clone(),
+            slot: slot.clone(),
+        };
+        let timer = |(name, due_at): (&Name, Timestamp)| TimerBody { due_at, name: name.clone() };
+        Self {
+            allowed_transitions: facts.allowed.clone(),
+            created_at: entity.created_at,
+            definition: entity.definition,
+            fields: presented.fields().into_iter().collect(),
+            is_final: facts.is_final,
+            id: entity.key.id.clone(),
+            leases: presented.leases().map(lease).collect(),
+            lifecycle: entity.key.lifecycle.clone(),
+            previous_state: entity.previous_state.clone(),
+            state: entity.state.clone(),
+            state_entered_at: entity.state_entered_at,
+            time_in_state: now.since(entity.state_entered_at).0 as f64 / 1_000.0,
+            timers: presented.timers().map(timer).collect(),
+            updated_at: entity.updated_at,
+            version: entity.version,
+        }
+    }
+}
+
+/// Values by name, written as a JSON object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FieldMap(pub Vec<(Name, Value)>);
+
+impl FieldMap {
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(it, _)| *it == *name).map(|(_, value)| value)
+    }
+}
+
+impl<'a> FromIterator<(&'a Name, &'a Value)> for FieldMap {
+    fn from_iter<I: IntoIterator<Item = (&'a Name, &'a Value)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+}
+
+impl Serialize for FieldMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Outward(value))))
+    }
+}
+
+pub(crate) fn as_text<S: Serializer>(
+    value: &impl std::fmt::Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+pub(crate) fn as_json<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    Outward(value).serialize(serializer)
+}

@@ -1,0 +1,348 @@
+//! Journal entries in answers, on the feed and in webhooks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value as Json;
+use trackside_engine::entity::Lease;
+use trackside_engine::event::{Changes, Entry, Event, EventKind};
+use trackside_engine::project::ProjectChange;
+use trackside_lifecycle::model::Severity;
+use trackside_lifecycle::name::Name;
+use trackside_lifecycle::time::Timestamp;
+use trackside_lifecycle::value::Value;
+use utoipa::ToSchema;
+
+use crate::entity::{FieldMap, as_json, as_text};
+
+/// An entry of the journal.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = JournalEntry)]
+pub struct EntryBody {
+    #[schema(value_type = String)]
+    pub actor: Name,
+    /// `human`, `agent`, `system` or `timeout`.
+    pub actor_kind: &'static str,
+    /// The entry it follows from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<u64>,
+    /// The rule that triggered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub condition: Option<Name>,
+    /// One of a closed list of kinds, such as `STATE_TRANSITION`.
+    #[schema(value_type = String)]
+    pub event: EventKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub from: Option<Name>,
+    /// It covers the entry before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub hash: Option<String>,
+    #[schema(value_type = String)]
+    pub id: Name,
+    /// The key under which the command counts once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub idempotency_key: Option<Name>,
+    #[schema(value_type = String)]
+    pub lifecycle: Name,
+    /// Depends on the kind of event.
+    #[schema(value_type = Object)]
+    pub metadata: EntryMetadata,
+    /// The actor on whose behalf it was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub on_behalf_of: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub reason: Option<Arc<str>>,
+    /// Values and texts were dropped from it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub redacted: bool,
+    /// The id of the request that asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub request_id: Option<Name>,
+    /// Its number: there are no gaps.
+    pub seq: u64,
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub to: Option<Name>,
+    /// The transition or event that was asked for.
+    #[schema(value_type = String)]
+    pub trigger: Name,
+    /// The entity's version after it.
+    pub version: u64,
+}
+
+impl EntryBody {
+    /// An entry that is not stored: it has no hash.
+    pub fn new(entry: &Entry) -> Self {
+        let (from, to) = entry.edge();
+        Self {
+            actor: entry.actor.clone(),
+            actor_kind: entry.actor_kind.as_str(),
+            cause: entry.cause,
+            condition: entry.condition.clone(),
+            event: entry.event.kind(),
+            from: from.cloned(),
+            hash: None,
+            id: entry.entity.id.clone(),
+            idempotency_key: None,
+            lifecycle: entry.entity.lifecycle.clone(),
+            metadata: EntryMetadata::new(&entry.event),
+            on_behalf_of: entry.on_behalf_of.clone(),
+            reason: entry.reason.clone(),
+            redacted: false,
+            request_id: entry.request_id.clone(),
+            seq: entry.seq,
+            timestamp: entry.at,
+            to: to.cloned(),
+            trigger: entry.trigger.clone(),
+            version: entry.version,
+        }
+    }
+
+    /// A stored entry with its hash, in hexadecimal.
+    pub fn stored(entry: &Entry, hash: Option<String>) -> Self {
+        let idempotency_key = entry.key.as_ref().map(|it| it.key.clone());
+        Self { hash, idempotency_key, ..Self::new(entry) }
+    }
+}
+
+/// What belongs to the kind of an event.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub enum EntryMetadata {
+    Fields {
+        fields: FieldMap,
+    },
+    Counted {
+        counter: Name,
+        key: Name,
+        count: f64,
+    },
+    TimeoutWarning {
+        timer: Name,
+        percent: u32,
+        fields: FieldMap,
+    },
+    Timer {
+        timer: Name,
+    },
+    LimitWarning {
+        counter: Name,
+        percent: u32,
+        fields: FieldMap,
+    },
+    Assigned {
+        field: Name,
+        #[serde(serialize_with = "as_json")]
+        before: Value,
+        #[serde(serialize_with = "as_json")]
+        after: Value,
+    },
+    Lease {
+        slot: Name,
+        holder: Option<Name>,
+        fence: u64,
+        #[serde(serialize_with = "as_text")]
+        expires_at: Timestamp,
+    },
+    LostLease {
+        slot: Name,
+        holder: Option<Name>,
+        fence: u64,
+    },
+    Message {
+        kind: Name,
+        text: Arc<str>,
+        to: Option<Vec<Name>>,
+        from: Option<Name>,
+    },
+    Evidence {
+        code: Name,
+        sent: SentFields,
+        fence: Option<u64>,
+    },
+    Erased {
+        kept: FieldMap,
+    },
+    Notified {
+        audience: Name,
+        to: Vec<Name>,
+        message: Arc<str>,
+    },
+    Alert {
+        kind: Name,
+        severity: &'static str,
+        message: Arc<str>,
+    },
+    AlertRef {
+        alert: u64,
+    },
+    Effect {
+        effect_id: u64,
+        effect: Name,
+        with: FieldMap,
+    },
+    EffectResult {
+        effect_id: u64,
+        effect: Name,
+        ok: bool,
+    },
+    Violation {
+        rule: Name,
+        severity: &'static str,
+        message: Arc<str>,
+        evidence: FieldMap,
+    },
+    Rule {
+        rule: Name,
+    },
+    Migrated {
+        from_definition: u32,
+        definition: u32,
+        fields: FieldMap,
+    },
+    Redacted {
+        entries: Vec<u64>,
+        fields: FieldMap,
+    },
+    Project(ProjectMetadata),
+    Pack {
+        pack: Name,
+        version: u32,
+        digest: Arc<str>,
+    },
+}
+
+impl EntryMetadata {
+    fn new(event: &Event) -> Self {
+        match event {
+            Event::Created { changes, .. }
+            | Event::Transitioned { changes, .. }
+            | Event::FieldsChanged { changes }
+            | Event::Corrected { changes, .. } => Self::Fields { fields: changed(changes) },
+            Event::FailureCounted { counter, key, tally } => {
+                Self::Counted { counter: counter.clone(), key: key.clone(), count: tally.value }
+            }
+            Event::TimeoutWarned { timer, percent, changes } => {
+                Self::TimeoutWarning { timer: timer.clone(), percent: *percent, fields: changed(changes) }
+            }
+            Event::TimerFired { timer, .. } => Self::Timer { timer: timer.clone() },
+            Event::LimitWarned { counter, percent, changes } => {
+                Self::LimitWarning { counter: counter.clone(), percent: *percent, fields: changed(changes) }
+            }
+            Event::Assigned { field, before, after } => {
+                Self::Assigned { field: field.clone(), before: before.clone(), after: after.clone() }
+            }
+            Event::LeaseGranted { slot, lease, .. }
+            | Event::LeaseRenewed { slot, lease, .. }
+            | Event::LeaseReleased { slot, lease } => {
+                let Lease { holder, fence, expires_at } = lease.clone();
+                Self::Lease { slot: slot.clone(), holder, fence, expires_at }
+            }
+            Event::LeaseLost { slot, lease, holder, .. } => {
+                Self::LostLease { slot: slot.clone(), holder: holder.clone(), fence: lease.fence }
+            }
+            Event::MessagePosted { kind, text, to, from } => {
+                Self::Message { kind: kind.clone(), text: text.clone(), to: to.clone(), from: from.clone() }
+            }
+            Event::EvidenceKept { code, sent, fence, .. } => {
+                Self::Evidence { code: code.clone(), sent: SentFields(sent.clone()), fence: *fence }
+            }
+            Event::Erased { kept } => Self::Erased { kept: kept.iter().collect() },
+            Event::Notified { audience, to, message } => {
+                Self::Notified { audience: audience.clone(), to: to.clone(), message: message.clone() }
+            }
+            Event::AlertRaised { kind, severity, message } => {
+                Self::Alert { kind: kind.clone(), severity: text_of(severity), message: message.clone() }
+            }
+            Event::AlertAcknowledged { alert } | Event::AlertResolved { alert } => {
+                Self::AlertRef { alert: *alert }
+            }
+            Event::EffectRequested { id, effect, with } => {
+                Self::Effect { effect_id: *id, effect: effect.clone(), with: with.iter().collect() }
+            }
+            Event::EffectSettled { id, effect, ok } => {
+                Self::EffectResult { effect_id: *id, effect: effect.clone(), ok: *ok }
+            }
+            Event::ViolationFound { rule, severity, message, evidence } => Self::Violation {
+                rule: rule.clone(),
+                severity: text_of(severity),
+                message: message.clone(),
+                evidence: evidence.iter().collect(),
+            },
+            Event::ViolationCleared { rule } => Self::Rule { rule: rule.clone() },
+            Event::Migrated { from_definition, definition, changes, .. } => Self::Migrated {
+                from_definition: *from_definition,
+                definition: *definition,
+                fields: changed(changes),
+            },
+            Event::Redacted { entries, changes } => {
+                Self::Redacted { entries: entries.clone(), fields: changed(changes) }
+            }
+            Event::ProjectChanged { change } => Self::Project(ProjectMetadata::new(change)),
+            Event::PackInstalled { pack, version, digest } => {
+                Self::Pack { pack: pack.clone(), version: *version, digest: digest.clone() }
+            }
+        }
+    }
+}
+
+fn text_of(severity: &Severity) -> &'static str {
+    severity.as_str()
+}
+
+/// The fields that an entry changed. Of two values under one name the later one holds.
+fn changed(changes: &Changes) -> FieldMap {
+    let mut pairs: Vec<&(Name, Value)> = changes.fields.iter().rev().collect();
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
+    pairs.dedup_by(|a, b| a.0 == b.0);
+    FieldMap(pairs.into_iter().cloned().collect())
+}
+
+/// The fields of a refused request: a JSON object, or a text if it was cut because of its length.
+#[derive(Clone, Debug)]
+pub struct SentFields(Arc<str>);
+
+impl Serialize for SentFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serde_json::from_str::<Json>(&self.0) {
+            Ok(fields) => fields.serialize(serializer),
+            Err(_) => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
+/// A change of the project: settings by pack, and whatever else changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProjectMetadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    people: Option<Vec<Name>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    settings: BTreeMap<Name, FieldMap>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zone: Option<String>,
+}
+
+impl ProjectMetadata {
+    fn new(change: &ProjectChange) -> Self {
+        let mut settings: BTreeMap<Name, BTreeMap<Name, Value>> = BTreeMap::new();
+        for it in &change.settings {
+            settings.entry(it.pack.clone()).or_default().insert(it.setting.clone(), it.value.clone());
+        }
+        let settings =
+            settings.into_iter().map(|(pack, values)| (pack, FieldMap(values.into_iter().collect())));
+        Self { people: change.people.clone(), settings: settings.collect(), zone: change.zone.clone() }
+    }
+}

@@ -1,0 +1,37 @@
+//! Entities and journal entries as response bodies.
+
+use std::sync::Arc;
+
+use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::key::EntityKey;
+use trackside_protocol::{EntityBody, EntryBody};
+use trackside_runtime::{ReadError, Reads};
+use trackside_store::record::{Hash, hex};
+use trackside_store::{Record, StoreError};
+
+/// An entity as the actor sees it.
+pub(crate) fn entity_body(reads: &Reads, key: &EntityKey, actor: &Actor) -> Result<EntityBody, ReadError> {
+    reads.present(key, actor).map(|it| EntityBody::from(&it))
+}
+
+/// Entities that were read already, as the actor sees them.
+pub(crate) fn entity_bodies(
+    reads: &Reads,
+    entities: &[Arc<Entity>],
+    actor: &Actor,
+) -> Result<Vec<EntityBody>, ReadError> {
+    Ok(reads.present_all(entities, actor)?.iter().map(EntityBody::from).collect())
+}
+
+/// A stored entry.
+pub(crate) fn entry_body(record: &Record) -> Result<EntryBody, StoreError> {
+    let body = EntryBody::stored(&record.entry()?, Some(hex(&record.hash)));
+    Ok(EntryBody { redacted: record.is_redacted(), ..body })
+}
+
+/// An entry for the feed, as JSON.
+pub(crate) fn entry_text(entry: &Entry, hash: Option<&Hash>) -> String {
+    serde_json::to_string(&EntryBody::stored(entry, hash.map(hex))).unwrap_or_default()
+}

@@ -1,0 +1,71 @@
+//! Results of a step as JSON, in the form that clients of the server get.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use trackside_engine::actor::Actor;
+use trackside_engine::entity::Entity;
+use trackside_engine::event::Entry;
+use trackside_engine::present::PresentedEntity;
+use trackside_engine::supervise::{Act, Verdict};
+use trackside_engine::world::World;
+use trackside_lifecycle::name::Name;
+use trackside_protocol::{EntityBody, EntryBody, FieldMap};
+
+pub(super) fn to_json(value: &impl Serialize) -> Json {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+pub(super) fn entry_json(entry: &Entry) -> Json {
+    to_json(&EntryBody::new(entry))
+}
+
+/// An entity as a reader sees it; null if the rules cannot say.
+pub(super) fn entity_json(world: &World, entity: &Entity, reader: &Actor) -> Json {
+    let entity = Arc::new(entity.clone());
+    match PresentedEntity::new(&world.law, &world.view, &entity, reader, world.now) {
+        Ok(presented) => to_json(&EntityBody::from(&presented)),
+        Err(_) => Json::Null,
+    }
+}
+
+/// The answer to a heartbeat: why to stop, if so.
+#[derive(Serialize)]
+pub(super) struct HeartbeatResult<T> {
+    pub stop: T,
+}
+
+/// What the policy says of an action.
+#[derive(Serialize)]
+pub(super) struct PolicyResult {
+    pub level: Name,
+    pub outcome: &'static str,
+    pub why: String,
+}
+
+/// What follows the exit of a process.
+#[derive(Serialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(super) enum ExitResult {
+    Stop { why: String },
+    Restart { after: String, why: String },
+    Wait { after: String, why: String },
+    Hold { why: String },
+    GiveUp { on: Name, fire: Name, with: FieldMap, why: String },
+}
+
+impl From<&Verdict> for ExitResult {
+    fn from(verdict: &Verdict) -> Self {
+        let why = verdict.why.clone();
+        match &verdict.act {
+            Act::Stop => Self::Stop { why },
+            Act::Restart { after } => Self::Restart { after: after.to_string(), why },
+            Act::Wait { after } => Self::Wait { after: after.to_string(), why },
+            Act::Hold => Self::Hold { why },
+            Act::GiveUp { on, fire, fields } => {
+                Self::GiveUp { on: on.clone(), fire: fire.clone(), with: fields.iter().collect(), why }
+            }
+        }
+    }
+}
