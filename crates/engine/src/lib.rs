@@ -13,6 +13,7 @@ pub mod decide;
 pub mod entity;
 pub mod event;
 pub mod fields;
+mod fingerprint;
 pub mod index;
 pub mod journal;
 pub mod key;
