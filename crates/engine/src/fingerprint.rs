@@ -4,6 +4,7 @@
 //! without `..`: a new field does not compile until it is part of the fingerprint or left out on purpose.
 
 use sha2::{Digest as _, Sha256};
+use trackside_lifecycle::hex;
 
 use crate::actor::Actor;
 use crate::command::{
@@ -133,14 +134,12 @@ impl Digest {
 
     /// Its first half as hexadecimal digits.
     fn hex(self) -> String {
-        let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('0');
-        self.0.finalize().iter().take(16).flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
+        hex::encode(self.0.finalize().get(..16).unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
     use std::collections::BTreeMap;
     use std::sync::Arc;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trackside_lifecycle::name::Name;
 
-use crate::actor::{Actor, ActorKind};
+use crate::actor::{Actor, ActorKind, ENGINE};
 use crate::fields::Fields;
 
 #[derive(Clone, Debug)]
@@ -33,8 +33,6 @@ pub(super) mod names {
 
     use trackside_lifecycle::name::Name;
 
-    /// Under which the engine itself acts.
-    pub(in crate::decide) static ENGINE: LazyLock<Name> = LazyLock::new(|| Name::new("trackside"));
     pub(in crate::decide) static CREATE: LazyLock<Name> = LazyLock::new(|| Name::new("create"));
     pub(in crate::decide) static ALWAYS: LazyLock<Name> = LazyLock::new(|| Name::new("always"));
     pub(in crate::decide) static NONE: LazyLock<Name> = LazyLock::new(|| Name::new(""));
@@ -60,7 +58,7 @@ impl Request {
     /// What the engine asks because of a rule.
     pub fn engine(kind: ActorKind, fields: Fields, condition: Name, cause: Option<u64>) -> Self {
         Self {
-            actor: Actor::new(names::ENGINE.clone(), kind),
+            actor: Actor::new(ENGINE, kind),
             subject: None,
             engine: true,
             fields,
@@ -81,7 +79,7 @@ impl Request {
 
     /// The engine asks, by itself or through the program around it.
     pub fn is_own(&self) -> bool {
-        self.engine || (self.actor.kind == ActorKind::System && self.actor.id == *names::ENGINE)
+        self.engine || (self.actor.kind == ActorKind::System && self.actor.id == *ENGINE)
     }
 
     pub fn subject_id(&self) -> &Name {

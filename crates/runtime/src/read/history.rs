@@ -6,9 +6,10 @@ use serde_json::{Value as Json, json};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::told::Told;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
-use trackside_store::record::{Hash, hex};
+use trackside_store::record::Hash;
 use trackside_store::{Record, StoreError};
 
 use super::{ReadError, Reads, page};
@@ -145,6 +146,6 @@ pub fn entry_json(record: &Record) -> Result<Json, StoreError> {
 
 /// The same of an entry that was just committed.
 pub fn sealed_json(entry: &Entry, hash: Option<&Hash>) -> Json {
-    let hash = hash.map(hex);
+    let hash = hash.map(hex::encode);
     serde_json::to_value(Told::sealed(entry, hash.as_deref())).unwrap_or_default()
 }

@@ -11,13 +11,13 @@ use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::present::Shown;
 use trackside_engine::told::Told;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::Moved;
 use trackside_runtime::read::entry_json;
 use trackside_runtime::{
     AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
 };
-use trackside_store::record::hex;
 
 use super::CommandHeaders;
 use crate::app::App;
@@ -198,7 +198,7 @@ async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand)
 /// The outcome of an accepted command.
 fn done(accepted: &AcceptedCommand, entity: Option<impl Serialize>) -> Result<Done, Refused> {
     let entry = accepted.entry().ok_or_else(|| Refused::broken("a command was accepted and has no entry"))?;
-    let hash = accepted.seals.of(entry.seq).map(hex);
+    let hash = accepted.seals.of(entry.seq).map(hex::encode);
     let transition = Told::sealed(entry, hash.as_deref());
     let ignored = &accepted.ignored;
     let moving = Moving { success: true, entity, transition, replayed: false, ignored, dry_run: false };

@@ -107,7 +107,7 @@ impl Run<'_> {
     pub(super) fn inspection(&mut self) -> Option<Wish> {
         let entities = self.model.world.view.entities();
         let entity = self.dice.pick(&entities)?.key.clone();
-        let actor = Actor::new("trackside", ActorKind::System);
+        let actor = Actor::engine();
         Some(Wish::Command(Command::new(actor, Ask::Inspect { entity })))
     }
 

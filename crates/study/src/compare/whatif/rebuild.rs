@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::{Actor, ActorKind, ENGINE};
 use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
@@ -73,7 +73,7 @@ impl<'a> Rebuilder<'a> {
         }
         let founding =
             |key: &EntityKey| self.law.newest(&key.lifecycle).is_some_and(|it| it.one && it.kind == key.id);
-        if root.actor == "trackside" && root.trigger == "given" && founding(&root.entity) {
+        if root.actor == *ENGINE && root.trigger == "given" && founding(&root.entity) {
             return Rebuilt::Founding;
         }
         let asks = asks(self.law, view, root, group);
