@@ -9,6 +9,7 @@ use trackside_lifecycle::name::Name;
 use crate::actor::Actor;
 use crate::event::Entry;
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 use crate::key::EntityKey;
 use crate::project::ProjectChange;
 
@@ -221,28 +222,10 @@ pub struct ImportedEntity {
     pub tallies: Vec<(Name, Name, f64)>,
     /// Slot and holder: granted anew, from now on.
     pub leases: Vec<(Name, Name)>,
-    /// What it is called where it comes from, for the journal: by this it is known again.
-    pub origin: Arc<str>,
-    /// The file that told of it.
-    pub file: Option<Arc<str>>,
+    /// Where it comes from.
+    pub origin: ImportOrigin,
     /// Its place in what was sent: a refusal speaks of `entities.PLACE`.
     pub place: usize,
-}
-
-impl ImportedEntity {
-    /// What the journal gives as the reason.
-    pub fn reason(&self) -> String {
-        match &self.file {
-            Some(file) => format!("imported from {} in {file}", self.origin),
-            None => format!("imported from {}", self.origin),
-        }
-    }
-
-    /// Whether such a reason speaks of the same origin, whatever the file is called.
-    pub fn is_from(&self, reason: &str) -> bool {
-        let rest = reason.strip_prefix("imported from ").and_then(|it| it.strip_prefix(&*self.origin));
-        rest.is_some_and(|it| it.is_empty() || it.starts_with(" in "))
-    }
 }
 
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use crate::command::{
     Ask, Claim, Command, Fire, ImportedEntity, Install, Migrate, PLACE, Redact, Said, Seed, What,
 };
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 
 impl Command {
     /// Equal commands have equal fingerprints, on every machine and in every release.
@@ -110,10 +111,11 @@ impl Digest {
 
     fn imported(&mut self, imported: &ImportedEntity) -> &mut Self {
         // The name of the file and the place in it may differ: the same entity comes from the same origin.
-        let ImportedEntity { entity, state, fields, tallies, leases, origin, file: _, place: _ } = imported;
+        let ImportedEntity { entity, state, fields, tallies, leases, origin, place: _ } = imported;
+        let ImportOrigin { name, file: _ } = origin;
         self.text(&entity.to_string())
             .text(state.as_deref().unwrap_or_default())
-            .text(origin)
+            .text(name)
             .text(&format!("{tallies:?} {leases:?}"))
             .fields(fields)
     }
@@ -279,8 +281,7 @@ mod tests {
                 fields: fields(),
                 tallies: vec![(name("tries"), name("all"), 2.0)],
                 leases: vec![(name("work"), name("bob"))],
-                origin: Arc::from("elsewhere 1"),
-                file: Some(Arc::from("old.jsonl")),
+                origin: ImportOrigin { name: Arc::from("elsewhere 1"), file: Some(Arc::from("old.jsonl")) },
                 place: 0,
             }]),
             Ask::Import(_) => Ask::Migrate(Migrate {
@@ -413,14 +414,15 @@ mod tests {
     }
 
     fn imported_changes(imported: &mut ImportedEntity) -> Vec<Change<'_>> {
-        let ImportedEntity { entity, state, fields, tallies, leases, origin, file: _, place: _ } = imported;
+        let ImportedEntity { entity, state, fields, tallies, leases, origin, place: _ } = imported;
+        let ImportOrigin { name, file: _ } = origin;
         vec![
             other_entity(entity),
             set("state", state, None),
             other_fields(fields),
             set("tallies", tallies, Vec::new()),
             set("leases", leases, Vec::new()),
-            set("origin", origin, Arc::from("elsewhere 2")),
+            set("origin", name, Arc::from("elsewhere 2")),
         ]
     }
 
@@ -455,6 +457,7 @@ mod tests {
             on_behalf_of: None,
             trigger: Name::new("edit"),
             reason: None,
+            origin: None,
             cause: None,
             condition: None,
             key: None,

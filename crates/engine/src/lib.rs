@@ -14,6 +14,7 @@ pub mod entity;
 pub mod event;
 pub mod fields;
 mod fingerprint;
+pub mod import_origin;
 pub mod index;
 pub mod journal;
 pub mod key;

@@ -6,6 +6,7 @@ use trackside_lifecycle::name::Name;
 
 use crate::actor::{Actor, ActorKind, ENGINE};
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 
 #[derive(Clone, Debug)]
 pub(super) struct Request {
@@ -15,6 +16,8 @@ pub(super) struct Request {
     pub engine: bool,
     pub fields: Fields,
     pub reason: Option<Arc<str>>,
+    /// Where the entity comes from, where it is imported.
+    pub origin: Option<Arc<ImportOrigin>>,
     pub fence: Option<u64>,
     pub if_version: Option<u64>,
     /// The rule it follows from.
@@ -46,6 +49,7 @@ impl Request {
             engine: false,
             fields,
             reason,
+            origin: None,
             fence: None,
             if_version: None,
             condition: None,
@@ -63,6 +67,7 @@ impl Request {
             engine: true,
             fields,
             reason: None,
+            origin: None,
             fence: None,
             if_version: None,
             condition: Some(condition),
