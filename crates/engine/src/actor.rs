@@ -5,6 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trackside_lifecycle::name::Name;
 
+/// The id under which the engine and the program around it act.
+pub const ENGINE: &str = "trackside";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActorKind {
@@ -40,6 +43,16 @@ pub struct Actor {
 impl Actor {
     pub fn new(id: impl Into<Name>, kind: ActorKind) -> Self {
         Self { id: id.into(), kind, roles: Arc::default(), subject: None }
+    }
+
+    /// The engine, and the program around it.
+    pub fn engine() -> Self {
+        Self::new(ENGINE, ActorKind::System)
+    }
+
+    /// The engine, when a timer is due.
+    pub fn timer() -> Self {
+        Self::new(ENGINE, ActorKind::Timeout)
     }
 
     pub fn with_roles(mut self, roles: impl IntoIterator<Item = impl Into<Name>>) -> Self {

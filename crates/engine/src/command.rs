@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
 use trackside_lifecycle::compile::Filter;
 use trackside_lifecycle::name::Name;
 
 use crate::actor::Actor;
 use crate::event::Entry;
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 use crate::key::EntityKey;
 use crate::project::ProjectChange;
 
@@ -54,7 +54,7 @@ impl Said {
 }
 
 /// Stands between a digest and a place.
-const PLACE: char = '#';
+pub(crate) const PLACE: char = '#';
 
 #[derive(Clone, Debug)]
 pub enum Ask {
@@ -222,28 +222,10 @@ pub struct ImportedEntity {
     pub tallies: Vec<(Name, Name, f64)>,
     /// Slot and holder: granted anew, from now on.
     pub leases: Vec<(Name, Name)>,
-    /// What it is called where it comes from, for the journal: by this it is known again.
-    pub origin: Arc<str>,
-    /// The file that told of it.
-    pub file: Option<Arc<str>>,
+    /// Where it comes from.
+    pub origin: ImportOrigin,
     /// Its place in what was sent: a refusal speaks of `entities.PLACE`.
     pub place: usize,
-}
-
-impl ImportedEntity {
-    /// What the journal gives as the reason.
-    pub fn reason(&self) -> String {
-        match &self.file {
-            Some(file) => format!("imported from {} in {file}", self.origin),
-            None => format!("imported from {}", self.origin),
-        }
-    }
-
-    /// Whether such a reason speaks of the same origin, whatever the file is called.
-    pub fn is_from(&self, reason: &str) -> bool {
-        let rest = reason.strip_prefix("imported from ").and_then(|it| it.strip_prefix(&*self.origin));
-        rest.is_some_and(|it| it.is_empty() || it.starts_with(" in "))
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -311,167 +293,5 @@ impl Command {
             Ask::Claim(claim) => Some(&claim.lifecycle),
             _ => self.entity().map(|it| &it.lifecycle),
         }
-    }
-
-    /// What it says, as a digest: equal commands have equal ones, on every machine and in every release.
-    pub(crate) fn fingerprint(&self) -> String {
-        if let Some(Said { digest, place }) = &self.said {
-            return place.map_or(digest.to_string(), |it| format!("{digest}{PLACE}{it}"));
-        }
-        let mut digest = Digest(Sha256::new());
-        digest.text(&self.actor.id);
-        digest.text(self.on_behalf_of.as_deref().unwrap_or_default());
-        digest.text(self.reason.as_deref().unwrap_or_default());
-        digest.text(self.entity().map_or("", |it| &it.lifecycle));
-        digest.text(self.entity().map_or("", |it| &it.id));
-        let fields = match &self.ask {
-            Ask::Create { fields, .. } => {
-                digest.text("create");
-                Some(fields)
-            }
-            Ask::Fire(fire) => {
-                let (how, name) = match &fire.what {
-                    What::Event(name) => ("event", name),
-                    What::To(name) => ("to", name),
-                };
-                digest.text(how);
-                digest.text(name);
-                digest.text(&format!("{:?} {:?}", fire.fence, fire.if_version));
-                Some(&fire.fields)
-            }
-            Ask::Claim(claim) => {
-                digest.text("claim");
-                digest.text(&claim.lifecycle);
-                digest.text(claim.event.as_deref().unwrap_or_default());
-                digest.text(claim.only.as_ref().map_or("", |it| it.source()));
-                Some(&claim.fields)
-            }
-            Ask::Heartbeat { slot, fence, .. } => {
-                digest.text("heartbeat");
-                digest.text(slot);
-                digest.text(&format!("{fence:?}"));
-                None
-            }
-            Ask::Due { timer, .. } => {
-                digest.text("due");
-                digest.text(timer);
-                None
-            }
-            Ask::EffectResult { effect, ok, fields, .. } => {
-                digest.text(&format!("settle {effect} {ok}"));
-                Some(fields)
-            }
-            Ask::Correct { to, fields, .. } => {
-                digest.text("correct");
-                digest.text(to.as_deref().unwrap_or_default());
-                Some(fields)
-            }
-            Ask::Inspect { .. } => {
-                digest.text("inspect");
-                None
-            }
-            Ask::Repair { found, without, .. } => {
-                digest.text("mend");
-                digest.text(found);
-                without.iter().for_each(|(ranking, ghost)| digest.text(&format!("{ranking} {ghost}")));
-                None
-            }
-            Ask::HandleAlert { alert, action, .. } => {
-                digest.text(&format!("{} {alert}", action.as_str()));
-                None
-            }
-            Ask::Seed(seed) => {
-                digest.text("plant");
-                digest.text(seed.state.as_deref().unwrap_or_default());
-                Some(&seed.fields)
-            }
-            Ask::Import(entities) => {
-                digest.text("adopt");
-                for it in entities {
-                    digest.text(&it.entity.to_string());
-                    digest.text(it.state.as_deref().unwrap_or_default());
-                    digest.text(&it.origin);
-                    digest.text(&format!("{:?} {:?}", it.tallies, it.leases));
-                    digest.fields(&it.fields);
-                }
-                None
-            }
-            Ask::Migrate(migrate) => {
-                digest.text(&format!("migrate {}", migrate.to));
-                for (from, to) in &migrate.states {
-                    digest.text(from);
-                    digest.text(to);
-                }
-                digest.text("fields");
-                Some(&migrate.fields)
-            }
-            Ask::UndoMigration { migration, .. } => {
-                digest.text(&format!("undo {}", migration.seq));
-                None
-            }
-            Ask::Redact(redact) => {
-                digest.text(&format!("redact {:?}", redact.entries));
-                Some(&redact.becomes)
-            }
-            Ask::Configure(change) => {
-                digest.text("configure");
-                digest.text(&serde_json::to_string(change).unwrap_or_default());
-                None
-            }
-            Ask::Install(install) => {
-                digest.text("install");
-                digest.text(&install.pack);
-                digest.text(&format!("{} {}", install.version, install.digest));
-                None
-            }
-        };
-        fields.into_iter().for_each(|it| digest.fields(it));
-        digest.hex()
-    }
-}
-
-/// Texts one after the other, each with its length, so that no two sequences run together.
-struct Digest(Sha256);
-
-impl Digest {
-    fn text(&mut self, text: &str) {
-        self.0.update((text.len() as u64).to_le_bytes());
-        self.0.update(text.as_bytes());
-    }
-
-    fn fields(&mut self, fields: &Fields) {
-        for (name, value) in fields.iter() {
-            self.text(name);
-            // The stored form tells all types apart and has one spelling for each value.
-            self.text(&serde_json::to_string(value).unwrap_or_default());
-        }
-    }
-
-    /// Its first half as hexadecimal digits.
-    fn hex(self) -> String {
-        let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('0');
-        self.0.finalize().iter().take(16).flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use trackside_lifecycle::value::Value;
-
-    use super::*;
-    use crate::actor::ActorKind;
-
-    #[test]
-    fn what_a_command_said_has_one_name_in_every_release() {
-        let bullets = ["Read it", "Write it", "Check it"].map(Value::from).to_vec();
-        let plan = Value::map([(Name::new("bullets"), Value::list(bullets))].into_iter().collect());
-        let command = |id: &str| {
-            let actor = Actor::new("agent-63", ActorKind::Agent).with_roles(["specialist"]);
-            let fields = [("workPlan", plan.clone())].into_iter().collect();
-            Command::fire(actor, EntityKey::new("mission.task", id), "start", fields)
-        };
-        // As a journal has it that was written before this test was.
-        assert_eq!(command("T-22591").fingerprint(), "90074928086bfe1ada89da986b315e43");
-        assert_ne!(command("T-22592").fingerprint(), command("T-22591").fingerprint());
     }
 }

@@ -11,6 +11,7 @@ use trackside_lifecycle::value::Value;
 
 use crate::event::{Changes, Entry, Event, Same, TallyChange};
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 use crate::ranking::Reranked;
 
 /// The values and words of an entry.
@@ -19,6 +20,8 @@ use crate::ranking::Reranked;
 pub struct Content {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Arc<ImportOrigin>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<(Name, Value)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,7 +55,8 @@ impl Content {
 impl Entry {
     /// Takes its values and words out of it.
     pub fn part(&mut self) -> Content {
-        let mut content = Content { reason: self.reason.take(), ..Content::default() };
+        let mut content =
+            Content { reason: self.reason.take(), origin: self.origin.take(), ..Content::default() };
         if let Some(changes) = self.event.changes_mut() {
             let Changes { fields, tallies, same, .. } = changes;
             (content.fields, content.tallies) = (std::mem::take(fields), std::mem::take(tallies));
@@ -87,9 +91,19 @@ impl Entry {
 
     /// Puts them back.
     pub fn rejoin(&mut self, content: Content) {
-        let Content { reason, fields, tallies, same, words: said, with: given, values, undo: back, places } =
-            content;
-        self.reason = reason;
+        let Content {
+            reason,
+            origin,
+            fields,
+            tallies,
+            same,
+            words: said,
+            with: given,
+            values,
+            undo: back,
+            places,
+        } = content;
+        (self.reason, self.origin) = (reason, origin);
         if let Some(changes) = self.event.changes_mut() {
             (changes.fields, changes.tallies, changes.same) = (fields, tallies, same);
         }

@@ -11,6 +11,7 @@ use trackside_lifecycle::value::Value;
 use crate::actor::ActorKind;
 use crate::entity::{Lease, Tally, TimerState};
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 use crate::key::{EntityKey, GroupKey};
 use crate::project::ProjectChange;
 use crate::ranking::Reranked;
@@ -31,6 +32,9 @@ pub struct Entry {
     pub trigger: Name,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
+    /// Where the entity comes from, on the entry that imported it. Entries of older releases have it in the reason only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Arc<ImportOrigin>>,
     /// The entry it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
@@ -403,6 +407,7 @@ impl Entry {
             return;
         }
         self.reason = None;
+        self.origin = None;
         if let Some(changes) = self.event.changes_mut() {
             changes.fields.clear();
             changes.tallies.clear();

@@ -13,6 +13,8 @@ pub mod decide;
 pub mod entity;
 pub mod event;
 pub mod fields;
+mod fingerprint;
+pub mod import_origin;
 pub mod index;
 pub mod journal;
 pub mod key;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 
-use crate::actor::{Actor, ActorKind};
+use crate::actor::Actor;
 use crate::apply::apply;
 use crate::command::{Ask, Command, Seed};
 use crate::decide::{Decision, decide_traced};
@@ -67,7 +67,7 @@ impl World {
         for name in self.law.lifecycle_names().to_vec() {
             let Some(life) = self.law.newest(&name).filter(|it| it.one) else { continue };
             let entity = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
-            let actor = Actor::new("trackside", ActorKind::System);
+            let actor = Actor::engine();
             let ask = Ask::Seed(Seed::new(entity));
             self.submit(&Command::new(actor, ask));
         }
@@ -166,7 +166,7 @@ impl World {
         {
             fired += 1;
             self.now = self.now.max(due);
-            let actor = Actor::new("trackside", ActorKind::Timeout);
+            let actor = Actor::timer();
             let ask = Ask::Due { entity: key.clone(), timer: timer.clone() };
             if let Outcome::Refused(_) = self.submit(&Command::new(actor, ask)) {
                 // A refused timer stays in the journal's eyes; here it must not come up again.
@@ -187,7 +187,7 @@ impl World {
     pub fn sweep(&mut self) {
         let keys: Vec<EntityKey> = self.view.entities().into_iter().map(|it| it.key.clone()).collect();
         for entity in keys {
-            let actor = Actor::new("trackside", ActorKind::System);
+            let actor = Actor::engine();
             self.submit(&Command::new(actor, Ask::Inspect { entity }));
         }
     }

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command, ImportedEntity};
 use trackside_engine::entity::Entity;
-use trackside_engine::event::Event;
+use trackside_engine::event::{Entry, Event};
 use trackside_engine::fields::Fields;
+use trackside_engine::import_origin::ImportOrigin;
 use trackside_engine::key::{EntityKey, GroupKey};
 use trackside_engine::ranking::RankingKey;
 use trackside_engine::refusal::Refusal;
@@ -93,8 +94,10 @@ fn coming(place: usize, entity: &str, state: &str, fields: &[(&str, Value)]) -> 
         fields,
         tallies: Vec::new(),
         leases: Vec::new(),
-        origin: Arc::from(format!("elsewhere {entity}")),
-        file: Some(Arc::from("old.jsonl")),
+        origin: ImportOrigin {
+            name: Arc::from(format!("elsewhere {entity}")),
+            file: Some(Arc::from("old.jsonl")),
+        },
         place,
     }
 }
@@ -182,7 +185,7 @@ fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
     ));
     let before = world.journal.len();
     let mut nameless = coming(4, "t.job/D", "", &[]);
-    nameless.origin = Arc::from(" ");
+    nameless.origin.name = Arc::from(" ");
     nameless.tallies = vec![(Name::new("moods"), Name::new(""), 1.0)];
     nameless.leases = vec![(Name::new("sofa"), Name::new("ada"))];
     let all = vec![
@@ -257,12 +260,41 @@ fn only_people_with_role_admin_may() {
 }
 
 #[test]
-fn the_same_origin_is_known_by_its_reason_whatever_the_file() {
-    let it = coming(0, "t.boss/B", "", &[]);
-    assert!(it.is_from(&it.reason()));
-    assert!(it.is_from("imported from elsewhere t.boss/B"));
-    assert!(it.is_from("imported from elsewhere t.boss/B in other.jsonl"));
-    assert!(!it.is_from("imported from elsewhere t.boss/B2"));
-    assert!(!it.is_from("imported from nowhere t.boss/B"));
-    assert!(!it.is_from("because"));
+fn the_same_origin_is_recognised_whatever_the_file() {
+    let mut world = world();
+    done(import(&mut world, vec![coming(0, "t.boss/B", "", &[])]));
+    let entry = world.journal.last().unwrap().clone();
+    let origin = |name: &str, file: &str| ImportOrigin {
+        name: Arc::from(name),
+        file: (!file.is_empty()).then(|| Arc::from(file)),
+    };
+    assert_eq!(ImportOrigin::of(&entry), Some(origin("elsewhere t.boss/B", "old.jsonl")));
+    assert!(origin("elsewhere t.boss/B", "other.jsonl").is_of(&entry));
+    assert!(origin("elsewhere t.boss/B", "").is_of(&entry));
+    for other in ["elsewhere t.boss/B2", "elsewhere t.boss", "nowhere t.boss/B"] {
+        assert!(!origin(other, "old.jsonl").is_of(&entry), "{other}");
+    }
+    // A name may end like the sentence of an old journal.
+    assert!(!origin("elsewhere t.boss/B in old.jsonl", "").is_of(&entry));
+    let corrected = Entry { trigger: Name::new("correct"), ..entry };
+    assert!(!origin("elsewhere t.boss/B", "").is_of(&corrected));
+}
+
+#[test]
+fn the_origin_is_recognised_in_the_reason_of_an_old_journal() {
+    let mut world = world();
+    done(import(&mut world, vec![coming(0, "t.boss/B", "", &[])]));
+    let entry = world.journal.last().unwrap().clone();
+    let old = |reason: &str| Entry { origin: None, reason: Some(Arc::from(reason)), ..entry.clone() };
+    let origin = ImportOrigin { name: Arc::from("elsewhere t.boss/B"), file: None };
+    assert!(origin.is_of(&old("imported from elsewhere t.boss/B")));
+    assert!(origin.is_of(&old("imported from elsewhere t.boss/B in other.jsonl")));
+    assert!(!origin.is_of(&old("imported from elsewhere t.boss/B2")));
+    assert!(!origin.is_of(&old("imported from nowhere t.boss/B")));
+    assert!(!origin.is_of(&old("because")));
+    assert_eq!(ImportOrigin::of(&old("imported from elsewhere t.boss/B")), Some(origin.clone()));
+    // An old entry reads as one without an origin, and a redacted one may have any.
+    let stored = serde_json::to_value(old("imported from x")).unwrap();
+    assert!(stored.get("origin").is_none());
+    assert!(origin.is_of(&Entry { origin: None, reason: None, ..entry }));
 }

@@ -391,7 +391,7 @@ fn only_an_admin_or_the_engine_may_and_a_plan_is_the_same_decision() {
         assert_eq!(refused(world.submit(&command)).code.as_str(), "not-permitted");
     }
     let mut command = migrate(2, &MAPPING, &values());
-    command.actor = Actor::new("trackside", ActorKind::System);
+    command.actor = Actor::engine();
     let Decision::Accepted(plan) = world.dry_run(&command) else { panic!("refused") };
     let first = world.journal.len();
     done(world.submit(&command));

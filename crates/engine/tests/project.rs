@@ -167,7 +167,7 @@ fn only_people_with_role_admin_may() {
     let nobody = [
         Actor::new("hank", ActorKind::Human),
         Actor::new("ada", ActorKind::Agent).with_roles(["admin"]),
-        Actor::new("trackside", ActorKind::System),
+        Actor::engine(),
     ];
     for actor in nobody {
         let ask = Ask::Configure(settings([setting("least", Value::Int(3))]));
@@ -175,7 +175,7 @@ fn only_people_with_role_admin_may() {
     }
     // The change sets the people and nothing else.
     let people = ProjectChange { people: Some(vec![Name::new("ann")]), ..ProjectChange::default() };
-    let own = Actor::new("trackside", ActorKind::System);
+    let own = Actor::engine();
     let outcome = world.submit(&Command::new(own, Ask::Configure(people)));
     assert!(matches!(outcome, Outcome::Accepted { .. }), "{outcome:?}");
     let install = |actor: Actor, version: u32| {
@@ -184,7 +184,7 @@ fn only_people_with_role_admin_may() {
     let ada = Actor::new("ada", ActorKind::Agent).with_roles(["admin"]);
     assert_eq!(refused(world.submit(&install(ada, 3))).code.as_str(), "not-permitted");
     assert_eq!(refused(world.submit(&install(admin(), 4))).code.as_str(), "unknown-pack");
-    let own = Actor::new("trackside", ActorKind::System);
+    let own = Actor::engine();
     let Outcome::Accepted { root, .. } = world.submit(&install(own, 3)) else { panic!("refused") };
     assert_eq!(serde_json::to_value(EntryBody::new(&world.journal[root]).metadata).unwrap()["digest"], "d");
     assert_eq!(world.journal[root].event.kind().as_str(), "PACK_INSTALLED");

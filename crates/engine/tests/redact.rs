@@ -271,7 +271,7 @@ fn odd_parcel() -> (World, EntityKey, Command) {
     done(world.submit(&Command::fire(admin(), key.clone(), "unload", Fields::default())));
     world.advance(Span(2 * 60 * 60 * 1_000));
     let ask = Ask::Inspect { entity: key.clone() };
-    let inspect = Command::new(Actor::new("trackside", ActorKind::System), ask);
+    let inspect = Command::new(Actor::engine(), ask);
     done(world.submit(&inspect));
     (world, key, inspect)
 }

@@ -5,6 +5,7 @@
 pub mod compile;
 pub mod format;
 pub mod guard;
+pub mod hex;
 pub mod model;
 pub mod name;
 pub mod source;

@@ -85,9 +85,7 @@ impl Runtime {
         let Some(entity) = self.entity(&it.entity)? else { return Ok(false) };
         let trail = self.shared().read(|reader| archive.trail(reader, entity.seq, usize::MAX))?;
         let Some(first) = trail.last().filter(|it| it.prev == 0) else { return Ok(false) };
-        let entry = first.entry()?;
-        // Words that were redacted cannot tell; that it was imported is enough then.
-        Ok(entry.trigger == *"import" && entry.reason.as_deref().is_none_or(|said| it.is_from(said)))
+        Ok(it.origin.is_of(&first.entry()?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who has something done, and by which request.
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 
@@ -15,9 +15,9 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// The project itself.
-    pub(crate) fn own() -> Self {
-        Actor::new("trackside", ActorKind::System).into()
+    /// The engine itself.
+    pub(crate) fn engine() -> Self {
+        Actor::engine().into()
     }
 
     pub(crate) fn command(&self, ask: Ask) -> Command {

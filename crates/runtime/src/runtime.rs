@@ -188,7 +188,7 @@ impl Runtime {
 
     /// Takes packs into force, beside the versions that running entities live by.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
-        self.install_by(packs, Requester::own())
+        self.install_by(packs, Requester::engine())
     }
 
     /// The same, requested by a person with role admin.

@@ -114,7 +114,7 @@ impl Stepper {
     pub fn install(&self, packs: &Packs) -> Result<Pending<()>, Failure> {
         let (responder, pending) = oneshot::channel();
         let (law, definitions) = (Arc::new(packs.0.law()), packs.0.definitions());
-        self.gateway.hand_in(Work::Law(law, definitions, Requester::own(), responder))?;
+        self.gateway.hand_in(Work::Law(law, definitions, Requester::engine(), responder))?;
         Ok(Pending(pending))
     }
 

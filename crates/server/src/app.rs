@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
-use trackside_engine::actor::{Actor, ActorKind};
 use trackside_runtime::{Gateway, Reads, Runtime};
 
 use crate::auth::{Access, PACK, UnknownTokenLimiter};
@@ -17,9 +16,6 @@ use crate::serve::ServeError;
 use crate::telemetry::{LogOptions, Telemetry, TraceOptions, current, on_thread};
 use crate::tls::Tls;
 use crate::webhooks::{WebhookOptions, Webhooks};
-
-/// The actor id of the server itself.
-pub(crate) const OWN: &str = "trackside";
 
 /// The configuration of a server.
 #[derive(Clone, Debug)]
@@ -145,9 +141,4 @@ impl App {
             .await
             .map_err(Refused::broken)?
     }
-}
-
-/// The actor of the server itself.
-pub(crate) fn own() -> Actor {
-    Actor::new(OWN, ActorKind::System)
 }

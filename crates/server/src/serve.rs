@@ -212,7 +212,7 @@ async fn owner(app: &App, data: &Path) -> Result<(), ServeError> {
         purpose: "token",
         note: Some("created at the first start".to_owned()),
         expires: None,
-        by: Name::new(crate::app::OWN),
+        by: Name::new(trackside_engine::actor::ENGINE),
         made_with: None,
     };
     let (secret, _) = app.access.mint(spec, None).await?;

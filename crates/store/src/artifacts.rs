@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
+use trackside_lifecycle::hex;
 
 use crate::StoreError;
 
@@ -37,7 +38,7 @@ impl Artifacts {
 
     /// The hash of some content.
     pub fn id_of(content: &[u8]) -> String {
-        Sha256::digest(content).iter().map(|it| format!("{it:02x}")).collect()
+        hex::encode(Sha256::digest(content))
     }
 
     /// Its path: one folder for each first byte of the hash.

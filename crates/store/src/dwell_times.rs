@@ -1,33 +1,20 @@
 //! Dwell times in logarithmic buckets: percentiles within a few per cent, updated as entities move.
 
+use crate::log_buckets::LogBuckets;
 use crate::store::DwellTimes;
 
-/// Buckets per doubling of the length.
-const STEPS: u32 = 16;
+/// Sixteen buckets for each doubling of the length.
+const BUCKETS: LogBuckets = LogBuckets::new(4);
 
-/// The bucket of a length in milliseconds.
+/// The bucket of a length in milliseconds, as it is stored.
 pub fn bucket(ms: i64) -> u16 {
-    let ms = u64::try_from(ms).unwrap_or(0);
-    if ms < u64::from(STEPS) {
-        return u16::try_from(ms).unwrap_or(0);
-    }
-    // Sixteen steps within each power of two.
-    let power = ms.ilog2();
-    let step = (ms >> (power - 4)) & 0xF;
-    let number = (power - 3) * STEPS + u32::try_from(step).unwrap_or(0);
-    u16::try_from(number).unwrap_or(u16::MAX)
+    u16::try_from(BUCKETS.bucket(u64::try_from(ms).unwrap_or(0))).unwrap_or(u16::MAX)
 }
 
 /// The middle of a bucket, in milliseconds.
 pub fn middle(bucket: u16) -> i64 {
-    let bucket = u32::from(bucket);
-    if bucket < STEPS {
-        return i64::from(bucket);
-    }
-    let (power, step) = (bucket / STEPS + 3, u64::from(bucket % STEPS));
-    let low = (16 + step) << (power - 4);
-    let width = 1_u64 << (power - 4);
-    i64::try_from(low + width / 2).unwrap_or(i64::MAX)
+    let (first, last) = BUCKETS.bounds(usize::from(bucket));
+    i64::try_from(first + (last - first).div_ceil(2)).unwrap_or(i64::MAX)
 }
 
 impl DwellTimes {

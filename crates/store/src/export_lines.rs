@@ -5,11 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use crate::archive::Archive;
-use crate::record::{hex, unhex};
 use crate::{Artifacts, Definition, Reader, Record, StoreError};
 
 /// The form of the lines.
@@ -65,7 +65,7 @@ pub fn definition(it: &Definition) -> Json {
 pub fn record(it: &Record) -> Json {
     json!({ "record": {
         "seq": it.seq, "prev": it.prev, "format": it.format, "header": it.header,
-        "payload": it.payload, "digest": it.digest.as_ref().map(hex), "hash": hex(&it.hash),
+        "payload": it.payload, "digest": it.digest.as_ref().map(hex::encode), "hash": hex::encode(it.hash),
     } })
 }
 
@@ -185,8 +185,9 @@ pub fn read(text: &str) -> Result<ExportLine, String> {
             files: it.files.into_iter().collect(),
         }),
         Written::Record(it) => {
-            let hash =
-                |text: &str| unhex(text).ok_or_else(|| format!("`{text}` of entry {} is not a hash", it.seq));
+            let hash = |text: &str| {
+                hex::decode(text).ok_or_else(|| format!("`{text}` of entry {} is not a hash", it.seq))
+            };
             let digest = it.digest.as_deref().map(hash).transpose()?;
             let hash = hash(&it.hash)?;
             let WrittenRecord { seq, prev, format, header, payload, .. } = it;

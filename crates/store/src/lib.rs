@@ -12,6 +12,7 @@ pub mod dwell_times;
 pub mod error;
 pub mod evidence;
 pub mod export_lines;
+pub mod log_buckets;
 pub mod memory;
 pub mod projection;
 pub mod projection_builder;

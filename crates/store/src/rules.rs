@@ -10,9 +10,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 use trackside_engine::event::Event;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 
-use crate::record::hex;
 use crate::store::Reader;
 use crate::{Chain, Definition, Record, StoreError};
 
@@ -32,7 +32,7 @@ pub fn digest_of(files: &[(String, String)]) -> String {
         digest.update((text.len() as u64).to_le_bytes());
         digest.update(text.as_bytes());
     }
-    hex(&digest.finalize().into())
+    hex::encode(digest.finalize())
 }
 
 /// An entry that installed a version of a pack. It stays in `journal.db` when the journal is archived.

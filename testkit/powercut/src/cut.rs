@@ -1,6 +1,6 @@
 //! The effect of a power cut on unsynced writes.
 
-use crate::chance::Chance;
+use trackside_random::Random;
 
 /// The fate of unsynced writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +50,10 @@ pub enum Fate {
 
 #[derive(Debug)]
 pub struct Torn {
-    chance: Chance,
+    random: Random,
     sector: usize,
     /// In quarters: how much of this file is kept.
-    kept: u64,
+    kept: usize,
     grown: Grown,
 }
 
@@ -71,14 +71,14 @@ impl Fate {
         let Unsynced::Torn { seed, sector } = how else {
             return if how == Unsynced::Kept { Self::Kept } else { Self::Lost };
         };
-        let mut chance = Chance::new(&[seed, at, which]);
-        let kept = chance.below(5);
-        let grown = match chance.below(3) {
+        let mut random = Random::combined(&[seed, at, which]);
+        let kept = random.below(5);
+        let grown = match random.below(3) {
             0 => Grown::Nothing,
             1 => Grown::Zeros,
             _ => Grown::Noise,
         };
-        Self::Torn(Torn { chance, sector: sector.bytes(), kept, grown })
+        Self::Torn(Torn { random, sector: sector.bytes(), kept, grown })
     }
 
     /// Whether a change that is whole or not at all is kept.
@@ -86,7 +86,7 @@ impl Fate {
         match self {
             Self::Lost => false,
             Self::Kept => true,
-            Self::Torn(torn) => torn.chance.quarters(torn.kept),
+            Self::Torn(torn) => torn.keeps(),
         }
     }
 
@@ -95,9 +95,7 @@ impl Fate {
         match self {
             Self::Lost => 0,
             Self::Kept => changes,
-            Self::Torn(torn) => {
-                usize::try_from(torn.chance.below(changes as u64 + 1)).unwrap_or(changes).min(changes)
-            }
+            Self::Torn(torn) => torn.random.below(changes + 1),
         }
     }
 
@@ -112,13 +110,17 @@ impl Fate {
 }
 
 impl Torn {
+    fn keeps(&mut self) -> bool {
+        self.random.below(4) < self.kept
+    }
+
     fn write(&mut self, file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
-        let whole = self.chance.quarters(2).then(|| self.chance.quarters(self.kept));
+        let whole = (self.random.below(4) < 2).then(|| self.keeps());
         let mut rest = bytes;
         let mut at = offset;
         while !rest.is_empty() {
             let (piece, later) = rest.split_at(rest.len().min(self.sector - at % self.sector));
-            if whole.unwrap_or_else(|| self.chance.quarters(self.kept)) {
+            if whole.unwrap_or_else(|| self.keeps()) {
                 put(file, at, piece);
             } else if at + piece.len() > file.len() {
                 self.grow(file, at + piece.len());
@@ -135,7 +137,7 @@ impl Torn {
             Grown::Zeros => file.resize(size, 0),
             Grown::Noise => {
                 file.resize(size, 0);
-                self.chance.fill(file.get_mut(from..).unwrap_or_default());
+                self.random.fill(file.get_mut(from..).unwrap_or_default());
             }
         }
     }

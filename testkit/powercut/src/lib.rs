@@ -51,7 +51,6 @@
 //! Everything that was ever written stays in memory until the disk is dropped. Names of files are not looked into: `a.db`
 //! and `./a.db` are two files, and folders need not be made.
 
-mod chance;
 mod cut;
 mod disk;
 mod fault;

@@ -12,12 +12,12 @@
     reason = "this is for tests, which stop at the first surprise"
 )]
 
-pub mod chance;
 pub mod folder;
 pub mod journal;
 pub mod load;
 pub mod packs;
 pub mod script;
+pub mod settings;
 pub mod whole;
 pub mod writer;
 

@@ -20,16 +20,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use trackside_crash::chance::{Chance, setting};
 use trackside_crash::folder::Folder;
 use trackside_crash::journal::{Journal, Written};
 use trackside_crash::load::Key;
 use trackside_crash::packs::packs;
+use trackside_crash::settings::{seed, setting};
 use trackside_crash::whole::{asked_again, due, projections, shown};
 use trackside_crash::writer::{options, serve, sqlite};
 use trackside_crash::{Found, holds};
 use trackside_engine::event::{Entry, Event};
 use trackside_lifecycle::time::Span;
+use trackside_random::Random;
 use trackside_runtime::Runtime;
 use trackside_runtime::simulation::{Failpoint, enable_everywhere};
 use trackside_store::{Sqlite, Store};
@@ -95,15 +96,15 @@ fn start(folder: &Path, round: u64, early: bool) -> (Child, Receiver<String>) {
 }
 
 /// One life of a writer: started, let work, killed.
-fn killed(folder: &Path, round: u64, chance: &mut Chance, early: bool) -> Heard {
+fn killed(folder: &Path, round: u64, random: &mut Random, early: bool) -> Heard {
     let (mut child, hear) = start(folder, round, early);
     let mut first = Vec::new();
-    if !early && chance.below(4) == 0 {
+    if !early && random.below_u64(4) == 0 {
         // While it starts, or catches up.
-        std::thread::sleep(Duration::from_millis(chance.below(600)));
+        std::thread::sleep(Duration::from_millis(random.below_u64(600)));
     } else {
         // Counted in what it says, so that a slow machine is under load too; then anywhere between two lines.
-        let (enough, more) = (chance.below(400), chance.below(5_000));
+        let (enough, more) = (random.below_u64(400), random.below_u64(5_000));
         let mut ready = false;
         while let Ok(line) = hear.recv() {
             ready |= line == "ready";
@@ -178,9 +179,9 @@ fn ran_out(entry: &Entry) -> bool {
 
 #[test]
 fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
-    let (seed, rounds) = (Chance::seed(), setting("TRACKSIDE_CRASHES", 15));
+    let (seed, rounds) = (seed(), setting("TRACKSIDE_CRASHES", 15));
     println!("seed {seed}: TRACKSIDE_SEED={seed} TRACKSIDE_CRASHES={rounds} tries it again");
-    let mut chance = Chance::new(seed);
+    let mut random = Random::new(seed);
     let mut folder = Folder::new("kill");
     let mut all: BTreeMap<String, Written> = BTreeMap::new();
     let (mut answered, mut open, mut ran_out) = (0, 0, 0);
@@ -189,8 +190,8 @@ fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
             folder = Folder::new("kill");
             all.clear();
         }
-        let heard = killed(folder.path(), round, &mut chance, false);
-        let more = Span::seconds(60 * i64::try_from(chance.below(30 * 60)).unwrap());
+        let heard = killed(folder.path(), round, &mut random, false);
+        let more = Span::seconds(60 * i64::try_from(random.below_u64(30 * 60)).unwrap());
         let found = looked_at(folder.path(), &heard, &all, more);
         ran_out += found.unwrap_or_else(|what| {
             std::mem::forget(std::mem::replace(&mut folder, Folder::new("gone")));
@@ -211,11 +212,11 @@ fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
 /// The control: where callers are answered before the commit, the same kills find it.
 #[test]
 fn answers_before_the_commit_are_found_out() {
-    let seed = Chance::seed();
-    let mut chance = Chance::new(seed);
+    let seed = seed();
+    let mut random = Random::new(seed);
     for round in 0..20 {
         let folder = Folder::new("early");
-        let heard = killed(folder.path(), round, &mut chance, true);
+        let heard = killed(folder.path(), round, &mut random, true);
         let nothing = BTreeMap::new();
         if let Err(what) = looked_at(folder.path(), &heard, &nothing, Span::seconds(60)) {
             println!("found after {} kills: {what}", round + 1);

@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use trackside_crash::chance::setting;
 use trackside_crash::journal::{Journal, Written};
 use trackside_crash::load::{Key, command};
 use trackside_crash::script::{ByHand, FOLDER, Run, run, written};
+use trackside_crash::settings::setting;
 use trackside_crash::whole::projections;
 use trackside_crash::{Found, holds};
 use trackside_engine::event::Event;

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use trackside_random::Random;
 use trackside_store::memory::{Call, Faults, StoreFault};
-
-use crate::dice::Dice;
 
 /// How often calls fail, per thousand.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +16,7 @@ pub(crate) struct Weather {
 
 impl Weather {
     /// Mostly fine, now and then a storm.
-    pub fn drawn(dice: &mut Dice) -> Self {
+    pub fn drawn(dice: &mut Random) -> Self {
         match dice.below(10) {
             0..=3 => Self::default(),
             4..=7 => Self { append_before: 30, append_after: 30, project: 60, read: 3 },
@@ -33,7 +32,7 @@ pub(crate) struct Disk(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    dice: Dice,
+    dice: Random,
     weather: Weather,
     quiet: bool,
     read_failed: bool,
@@ -43,7 +42,7 @@ struct State {
 impl Disk {
     pub fn new(seed: u64) -> Self {
         let weather = Weather::default();
-        let state = State { dice: Dice::new(seed), weather, quiet: false, read_failed: false, faults: 0 };
+        let state = State { dice: Random::new(seed), weather, quiet: false, read_failed: false, faults: 0 };
         Self(Arc::new(Mutex::new(state)))
     }
 

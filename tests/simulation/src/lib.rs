@@ -30,8 +30,6 @@ mod broken;
 mod cast;
 #[path = "../../../crates/engine/tests/walks/counts.rs"]
 mod counts;
-#[path = "../../../crates/engine/tests/walks/dice.rs"]
-mod dice;
 #[path = "../../../crates/engine/tests/walks/effects.rs"]
 mod effects;
 #[path = "../../../crates/engine/tests/walks/findings.rs"]

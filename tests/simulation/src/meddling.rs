@@ -10,6 +10,7 @@ use trackside_engine::ranking::{RankPlace, RankingIndex, RankingKey, Within};
 use trackside_engine::view::Project;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
+use trackside_random::Random;
 use trackside_runtime::simulation::Behind;
 use trackside_store::rules::Installed;
 use trackside_store::store::{
@@ -20,8 +21,6 @@ use trackside_store::{
     Chain, Definition, EntityRow, JournalWriter, Memory, Projection, Projector, Reader, Record, Store,
     StoreError,
 };
-
-use crate::dice::Dice;
 
 /// A mistake of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub enum DiskBug {
 pub(crate) struct Meddler(Arc<Mutex<State>>);
 
 struct State {
-    dice: Dice,
+    dice: Random,
     behind: Option<Behind>,
     /// How often a write comes before a read, in percent.
     often: usize,
@@ -56,7 +55,7 @@ struct State {
 
 impl Meddler {
     pub fn new(seed: u64, often: usize, bug: Option<DiskBug>) -> Self {
-        let state = State { dice: Dice::new(seed), behind: None, often, bug, rows: BTreeMap::new() };
+        let state = State { dice: Random::new(seed), behind: None, often, bug, rows: BTreeMap::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
@@ -185,7 +185,7 @@ impl Model {
         let first = written.left.first().map(|it| it.entity.clone());
         let all = self.world.view.entities().into_iter().map(|it| it.key.clone()).collect::<Vec<_>>();
         for entity in first.into_iter().chain(all) {
-            let command = Command::new(Actor::new("trackside", ActorKind::System), Ask::Inspect { entity });
+            let command = Command::new(Actor::engine(), Ask::Inspect { entity });
             if let Ok(Decision::Accepted(found)) =
                 decide(&self.world.law, &self.world.view, &command, self.world.now)
                 && !found.entries.is_empty()
@@ -261,7 +261,7 @@ impl Model {
             let (due, entity, timer) = next.clone();
             let before = self.world.now;
             self.world.now = self.world.now.max(due);
-            let actor = Actor::new("trackside", ActorKind::Timeout);
+            let actor = Actor::timer();
             let ask = Ask::Due { entity: entity.clone(), timer: timer.clone() };
             let command = Command::new(actor, ask);
             match decide(&self.world.law, &self.world.view, &command, self.world.now) {
@@ -328,7 +328,7 @@ impl Model {
     fn install(&mut self, packs: &Packs, written: &mut Written<'_>) -> Result<Option<Said>, Broken> {
         for Definition { pack, version, digest, .. } in packs.definitions() {
             let install = Install { pack, version, digest: Arc::from(digest.as_str()) };
-            let actor = Actor::new("trackside", ActorKind::System);
+            let actor = Actor::engine();
             if self.answer(&Command::new(actor, Ask::Install(install)), written)?.is_none() {
                 return Ok(None);
             }
@@ -341,7 +341,7 @@ impl Model {
             let Some(life) = self.world.law.newest(&name).filter(|it| it.one) else { continue };
             let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
             if self.world.view.get(&key).is_none() {
-                let actor = Actor::new("trackside", ActorKind::System);
+                let actor = Actor::engine();
                 let command = Command::new(actor, Ask::Seed(Seed::new(key)));
                 if self.answer(&command, written)?.is_none() {
                     return Ok(None);

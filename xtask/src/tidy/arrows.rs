@@ -44,10 +44,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bench-peers", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
     ("bench-law", &["trackside-engine", "trackside-lifecycle"]),
     ("bench-explore", &["trackside-engine", "trackside-lifecycle", "trackside-study"]),
-    ("trackside-powercut", &[]),
+    ("trackside-random", &[]),
+    ("trackside-powercut", &["trackside-random"]),
     (
         "trackside-simulation",
-        &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"],
+        &[
+            "trackside-engine",
+            "trackside-lifecycle",
+            "trackside-random",
+            "trackside-runtime",
+            "trackside-store",
+        ],
     ),
     ("trackside-crash", &["trackside-engine", "trackside-lifecycle", "trackside-runtime", "trackside-store"]),
     ("trackside-spin", &["trackside-engine", "trackside-lifecycle", "trackside-study"]),
@@ -56,7 +63,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Packages of ours that the tests of every crate may use, and nothing else.
-const FOR_TESTS: &[&str] = &["trackside-powercut", "trackside-protocol", "trackside-study"];
+const FOR_TESTS: &[&str] =
+    &["trackside-powercut", "trackside-protocol", "trackside-random", "trackside-study"];
 
 /// What the pure crates may use of others: values, text and mathematics, nothing that acts.
 const PURE: &[(&str, &[&str])] = &[

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_store::Store;
 use trackside_store::archive::{folder_of, move_out};
-use trackside_store::record::hex;
 
 use crate::args::{ArchiveArgs, DataArgs};
 use crate::exit;
@@ -75,7 +75,7 @@ fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, CliError> 
     let mut moved = Vec::new();
     // One that was broken off is finished first.
     while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&data.data), before)? {
-        let (first, last, hash) = (about.first(), about.last(), hex(&about.after.hash));
+        let (first, last, hash) = (about.first(), about.last(), hex::encode(about.after.hash));
         moved.push(Moved { path: about.path, first, last, hash });
     }
     Ok(moved)

@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 use trackside_engine::event::EventKind;
+use trackside_lifecycle::hex;
 use trackside_store::archive::Archive;
 use trackside_store::audit::Dropped;
-use trackside_store::record::hex;
 use trackside_store::{Chain, Reader, StoreError};
 
 use super::evidence;
@@ -53,7 +53,7 @@ fn run_verify(args: &AuditVerifyArgs) -> u8 {
 
 /// The same through the server that owns the folder; it keeps running.
 fn served(server: &ServerConnection, known: &[Chain]) -> Result<Json, RequestError> {
-    let known: Vec<String> = known.iter().map(|it| format!("{}:{}", it.seq, hex(&it.hash))).collect();
+    let known: Vec<String> = known.iter().map(|it| format!("{}:{}", it.seq, hex::encode(it.hash))).collect();
     let known = (!known.is_empty()).then(|| known.join(","));
     server.get(&ApiPath::new(&["audit", "verify"]).with_some("known", known))
 }
@@ -82,7 +82,7 @@ fn verify(data: &DataArgs, known: &[Chain]) -> Result<Json, CliError> {
 fn noted(text: &str) -> Result<Chain, CliError> {
     let read = || {
         let (seq, hash) = text.split_once(':')?;
-        Some(Chain { seq: seq.parse().ok()?, hash: trackside_store::record::unhex(hash)? })
+        Some(Chain { seq: seq.parse().ok()?, hash: hex::decode(hash)? })
     };
     read().ok_or_else(|| {
         CliError::usage(format!("--known {text}: give an end as an earlier audit printed it, SEQ:HASH"))

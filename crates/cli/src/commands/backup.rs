@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use serde_json::json;
+use trackside_lifecycle::hex;
 use trackside_store::archive::Archive;
 use trackside_store::artifacts::ArtifactStats;
-use trackside_store::record::{hex, unhex};
 use trackside_store::{Artifacts, Chain, Sqlite, SqliteOptions, StoreError};
 
 use crate::args::{BackupArgs, DataArgs, RestoreArgs};
@@ -53,7 +53,7 @@ fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestErr
         folder::must_be_free(&to)?;
     }
     let answer = server.post(&ApiPath::new(&["backup"]), &json!({ "to": to }))?;
-    let hash = answer.pointer("/end/hash").and_then(|it| unhex(it.as_str()?));
+    let hash = answer.pointer("/end/hash").and_then(|it| hex::decode(it.as_str()?));
     let seq = answer.pointer("/end/seq").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let files = answer.get("archiveFiles").and_then(serde_json::Value::as_u64).unwrap_or_default();
     let end = Chain { seq, hash: hash.unwrap_or_default() };
@@ -161,7 +161,7 @@ fn print_copied(copied: Result<Copied, CliError>, what: &str, from: &str, to: &P
         Ok(copied) => copied,
         Err(stopped) => return stopped.report(),
     };
-    let (seq, hash) = (end.seq, hex(&end.hash));
+    let (seq, hash) = (end.seq, hex::encode(end.hash));
     if json {
         let json = json!({
             "from": from, "to": to, "end": { "seq": seq, "hash": hash }, "archiveFiles": files,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
+use trackside_lifecycle::hex;
 use trackside_store::archive::{Archive, PayloadDrops};
-use trackside_store::record::hex;
 use trackside_store::rules::{self, ChangedRules};
 use trackside_store::sqlite::FileHealth;
 use trackside_store::{Chain, Definition, Head, Sqlite, Store, StoreError};
@@ -235,7 +235,7 @@ impl Found {
         json!({
             "well": self.is_well(), "owner": self.owner, "files": self.files.iter().map(file).collect::<Vec<_>>(),
             "archive": { "files": self.archive.files().len(), "bytes": self.archive_bytes, "upto": self.base.seq },
-            "journal": { "seq": self.head.chain.seq, "hash": hex(&self.head.chain.hash), "at": self.head.at.map(|it| it.to_string()) },
+            "journal": { "seq": self.head.chain.seq, "hash": hex::encode(self.head.chain.hash), "at": self.head.at.map(|it| it.to_string()) },
             "projections": { "position": self.position, "lag": self.lag() },
             "packs": self.packs.iter().map(pack).collect::<Vec<_>>(),
             "rulesChanged": self.changed.iter().map(changed).collect::<Vec<_>>(), "next": self.next(),

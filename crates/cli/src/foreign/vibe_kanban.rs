@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::{Map, Value as Json, json};
+use trackside_lifecycle::hex;
 
 use super::{ForeignTask, ForeignTasks, ImportProblem};
 
@@ -108,31 +109,14 @@ fn text(row: &Row<'_>, place: usize) -> Option<String> {
     match row.get_ref(place).ok()? {
         ValueRef::Text(bytes) => String::from_utf8(bytes.to_vec()).ok(),
         ValueRef::Integer(number) => Some(number.to_string()),
-        ValueRef::Blob(bytes) if bytes.len() == 16 => Some(uuid(bytes)),
-        ValueRef::Blob(_) | ValueRef::Real(_) | ValueRef::Null => None,
+        ValueRef::Blob(bytes) => bytes.try_into().ok().map(hex::encode_uuid),
+        ValueRef::Real(_) | ValueRef::Null => None,
     }
-}
-
-fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for (place, byte) in bytes.iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_id_is_written_as_everywhere_else() {
-        let bytes: Vec<u8> = (0..16).collect();
-        assert_eq!(uuid(&bytes), "00010203-0405-0607-0809-0a0b0c0d0e0f");
-    }
 
     #[test]
     fn what_is_no_such_file_is_told() {

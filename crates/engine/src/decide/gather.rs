@@ -7,7 +7,7 @@ use trackside_lifecycle::value::Value;
 use super::carry::shifts;
 use super::plan::sample_scope;
 use super::rerank::reindex;
-use crate::actor::{Actor, ActorKind};
+use crate::actor::Actor;
 use crate::entity::Entity;
 use crate::law::Law;
 use crate::view::{Ledger, View};
@@ -40,7 +40,7 @@ pub fn answer(
     let Some(life) = law.definition(&entity.key.lifecycle, entity.definition) else {
         return Err(Fault::Failed(format!("there is no lifecycle {}", entity.key.lifecycle)));
     };
-    let nobody = Actor::new("trackside", ActorKind::System);
+    let nobody = Actor::engine();
     sample_scope(law, view, life, entity, &nobody, now, None, |scope| guard.eval(scope))
         .unwrap_or(Err(Fault::NotLoaded))
 }

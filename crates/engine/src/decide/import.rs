@@ -79,7 +79,7 @@ impl DecisionBuilder<'_> {
                 unmet.push(Unmet::new(Code::AlreadyExists, message).of("id"));
             }
         }
-        if it.origin.trim().is_empty() {
+        if it.origin.name.trim().is_empty() {
             unmet.push(
                 Unmet::new(ConditionCode::Missing, "Say where it comes from, for the journal").of("origin"),
             );
@@ -116,9 +116,10 @@ impl DecisionBuilder<'_> {
                 fields.push((field, Value::from(holder)));
             }
         }
-        let request = Request { reason: Some(Arc::from(it.reason())), ..request.clone() };
+        let request = Request { reason: Some(Arc::from(it.origin.reason())), ..request.clone() };
+        let with_origin = Request { origin: Some(Arc::new(it.origin.clone())), ..request.clone() };
         let tallies = self.counted(&life, &it.tallies);
-        self.put_right(&life, key, &blank, None, to, fields, tallies, &request, "import")?;
+        self.put_right(&life, key, &blank, None, to, fields, tallies, &with_origin, "import")?;
         self.given_leases(key, &it.leases, &request, "import")?;
         self.twin_of(key, &request)
     }

@@ -9,10 +9,10 @@ use trackside_lifecycle::value::Value;
 use super::carry::alert;
 use super::draft::DecisionDraft;
 use super::fire::plain_scope;
-use super::request::{Request, names};
+use super::request::Request;
 use super::scope::{EntityScope, Surroundings};
 use super::{DecisionBuilder, Stop, unanswered};
-use crate::actor::ActorKind;
+use crate::actor::{ActorKind, ENGINE};
 use crate::entity::Entity;
 use crate::event::Event;
 use crate::fields::Fields;
@@ -205,6 +205,6 @@ fn saw(scope: &EntityScope<'_>, invariant: &Invariant) -> Fields {
 /// The engine as reader.
 fn onlooker() -> &'static Request {
     static ONLOOKER: LazyLock<Request> =
-        LazyLock::new(|| Request::engine(ActorKind::System, Fields::default(), names::ENGINE.clone(), None));
+        LazyLock::new(|| Request::engine(ActorKind::System, Fields::default(), Name::new(ENGINE), None));
     &ONLOOKER
 }

@@ -417,6 +417,7 @@ impl<'a> DecisionBuilder<'a> {
             on_behalf_of: request.subject.clone(),
             trigger: trigger.clone(),
             reason: request.reason.clone(),
+            origin: request.origin.clone(),
             cause: request.cause.filter(|it| *it != seq),
             condition: request.condition.clone(),
             key: None,

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use trackside_lifecycle::name::Name;
 
-use crate::actor::{Actor, ActorKind};
+use crate::actor::{Actor, ActorKind, ENGINE};
 use crate::fields::Fields;
+use crate::import_origin::ImportOrigin;
 
 #[derive(Clone, Debug)]
 pub(super) struct Request {
@@ -15,6 +16,8 @@ pub(super) struct Request {
     pub engine: bool,
     pub fields: Fields,
     pub reason: Option<Arc<str>>,
+    /// Where the entity comes from, where it is imported.
+    pub origin: Option<Arc<ImportOrigin>>,
     pub fence: Option<u64>,
     pub if_version: Option<u64>,
     /// The rule it follows from.
@@ -33,8 +36,6 @@ pub(super) mod names {
 
     use trackside_lifecycle::name::Name;
 
-    /// Under which the engine itself acts.
-    pub(in crate::decide) static ENGINE: LazyLock<Name> = LazyLock::new(|| Name::new("trackside"));
     pub(in crate::decide) static CREATE: LazyLock<Name> = LazyLock::new(|| Name::new("create"));
     pub(in crate::decide) static ALWAYS: LazyLock<Name> = LazyLock::new(|| Name::new("always"));
     pub(in crate::decide) static NONE: LazyLock<Name> = LazyLock::new(|| Name::new(""));
@@ -48,6 +49,7 @@ impl Request {
             engine: false,
             fields,
             reason,
+            origin: None,
             fence: None,
             if_version: None,
             condition: None,
@@ -60,11 +62,12 @@ impl Request {
     /// A request of the engine, caused by a rule.
     pub fn engine(kind: ActorKind, fields: Fields, condition: Name, cause: Option<u64>) -> Self {
         Self {
-            actor: Actor::new(names::ENGINE.clone(), kind),
+            actor: Actor::new(ENGINE, kind),
             subject: None,
             engine: true,
             fields,
             reason: None,
+            origin: None,
             fence: None,
             if_version: None,
             condition: Some(condition),
@@ -81,7 +84,7 @@ impl Request {
 
     /// The engine asks, by itself or through the program around it.
     pub fn is_own(&self) -> bool {
-        self.engine || (self.actor.kind == ActorKind::System && self.actor.id == *names::ENGINE)
+        self.engine || (self.actor.kind == ActorKind::System && self.actor.id == *ENGINE)
     }
 
     pub fn subject_id(&self) -> &Name {

@@ -13,7 +13,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
 
-use crate::actor::{Actor, ActorKind};
+use crate::actor::Actor;
 use crate::entity::Entity;
 use crate::fields::Fields;
 use crate::key::EntityKey;
@@ -129,7 +129,7 @@ pub fn count(
     now: Timestamp,
 ) -> Result<usize, QueryError> {
     let plan = QueryPlan::counted(law, named(pack, name)?, params)?;
-    let own = Actor::new("trackside", ActorKind::System);
+    let own = Actor::engine();
     let asking = Asking { law, view, actor: actor.unwrap_or(&own), shown: actor.is_some(), now };
     match answer(&asking, view, &plan)? {
         QueryAnswer::Entities(rows) => Ok(rows.len()),

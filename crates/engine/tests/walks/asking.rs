@@ -14,9 +14,9 @@ use trackside_engine::{Decision, decide};
 use trackside_lifecycle::model::{Aim, Arm, Choice, Lifecycle, Take, Target};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_random::Random;
 
 use crate::cast::Cast;
-use crate::dice::Dice;
 use crate::findings;
 use crate::ids;
 use crate::packs::Ground;
@@ -49,7 +49,7 @@ pub(crate) struct Asking<'a> {
 
 impl Asking<'_> {
     /// Something that will be accepted, if it can be thought of.
-    pub(crate) fn guided(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn guided(&self, dice: &mut Random) -> Option<Command> {
         let mut last = None;
         for _ in 0..THOUGHTS {
             let Some((entity, arm)) = self.tempting(dice) else { continue };
@@ -74,7 +74,7 @@ impl Asking<'_> {
     }
 
     /// Any request about any entity by any actor.
-    pub(crate) fn blind(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn blind(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let entity = dice.pick(&entities)?;
         let life = self.ground.life(&entity.key.lifecycle)?;
@@ -85,7 +85,7 @@ impl Asking<'_> {
     }
 
     /// Something new.
-    pub(crate) fn create(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn create(&self, dice: &mut Random) -> Option<Command> {
         let lives: Vec<_> = self.ground.pack.lifecycles.iter().filter(|it| !it.one).collect();
         let mut last = None;
         for _ in 0..THOUGHTS {
@@ -133,7 +133,7 @@ impl Asking<'_> {
     }
 
     /// The next one of a ranking.
-    pub(crate) fn claim(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn claim(&self, dice: &mut Random) -> Option<Command> {
         let lives = self.ground.pack.lifecycles.iter();
         let mut claims: Vec<(&Name, &Name)> = Vec::new();
         for life in lives {
@@ -170,7 +170,7 @@ impl Asking<'_> {
     }
 
     /// Renews a lease, or tries to with an old fence.
-    pub(crate) fn heartbeat(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn heartbeat(&self, dice: &mut Random) -> Option<Command> {
         let held = self.held();
         let (entity, slot, holder, fence) = dice.pick(&held)?.clone();
         let right = dice.percent(85);
@@ -206,7 +206,7 @@ impl Asking<'_> {
     }
 
     /// An outside worker reports success or failure of an effect.
-    pub(crate) fn settle(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn settle(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let open: Vec<(&Entity, u64, &Name)> = entities
             .iter()
@@ -227,7 +227,7 @@ impl Asking<'_> {
     }
 
     /// The loud override; mostly by the one who may.
-    pub(crate) fn correct(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn correct(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let entity = dice.pick(&entities)?;
         let life = self.ground.life(&entity.key.lifecycle)?;
@@ -247,7 +247,7 @@ impl Asking<'_> {
     }
 
     /// An actor answers an alert: mostly a person, mostly an open alert.
-    pub(crate) fn attend(&self, dice: &mut Dice) -> Option<Command> {
+    pub(crate) fn attend(&self, dice: &mut Random) -> Option<Command> {
         let entities = self.world.view.entities();
         let open: Vec<(&Entity, u64)> =
             entities.iter().flat_map(|it| it.alerts.iter().map(|alert| (*it, alert.seq))).collect();
@@ -271,7 +271,7 @@ impl Asking<'_> {
     }
 
     /// A way out of where some entity is, rather one that was seldom taken.
-    fn tempting(&self, dice: &mut Dice) -> Option<(&Entity, &Arm)> {
+    fn tempting(&self, dice: &mut Random) -> Option<(&Entity, &Arm)> {
         let mut best: Option<(usize, &Entity, &Arm)> = None;
         for _ in 0..3 {
             let Some((entity, arm)) = self.leaving(dice) else { continue };
@@ -285,7 +285,7 @@ impl Asking<'_> {
     }
 
     /// An arm that leaves where some entity is, and that is not for the engine alone.
-    fn leaving(&self, dice: &mut Dice) -> Option<(&Entity, &Arm)> {
+    fn leaving(&self, dice: &mut Random) -> Option<(&Entity, &Arm)> {
         let entities = self.world.view.entities();
         let lives = &self.ground.pack.lifecycles;
         // Lifecycles with more transitions are chosen more often; a singleton rarely.
@@ -329,7 +329,7 @@ impl Asking<'_> {
         arm: &Arm,
         actor: Actor,
         subject: Option<Name>,
-        dice: &mut Dice,
+        dice: &mut Random,
     ) -> Command {
         let life = self.ground.life(&entity.key.lifecycle).expect("its lifecycle");
         let wanted = wanted(life, entity, arm);
@@ -381,7 +381,7 @@ impl Asking<'_> {
         entity: Option<&Entity>,
         takes: &[Take],
         wanted: &[Name],
-        dice: &mut Dice,
+        dice: &mut Random,
     ) -> Fields {
         let share = [0, 50, 50, 100][dice.below(4)];
         let source = self.source(life, entity);

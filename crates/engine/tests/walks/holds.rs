@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Event;
@@ -33,7 +33,7 @@ pub(crate) fn invariants_of(ground: &Ground, world: &World, entity: &Entity) -> 
     if let Some(rule) = entity.broken.iter().find(|it| strict(it)) {
         return broken(format!("{} breaks {rule}, and the sweep has found it", entity.key));
     }
-    let actor = Actor::new("trackside", ActorKind::System);
+    let actor = Actor::engine();
     let command = Command::new(actor, Ask::Inspect { entity: entity.key.clone() });
     match decide(&world.law, &world.view, &command, world.now) {
         Ok(Decision::Accepted(accepted)) => {

@@ -4,16 +4,16 @@ use trackside_engine::entity::Entity;
 use trackside_engine::view::View;
 use trackside_lifecycle::model::Lifecycle;
 use trackside_lifecycle::name::Name;
+use trackside_random::Random;
 
 use crate::cast::Cast;
-use crate::dice::Dice;
 use crate::packs::Ground;
 
 /// Entities of a lifecycle that are created in one walk, without those that rules create.
 const MOST: usize = 12;
 
 /// An id of this lifecycle: mostly of an existing entity that is not in a final state.
-pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str, dice: &mut Dice) -> Name {
+pub(crate) fn likely(ground: &Ground, view: &View, cast: &Cast, lifecycle: &str, dice: &mut Random) -> Name {
     let open: Vec<Name> =
         of(view, lifecycle).filter(|it| goes_on(ground, it)).map(|it| it.key.id.clone()).collect();
     if dice.percent(88)
@@ -31,7 +31,7 @@ pub(crate) fn fresh(
     view: &View,
     cast: &Cast,
     life: &Lifecycle,
-    dice: &mut Dice,
+    dice: &mut Random,
 ) -> Option<Name> {
     let pool = pool(ground, view, cast, &life.name);
     let free: Vec<Name> =

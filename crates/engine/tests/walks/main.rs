@@ -20,7 +20,6 @@ mod broken;
 mod cast;
 mod counts;
 mod depth;
-mod dice;
 mod effects;
 mod findings;
 #[path = "../folder/mod.rs"]

@@ -15,9 +15,9 @@ use trackside_engine::trace::Point;
 use trackside_lifecycle::model::{Aim, Lifecycle, Target};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::source::{Problems, Sources};
+use trackside_random::Random;
 use trackside_study::scenario;
 
-use crate::dice::Dice;
 use crate::folder::{add, yaml_in};
 use crate::packs::{self, Ground};
 use crate::setup::Setup;
@@ -66,7 +66,7 @@ impl Paths {
         let ground = Ground::load(pack);
         let mut paths = Self::default();
         for walk in 0..walks {
-            let mut dice = Dice::new(walk.wrapping_mul(7_919).wrapping_add(11));
+            let mut dice = Random::new(walk.wrapping_mul(7_919).wrapping_add(11));
             let setup = Setup::drawn(&ground, &mut dice);
             let mut walk = Walk::new(&ground, &Arc::default(), &setup);
             paths.follow(&ground, &walk.so_far(), &BTreeSet::new());

@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use trackside_engine::trace::Trace;
+use trackside_random::Random;
 
 use crate::broken::Broken;
 use crate::depth::Depth;
-use crate::dice::Dice;
 use crate::findings::RULES;
 use crate::packs::Ground;
 use crate::setup::Setup;
@@ -23,7 +23,7 @@ pub(crate) fn over(name: &str, walks: u64, seed: u64) -> Depth {
     let trace = Arc::new(Trace::default());
     let mut depth = Depth::default();
     for walk in 0..walks {
-        let mut dice = Dice::new(seed.wrapping_mul(1_000_003).wrapping_add(walk));
+        let mut dice = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(walk));
         let setup = Setup::drawn(&ground, &mut dice);
         let many = STEPS.0 + dice.below(STEPS.1 - STEPS.0);
         let mut steps = Vec::new();

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use trackside_engine::settings::fitting;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_random::Random;
 
-use crate::dice::Dice;
 use crate::packs::Ground;
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Setup {
         Self { settings: BTreeMap::new(), corrections: false, calm: true, opening: 100 }
     }
 
-    pub(crate) fn drawn(ground: &Ground, dice: &mut Dice) -> Self {
+    pub(crate) fn drawn(ground: &Ground, dice: &mut Random) -> Self {
         let opening = if dice.percent(75) { 100 } else { dice.below(100) };
         Self {
             settings: settings(ground, dice),
@@ -38,7 +38,7 @@ impl Setup {
 }
 
 /// Settings that the project overrides, in some walks.
-fn settings(ground: &Ground, dice: &mut Dice) -> BTreeMap<Name, Value> {
+fn settings(ground: &Ground, dice: &mut Random) -> BTreeMap<Name, Value> {
     let mut changed = BTreeMap::new();
     let usual = dice.percent(35);
     let declared: Vec<_> = ground

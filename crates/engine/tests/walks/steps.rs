@@ -3,9 +3,9 @@
 use trackside_engine::command::Command;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Span;
+use trackside_random::Random;
 
 use crate::asking::Asking;
-use crate::dice::Dice;
 use crate::ids;
 use crate::setup::Setup;
 
@@ -33,7 +33,12 @@ const CALM: usize = 9;
 
 impl Step {
     /// Chooses the next step.
-    pub(crate) fn next(asking: &Asking<'_>, setup: &Setup, again: Option<&Command>, dice: &mut Dice) -> Self {
+    pub(crate) fn next(
+        asking: &Asking<'_>,
+        setup: &Setup,
+        again: Option<&Command>,
+        dice: &mut Random,
+    ) -> Self {
         let open = asking.world.view.entities().iter().filter(|it| ids::goes_on(asking.ground, it)).count();
         let wanted = 3 * asking.ground.pack.lifecycles.len();
         let weights = [
@@ -84,7 +89,7 @@ impl Step {
     }
 
     /// Some time, or until the next clock strikes, a moment before or after.
-    fn pass(asking: &Asking<'_>, setup: &Setup, dice: &mut Dice) -> Self {
+    fn pass(asking: &Asking<'_>, setup: &Setup, dice: &mut Random) -> Self {
         let world = asking.world;
         let entities = world.view.entities();
         let due = entities.iter().flat_map(|it| it.timers.iter().filter_map(|(_, timer)| timer.due)).min();

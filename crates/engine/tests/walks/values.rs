@@ -8,9 +8,9 @@ use trackside_lifecycle::model::{FieldType, Fit, Lifecycle};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
+use trackside_random::Random;
 
 use crate::cast::Cast;
-use crate::dice::Dice;
 use crate::hints::Meaning;
 use crate::ids;
 use crate::packs::Ground;
@@ -33,7 +33,7 @@ pub(crate) struct Source<'a> {
 
 impl Source<'_> {
     /// A value of a field that is sent.
-    pub(crate) fn field(&self, name: &Name, fits: &FieldType, dice: &mut Dice) -> Value {
+    pub(crate) fn field(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Value {
         let drawn = self.meant(name, fits, dice).or_else(|| self.referred(name, fits, dice));
         match drawn.filter(|it| fits.accept(name, it).is_ok()) {
             Some(value) => value,
@@ -42,7 +42,7 @@ impl Source<'_> {
     }
 
     /// A value by the hints.
-    fn meant(&self, name: &Name, fits: &FieldType, dice: &mut Dice) -> Option<Value> {
+    fn meant(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
         let (_, meaning) = self.ground.hints.meanings.iter().find(|(it, _)| name == it)?;
         match meaning {
             Meaning::Actor => Some(one_or_many(fits, dice, |dice| text_of(dice, &self.cast.everybody()))),
@@ -60,18 +60,18 @@ impl Source<'_> {
     }
 
     /// Ids of entities that a ref can name.
-    fn referred(&self, name: &Name, fits: &FieldType, dice: &mut Dice) -> Option<Value> {
+    fn referred(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Option<Value> {
         let reference = self.life.refs.iter().find(|it| it.by.as_ref() == Some(name))?;
         Some(self.ids_of(&reference.to, fits, dice))
     }
 
-    fn ids_of(&self, lifecycle: &str, fits: &FieldType, dice: &mut Dice) -> Value {
+    fn ids_of(&self, lifecycle: &str, fits: &FieldType, dice: &mut Random) -> Value {
         one_or_many(fits, dice, |dice| {
             Value::from(ids::likely(self.ground, self.view, self.cast, lifecycle, dice))
         })
     }
 
-    fn fitting(&self, name: &Name, fits: &FieldType, dice: &mut Dice) -> Value {
+    fn fitting(&self, name: &Name, fits: &FieldType, dice: &mut Random) -> Value {
         match &fits.fit {
             Fit::Any => match dice.below(4) {
                 0 => Value::Bool(true),
@@ -129,7 +129,7 @@ impl Source<'_> {
 }
 
 /// One id, or a list of some where lists are wanted.
-fn one_or_many(fits: &FieldType, dice: &mut Dice, mut one: impl FnMut(&mut Dice) -> Value) -> Value {
+fn one_or_many(fits: &FieldType, dice: &mut Random, mut one: impl FnMut(&mut Random) -> Value) -> Value {
     if !matches!(fits.fit, Fit::List { .. }) {
         return one(dice);
     }
@@ -143,16 +143,16 @@ fn one_or_many(fits: &FieldType, dice: &mut Dice, mut one: impl FnMut(&mut Dice)
     Value::list(list)
 }
 
-fn text_of(dice: &mut Dice, names: &[Name]) -> Value {
+fn text_of(dice: &mut Random, names: &[Name]) -> Value {
     dice.pick(names).map(Value::from).unwrap_or_default()
 }
 
-fn word(dice: &mut Dice) -> Value {
+fn word(dice: &mut Random) -> Value {
     dice.pick(TEXTS).map(|it| Value::text(it)).unwrap_or_default()
 }
 
 /// A whole number within bounds, more often a small one, sometimes at a bound.
-fn number(min: Option<f64>, max: Option<f64>, dice: &mut Dice) -> f64 {
+fn number(min: Option<f64>, max: Option<f64>, dice: &mut Random) -> f64 {
     let low = min.unwrap_or(0.0);
     let high = max.unwrap_or(low + 1_000.0).max(low);
     match dice.below(8) {

@@ -11,12 +11,12 @@ use trackside_engine::world::{Outcome, World};
 use trackside_engine::{Decision, apply, decide};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_random::Random;
 
 use crate::asking::Asking;
 use crate::broken::Broken;
 use crate::cast::Cast;
 use crate::counts::Counts;
-use crate::dice::Dice;
 use crate::effects::Effects;
 use crate::findings::Findings;
 use crate::holds;
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next step.
-    pub(crate) fn think(&self, dice: &mut Dice) -> Step {
+    pub(crate) fn think(&self, dice: &mut Random) -> Step {
         Step::next(&self.asking(), &self.setup, self.again.as_ref(), dice)
     }
 

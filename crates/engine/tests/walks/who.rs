@@ -4,9 +4,9 @@ use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::entity::Entity;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::value::Value;
+use trackside_random::Random;
 
 use crate::asking::Asking;
-use crate::dice::Dice;
 
 impl Asking<'_> {
     /// Likely actors, those named by the entity first.
@@ -14,7 +14,7 @@ impl Asking<'_> {
         &self,
         id: &Name,
         entity: Option<&Entity>,
-        dice: &mut Dice,
+        dice: &mut Random,
     ) -> Vec<(Actor, Option<Name>)> {
         let named = |actor: &Name| {
             id == actor
@@ -44,7 +44,7 @@ impl Asking<'_> {
         likely
     }
 
-    pub(crate) fn anybody(&self, dice: &mut Dice) -> Option<(Actor, Option<Name>)> {
+    pub(crate) fn anybody(&self, dice: &mut Random) -> Option<(Actor, Option<Name>)> {
         let present = self.cast.present();
         let actor = (*dice.pick(&present)?).clone();
         let agents = self.cast.agents();

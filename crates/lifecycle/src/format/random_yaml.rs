@@ -272,12 +272,7 @@ pub(super) fn by_hand(choices: &[u8]) -> String {
 
 /// A long row of choices, the same every time.
 pub(super) fn choices(seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let next = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..400).map(next).collect()
+    let mut choices = vec![0; 400];
+    trackside_random::Random::new(seed).fill(&mut choices);
+    choices
 }

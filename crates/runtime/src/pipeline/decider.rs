@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
@@ -222,7 +222,7 @@ impl Decider {
             };
             self.time.move_to(due.due);
             let late = self.time.now().since(due.due);
-            let actor = Actor::new("trackside", ActorKind::Timeout);
+            let actor = Actor::timer();
             let ask = Ask::Due { entity: due.entity.clone(), timer: due.timer.clone() };
             match self.decide(&Command::new(actor, ask)) {
                 Ok(Decision::Accepted(accepted)) => {
@@ -394,7 +394,7 @@ impl Decider {
             let key = EntityKey { lifecycle: name.clone(), id: life.kind.clone() };
             self.memory.load(Need::Entity(key.clone())).map_err(unavailable)?;
             if self.memory.view.get(&key).is_none() {
-                let actor = Actor::new("trackside", ActorKind::System);
+                let actor = Actor::engine();
                 self.answer(&Command::new(actor, Ask::Seed(Seed::new(key))))?;
             }
         }

@@ -136,6 +136,7 @@ fn write(store: &dyn Store, world: &World, definitions: &[Definition]) {
         on_behalf_of: None,
         trigger: Name::new("configure"),
         reason: None,
+        origin: None,
         cause: None,
         condition: None,
         key: None,

@@ -257,7 +257,7 @@ fn what_shares_a_commit_with_a_command_that_changes_nothing_is_seen() {
     team(&runtime);
     assigned(&runtime, "T-1");
     let hank = Actor::new("hank", ActorKind::Human).with_roles(["admin"]);
-    let system = Actor::new("trackside", ActorKind::System);
+    let system = Actor::engine();
     let look = Command::new(system, Ask::Inspect { entity: EntityKey::new("mission.task", "T-1") });
     let change = ProjectChange { zone: Some("Europe/Berlin".to_owned()), ..ProjectChange::default() };
     let both = vec![Command::new(hank.clone(), Ask::Configure(change)), look];

@@ -19,7 +19,6 @@ use trackside_runtime::{CommandAnswer, Failure, PackSource, Runtime};
 use super::secret::{Secret, hash_of};
 use super::token_bucket::TokenBucket;
 use super::token_cache::TokenCache;
-use crate::app::own;
 use crate::rest::{KeyUse, under};
 use crate::telemetry::request_id;
 
@@ -289,7 +288,7 @@ impl Access {
         if entity.fields.get("hash").and_then(Value::as_str) != Some(&hash_of(text)) {
             return Ok(None);
         }
-        let mut follow = Command::fire(own(), key, "follow", Default::default());
+        let mut follow = Command::fire(Actor::engine(), key, "follow", Default::default());
         follow.request_id = request_id();
         match self.runtime.gateway()?.submit(follow)?.await? {
             CommandAnswer::Accepted(_) => {}
@@ -310,7 +309,7 @@ impl Access {
         used: Option<&KeyUse>,
     ) -> Result<Arc<Entity>, AccessError> {
         let fields = fields.into_iter().collect();
-        let mut command = Command::new(own(), Ask::Create { entity: key, fields });
+        let mut command = Command::new(Actor::engine(), Ask::Create { entity: key, fields });
         command.on_behalf_of = Some(by);
         command.request_id = request_id();
         match self.runtime.gateway()?.submit(under(used, None, command))?.await? {

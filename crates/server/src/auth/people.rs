@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
@@ -14,7 +14,7 @@ use trackside_runtime::read::{ListQuery, MOST};
 use trackside_runtime::{CommandAnswer, Failure, ReadError, Runtime};
 
 use super::access::{Access, AccessError, Identity, TOKEN};
-use crate::app::{App, own};
+use crate::app::App;
 use crate::telemetry::request_id;
 
 /// The wait after a failure.
@@ -54,7 +54,7 @@ impl Access {
             return Ok(());
         }
         let change = ProjectChange { people: Some(people), ..ProjectChange::default() };
-        let mut command = Command::new(own(), Ask::Configure(change));
+        let mut command = Command::new(Actor::engine(), Ask::Configure(change));
         command.request_id = request_id();
         match self.runtime.gateway()?.submit(command)?.await? {
             CommandAnswer::Refused(refusal) => Err(AccessError::Refused(refusal.detail)),
@@ -79,7 +79,7 @@ fn is_of_person(token: &Entity) -> bool {
 /// The holders of valid tokens of kind human, in order.
 fn people(runtime: &Arc<Runtime>) -> Result<Vec<Name>, ReadError> {
     let (reads, law) = (runtime.reads()?, runtime.law());
-    let mut query = ListQuery::of(TOKEN, own());
+    let mut query = ListQuery::of(TOKEN, Actor::engine());
     let states = law.newest(&query.lifecycle).into_iter().flat_map(|it| &it.states).filter(|it| !it.last);
     (query.states, query.limit) = (states.map(|it| it.name.clone()).collect(), MOST);
     let (mut people, now) = (Vec::new(), reads.now());

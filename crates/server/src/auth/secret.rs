@@ -1,6 +1,7 @@
 //! Secrets that are shown once. Only their hash is stored.
 
 use sha2::{Digest as _, Sha256};
+use trackside_lifecycle::hex;
 
 /// A new secret.
 pub(crate) struct Secret {
@@ -23,8 +24,8 @@ impl Secret {
         let (mut id, mut secret) = ([0_u8; 6], [0_u8; 32]);
         getrandom::fill(&mut id).ok()?;
         getrandom::fill(&mut secret).ok()?;
-        let id = hex(&id);
-        let text = format!("ts_{id}_{}", hex(&secret));
+        let id = hex::encode(id);
+        let text = format!("ts_{id}_{}", hex::encode(secret));
         let hash = hash_of(&text);
         Some(Self { id, text, hash })
     }
@@ -39,14 +40,7 @@ impl Secret {
 
 /// The hash that is stored.
 pub(crate) fn hash_of(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('0');
-    let mut text = String::with_capacity(bytes.len() * 2);
-    text.extend(bytes.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]));
-    text
+    hex::encode(Sha256::digest(text.as_bytes()))
 }
 
 #[cfg(test)]

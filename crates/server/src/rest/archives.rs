@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_protocol::{Archive, Problem};
 use trackside_store::archive::ArchiveHeader;
-use trackside_store::record::hex;
 
 use super::Body;
 use crate::app::App;
@@ -35,5 +35,5 @@ pub(crate) async fn archive(
 
 fn file(it: &ArchiveHeader) -> Value {
     let name = it.path.file_name().map(|it| it.display().to_string()).unwrap_or_default();
-    json!({ "path": format!("archive/{name}"), "first": it.first(), "last": it.last(), "hash": hex(&it.after.hash) })
+    json!({ "path": format!("archive/{name}"), "first": it.first(), "last": it.last(), "hash": hex::encode(it.after.hash) })
 }

@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trackside_engine::actor::ActorKind;
 use trackside_engine::event::EventKind;
+use trackside_lifecycle::hex;
 use trackside_protocol::{Problem, ProblemCode};
 use trackside_runtime::Failure;
 use trackside_store::archive::Archive;
 use trackside_store::audit::Dropped;
-use trackside_store::record::unhex;
 use trackside_store::{Chain, Reader, StoreError};
 use utoipa::IntoParams;
 
@@ -40,7 +40,7 @@ impl VerifyQuery {
             let plain = seq.len() <= 18 && seq.bytes().all(|it| it.is_ascii_digit());
             let lower = hash.bytes().all(|it| !it.is_ascii_uppercase());
             (plain && lower).then_some(())?;
-            Some(Chain { seq: seq.parse().ok()?, hash: unhex(hash)? })
+            Some(Chain { seq: seq.parse().ok()?, hash: hex::decode(hash)? })
         };
         let ends = self.known.as_deref().map_or(Some(Vec::new()), |it| it.split(',').map(one).collect());
         let ends: Option<Vec<Chain>> = ends.filter(|it: &Vec<Chain>| it.len() <= MOST_KNOWN);

@@ -7,9 +7,9 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use trackside_engine::refusal::Code;
+use trackside_lifecycle::hex;
 use trackside_protocol::{Backup, Problem, ProblemCode};
 use trackside_runtime::Failure;
-use trackside_store::record::hex;
 use trackside_store::{Artifacts, StoreError};
 
 use super::Body;
@@ -73,7 +73,7 @@ fn copy(app: &App, to: &Path) -> Result<Value, Refused> {
         .note(to)
         .map_err(|it| unavailable(StoreError::io(format!("note the clock in {}", to.display()), it)))?;
     Ok(json!({
-        "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex(&end.hash) },
+        "to": to.display().to_string(), "end": { "seq": end.seq, "hash": hex::encode(end.hash) },
         "archiveFiles": files, "artifacts": artifacts.whole, "damagedArtifacts": artifacts.damaged,
     }))
 }

@@ -6,9 +6,10 @@ use trackside_engine::actor::Actor;
 use trackside_engine::entity::Entity;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::hex;
 use trackside_protocol::{EntityBody, EntryBody};
 use trackside_runtime::{ReadError, Reads};
-use trackside_store::record::{Hash, hex};
+use trackside_store::record::Hash;
 use trackside_store::{Record, StoreError};
 
 /// An entity as the actor sees it.
@@ -27,11 +28,11 @@ pub(crate) fn entity_bodies(
 
 /// A stored entry.
 pub(crate) fn entry_body(record: &Record) -> Result<EntryBody, StoreError> {
-    let body = EntryBody::stored(&record.entry()?, Some(hex(&record.hash)));
+    let body = EntryBody::stored(&record.entry()?, Some(hex::encode(record.hash)));
     Ok(EntryBody { redacted: record.is_redacted(), ..body })
 }
 
 /// An entry for the feed, as JSON.
 pub(crate) fn entry_text(entry: &Entry, hash: Option<&Hash>) -> String {
-    serde_json::to_string(&EntryBody::stored(entry, hash.map(hex))).unwrap_or_default()
+    serde_json::to_string(&EntryBody::stored(entry, hash.map(hex::encode))).unwrap_or_default()
 }

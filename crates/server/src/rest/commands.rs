@@ -10,12 +10,12 @@ use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_engine::present::PresentedEntity;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{EntryBody, Moved};
 use trackside_runtime::{
     AcceptedCommand, BatchAnswer, CommandAnswer, Failure, Pending, ReadError, Stages, SubmitOptions,
 };
-use trackside_store::record::hex;
 
 use super::{CommandHeaders, entity_bodies, entity_body, entry_body};
 use crate::app::App;
@@ -176,7 +176,7 @@ async fn accepted_outcome(app: &App, caller: &Caller, accepted: AcceptedCommand)
     let moved = Moved {
         success: true,
         entity: body,
-        transition: EntryBody::stored(entry, accepted.seals.of(entry.seq).map(hex)),
+        transition: EntryBody::stored(entry, accepted.seals.of(entry.seq).map(hex::encode)),
         replayed: false,
         ignored: accepted.ignored.clone(),
         dry_run: false,

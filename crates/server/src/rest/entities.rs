@@ -8,6 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use trackside_engine::command::Ask;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_protocol::{Create, EntityBody, Moved, Page, Problem};
 use trackside_runtime::read::ListQuery;
@@ -76,7 +77,7 @@ pub(crate) fn made_up(
         Some(key) => {
             let place = place.map(|it| format!("\n{it}")).unwrap_or_default();
             let said = format!("{}\n{lifecycle}\n{key}{place}", caller.actor().id);
-            Sha256::digest(said.as_bytes()).iter().take(6).map(|it| format!("{it:02x}")).collect()
+            hex::encode(Sha256::digest(said.as_bytes()).get(..6).unwrap_or_default())
         }
         None => Secret::new().ok_or_else(|| Refused::broken(AccessError::NoRandomness))?.id,
     };

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{ActorKind, ENGINE};
 use trackside_engine::command::Command;
 use trackside_engine::entity::Entity;
 use trackside_engine::key::{EntityKey, is_valid_id};
@@ -19,7 +19,7 @@ use trackside_runtime::read::ListQuery;
 
 use super::commands::{command, submit};
 use super::{Body, CommandHeaders, Cursors, Paging, Parameters, run_tokens};
-use crate::app::{App, OWN};
+use crate::app::App;
 use crate::auth::{AccessError, Caller, TokenSpec};
 use crate::problem::Refused;
 
@@ -124,10 +124,10 @@ fn spec(app: &App, caller: &Caller, body: &NewToken, of_person: bool) -> Result<
         "system" => ActorKind::System,
         other => return Err(Refused::shape(format!("kind must be human, agent or system, not `{other}`"))),
     };
-    let reserved = body.actor == OWN;
+    let reserved = body.actor == ENGINE;
     if !is_valid_id(&body.actor) || body.actor.contains(':') || reserved {
         let detail = match reserved {
-            true => format!("{OWN} is the id of the server. Choose another"),
+            true => format!("{ENGINE} is the id of the server. Choose another"),
             false => "actor must be 1 to 128 letters, digits and `._@-`".to_owned(),
         };
         return Err(Refused::shape(detail));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use trackside_engine::command::ImportedEntity;
+use trackside_engine::import_origin::ImportOrigin;
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
@@ -112,8 +113,7 @@ pub fn imported_entities(body: &Import) -> Vec<ImportedEntity> {
             fields: fields(&it.fields),
             tallies: counts.collect(),
             leases: leases.collect(),
-            origin: Arc::from(it.origin.as_str()),
-            file: file.clone(),
+            origin: ImportOrigin { name: Arc::from(it.origin.as_str()), file: file.clone() },
             place,
         }
     };

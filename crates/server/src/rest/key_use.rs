@@ -10,14 +10,16 @@ use axum::http::Uri;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use trackside_engine::Decision;
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command, Said};
 use trackside_engine::key::EntityKey;
 use trackside_engine::refusal::{Code, Refusal};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 
 use trackside_protocol::ProblemCode;
 
-use crate::app::{App, own};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
@@ -49,7 +51,7 @@ impl KeyUse {
             Ok(json) => hash.update(json.to_string()),
             Err(_) => hash.update(body),
         }
-        hash.finalize().iter().take(16).map(|it| format!("{it:02x}")).collect::<String>().into()
+        hex::encode(hash.finalize().get(..16).unwrap_or_default()).into()
     }
 
     /// The form in which it is journalled.
@@ -71,7 +73,7 @@ pub(crate) fn under(used: Option<&KeyUse>, place: Option<usize>, mut command: Co
 /// Looks a key up in the journal: none, or where the first answer is. Refuses a key of another request.
 pub(crate) async fn journalled(app: &App, used: &KeyUse) -> Result<Option<(u64, u32, u32)>, Refused> {
     // An empty import changes nothing and is only decided.
-    let command = under(Some(used), None, Command::new(own(), Ask::Import(Vec::new())));
+    let command = under(Some(used), None, Command::new(Actor::engine(), Ask::Import(Vec::new())));
     Ok(match app.gateway.dry_run(command)?.await? {
         Decision::Replayed { first, entries, root } => Some((first, entries, root)),
         Decision::Refused(refusal) if refusal.code == Code::IdempotencyConflict => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use trackside_engine::actor::ENGINE;
 use trackside_lifecycle::compile::{PackFiles as Parts, compile};
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::name::Name;
@@ -13,7 +14,7 @@ use trackside_runtime::{CatalogError, PackSource, Requester, StartError};
 use trackside_study::check::{check, locate};
 
 use super::{Body, Cursors, Paging, Parameters};
-use crate::app::{App, OWN};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refused;
 
@@ -94,7 +95,7 @@ fn invalid(detail: impl Into<String>) -> Refused {
 
 /// Compiles the pack, or returns all of its errors.
 fn checked(named: &str, files: &BTreeMap<String, String>) -> Result<Pack, Refused> {
-    if [OWN, crate::auth::PACK].contains(&named) {
+    if [ENGINE, crate::auth::PACK].contains(&named) {
         let detail = format!("{named} is a built-in pack: choose another name");
         return Err(Refused::new(ProblemCode::ReservedPack, detail));
     }

@@ -1,7 +1,7 @@
 //! Run tokens: short-lived tokens that a supervisor creates for its agents. They end with the token they were made
 //! with.
 
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::Command;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_lifecycle::name::Name;
@@ -9,7 +9,7 @@ use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_protocol::{NewToken, Unmet};
 use trackside_runtime::read::ListQuery;
 
-use crate::app::{App, own};
+use crate::app::App;
 use crate::auth::{Caller, TOKEN, TokenSpec};
 use crate::problem::Refused;
 use crate::telemetry::request_id;
@@ -48,7 +48,7 @@ pub(super) async fn is_of_person(app: &App, caller: &Caller, body: &NewToken) ->
     }
     let source = format!("holder == \"{}\" && kind == \"{}\"", body.actor, ActorKind::Human.as_str());
     let found = app.read(move |reads| {
-        let mut query = ListQuery::of(TOKEN, own());
+        let mut query = ListQuery::of(TOKEN, Actor::engine());
         query.filter = Some(reads.condition(&query.lifecycle, &source)?);
         query.limit = 1;
         Ok(!reads.list(&query)?.items.is_empty())
@@ -118,7 +118,7 @@ pub(super) async fn end(app: &App, token: &str) -> Result<(), Refused> {
     loop {
         let (source, states, after) = (source.clone(), open.clone(), cursor.take());
         let found = app.read(move |reads| {
-            let mut query = ListQuery::of(TOKEN, own());
+            let mut query = ListQuery::of(TOKEN, Actor::engine());
             query.filter = Some(reads.condition(&query.lifecycle, &source)?);
             (query.states, query.cursor) = (states, after);
             reads.list(&query)
@@ -126,7 +126,7 @@ pub(super) async fn end(app: &App, token: &str) -> Result<(), Refused> {
         let found = found.await?;
         for run in &found.items {
             let key = EntityKey::new(TOKEN, run.key.id.clone());
-            let mut revoke = Command::fire(own(), key, "revoke", Default::default());
+            let mut revoke = Command::fire(Actor::engine(), key, "revoke", Default::default());
             revoke.request_id = request_id();
             // It may have ended meanwhile.
             app.gateway.submit(revoke)?.await?;

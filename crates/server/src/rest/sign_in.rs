@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{ActorKind, ENGINE};
 use trackside_engine::command::Command;
 use trackside_engine::key::{EntityKey, is_valid_id};
 use trackside_lifecycle::name::Name;
@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 use super::commands::submit;
 use super::identity::{ended, known_roles, refused};
 use super::{Body, CommandHeaders};
-use crate::app::{App, OWN};
+use crate::app::App;
 use crate::auth::{AccessError, COOKIE, Caller, LinkGrant, TokenSpec, check_unknown_token_rate};
 use crate::connections::Peer;
 use crate::page;
@@ -47,7 +47,7 @@ pub(crate) async fn link(
         let detail = "Only a person with role admin may create links for others";
         return Err(Refused::forbidden(detail, "human and admin"));
     }
-    if !is_valid_id(&holder) || holder == OWN {
+    if !is_valid_id(&holder) || holder == ENGINE {
         return Err(Refused::shape("actor must be 1 to 128 letters, digits and `._@-`"));
     }
     known_roles(&app, &body.roles)?;

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::EventKind;
@@ -28,7 +28,7 @@ use utoipa::IntoParams;
 
 use super::commands::{command, submit};
 use super::{Body, CommandHeaders, Cursors, Paging, Parameters, entity_of, journalled, under};
-use crate::app::{App, own};
+use crate::app::App;
 use crate::auth::{AccessError, Caller, Secret};
 use crate::problem::Refused;
 use crate::webhooks::{Delivery, DeliveryState, MOST_WEBHOOKS, WEBHOOK, WebhookTarget, Webhooks, open_ones};
@@ -97,7 +97,7 @@ pub(crate) async fn create(
     });
     begun.await?;
     let webhook = entity.id.clone();
-    let mut ask = Command::new(own(), Ask::Create { entity, fields });
+    let mut ask = Command::new(Actor::engine(), Ask::Create { entity, fields });
     ask.on_behalf_of = Some(caller.actor().id.clone());
     let other: Result<u64, Refused> = match submit(&app, under(used, None, ask)).await? {
         CommandAnswer::Accepted(accepted) => {

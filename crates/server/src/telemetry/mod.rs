@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use axum::extract::Request;
 use axum::http::HeaderValue;
 use axum::response::Response;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::ReadError;
 use trackside_runtime::read::{ProjectOverview, Reads};
@@ -29,7 +30,7 @@ pub(crate) use metrics_page::MetricsFormat;
 use otlp::Exporter;
 pub use otlp::TraceOptions;
 pub(crate) use request_context::{RequestContext, broke, current, during, on_thread, request_id};
-use trace_context::{TraceParent, hex, sampled};
+use trace_context::{TraceParent, sampled};
 use tracing::field::Empty;
 use tracing::{Dispatch, Span, dispatcher, error, info, info_span, warn};
 pub(crate) use upkeep::Upkeep;
@@ -93,8 +94,8 @@ impl Telemetry {
             info_span!(
                 "request",
                 otel.kind = "server",
-                trace = hex(&trace),
-                parent = parent.map(|it| hex(&it.span)),
+                trace = hex::encode(trace),
+                parent = parent.map(|it| hex::encode(it.span)),
                 otel.name = Empty,
                 http.request.method = Empty,
                 http.route = Empty,
@@ -116,7 +117,7 @@ impl Telemetry {
         let (actor, why) = (current.actor.get().map(Name::as_str), current.broke.get());
         let id = current.id.as_deref();
         let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
-        let trace = trace.map(|it| hex(&it));
+        let trace = trace.map(hex::encode);
         macro_rules! answered {
             ($level:ident) => {
                 $level!(

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value as Json, json};
 use tracing::Level;
+use trackside_lifecycle::hex;
 
 use super::log::LogOptions;
-use super::trace_context::hex;
 
 /// Spans that may wait to be sent; more are dropped.
 const QUEUE: usize = 16_384;
@@ -63,13 +63,13 @@ impl SpanRecord {
     fn to_json(&self) -> Json {
         let nanos = |it: SystemTime| it.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string();
         let mut json = json!({
-            "traceId": hex(&self.trace), "spanId": hex(&self.id), "name": self.name,
+            "traceId": hex::encode(self.trace), "spanId": hex::encode(self.id), "name": self.name,
             "kind": if self.is_server { 2 } else { 1 },
             "startTimeUnixNano": nanos(self.from), "endTimeUnixNano": nanos(self.from + self.took),
             "attributes": attributes(&self.attributes), "status": if self.is_error { json!({ "code": 2 }) } else { json!({}) },
         });
         if let (Some(parent), Json::Object(map)) = (&self.parent, &mut json) {
-            map.insert("parentSpanId".to_owned(), json!(hex(parent)));
+            map.insert("parentSpanId".to_owned(), json!(hex::encode(parent)));
         }
         json
     }

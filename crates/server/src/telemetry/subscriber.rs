@@ -10,10 +10,11 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Registry};
+use trackside_lifecycle::hex;
 
 use super::log::LogOptions;
 use super::otlp::{Exporter, SpanRecord};
-use super::trace_context::{bytes, random};
+use super::trace_context::random;
 
 /// Events and spans of other crates are ignored.
 const OURS: &str = "trackside";
@@ -132,7 +133,7 @@ impl Values {
     }
 
     fn take_bytes<const N: usize>(&mut self, name: &str) -> Option<[u8; N]> {
-        bytes(self.take(name)?.as_str()?)
+        hex::decode(self.take(name)?.as_str()?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! W3C trace context: the trace that a request belongs to, and whether it is sampled.
 
 use axum::http::HeaderMap;
+use trackside_lifecycle::hex;
 
 /// The header `traceparent`: the caller's trace and span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,26 +34,9 @@ impl TraceParent {
 }
 
 /// Decodes so many bytes from lower-case hexadecimal digits.
-pub(super) fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |it: u8| match it {
-        b'0'..=b'9' => Some(it - b'0'),
-        b'a'..=b'f' => Some(it - b'a' + 10),
-        _ => None,
-    };
-    if text.len() != N * 2 {
-        return None;
-    }
-    let mut read = [0; N];
-    for (place, pair) in read.iter_mut().zip(text.as_bytes().chunks(2)) {
-        let [high, low] = pair else { return None };
-        *place = digit(*high)? * 16 + digit(*low)?;
-    }
-    Some(read)
-}
-
-/// Lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|it| format!("{it:02x}")).collect()
+fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let is_lower = !text.bytes().any(|it| it.is_ascii_uppercase());
+    is_lower.then(|| hex::decode(text)).flatten()
 }
 
 /// The trace of a request, if it is sampled: as its caller decides, and a share of those without a caller's trace.
@@ -89,7 +73,10 @@ mod tests {
     fn a_malformed_traceparent_is_ignored() {
         let (trace, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
         let good = parent(&format!("00-{trace}-{span}-01")).unwrap();
-        assert_eq!((hex(&good.trace).as_str(), hex(&good.span).as_str(), good.sampled), (trace, span, true));
+        assert_eq!(
+            (hex::encode(good.trace).as_str(), hex::encode(good.span).as_str(), good.sampled),
+            (trace, span, true)
+        );
         assert!(!parent(&format!("00-{trace}-{span}-00")).unwrap().sampled);
         assert!(parent(&format!("cc-{trace}-{span}-01-more")).is_some(), "a later version may say more");
         let (no_trace, no_span) = ("0".repeat(32), "0".repeat(16));

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 use tracing::{error, warn};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::Command;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
@@ -23,7 +24,7 @@ use super::post::{PostFailure, PostOutcome, WebhookMessage, WebhookTarget};
 use super::sign::SigningKey;
 use super::subscription::{Subscription, WEBHOOK};
 use super::{backoff, cloud_event};
-use crate::app::{App, own};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::events::Visibility;
 use crate::problem::Refused;
@@ -343,7 +344,7 @@ impl Courier {
     async fn disable(&self, why: &str) -> Result<(), Stop> {
         let key = EntityKey { lifecycle: Name::new(WEBHOOK), id: self.webhook.clone() };
         let fields = [("why", Value::text(why))].into_iter().collect();
-        let command = Command::fire(own(), key, "disable", fields).because(why);
+        let command = Command::fire(Actor::engine(), key, "disable", fields).because(why);
         self.app.gateway.submit(command)?.await?;
         warn!(webhook = &*self.webhook, why, "a webhook is off");
         Ok(())

@@ -22,13 +22,14 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tracing::instrument::WithSubscriber as _;
+use trackside_engine::actor::Actor;
 use trackside_engine::event::Entry;
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
 use trackside_runtime::CommitObserver;
 use trackside_runtime::read::{ListQuery, MOST};
 
-use crate::app::{App, ServerOptions, own};
+use crate::app::{App, ServerOptions};
 use crate::auth::TOKEN;
 use crate::problem::Refused;
 use courier::{Courier, Wakeup};
@@ -137,7 +138,7 @@ impl Webhooks {
 
 /// Ids of webhooks that are not removed.
 pub(crate) async fn open_ones(app: &App) -> Result<Vec<Name>, Refused> {
-    let mut query = ListQuery::of(WEBHOOK, own());
+    let mut query = ListQuery::of(WEBHOOK, Actor::engine());
     let life = app.runtime.law().newest(&Name::new(WEBHOOK)).cloned();
     let states = life.iter().flat_map(|it| &it.states).filter(|it| !it.last);
     (query.states, query.limit) = (states.map(|it| it.name.clone()).collect(), MOST);

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
+use trackside_lifecycle::hex;
 
 /// The key file in the data folder.
 const FILE: &str = "webhook.key";
@@ -59,18 +60,11 @@ impl SigningKey {
 
     /// The CloudEvents source of this project: stable across restarts, different for every project.
     pub fn source(&self) -> String {
-        let mut id = keyed(&self.0, &[b"source\0"]);
+        let mut id: [u8; 16] = keyed(&self.0, &[b"source\0"]).first_chunk().copied().unwrap_or_default();
         let [_, _, _, _, _, _, version, _, variant, ..] = &mut id;
         *version = (*version & 0x0f) | 0x80;
         *variant = (*variant & 0x3f) | 0x80;
-        let mut text = "urn:uuid:".to_owned();
-        for (at, byte) in id.iter().take(16).enumerate() {
-            if matches!(at, 4 | 6 | 8 | 10) {
-                text.push('-');
-            }
-            text.push_str(&format!("{byte:02x}"));
-        }
-        text
+        format!("urn:uuid:{}", hex::encode_uuid(&id))
     }
 }
 

@@ -7,7 +7,7 @@ use trackside_server::ServerLimits;
 use crate::ground::{Ground, why};
 
 pub(crate) fn id(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|it| format!("{it:02x}")).collect()
+    trackside_lifecycle::hex::encode(Sha256::digest(content))
 }
 
 #[test]

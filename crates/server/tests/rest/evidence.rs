@@ -1,9 +1,9 @@
 //! Evidence that leaves the house and holds without it.
 
 use serde_json::json;
+use trackside_lifecycle::hex;
 use trackside_store::Chain;
 use trackside_store::evidence::{EvidenceJudgement, verify};
-use trackside_store::record::unhex;
 
 use crate::ground::{Ground, why};
 
@@ -37,7 +37,7 @@ fn it_holds_the_entity_its_approvals_and_artifacts_and_nothing_of_others() {
     let audit = owner.get("/v1/audit/verify").unwrap().body;
     let end = Chain {
         seq: audit["to"]["seq"].as_u64().unwrap(),
-        hash: unhex(audit["to"]["hash"].as_str().unwrap()).unwrap(),
+        hash: hex::decode(audit["to"]["hash"].as_str().unwrap()).unwrap(),
     };
     let verdict = verify(bytes.as_slice(), &[end]).unwrap();
     assert_eq!(

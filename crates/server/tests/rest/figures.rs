@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::Client;
+use trackside_random::Random;
 
 use crate::ground::{Ground, each, refused, why};
 
@@ -16,16 +17,6 @@ fn kiln() -> Json {
         transitions:\n  fire: { from: CLAY, to: HOT, by: human, takes: [glaze] }\n  \
         crack: { from: HOT, to: CLAY, by: human }\n  cool: { from: HOT, to: COLD, by: human && admin }\n";
     json!({ "files": { "pack.yaml": "pack: kiln\nversion: 1\nabout: A kiln.\n", "lifecycles/pot.yaml": pot } })
-}
-
-/// The same numbers in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
 }
 
 /// What somebody who only reads the journal finds.
@@ -122,7 +113,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
     let owner = &ground.owner;
     owner.put("/v1/packs/kiln", &kiln()).unwrap_or_else(|it| panic!("{it:#?}"));
     let pia = ground.person("pia");
-    let mut dice = Dice(7);
+    let mut random = Random::new(7);
     let mut refusals: BTreeMap<String, u64> = BTreeMap::new();
     for n in 0..20 {
         owner.post("/v1/entities/kiln.pot", &json!({ "id": format!("P-{n}") })).unwrap();
@@ -131,16 +122,18 @@ fn figures_can_be_counted_anew_from_the_journal() {
     }
     for _ in 0..300 {
         // Mostly moments, now and then hours.
-        let most = if dice.below(10) == 0 { 3 * 3_600 } else { 40 };
-        owner.post("/v1/clock/advance", &json!({ "by": format!("{}s", 1 + dice.below(most)) })).unwrap();
-        let pot = format!("/v1/entities/kiln.pot/P-{}/transitions", dice.below(20));
-        let body = match dice.below(5) {
+        let most = if random.below_u64(10) == 0 { 3 * 3_600 } else { 40 };
+        owner
+            .post("/v1/clock/advance", &json!({ "by": format!("{}s", 1 + random.below_u64(most)) }))
+            .unwrap();
+        let pot = format!("/v1/entities/kiln.pot/P-{}/transitions", random.below_u64(20));
+        let body = match random.below_u64(5) {
             0 | 1 => json!({ "event": "fire", "fields": { "glaze": "blue" } }),
             2 => json!({ "event": "crack" }),
             3 => json!({ "event": "cool" }),
             _ => json!({ "event": "fire" }),
         };
-        let by = if dice.below(2) == 0 { owner } else { &pia };
+        let by = if random.below_u64(2) == 0 { owner } else { &pia };
         if let Err(error) = by.post(&pot, &body) {
             *refusals.entry(refused(Err(error)).code).or_default() += 1;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::project::ProjectChange;
 use trackside_lifecycle::name::Name;
@@ -286,7 +286,7 @@ fn whoever_has_no_token_any_more_is_not_counted_on() {
         let runtime = Runtime::start(store, &[], Options::default()).unwrap();
         let people = Some(vec![Name::new("ghost"), Name::new("owner")]);
         let change = ProjectChange { people, ..ProjectChange::default() };
-        let own = Actor::new("trackside", ActorKind::System);
+        let own = Actor::engine();
         runtime.gateway().unwrap().ask(Command::new(own, Ask::Configure(change))).unwrap();
         runtime.stop();
     });

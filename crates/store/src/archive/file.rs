@@ -5,8 +5,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trackside_lifecycle::hex;
 
-use crate::record::{RecordLine, hex, unhex};
+use crate::record::RecordLine;
 use crate::{Chain, Record, StoreError};
 
 /// The form of the files that this release writes.
@@ -60,8 +61,8 @@ impl ArchiveHeader {
             format: FORMAT,
             first: self.first(),
             last: self.last(),
-            before: hex(&self.before.hash),
-            after: hex(&self.after.hash),
+            before: hex::encode(self.before.hash),
+            after: hex::encode(self.after.hash),
         };
         line(&FirstLine { archive }).map_err(|why| damaged(&self.path, 1, why))
     }
@@ -72,7 +73,7 @@ impl ArchiveHeader {
         if archive.format > FORMAT {
             return Err(StoreError::TooNew { path: path.to_owned(), found: archive.format, known: FORMAT });
         }
-        let hash = |text: &str| unhex(text).ok_or_else(|| wrong(format!("`{text}` is not a hash")));
+        let hash = |text: &str| hex::decode(text).ok_or_else(|| wrong(format!("`{text}` is not a hash")));
         let Some(before) = archive.first.checked_sub(1).filter(|_| archive.first <= archive.last) else {
             return Err(wrong(format!("{} to {} is not a range", archive.first, archive.last)));
         };

@@ -7,8 +7,8 @@ mod missing;
 mod tests;
 
 use serde_json::{Value, json};
+use trackside_lifecycle::hex;
 
-use crate::record::hex;
 use crate::store::Reader;
 use crate::{Chain, StoreError, rules};
 pub use auditor::Auditor;
@@ -51,7 +51,7 @@ impl Audit {
     /// For programs; the same from a server and from a folder. `files` is the number of archive files checked,
     /// `dropped` describes why payloads are missing.
     pub fn to_json(&self, files: usize, dropped: Vec<Value>) -> Value {
-        let end = |it: Chain| json!({ "seq": it.seq, "hash": hex(&it.hash) });
+        let end = |it: Chain| json!({ "seq": it.seq, "hash": hex::encode(it.hash) });
         let problem =
             |it: &AuditProblem| json!({ "seq": it.seq, "code": it.what.code(), "message": it.to_string() });
         let problems: Vec<Value> = self.problems.iter().map(problem).collect();

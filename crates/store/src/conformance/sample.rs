@@ -40,6 +40,7 @@ pub(crate) fn entry(seq: u64, entity: &str) -> Entry {
         on_behalf_of: None,
         trigger: name("change"),
         reason: Some(Arc::from(format!("the {seq}th \u{201c}reason\u{201d}\n"))),
+        origin: None,
         cause: None,
         condition: None,
         key: None,

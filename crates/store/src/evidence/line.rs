@@ -6,9 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+use trackside_lifecycle::hex;
 
 use crate::Chain;
-use crate::record::{Hash, RecordLine, hex, unhex};
+use crate::record::{Hash, RecordLine};
 
 /// The form of the files that this release writes.
 pub const FORMAT: u32 = 1;
@@ -55,13 +56,13 @@ pub struct EvidenceEnd {
 
 impl From<Chain> for EvidenceEnd {
     fn from(chain: Chain) -> Self {
-        Self { seq: chain.seq, hash: hex(&chain.hash) }
+        Self { seq: chain.seq, hash: hex::encode(chain.hash) }
     }
 }
 
 impl EvidenceEnd {
     pub fn chain(&self) -> Option<Chain> {
-        Some(Chain { seq: self.seq, hash: unhex(&self.hash)? })
+        Some(Chain { seq: self.seq, hash: hex::decode(&self.hash)? })
     }
 }
 
@@ -96,7 +97,7 @@ pub struct Links {
 
 impl Links {
     pub fn new(first: u64, bodies: &[Hash], hash: Hash) -> Self {
-        Self { first, bodies: STANDARD.encode(bodies.as_flattened()), hash: hex(&hash) }
+        Self { first, bodies: STANDARD.encode(bodies.as_flattened()), hash: hex::encode(hash) }
     }
 
     pub fn read(&self) -> Result<(Vec<Hash>, Hash), String> {
@@ -105,7 +106,7 @@ impl Links {
         if bodies.is_empty() || !rest.is_empty() {
             return Err(format!("{} bytes are not a list of digests", bytes.len()));
         }
-        let hash = unhex(&self.hash).ok_or_else(|| format!("`{}` is not a hash", self.hash))?;
+        let hash = hex::decode(&self.hash).ok_or_else(|| format!("`{}` is not a hash", self.hash))?;
         Ok((bodies.to_vec(), hash))
     }
 }

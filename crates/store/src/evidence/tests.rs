@@ -9,12 +9,12 @@
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use trackside_engine::event::{Changes, Entry, Event};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::value::Value;
 
 use super::{Bundle, EvidenceJudgement, EvidenceLine, EvidenceRequest, EvidenceVerdict, verify};
 use crate::archive::Archive;
 use crate::conformance::sample::{Press, entry, key, name};
-use crate::record::hex;
 use crate::{Chain, Memory, Record, Store as _, StoreError};
 
 const OWN: &str = "t.thing/A";
@@ -24,7 +24,7 @@ const CONTENT: &[u8] = b"the report";
 
 fn id_of(content: &[u8]) -> String {
     let hash: [u8; 32] = Sha256::digest(content).into();
-    hex(&hash)
+    hex::encode(hash)
 }
 
 fn changed(seq: u64, entity: &str, field: &str, value: Value) -> Entry {

@@ -5,12 +5,13 @@ use std::io::{self, BufRead, Read as _};
 
 use sha2::{Digest as _, Sha256};
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::hex;
 
 use super::flaw::Flaw;
 use super::line::{ArtifactPiece, EntitySummary, EvidenceHeader, EvidenceLine, FORMAT};
 use super::replay::Replay;
 use crate::audit::{Audit, Auditor};
-use crate::record::{RecordLine, hex};
+use crate::record::RecordLine;
 use crate::{Chain, Record};
 
 /// The longest line.
@@ -230,7 +231,7 @@ impl Checking {
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let found: [u8; 32] = open.hash.finalize().into();
-        if hex(&found) != open.sha256 || open.came != open.size {
+        if hex::encode(found) != open.sha256 || open.came != open.size {
             self.flaw(Flaw::ArtifactChanged { sha256: open.sha256.clone() });
         }
         self.artifacts.insert(open.sha256, open.came);

@@ -1,8 +1,9 @@
 //! A record as JSON, with its hashes as text: what archive files, exports and evidence hold.
 
 use serde::{Deserialize, Serialize};
+use trackside_lifecycle::hex;
 
-use super::{Record, hex, unhex};
+use super::Record;
 
 /// A record as it is written into a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +20,15 @@ pub struct RecordLine {
 impl From<&Record> for RecordLine {
     fn from(record: &Record) -> Self {
         let Record { seq, prev, format, header, payload, digest, hash } = record.clone();
-        Self { seq, prev, format, header, payload, digest: digest.as_ref().map(hex), hash: hex(&hash) }
+        Self {
+            seq,
+            prev,
+            format,
+            header,
+            payload,
+            digest: digest.as_ref().map(hex::encode),
+            hash: hex::encode(hash),
+        }
     }
 }
 
@@ -27,7 +36,7 @@ impl TryFrom<RecordLine> for Record {
     type Error = String;
 
     fn try_from(line: RecordLine) -> Result<Self, String> {
-        let read = |text: &str| unhex(text).ok_or_else(|| format!("`{text}` is not a hash"));
+        let read = |text: &str| hex::decode(text).ok_or_else(|| format!("`{text}` is not a hash"));
         let (digest, hash) = (line.digest.as_deref().map(read).transpose()?, read(&line.hash)?);
         let RecordLine { seq, prev, format, header, payload, .. } = line;
         Ok(Self { seq, prev, format, header, payload, digest, hash })

@@ -1,7 +1,6 @@
 //! A journal entry as it is stored: a header, a payload that may be dropped, and the hash that binds them.
 
 mod chain;
-mod hex;
 mod line;
 mod upcast;
 
@@ -11,7 +10,6 @@ use trackside_engine::key::EntityKey;
 
 use crate::StoreError;
 pub use chain::{Chain, Hash, digest};
-pub use hex::{hex, unhex};
 pub use line::RecordLine;
 pub use upcast::{FORMAT, UPCASTS, Upcast};
 

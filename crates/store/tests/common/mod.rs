@@ -50,6 +50,7 @@ pub fn entry(seq: u64, words: &str) -> Entry {
         on_behalf_of: None,
         trigger: Name::new("create"),
         reason: Some(Arc::from("because")),
+        origin: None,
         cause: None,
         condition: None,
         key: None,

@@ -12,7 +12,6 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_vfs};
 
 use super::file::{OpenFile, code};
 use super::handle::Handle;
-use crate::chance::Chance;
 use crate::disk::Shared;
 use crate::state::{Answer, Opening};
 
@@ -197,7 +196,7 @@ unsafe extern "C" fn full_name(
 unsafe extern "C" fn randomness(_vfs: *mut sqlite3_vfs, amount: c_int, bytes: *mut c_char) -> c_int {
     let length = usize::try_from(amount).unwrap_or(0);
     let mut chosen = vec![0; length];
-    Chance::new(&[RandomState::new().build_hasher().finish()]).fill(&mut chosen);
+    trackside_random::Random::combined(&[RandomState::new().build_hasher().finish()]).fill(&mut chosen);
     // SAFETY: SQLite gives room for as much as it asks for.
     unsafe { ptr::copy_nonoverlapping(chosen.as_ptr().cast(), bytes, length) };
     amount

@@ -18,6 +18,7 @@ use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_engine::ranking::RankingKey;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
+use trackside_random::Random;
 use trackside_runtime::simulation::{Failpoint, Packs, Stepper, enable};
 use trackside_runtime::{BatchAnswer, CommandAnswer, Failure, Options, PackSource, ProjectClock};
 use trackside_store::{Memory, Store};
@@ -27,7 +28,6 @@ use crate::broken::Broken;
 use crate::callers::{Attempt, Question, Request, Said, Wish, alike, all_alike};
 use crate::cast::Cast;
 use crate::counts::Counts;
-use crate::dice::Dice;
 use crate::disk::{Disk, Weather};
 use crate::final_checks::{self, all_groups, text};
 use crate::followers::Listener;
@@ -147,7 +147,7 @@ struct Decided {
 
 struct Run<'a> {
     scene: &'a Scene,
-    dice: Dice,
+    dice: Random,
     disk: Disk,
     meddler: Meddler,
     store: Memory,
@@ -184,7 +184,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(scene: &'a Scene, seed: u64) -> Self {
-        let mut dice = Dice::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(seed));
+        let mut dice = Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(seed));
         let disk = Disk::new(seed ^ 0x5151);
         let start = Timestamp::parse("2026-01-01T08:00:00Z").unwrap();
         let by_hand = dice.percent(30);

@@ -1,5 +1,7 @@
 //! Those who ask: what they think of, and how it travels.
 
+use trackside_random::Random;
+
 use super::*;
 
 impl Run<'_> {
@@ -107,7 +109,7 @@ impl Run<'_> {
     pub(super) fn inspection(&mut self) -> Option<Wish> {
         let entities = self.model.world.view.entities();
         let entity = self.dice.pick(&entities)?.key.clone();
-        let actor = Actor::new("trackside", ActorKind::System);
+        let actor = Actor::engine();
         Some(Wish::Command(Command::new(actor, Ask::Inspect { entity })))
     }
 
@@ -129,7 +131,7 @@ impl Run<'_> {
             request.over = true;
             return;
         }
-        let late = |dice: &mut Dice| if dice.percent(70) { 0 } else { dice.below(25) };
+        let late = |dice: &mut Random| if dice.percent(70) { 0 } else { dice.below(25) };
         let repeated = request.wish.can_be_repeated();
         if repeated && self.dice.percent(5) {
             self.story.tell(format!("  request {number} is lost"));

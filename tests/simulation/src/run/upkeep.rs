@@ -135,10 +135,7 @@ impl Run<'_> {
         }
         let world = &self.model.world;
         for entity in world.view.entities() {
-            let inspect = Command::new(
-                Actor::new("trackside", ActorKind::System),
-                Ask::Inspect { entity: entity.key.clone() },
-            );
+            let inspect = Command::new(Actor::engine(), Ask::Inspect { entity: entity.key.clone() });
             if let Ok(Decision::Accepted(found)) = decide(&world.law, &world.view, &inspect, world.now)
                 && !found.entries.is_empty()
             {

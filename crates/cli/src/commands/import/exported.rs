@@ -9,11 +9,11 @@ use serde_json::{Map, Value as Json, json};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
 use trackside_engine::{Law, View, apply};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::time::Timestamp;
 use trackside_protocol::{ImportCount, ImportEntity, ImportLease};
 use trackside_runtime::PackSource;
 use trackside_store::export_lines::{self, ExportHeader, ExportLine};
-use trackside_store::record::hex;
 use trackside_store::{Chain, Definition};
 
 use super::pieces::{Sent, send};
@@ -110,7 +110,7 @@ impl Looking {
             Ok(ExportLine::Entry) => self.shown = true,
             Ok(ExportLine::Record(record)) => {
                 if record.seq == 1 {
-                    self.first = hex(&record.hash);
+                    self.first = hex::encode(record.hash);
                 }
                 if self.chain.seq == 0 && record.seq > 1 {
                     wrong(format!(
@@ -313,5 +313,5 @@ fn print_answer(args: &ImportArgs, sent: &Sent, left_out: &BTreeMap<String, u64>
 
 /// The end of a chain, as `SEQ:HASH`.
 pub(super) fn end_of(looked: &ExportSummary) -> String {
-    format!("{}:{}", looked.end.seq, hex(&looked.end.hash))
+    format!("{}:{}", looked.end.seq, hex::encode(looked.end.hash))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::json;
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command, Install, Seed};
 use trackside_engine::event::Entry;
 use trackside_engine::journal::Journal;
@@ -12,9 +12,9 @@ use trackside_engine::key::EntityKey;
 use trackside_engine::project::{ProjectChange, SettingChange};
 use trackside_engine::view::Project;
 use trackside_engine::{Decision, Law, View, apply, decide};
+use trackside_lifecycle::hex;
 use trackside_lifecycle::model::Pack;
 use trackside_lifecycle::time::Timestamp;
-use trackside_store::record::hex;
 use trackside_store::{Batch, Chain, Definition, Sqlite, Store};
 
 use crate::args::ImportArgs;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
             if args.json {
                 let json = json!({
                     "data": data, "entries": imported.entries, "entities": imported.entities,
-                    "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex(&imported.end.hash) },
+                    "packs": imported.packs, "end": { "seq": imported.end.seq, "hash": hex::encode(imported.end.hash) },
                 });
                 print::line(&format!("{json:#}"));
             } else {
@@ -134,7 +134,7 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
         }
     }
     let now = journal.about.until.map_or(last, |it| it.max(last));
-    let ours = Actor::new("trackside", ActorKind::System);
+    let ours = Actor::engine();
     let installs = definitions.iter().map(|it| {
         let Definition { pack, version, digest, .. } = it;
         let install = Install { pack: pack.clone(), version: *version, digest: digest.as_str().into() };

@@ -6,6 +6,7 @@ use super::needs;
 use crate::guard::Fault;
 use crate::guard::limits::Budget;
 use crate::guard::template::show;
+use crate::hex;
 use crate::name::Name;
 use crate::value::Value;
 
@@ -61,8 +62,7 @@ pub(super) fn before(it: &Value, part: &Value, budget: &Budget) -> Result<Value,
 pub(super) fn digest(it: &Value, budget: &Budget) -> Result<Value, Fault> {
     let stored = serde_json::to_string(it).map_err(|error| Fault::failed(error.to_string()))?;
     budget.text(stored.len())?;
-    let digest = Sha256::digest(stored.as_bytes());
-    Ok(Value::Text(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()))
+    Ok(Value::Text(hex::encode(Sha256::digest(stored.as_bytes())).into()))
 }
 
 pub(super) fn split(it: &Value, separator: &Value, budget: &Budget) -> Result<Value, Fault> {

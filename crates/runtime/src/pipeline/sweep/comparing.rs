@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
@@ -232,7 +232,7 @@ impl Decider {
         let key = entity.key.clone();
         self.memory.view.load(entity);
         self.timers.bring_back();
-        let outcome = self.answer(&Command::new(Actor::new("trackside", ActorKind::System), ask));
+        let outcome = self.answer(&Command::new(Actor::engine(), ask));
         if let Some(entity) = self.memory.view.image(&key) {
             // Those that were not kept were never heard of.
             self.timers.know(&entity);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trackside_engine::Decision;
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
@@ -357,7 +357,7 @@ impl Decider {
 
     /// Looks for violations.
     pub(super) fn inspect(&mut self, key: &EntityKey, pass: &mut SweepPass) -> Result<(), StoreError> {
-        let actor = Actor::new("trackside", ActorKind::System);
+        let actor = Actor::engine();
         let command = Command::new(actor, Ask::Inspect { entity: key.clone() });
         match self.decide(&command) {
             Ok(Decision::Accepted(accepted)) => {

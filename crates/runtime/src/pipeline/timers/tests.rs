@@ -113,6 +113,7 @@ fn started(now: Timestamp) -> (Entity, Entry) {
         on_behalf_of: None,
         trigger: Name::new("go"),
         reason: None,
+        origin: None,
         cause: None,
         condition: None,
         key: None,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension as _, Result, params};
 use trackside_engine::entity::Entity;
 use trackside_engine::key::EntityKey;
+use trackside_lifecycle::hex;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 use trackside_lifecycle::value::Value;
@@ -40,8 +41,7 @@ pub(in crate::sqlite) fn indexed(value: &Value) -> Result<String> {
     if text.len() <= LONGEST {
         return Ok(text);
     }
-    let digest = crate::record::digest(&text);
-    Ok(digest.iter().fold("#".to_owned(), |text, byte| format!("{text}{byte:02x}")))
+    Ok(format!("#{}", hex::encode(crate::record::digest(&text))))
 }
 
 impl Traces {

@@ -14,6 +14,7 @@ pub use actors::CallerKind;
 use actors::{TrialActor, actors};
 use candidates::{around, candidates};
 use profile::Profile;
+use trackside_engine::actor::ENGINE;
 use trackside_lifecycle::guard::{Guard, VarSlot};
 use trackside_lifecycle::model::{Read, Take};
 use trackside_lifecycle::name::Name;
@@ -24,9 +25,6 @@ use crate::truth::{KnownReads, Partial};
 
 /// Most combinations tried; beyond it nothing is said.
 const MOST: usize = 20_000;
-
-/// Under which the engine itself acts.
-const ENGINE: &str = "trackside";
 
 /// Whether several conditions can hold together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 
+use trackside_engine::actor::ENGINE;
 use trackside_lifecycle::model::{FieldType, Fit};
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::{Span, Timestamp};
 use trackside_lifecycle::value::Value;
 
-use super::ENGINE;
 use super::kinds::{self, ValueKind};
 use super::profile::Circle;
 use crate::check::facts::Facts;

@@ -1,6 +1,6 @@
 //! The problems of one entity under a definition.
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::decide::answer;
 use trackside_engine::entity::{Entity, Tally};
@@ -195,7 +195,7 @@ impl Look<'_> {
     }
 
     fn violations(&mut self) {
-        let sweep = Actor::new("trackside", ActorKind::System);
+        let sweep = Actor::engine();
         let command = Command::new(sweep, Ask::Inspect { entity: self.entity.key.clone() });
         let Ok(Decision::Accepted(accepted)) = decide(self.law, self.view, &command, self.now) else {
             return;

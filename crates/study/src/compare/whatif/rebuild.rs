@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::{Actor, ActorKind, ENGINE};
 use trackside_engine::command::{AlertAction, Ask, Command, Fire, ImportedEntity, Seed, What};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Changes, Entry, Event};
 use trackside_engine::fields::Fields;
+use trackside_engine::import_origin::ImportOrigin;
 use trackside_engine::journal::Journal;
 use trackside_engine::key::EntityKey;
 use trackside_engine::project::ProjectChange;
@@ -73,7 +74,7 @@ impl<'a> Rebuilder<'a> {
         }
         let founding =
             |key: &EntityKey| self.law.newest(&key.lifecycle).is_some_and(|it| it.one && it.kind == key.id);
-        if root.actor == "trackside" && root.trigger == "given" && founding(&root.entity) {
+        if root.actor == *ENGINE && root.trigger == "given" && founding(&root.entity) {
             return Rebuilt::Founding;
         }
         let asks = asks(self.law, view, root, group);
@@ -165,10 +166,9 @@ fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Opti
             if root.trigger == "given" {
                 return plain(Ask::Seed(Seed { entity, state, fields: all, tallies, leases }));
             }
-            let reason = root.reason.as_deref().unwrap_or_default();
-            let origin = Arc::from(reason.strip_prefix("imported from ").unwrap_or(reason));
-            let it =
-                ImportedEntity { entity, state, fields: all, tallies, leases, origin, file: None, place: 0 };
+            let none = || ImportOrigin { name: Arc::from(""), file: None };
+            let origin = ImportOrigin::of(root).unwrap_or_else(none);
+            let it = ImportedEntity { entity, state, fields: all, tallies, leases, origin, place: 0 };
             plain(Ask::Import(vec![it]))
         }
         Event::Corrected { to, .. } if root.trigger == "correct" => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trackside_engine::actor::ActorKind;
+use trackside_engine::actor::{ActorKind, ENGINE};
 use trackside_engine::event::{Entry, Event};
 use trackside_engine::key::EntityKey;
 use trackside_lifecycle::name::Name;
@@ -56,7 +56,7 @@ pub(super) fn compared(old: &[Entry], new: &[Entry], so_far: &WhatIf) -> Vec<Dif
             let at = [was, is].into_iter().flatten().map(|it| it.0).min().unwrap_or_default();
             differences.push(Difference {
                 at,
-                actor: Name::new("trackside"),
+                actor: Name::new(ENGINE),
                 did: Name::from(format!("{timer}{step}")),
                 entity: entity.clone(),
                 what: DifferenceKind::Timer { was: was.cloned(), is: is.cloned() },

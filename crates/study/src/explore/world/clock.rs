@@ -1,6 +1,6 @@
 //! Time passes without requests. One timer at a time: any actor may act in between, or stop.
 
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::event::Entry;
 use trackside_engine::{Decision, Law, apply, decide};
@@ -34,7 +34,7 @@ pub(crate) fn wait_until(scene: &WorldState, until: Timestamp) -> WorldState {
 fn fire(law: &Law, scene: &mut WorldState) -> Option<Vec<Entry>> {
     for (_, entity, timer) in scene.due() {
         let ask = Ask::Due { entity, timer };
-        let command = Command::new(Actor::new("trackside", ActorKind::Timeout), ask);
+        let command = Command::new(Actor::timer(), ask);
         if let Ok(Decision::Accepted(accepted)) = decide(law, &scene.view, &command, scene.now) {
             for entry in &accepted.entries {
                 apply(&mut scene.view, entry);

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::quality::FixedState;
-use trackside_engine::actor::{Actor, ActorKind};
+use trackside_engine::actor::Actor;
 use trackside_engine::command::{Ask, Command};
 use trackside_engine::entity::Entity;
 use trackside_engine::event::{Entry, Event};
@@ -150,7 +150,7 @@ impl<'a> StageModel<'a> {
         let mut entries: Vec<Entry> = Vec::new();
         for entity in scene.entities() {
             let ask = Ask::Inspect { entity: entity.key.clone() };
-            let command = Command::new(Actor::new("trackside", ActorKind::System), ask);
+            let command = Command::new(Actor::engine(), ask);
             if let Ok(Decision::Accepted(accepted)) =
                 decide(&self.stage.law, &after.view, &command, after.now)
             {

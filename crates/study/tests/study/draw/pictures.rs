@@ -88,13 +88,10 @@ fn light_and_dark_are_chosen_by_the_reader_unless_one_is_asked_for() {
     assert_ne!(picture.svg(Theme::Light), picture.svg(Theme::Dark));
 }
 
-/// Many boxes and links, without chance: the same every time.
+/// Many boxes and links, the same every time.
 fn large(boxes: usize, links: usize) -> LayoutPlan {
-    let mut seed: usize = 7;
-    let mut next = |below: usize| {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (seed >> 33) % below
-    };
+    let mut random = trackside_random::Random::new(7);
+    let mut next = |below: usize| random.below(below);
     let block =
         |before| LayoutBox { width: 120.0, height: 50.0, drawn: 50.0, before, ..LayoutBox::default() };
     let mut plan = LayoutPlan { boxes: (0..boxes).map(block).collect(), links: Vec::new() };
