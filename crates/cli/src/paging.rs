@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::print;
+use crate::args::PageArgs;
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format;
 use crate::url::ApiPath;
+use crate::{exit, print, time_format};
 
 /// Most items of a page.
 const PAGE: usize = 200;
@@ -20,11 +20,11 @@ pub(crate) enum ListSize {
     All,
 }
 
-impl ListSize {
-    pub(crate) fn new(limit: Option<usize>, all: bool) -> Self {
-        match (all, limit) {
+impl From<&PageArgs> for ListSize {
+    fn from(args: &PageArgs) -> Self {
+        match (args.all, args.limit) {
             (true, _) => Self::All,
-            (false, Some(limit)) => Self::Most(limit),
+            (false, Some(limit)) => Self::Most(limit as usize),
             (false, None) => Self::Page,
         }
     }
@@ -43,8 +43,9 @@ pub(crate) struct PagedList {
 pub(crate) fn fetch_list(
     server: &ServerConnection,
     route: &ApiPath,
-    much: ListSize,
+    much: impl Into<ListSize>,
 ) -> Result<PagedList, RequestError> {
+    let much = much.into();
     let mut found = PagedList { items: Vec::new(), more: None, first: Json::Null };
     loop {
         let size = match much {
@@ -83,8 +84,21 @@ impl PagedList {
         all
     }
 
+    /// Prints it: as JSON, or by `show` with `none` for an empty list. Returns the exit code.
+    pub(crate) fn print(&self, as_json: bool, none: &str, show: impl FnOnce(&[Json])) -> u8 {
+        if as_json {
+            print::json(&self.to_json());
+        } else if self.items.is_empty() {
+            print::message(none);
+        } else {
+            show(&self.items);
+            self.tell_more();
+        }
+        exit::DONE
+    }
+
     /// Says that there is more, where there is.
-    pub(crate) fn tell_more(&self) {
+    fn tell_more(&self) {
         if self.more.is_some() {
             print::message(&format!(
                 "Showing the first {}. Use --all for the rest, or --limit N",

@@ -3,9 +3,28 @@
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::Value as Json;
+
+use crate::exit;
+
 /// One line of data.
 pub(crate) fn line(text: &str) {
     note(writeln!(std::io::stdout().lock(), "{text}"));
+}
+
+/// A document as JSON.
+pub(crate) fn json(document: &Json) {
+    line(&format!("{document:#}"));
+}
+
+/// A document: as JSON, or by `show`. Returns the exit code.
+pub(crate) fn answer(document: &Json, as_json: bool, show: impl FnOnce(&Json)) -> u8 {
+    if as_json {
+        json(document)
+    } else {
+        show(document)
+    }
+    exit::DONE
 }
 
 /// Data could not be written.

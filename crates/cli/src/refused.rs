@@ -5,7 +5,7 @@ use trackside_protocol::{Problem, ProblemCode, Unmet};
 
 use crate::print::{self, Colour, painted};
 use crate::server_lookup::RequestError;
-use crate::{exit, time_format, values};
+use crate::{exit, print_transition, time_format, values};
 
 /// The lifecycle or entity of a command, so that the next step can name it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,11 +43,23 @@ pub(crate) fn finish(outcome: Result<u8, RequestError>, about: CommandSubject<'_
         Err(RequestError::Cli(stopped)) => stopped.report(),
         Err(RequestError::Refused(problem)) => {
             if json {
-                print::line(&format!("{:#}", serde_json::to_value(&*problem).unwrap_or_default()));
+                print::json(&serde_json::to_value(&*problem).unwrap_or_default());
             }
             print::message(&render(&problem, about));
             code(&problem)
         }
+    }
+}
+
+/// The same for a command about the entity that was typed as `LIFECYCLE/ID`.
+pub(crate) fn finish_entity(
+    typed: &str,
+    json: bool,
+    work: impl FnOnce(&str, &str) -> Result<u8, RequestError>,
+) -> u8 {
+    match print_transition::parse_entity(typed) {
+        Ok((lifecycle, id)) => finish(work(lifecycle, id), CommandSubject::entity(lifecycle, id), json),
+        Err(stopped) => stopped.report(),
     }
 }
 

@@ -4,42 +4,32 @@ use std::io::IsTerminal;
 
 use crate::print::{self, Colour, painted_data};
 
-/// Rows under headings; the last column takes what room is left.
-#[derive(Debug, Default)]
-pub(crate) struct TextTable {
-    headings: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
-}
-
-impl TextTable {
-    pub(crate) fn new(headings: &[&'static str]) -> Self {
-        Self { headings: headings.to_vec(), rows: Vec::new() }
-    }
-
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
-    }
-
-    /// On a terminal long lines are cut; a file or a pipe gets all of them.
-    pub(crate) fn show(&self) {
-        let most = std::io::stdout().is_terminal().then(print::columns);
-        for (at, line) in self.lines(most).iter().enumerate() {
-            match at {
-                0 => print::line(&painted_data(line, Colour::Bold)),
-                _ => print::line(line),
-            }
+/// Prints a row for each item, under headings. On a terminal long lines are cut; a file or a pipe gets all of them.
+pub(crate) fn print_table<T, const N: usize>(
+    headings: [&str; N],
+    items: impl IntoIterator<Item = T>,
+    row: impl FnMut(T) -> [String; N],
+) {
+    let most = std::io::stdout().is_terminal().then(print::columns);
+    for (at, line) in lines(headings, items.into_iter().map(row), most).iter().enumerate() {
+        match at {
+            0 => print::line(&painted_data(line, Colour::Bold)),
+            _ => print::line(line),
         }
     }
+}
 
-    fn lines(&self, most: Option<usize>) -> Vec<String> {
-        let headings: Vec<String> = self.headings.iter().map(|it| (*it).to_owned()).collect();
-        let all: Vec<&Vec<String>> = std::iter::once(&headings).chain(&self.rows).collect();
-        let width = |column: usize| {
-            all.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.headings.len()).map(width).collect();
-        all.iter().map(|row| cut(&aligned(row, &widths), most)).collect()
-    }
+fn lines<const N: usize>(
+    headings: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    most: Option<usize>,
+) -> Vec<String> {
+    let all: Vec<[String; N]> = std::iter::once(headings.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| {
+        all.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    all.iter().map(|row| cut(&aligned(row, &widths), most)).collect()
 }
 
 fn aligned(row: &[String], widths: &[usize]) -> String {
@@ -68,10 +58,9 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_long_lines_are_cut_on_a_terminal() {
-        let mut table = TextTable::new(&["id", "state", "says"]);
-        table.row(["T-1", "OPEN", "a long story"].map(str::to_owned));
-        table.row(["T-100", "ÜBER", ""].map(str::to_owned));
-        assert_eq!(table.lines(None), ["id     state  says", "T-1    OPEN   a long story", "T-100  ÜBER"]);
-        assert_eq!(table.lines(Some(16)).get(1).map(String::as_str), Some("T-1    OPEN   a…"));
+        let rows = [["T-1", "OPEN", "a long story"], ["T-100", "ÜBER", ""]];
+        let lines = |most| lines(["id", "state", "says"], rows.iter().map(|it| it.map(str::to_owned)), most);
+        assert_eq!(lines(None), ["id     state  says", "T-1    OPEN   a long story", "T-100  ÜBER"]);
+        assert_eq!(lines(Some(16)).get(1).map(String::as_str), Some("T-1    OPEN   a…"));
     }
 }

@@ -115,6 +115,32 @@ pub(crate) fn texts<'a>(it: &'a Json, name: &str) -> Vec<&'a str> {
     it.get(name).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
 }
 
+/// The same in one line: `-` if there is none.
+pub(crate) fn joined(it: &Json, name: &str) -> String {
+    let all = texts(it, name);
+    if all.is_empty() { "-".to_owned() } else { all.join(", ") }
+}
+
+/// The moment at a key of a document: `-` if there is none.
+pub(crate) fn moment_at(it: &Json, name: &str) -> String {
+    Some(text(it, name)).filter(|it| !it.is_empty()).map_or_else(|| "-".to_owned(), moment)
+}
+
+/// The number at a key of a document, or 0.
+pub(crate) fn number(it: &Json, name: &str) -> u64 {
+    it.get(name).and_then(Json::as_u64).unwrap_or_default()
+}
+
+/// Whether a document says `true` at a key.
+pub(crate) fn is_true(it: &Json, name: &str) -> bool {
+    it.get(name) == Some(&Json::Bool(true))
+}
+
+/// The entity that a document names: `LIFECYCLE/ID`.
+pub(crate) fn entity_of(it: &Json) -> String {
+    format!("{}/{}", text(it, "lifecycle"), text(it, "id"))
+}
+
 /// The list at a key of a document.
 pub(crate) fn list<'a>(it: &'a Json, name: &str) -> &'a [Json] {
     it.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()

@@ -10,6 +10,7 @@ use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
 use crate::archive::Archive;
+use crate::record::RecordLine;
 use crate::{Artifacts, Definition, Reader, Record, StoreError};
 
 /// The form of the lines.
@@ -63,10 +64,7 @@ pub fn definition(it: &Definition) -> Json {
 
 /// A record as stored, so that its hash can be checked.
 pub fn record(it: &Record) -> Json {
-    json!({ "record": {
-        "seq": it.seq, "prev": it.prev, "format": it.format, "header": it.header,
-        "payload": it.payload, "digest": it.digest.as_ref().map(hex::encode), "hash": hex::encode(it.hash),
-    } })
+    json!({ "record": RecordLine::from(it) })
 }
 
 /// The content of an artifact.
@@ -112,7 +110,7 @@ enum Written {
     #[serde(rename = "definition")]
     Definition(WrittenDefinition),
     #[serde(rename = "record")]
-    Record(WrittenRecord),
+    Record(RecordLine),
     #[serde(rename = "artifact")]
     Artifact(WrittenArtifact),
     #[serde(rename = "entry")]
@@ -141,17 +139,6 @@ struct WrittenDefinition {
 struct WrittenArtifact {
     sha256: String,
     base64: String,
-}
-
-#[derive(Deserialize)]
-struct WrittenRecord {
-    seq: u64,
-    prev: u64,
-    format: u32,
-    header: String,
-    payload: Option<String>,
-    digest: Option<String>,
-    hash: String,
 }
 
 /// Parses a line, or returns what is wrong with it.
@@ -190,7 +177,7 @@ pub fn read(text: &str) -> Result<ExportLine, String> {
             };
             let digest = it.digest.as_deref().map(hash).transpose()?;
             let hash = hash(&it.hash)?;
-            let WrittenRecord { seq, prev, format, header, payload, .. } = it;
+            let RecordLine { seq, prev, format, header, payload, .. } = it;
             ExportLine::Record(Box::new(Record { seq, prev, format, header, payload, digest, hash }))
         }
         Written::Artifact(it) => {

@@ -130,6 +130,9 @@ pub struct AtPosition<T> {
     pub value: T,
 }
 
+/// The answer to a query of projections.
+pub type ReadAt<T> = Result<AtPosition<T>, StoreError>;
+
 /// How many of a group are in which state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -259,29 +262,24 @@ pub trait Reader: Send {
     fn last_entry(&mut self, key: &EntityKey) -> Result<Option<u64>, StoreError> {
         Ok(self.entity(key)?.map(|it| it.seq))
     }
-    fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError>;
+    fn counts(&mut self, group: &GroupKey) -> ReadAt<Counts>;
     /// All groups of an entity that have or had members, by name.
-    fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError>;
-    fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError>;
-    fn ranking(&mut self, key: &RankingKey) -> Result<AtPosition<RankingIndex>, StoreError>;
+    fn groups(&mut self, of: &EntityKey) -> ReadAt<Vec<(Name, Counts)>>;
+    fn members(&mut self, group: &GroupKey) -> ReadAt<Members>;
+    fn ranking(&mut self, key: &RankingKey) -> ReadAt<RankingIndex>;
     fn unique_holder(&mut self, lifecycle: &Name, value: &Name) -> Result<Option<EntityKey>, StoreError>;
     fn key(&mut self, actor: &Name, key: &Name) -> Result<Option<(u64, KeyRecord)>, StoreError>;
     /// Timers in the order in which they are due, after `after`, at most `most`.
-    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError>;
-    fn list(&mut self, listing: &Listing) -> Result<AtPosition<Vec<Arc<Entity>>>, StoreError>;
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> ReadAt<Vec<DueAt>>;
+    fn list(&mut self, listing: &Listing) -> ReadAt<Vec<Arc<Entity>>>;
     /// How many entities of a lifecycle are in which state.
-    fn states(&mut self, lifecycle: &Name) -> Result<AtPosition<BTreeMap<Name, u64>>, StoreError>;
-    fn dwell_times(&mut self, lifecycle: &Name)
-    -> Result<AtPosition<BTreeMap<Name, DwellTimes>>, StoreError>;
+    fn states(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, u64>>;
+    fn dwell_times(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, DwellTimes>>;
     /// Entries of these kinds after `after`, in order.
     fn notices(&mut self, kinds: &[&str], after: u64, most: usize) -> Result<Vec<u64>, StoreError>;
-    fn effects(&mut self, after: u64, most: usize) -> Result<AtPosition<Vec<OpenEffectRow>>, StoreError>;
+    fn effects(&mut self, after: u64, most: usize) -> ReadAt<Vec<OpenEffectRow>>;
     /// Stored entities in the order of their keys, without reading their bodies.
-    fn stored_entities(
-        &mut self,
-        after: Option<&EntityKey>,
-        most: usize,
-    ) -> Result<AtPosition<Vec<StoredEntity>>, StoreError> {
+    fn stored_entities(&mut self, after: Option<&EntityKey>, most: usize) -> ReadAt<Vec<StoredEntity>> {
         let found = self.list(&Listing { after: after.cloned(), most, ..Listing::default() })?;
         let kept = found.value.iter().map(|it| StoredEntity {
             key: it.key.clone(),
@@ -304,41 +302,23 @@ pub trait Reader: Send {
         })
     }
     /// At most `most` groups after a row number, each with its row number.
-    fn groups_after(
-        &mut self,
-        after: u64,
-        most: usize,
-    ) -> Result<AtPosition<Vec<(u64, GroupKey)>>, StoreError>;
+    fn groups_after(&mut self, after: u64, most: usize) -> ReadAt<Vec<(u64, GroupKey)>>;
     /// Members of a group after one of them, at most `most`.
-    fn members_after(
-        &mut self,
-        group: &GroupKey,
-        after: u64,
-        most: usize,
-    ) -> Result<AtPosition<Vec<MemberRow>>, StoreError>;
+    fn members_after(&mut self, group: &GroupKey, after: u64, most: usize) -> ReadAt<Vec<MemberRow>>;
     /// Whether an entity is a stored member of a group.
     fn is_member(&mut self, group: &GroupKey, of: &EntityKey) -> Result<bool, StoreError>;
     /// The stored place of an entity.
-    fn place(&mut self, ranking: &RankingKey, id: &Name)
-    -> Result<AtPosition<Option<RankPlace>>, StoreError>;
+    fn place(&mut self, ranking: &RankingKey, id: &Name) -> ReadAt<Option<RankPlace>>;
     /// At most `most` stored places after a given one.
     fn places_after(
         &mut self,
         after: Option<&(RankingKey, Name)>,
         most: usize,
-    ) -> Result<AtPosition<Vec<(RankingKey, Name)>>, StoreError>;
+    ) -> ReadAt<Vec<(RankingKey, Name)>>;
     /// A stored order.
-    fn order(
-        &mut self,
-        ranking: &RankingKey,
-        within: &Within,
-    ) -> Result<AtPosition<Option<OrderRow>>, StoreError>;
+    fn order(&mut self, ranking: &RankingKey, within: &Within) -> ReadAt<Option<OrderRow>>;
     /// Orders after one of them, at most `most`.
-    fn orders_after(
-        &mut self,
-        after: Option<&(RankingKey, Within)>,
-        most: usize,
-    ) -> Result<AtPosition<Vec<OrderRow>>, StoreError>;
+    fn orders_after(&mut self, after: Option<&(RankingKey, Within)>, most: usize) -> ReadAt<Vec<OrderRow>>;
     /// Counts of timers, leases, open effects and open violations.
-    fn census(&mut self) -> Result<AtPosition<Census>, StoreError>;
+    fn census(&mut self) -> ReadAt<Census>;
 }

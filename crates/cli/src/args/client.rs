@@ -22,6 +22,17 @@ pub(crate) struct AskArgs {
     pub(crate) json: bool,
 }
 
+/// How much of a list to print.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct PageArgs {
+    /// Maximum number of results [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// Show all results
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) all: bool,
+}
+
 /// Whose permissions a read uses.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct EyesArgs {
@@ -249,12 +260,8 @@ pub(crate) struct ListArgs {
     /// Only overdue entities
     #[arg(long)]
     pub(crate) overdue: bool,
-    /// Maximum number of results [default: 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: Option<u32>,
-    /// Show all results
-    #[arg(long, conflicts_with = "limit")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) eyes: EyesArgs,
     #[command(flatten)]
@@ -287,12 +294,8 @@ pub(crate) struct JournalArgs {
     /// Start after this entry [default: the beginning; with --follow, now]
     #[arg(long, value_name = "SEQ")]
     pub(crate) after: Option<u64>,
-    /// Maximum number of results [default: 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: Option<u32>,
-    /// Show all results
-    #[arg(long, conflicts_with = "limit")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     /// Keep printing new entries until you stop it
     #[arg(long, short, conflicts_with_all = ["limit", "all"])]
     pub(crate) follow: bool,
@@ -341,12 +344,8 @@ pub(crate) struct StatsArgs {
 /// Paging of the lists of notices.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NoticesArgs {
-    /// Maximum number of results [default: 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: Option<u32>,
-    /// Show all results
-    #[arg(long, conflicts_with = "limit")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) ask: AskArgs,
 }
@@ -561,14 +560,8 @@ pub(crate) struct WebhookDeliveriesArgs {
     /// Only deliveries in this state
     #[arg(long, value_name = "STATE", value_parser = ["delivered", "failing", "dead", "queued"])]
     pub(crate) state: Option<String>,
-    /// Maximum number of results [default: 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: Option<u32>,
-    /// Show all results
-    #[arg(long, conflicts_with = "limit")]
-    pub(crate) all: bool,
     #[command(flatten)]
-    pub(crate) ask: AskArgs,
+    pub(crate) list: NoticesArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,16 +1,17 @@
 //! `trackside approvals`: what waits for a person, and people who decide.
 
+use serde::Deserialize as _;
 use serde_json::Value as Json;
-use trackside_protocol::Decide;
+use trackside_protocol::{Decide, MovedReply};
 
-use crate::args::{ApprovalsArgs, ApprovalsCommand, DecideArgs};
-use crate::paging::{ListSize, fetch_list};
+use crate::args::{ApprovalsArgs, ApprovalsCommand, DecideArgs, NoticesArgs};
+use crate::paging::fetch_list;
 use crate::print::{Colour, painted_data};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{moment, places, text};
+use crate::time_format::{is_true, moment, places, text};
 use crate::url::ApiPath;
-use crate::{exit, print, print_transition};
+use crate::{print, print_transition};
 
 pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
     let (outcome, json) = match &args.command {
@@ -22,27 +23,23 @@ pub(crate) fn run(args: &ApprovalsArgs) -> u8 {
 }
 
 fn list(args: &ApprovalsArgs) -> Result<u8, RequestError> {
-    let much = ListSize::new(args.list.limit.map(|it| it as usize), args.list.all);
-    let found =
-        fetch_list(&ServerConnection::find(&args.list.ask.reach)?, &ApiPath::new(&["approvals"]), much)?;
-    if args.list.ask.json {
-        print::line(&format!("{:#}", found.to_json()));
-        return Ok(exit::DONE);
+    let NoticesArgs { page, ask } = &args.list;
+    let found = fetch_list(&ServerConnection::find(&ask.reach)?, &ApiPath::new(&["approvals"]), page)?;
+    let code = found.print(ask.json, "no open requests", show);
+    if !ask.json && !found.items.is_empty() {
+        print::message("decide with: trackside approvals approve|deny ID --note TEXT");
     }
-    if found.items.is_empty() {
-        print::message("no open requests");
-        return Ok(exit::DONE);
-    }
-    for it in &found.items {
-        let urgent = if it.get("urgent") == Some(&Json::Bool(true)) { ", urgent" } else { "" };
+    Ok(code)
+}
+
+fn show(requests: &[Json]) {
+    for it in requests {
+        let urgent = if is_true(it, "urgent") { ", urgent" } else { "" };
         let (of, since) = (text(it, "lifecycle"), moment(text(it, "createdAt")));
         print::line(&format!("{} ({of}), since {since}{urgent}", painted_data(text(it, "id"), Colour::Bold)));
         let held = it.get("fields").map(places).unwrap_or_default();
         held.iter().for_each(|it| print::line(&format!("  {it}")));
     }
-    found.tell_more();
-    print::message("decide with: trackside approvals approve|deny ID --note TEXT");
-    Ok(exit::DONE)
 }
 
 fn decide(args: &DecideArgs, decision: &str) -> Result<u8, RequestError> {
@@ -54,13 +51,8 @@ fn decide(args: &DecideArgs, decision: &str) -> Result<u8, RequestError> {
     };
     let answer = ServerConnection::find(&args.ask.reach)?
         .post(&ApiPath::new(&["approvals", &args.id, "decision"]), &body)?;
-    if args.ask.json {
-        print::line(&format!("{answer:#}"));
-        return Ok(exit::DONE);
-    }
-    match serde_json::from_value(answer) {
+    Ok(print::answer(&answer, args.ask.json, |answer| match MovedReply::deserialize(answer) {
         Ok(it) => print_transition::print(&it),
         Err(_) => print::message("done"),
-    }
-    Ok(exit::DONE)
+    }))
 }

@@ -10,13 +10,12 @@ use trackside_store::Store;
 use trackside_store::archive::{folder_of, move_out};
 
 use crate::args::{ArchiveArgs, DataArgs};
-use crate::exit;
 use crate::folder::{self, CliError, counted};
 use crate::print;
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{list, text};
+use crate::time_format::{list, number, text};
 use crate::url::ApiPath;
 
 pub(crate) fn run(args: &ArchiveArgs) -> u8 {
@@ -24,13 +23,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> u8 {
         ProjectLocation::Server(server) => served(args, &server),
         ProjectLocation::Folder(data) => Ok(archive(args, &data)?),
     });
-    let answer = moved.map(|moved| {
-        match args.json {
-            true => print::line(&format!("{:#}", to_json(&moved))),
-            false => show(args, &moved),
-        }
-        exit::DONE
-    });
+    let answer = moved.map(|moved| print::answer(&to_json(&moved), args.json, |_| show(args, &moved)));
     refused::finish(answer, CommandSubject::default(), args.json)
 }
 
@@ -55,7 +48,6 @@ fn served(args: &ArchiveArgs, server: &ServerConnection) -> Result<Vec<Moved>, R
     let answer = server.post(&ApiPath::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
     // Of a server that is known by its address alone, the path in its folder.
     let folder = server.folder().unwrap_or(Path::new(""));
-    let number = |it: &Json, name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default();
     let file = |it: &Json| Moved {
         path: folder.join(text(it, "path")),
         first: number(it, "first"),

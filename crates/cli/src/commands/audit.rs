@@ -15,7 +15,7 @@ use crate::print::{self, Colour, ProgressBar, painted_data};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{list, text};
+use crate::time_format::{is_true, list, number, text};
 use crate::url::ApiPath;
 
 /// Most entries that are named as the reason why payloads are gone.
@@ -42,10 +42,7 @@ fn run_verify(args: &AuditVerifyArgs) -> u8 {
         Err(stopped) => Err(stopped.into()),
     };
     let answer = verified.map(|verified| {
-        match args.json {
-            true => print::line(&format!("{verified:#}")),
-            false => show(&verified),
-        }
+        print::answer(&verified, args.json, show);
         if is_intact(&verified) { exit::DONE } else { exit::REFUSED }
     });
     refused::finish(answer, CommandSubject::default(), args.json)
@@ -107,7 +104,7 @@ fn why(archive: &Archive, reader: &mut dyn Reader, dropped: Dropped) -> Json {
 }
 
 fn is_intact(verified: &Json) -> bool {
-    verified.get("intact") == Some(&Json::Bool(true))
+    is_true(verified, "intact")
 }
 
 fn show(verified: &Json) {
@@ -156,9 +153,8 @@ fn show(verified: &Json) {
 
 /// Why payloads were dropped. A server omits which entity it was about.
 fn shown(why: &Json) -> String {
-    let number = |name: &str| why.get(name).and_then(Json::as_u64).unwrap_or_default();
-    let payloads = counted(number("payloads"), "payload", "payloads");
-    let mut line = format!("{payloads} dropped by entry {}: {}", number("seq"), text(why, "event"));
+    let payloads = counted(number(why, "payloads"), "payload", "payloads");
+    let mut line = format!("{payloads} dropped by entry {}: {}", number(why, "seq"), text(why, "event"));
     for (before, name) in [(" ", "entity"), (" by ", "actor"), (" at ", "timestamp"), (": ", "reason")] {
         if let Some(said) = why.get(name).and_then(Json::as_str) {
             line.push_str(before);

@@ -4,11 +4,11 @@ use serde_json::Value as Json;
 use trackside_protocol::Advance;
 
 use crate::args::{ClockAdvanceArgs, ClockArgs, ClockCommand};
+use crate::print;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::time_format::text;
 use crate::url::ApiPath;
-use crate::{exit, print};
 
 pub(crate) fn run(args: &ClockArgs) -> u8 {
     let (outcome, json) = match &args.command {
@@ -20,24 +20,17 @@ pub(crate) fn run(args: &ClockArgs) -> u8 {
 
 fn show(args: &ClockArgs) -> Result<u8, RequestError> {
     let answer = ServerConnection::find(&args.ask.reach)?.get(&ApiPath::new(&["clock"]))?;
-    print_answer(&answer, args.ask.json);
-    Ok(exit::DONE)
+    Ok(print::answer(&answer, args.ask.json, show_clock))
 }
 
 fn advance(args: &ClockAdvanceArgs) -> Result<u8, RequestError> {
     let body = Advance { by: args.by.clone(), to: args.to.clone() };
     let answer =
         ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["clock", "advance"]), &body)?;
-    print_answer(&answer, args.ask.json);
-    Ok(exit::DONE)
+    Ok(print::answer(&answer, args.ask.json, show_clock))
 }
 
-fn print_answer(answer: &Json, json: bool) {
-    match json {
-        true => print::line(&format!("{answer:#}")),
-        false => {
-            let whose = if text(answer, "clock") == "manual" { "manual clock" } else { "system clock" };
-            print::line(&format!("{} ({whose})", text(answer, "now")));
-        }
-    }
+fn show_clock(answer: &Json) {
+    let whose = if text(answer, "clock") == "manual" { "manual clock" } else { "system clock" };
+    print::line(&format!("{} ({whose})", text(answer, "now")));
 }

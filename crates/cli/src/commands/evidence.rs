@@ -11,18 +11,13 @@ use trackside_store::evidence::{EntitySummary, EvidenceJudgement, EvidenceVerdic
 use crate::args::AuditExportArgs;
 use crate::folder::{CliError, counted};
 use crate::print::{self, Colour, painted_data};
-use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
-use crate::{exit, files, print_transition};
+use crate::{exit, files, refused};
 
 /// Writes a file.
 pub(super) fn export(args: &AuditExportArgs) -> u8 {
-    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
-        Ok(named) => named,
-        Err(stopped) => return stopped.report(),
-    };
-    refused::finish(exported(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
+    refused::finish_entity(&args.entity, args.ask.json, |lifecycle, id| exported(args, lifecycle, id))
 }
 
 fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
@@ -49,17 +44,13 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
         return Err(CliError { why: why.to_owned(), code: exit::REFUSED }.into());
     }
     fs::rename(&part.0, to).map_err(|it| stopped("naming", it))?;
-    match args.ask.json {
-        true => print::line(&format!("{:#}", to_json(&verdict))),
-        false => {
-            show(&verdict);
-            print::message(&format!(
-                "written to {}. Anyone who has the file can verify it with: trackside audit verify FILE",
-                to.display()
-            ));
-        }
-    }
-    Ok(exit::DONE)
+    Ok(print::answer(&to_json(&verdict), args.ask.json, |_| {
+        show(&verdict);
+        print::message(&format!(
+            "written to {}. Anyone who has the file can verify it with: trackside audit verify FILE",
+            to.display()
+        ));
+    }))
 }
 
 /// Checks a file.
@@ -68,10 +59,7 @@ pub(super) fn verified(file: &Path, known: &[Chain], as_json: bool) -> u8 {
         Ok(verdict) => verdict,
         Err(stopped) => return stopped.report(),
     };
-    match as_json {
-        true => print::line(&format!("{:#}", to_json(&verdict))),
-        false => show(&verdict),
-    }
+    print::answer(&to_json(&verdict), as_json, |_| show(&verdict));
     match verdict.judged() {
         EvidenceJudgement::Intact => exit::DONE,
         EvidenceJudgement::Broken => exit::REFUSED,

@@ -4,31 +4,21 @@ use serde_json::Value as Json;
 
 use crate::args::ExplainArgs;
 use crate::print::{self, Colour, painted_data};
-use crate::refused::{self, CommandSubject};
+use crate::refused;
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
-use crate::time_format::{list, moment, places, relative, text, texts, value};
+use crate::table::print_table;
+use crate::time_format::{entity_of, is_true, list, moment, places, relative, text, texts, value};
 use crate::url::ApiPath;
-use crate::{exit, print_transition};
 
 pub(crate) fn run(args: &ExplainArgs) -> u8 {
-    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
-        Ok(named) => named,
-        Err(stopped) => return stopped.report(),
-    };
-    refused::finish(explain(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
+    refused::finish_entity(&args.entity, args.ask.json, |lifecycle, id| explain(args, lifecycle, id))
 }
 
 fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
     let route = ApiPath::new(&["entities", lifecycle, id, "explain"]);
     let answer =
         ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
-    if args.ask.json {
-        print::line(&format!("{answer:#}"));
-        return Ok(exit::DONE);
-    }
-    print_answer(&args.entity, &Explanation::read(&answer));
-    Ok(exit::DONE)
+    Ok(print::answer(&answer, args.ask.json, |it| print_answer(&args.entity, &Explanation::read(it))))
 }
 
 /// What the server said, sorted for people.
@@ -72,7 +62,7 @@ impl<'a> Explanation<'a> {
     }
 
     fn ended(&self) -> bool {
-        self.entity.get("final") == Some(&Json::Bool(true))
+        is_true(self.entity, "final")
     }
 
     /// What keeps it where it is, in sentences.
@@ -91,7 +81,7 @@ impl<'a> Explanation<'a> {
             why.push(format!("{what}: {gate}."));
         }
         for it in list(self.all, "keptBackBy").iter().filter(|it| list(it, "openers").is_empty()) {
-            let key = key_of(it);
+            let key = entity_of(it);
             why.push(format!("{key} blocks it: see trackside explain {key}."));
         }
         for it in list(self.entity, "leases") {
@@ -109,7 +99,7 @@ impl<'a> Explanation<'a> {
             why.push(format!("Its invariant {it} is violated: see trackside violations."));
         }
         for it in list(self.all, "requests") {
-            let (key, since) = (key_of(it), text(it, "since"));
+            let (key, since) = (entity_of(it), text(it, "since"));
             why.push(format!("It waits for a decision on {key}, requested {}:", moment(since)));
             why.extend(it.get("fields").map(places).unwrap_or_default().iter().map(|it| format!("  {it}")));
         }
@@ -166,7 +156,7 @@ impl<'a> Explanation<'a> {
     fn gate(&self) -> Option<&'a str> {
         let attempts = list(self.all, "attempts");
         let shut = |it: &&Json| text(it, "code") == "gate-closed";
-        let through = attempts.iter().any(|it| it.get("accepted") == Some(&Json::Bool(true)));
+        let through = attempts.iter().any(|it| is_true(it, "accepted"));
         attempts.iter().find(shut).filter(|_| !through).map(|it| text(it, "detail").trim_end_matches('.'))
     }
 
@@ -175,14 +165,24 @@ impl<'a> Explanation<'a> {
         let mut all: Vec<String> = Vec::new();
         for it in list(self.all, "requests") {
             for decider in list(it, "deciders") {
-                let you = if decider.get("permitted") == Some(&Json::Bool(true)) { " (you)" } else { "" };
-                all.push(format!("{}{you}: {} {}", text(decider, "who"), text(decider, "event"), key_of(it)));
+                let you = if is_true(decider, "permitted") { " (you)" } else { "" };
+                all.push(format!(
+                    "{}{you}: {} {}",
+                    text(decider, "who"),
+                    text(decider, "event"),
+                    entity_of(it)
+                ));
             }
         }
         for it in list(self.all, "keptBackBy") {
             for opener in list(it, "openers") {
-                let you = if opener.get("permitted") == Some(&Json::Bool(true)) { " (you)" } else { "" };
-                all.push(format!("{}{you}: {} {}", text(opener, "who"), text(opener, "event"), key_of(it)));
+                let you = if is_true(opener, "permitted") { " (you)" } else { "" };
+                all.push(format!(
+                    "{}{you}: {} {}",
+                    text(opener, "who"),
+                    text(opener, "event"),
+                    entity_of(it)
+                ));
             }
         }
         for it in list(self.all, "claimable") {
@@ -270,7 +270,7 @@ impl<'a> Explanation<'a> {
         let mut lines: Vec<String> = coming.iter().map(|it| self.step(it)).collect();
         for it in list(self.all, "requests") {
             lines.extend(
-                list(it, "timers").iter().map(|timer| format!("{}: {}", key_of(it), self.step(timer))),
+                list(it, "timers").iter().map(|timer| format!("{}: {}", entity_of(it), self.step(timer))),
             );
         }
         let timed = |event: &str| coming.iter().any(|it| text(it, "then") == event);
@@ -305,10 +305,6 @@ impl<'a> Explanation<'a> {
 }
 
 /// `LIFECYCLE/ID` of an entity in the answer.
-fn key_of(it: &Json) -> String {
-    format!("{}/{}", text(it, "lifecycle"), text(it, "id"))
-}
-
 impl<'a> Move<'a> {
     fn read(all: &'a Json, way: &'a Json) -> Self {
         let event = text(way, "event");
@@ -317,7 +313,7 @@ impl<'a> Move<'a> {
         let arms = list(all, "transitions").iter();
         let alone = arms.filter(|it| text(it, "event") == event).count() == 1;
         let attempt = list(all, "attempts").iter().find(|it| text(it, "event") == event);
-        let accepted = attempt.is_some_and(|it| it.get("accepted") == Some(&Json::Bool(true)));
+        let accepted = attempt.is_some_and(|it| is_true(it, "accepted"));
         let mut missing = match attempt {
             Some(_) if accepted && yours => Vec::new(),
             // The refusal that a request would get.
@@ -362,12 +358,12 @@ fn unmet(way: &Json) -> Vec<String> {
             message => message.to_owned(),
         })
         .collect();
-    let takes = list(way, "takes").iter().filter(|it| it.get("required") == Some(&Json::Bool(true)));
+    let takes = list(way, "takes").iter().filter(|it| is_true(it, "required"));
     missing.extend(takes.map(|it| format!("{} is required", text(it, "field"))));
-    if way.get("needsReason") == Some(&Json::Bool(true)) {
+    if is_true(way, "needsReason") {
         missing.push("a reason is required".to_owned());
     }
-    if way.get("needsTarget") == Some(&Json::Bool(true)) {
+    if is_true(way, "needsTarget") {
         missing.push("a target state is required".to_owned());
     }
     missing
@@ -392,12 +388,10 @@ fn print_answer(key: &str, answer: &Explanation<'_>) {
         heading("who must act");
         answer.who().iter().for_each(|it| print::line(&format!("  {it}")));
         heading("what would move it");
-        let mut table = TextTable::new(&["  MOVE", "TO", "WHO MAY", "MISSING"]);
-        for it in &answer.moves {
+        print_table(["  MOVE", "TO", "WHO MAY", "MISSING"], &answer.moves, |it| {
             let who = if it.yours { format!("{} (you)", it.who) } else { it.who.to_owned() };
-            table.row([format!("  {}", it.event), it.to.join(" or "), who, it.needs()]);
-        }
-        table.show();
+            [format!("  {}", it.event), it.to.join(" or "), who, it.needs()]
+        });
     }
     let here = answer.yours_here();
     if !here.is_empty() {

@@ -69,7 +69,7 @@ pub(super) fn headers<'a>(key: Option<&'a str>, version: Option<&'a str>) -> Vec
 /// Prints the result.
 pub(super) fn print_answer(body: Json, json: bool) -> Result<(), RequestError> {
     if json {
-        print::line(&format!("{body:#}"));
+        print::json(&body);
         return Ok(());
     }
     let read: Result<MovedReply, _> = serde_json::from_value(body);

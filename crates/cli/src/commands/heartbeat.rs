@@ -8,7 +8,7 @@ use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::time_format::{list, moment, text, value};
 use crate::url::ApiPath;
-use crate::{exit, print, print_transition};
+use crate::{print, print_transition};
 
 pub(crate) fn run(args: &HeartbeatArgs) -> u8 {
     let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
@@ -23,18 +23,15 @@ fn beat(args: &HeartbeatArgs, lifecycle: &str, id: &str) -> Result<u8, RequestEr
     let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.on_behalf.as_deref());
     let body = Heartbeat { slot: args.slot.clone(), fence: args.fence };
     let answer = server.post(&ApiPath::new(&["entities", lifecycle, id, "heartbeat"]), &body)?;
-    if args.ask.json {
-        print::line(&format!("{answer:#}"));
-        return Ok(exit::DONE);
-    }
-    let fence =
-        answer.get("fence").and_then(Json::as_u64).map(|it| format!(", fence {it}")).unwrap_or_default();
-    print::line(&format!("{} is yours until {}{fence}", args.entity, moment(text(&answer, "expiresAt"))));
-    if let Some(why) = answer.pointer("/stop/why") {
-        print::line(&format!("stop: {}", value(why)));
-    }
-    for notice in list(&answer, "notices") {
-        print::line(&format!("notice: {}", value(notice)));
-    }
-    Ok(exit::DONE)
+    Ok(print::answer(&answer, args.ask.json, |answer| {
+        let fence =
+            answer.get("fence").and_then(Json::as_u64).map(|it| format!(", fence {it}")).unwrap_or_default();
+        print::line(&format!("{} is yours until {}{fence}", args.entity, moment(text(answer, "expiresAt"))));
+        if let Some(why) = answer.pointer("/stop/why") {
+            print::line(&format!("stop: {}", value(why)));
+        }
+        for notice in list(answer, "notices") {
+            print::line(&format!("notice: {}", value(notice)));
+        }
+    }))
 }

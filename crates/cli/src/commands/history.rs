@@ -4,18 +4,13 @@ use serde_json::Value as Json;
 
 use crate::args::HistoryArgs;
 use crate::paging::{ListSize, fetch_list};
-use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::seconds;
+use crate::time_format::{list, number, seconds};
 use crate::url::ApiPath;
-use crate::{exit, print, print_entry, print_transition};
+use crate::{print, print_entry, refused};
 
 pub(crate) fn run(args: &HistoryArgs) -> u8 {
-    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
-        Ok(named) => named,
-        Err(stopped) => return stopped.report(),
-    };
-    refused::finish(history(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
+    refused::finish_entity(&args.entity, args.ask.json, |lifecycle, id| history(args, lifecycle, id))
 }
 
 fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
@@ -23,17 +18,18 @@ fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, RequestE
     let route = route.with_some("all", args.renewals.then_some(true));
     let much = args.limit.map_or(ListSize::All, |it| ListSize::Most(it as usize));
     let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &route, much)?;
-    if args.ask.json {
-        print::line(&format!("{:#}", found.to_json()));
-        return Ok(exit::DONE);
-    }
-    if let Some(before) = found.first.get("archivedBefore").and_then(Json::as_u64).filter(|it| *it > 0) {
+    Ok(print::answer(&found.to_json(), args.ask.json, show))
+}
+
+fn show(found: &Json) {
+    let before = number(found, "archivedBefore");
+    if before > 0 {
         print::message(&format!("entries before {before} are archived"));
     }
-    for it in &found.items {
+    for it in list(found, "items") {
         print::line(&print_entry::line(it, false));
     }
-    let stays = found.first.get("timeInStates").and_then(Json::as_object);
+    let stays = found.get("timeInStates").and_then(Json::as_object);
     let stays: Vec<String> = stays
         .into_iter()
         .flatten()
@@ -42,5 +38,4 @@ fn history(args: &HistoryArgs, lifecycle: &str, id: &str) -> Result<u8, RequestE
     if !stays.is_empty() {
         print::line(&format!("time in states: {}", stays.join(", ")));
     }
-    Ok(exit::DONE)
 }

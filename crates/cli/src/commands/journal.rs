@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::args::JournalArgs;
 use crate::feed::{self, FeedEvent, FeedFilter};
-use crate::paging::{ListSize, fetch_list};
+use crate::paging::fetch_list;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
@@ -35,8 +35,7 @@ fn journal(args: &JournalArgs) -> Result<u8, RequestError> {
         return Ok(exit::DONE);
     }
     let route = ApiPath::new(&["journal"]).with_some("after", args.after);
-    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
-    let found = fetch_list(&server, &route, much)?;
+    let found = fetch_list(&server, &route, &args.page)?;
     found.items.iter().for_each(show);
     if let Some(more) = &found.more {
         print::message(&format!("More entries: trackside journal --after {more}, or --all"));

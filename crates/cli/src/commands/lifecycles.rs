@@ -3,13 +3,12 @@
 use serde_json::Value as Json;
 
 use crate::args::LifecyclesArgs;
-use crate::exit;
 use crate::paging::{ListSize, fetch_list};
 use crate::print::{self, Colour, painted_data};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
-use crate::time_format::{list, text, texts};
+use crate::table::print_table;
+use crate::time_format::{list, number, text, texts};
 use crate::url::ApiPath;
 
 pub(crate) fn run(args: &LifecyclesArgs) -> u8 {
@@ -22,34 +21,24 @@ fn lifecycles(args: &LifecyclesArgs) -> Result<u8, RequestError> {
         Some(lifecycle) => server.get(&ApiPath::new(&["lifecycles", lifecycle]))?,
         None => fetch_list(&server, &ApiPath::new(&["lifecycles"]), ListSize::All)?.to_json(),
     };
-    match (args.ask.json, &args.lifecycle) {
-        (true, _) => print::line(&format!("{found:#}")),
-        (false, None) => print_answer(&found),
-        (false, Some(_)) => tell_one(&found),
-    }
-    Ok(exit::DONE)
+    let show = if args.lifecycle.is_some() { tell_one } else { print_answer };
+    Ok(print::answer(&found, args.ask.json, show))
 }
 
 fn print_answer(found: &Json) {
-    let mut table = TextTable::new(&["LIFECYCLE", "VERSION", "STATES", "ABOUT"]);
-    for it in list(found, "items") {
-        table.row([
+    print_table(["LIFECYCLE", "VERSION", "STATES", "ABOUT"], list(found, "items"), |it| {
+        [
             text(it, "lifecycle").to_owned(),
-            version(it),
+            number(it, "version").to_string(),
             texts(it, "states").len().to_string(),
             text(it, "about").to_owned(),
-        ]);
-    }
-    table.show();
-}
-
-fn version(it: &Json) -> String {
-    it.get("version").and_then(Json::as_u64).unwrap_or_default().to_string()
+        ]
+    });
 }
 
 fn tell_one(it: &Json) {
     let name = painted_data(text(it, "lifecycle"), Colour::Bold);
-    print::line(format!("{name} {}  {}", version(it), text(it, "about")).trim_end());
+    print::line(format!("{name} {}  {}", number(it, "version"), text(it, "about")).trim_end());
     print::line(&format!("begins: {}", text(it, "initial")));
     print::line(&format!("states: {}", texts(it, "states").join(", ")));
     let edges = it.get("definition").map(|it| list(it, "edges")).unwrap_or_default();
@@ -62,9 +51,7 @@ fn tell_one(it: &Json) {
             None => rows.push((way, vec![from])),
         }
     }
-    let mut table = TextTable::new(&["EVENT", "TO", "WHO MAY", "FROM"]);
-    for ([event, to, who], from) in rows {
-        table.row([event.to_owned(), to.to_owned(), who.to_owned(), from.join(", ")]);
-    }
-    table.show();
+    print_table(["EVENT", "TO", "WHO MAY", "FROM"], rows, |([event, to, who], from)| {
+        [event.to_owned(), to.to_owned(), who.to_owned(), from.join(", ")]
+    });
 }

@@ -4,12 +4,10 @@ use serde_json::Value as Json;
 
 use super::show::says_something;
 use crate::args::ListArgs;
-use crate::exit;
-use crate::paging::{ListSize, fetch_list};
-use crate::print;
+use crate::paging::fetch_list;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
+use crate::table::print_table;
 use crate::time_format::{list, moment, seconds, text, value};
 use crate::url::ApiPath;
 
@@ -22,42 +20,26 @@ fn entities(args: &ListArgs) -> Result<u8, RequestError> {
         .with_some("state", args.state.as_ref())
         .with_some("where", args.only.as_ref())
         .with_some("overdue", args.overdue.then_some(true));
-    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
-    let found = fetch_list(
-        &ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()),
-        &route,
-        much,
-    )?;
-    if args.ask.json {
-        print::line(&format!("{:#}", found.to_json()));
-        return Ok(exit::DONE);
-    }
-    if found.items.is_empty() {
-        print::message(&format!("no {} found", args.lifecycle));
-        return Ok(exit::DONE);
-    }
-    print_answer(&found.items);
-    found.tell_more();
-    Ok(exit::DONE)
+    let server = ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref());
+    let found = fetch_list(&server, &route, &args.page)?;
+    Ok(found.print(args.ask.json, &format!("no {} found", args.lifecycle), print_entities))
 }
 
 /// Entities as a table.
-pub(super) fn print_answer(entities: &[Json]) {
-    let mut table = TextTable::new(&["ID", "STATE", "FOR", "HELD BY", "NEXT TIMER", "FIELDS"]);
-    for it in entities {
+pub(super) fn print_entities(entities: &[Json]) {
+    print_table(["ID", "STATE", "FOR", "HELD BY", "NEXT TIMER", "FIELDS"], entities, |it| {
         let stay = it.get("timeInState").and_then(Json::as_f64).unwrap_or_default();
         let holders: Vec<&str> = list(it, "leases").iter().map(|it| text(it, "holder")).collect();
         let next = list(it, "timers").iter().map(|it| text(it, "dueAt")).min().map(moment);
-        table.row([
+        [
             text(it, "id").to_owned(),
             text(it, "state").to_owned(),
             seconds(stay),
             if holders.is_empty() { "-".to_owned() } else { holders.join(", ") },
             next.unwrap_or_else(|| "-".to_owned()),
             says(it),
-        ]);
-    }
-    table.show();
+        ]
+    });
 }
 
 /// The short values of an entity in a line, without empty and false ones.

@@ -41,10 +41,7 @@ pub(crate) fn run(args: &MigrateArgs) -> u8 {
         }),
     });
     let answer = outcome.map(|moves| {
-        match json {
-            true => print::line(&format!("{:#}", moves.to_json())),
-            false => moves.show(),
-        }
+        print::answer(&moves.to_json(), json, |_| moves.show());
         if moves.stuck().next().is_some() { exit::REFUSED } else { exit::DONE }
     });
     refused::finish(answer, CommandSubject::lifecycle(lifecycle), json)

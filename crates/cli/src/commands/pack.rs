@@ -12,8 +12,8 @@ use crate::folder::CliError;
 use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
-use crate::time_format::{list, text, texts};
+use crate::table::print_table;
+use crate::time_format::{joined, list, number, text, texts};
 use crate::url::ApiPath;
 use crate::{exit, packs, print, project_files};
 
@@ -28,21 +28,12 @@ pub(crate) fn run(args: &PackArgs) -> u8 {
 fn show(args: &PackListArgs) -> Result<u8, RequestError> {
     let server = ServerConnection::find(&args.ask.reach)?;
     let found = fetch_list(&server, &ApiPath::new(&["packs"]), ListSize::All)?.to_json();
-    if args.ask.json {
-        print::line(&format!("{found:#}"));
-        return Ok(exit::DONE);
-    }
-    let mut table = TextTable::new(&["PACK", "VERSION", "LIFECYCLES", "ROLES"]);
-    for it in list(&found, "items") {
-        let version = it.get("version").and_then(Json::as_u64).unwrap_or_default().to_string();
-        let joined = |name: &str| match texts(it, name) {
-            some if some.is_empty() => "-".to_owned(),
-            some => some.join(", "),
-        };
-        table.row([text(it, "pack").to_owned(), version, joined("lifecycles"), joined("roles")]);
-    }
-    table.show();
-    Ok(exit::DONE)
+    Ok(print::answer(&found, args.ask.json, |found| {
+        print_table(["PACK", "VERSION", "LIFECYCLES", "ROLES"], list(found, "items"), |it| {
+            let version = number(it, "version").to_string();
+            [text(it, "pack").to_owned(), version, joined(it, "lifecycles"), joined(it, "roles")]
+        });
+    }))
 }
 
 fn add(args: &PackAddArgs) -> Result<u8, RequestError> {
@@ -51,8 +42,7 @@ fn add(args: &PackAddArgs) -> Result<u8, RequestError> {
     if let Some(folder) = server.folder() {
         project_files::write_or_warn(folder);
     }
-    print_answer(&answer, args.ask.json);
-    Ok(exit::DONE)
+    Ok(print::answer(&answer, args.ask.json, print_answer))
 }
 
 /// Has a server take a pack into force.
@@ -77,13 +67,8 @@ pub(super) fn install(server: &ServerConnection, folder: &Path) -> Result<Json, 
     server.put(&ApiPath::new(&["packs", &name]), &json!({ "files": texts }))
 }
 
-fn print_answer(answer: &Json, json: bool) {
-    if json {
-        print::line(&format!("{answer:#}"));
-        return;
-    }
-    let version = answer.get("version").and_then(Json::as_u64).unwrap_or_default();
-    let named = format!("{} {version}", text(answer, "pack"));
+fn print_answer(answer: &Json) {
+    let named = format!("{} {}", text(answer, "pack"), number(answer, "version"));
     match answer.get("installed") {
         Some(Json::Bool(false)) => print::line(&format!("{named} is already installed")),
         _ => print::line(&format!("{named} is installed: {}", texts(answer, "lifecycles").join(", "))),

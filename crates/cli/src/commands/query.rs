@@ -7,10 +7,10 @@ use crate::folder::CliError;
 use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
-use crate::time_format::{list, text, texts, value};
+use crate::table::print_table;
+use crate::time_format::{joined, list, text, value};
 use crate::url::ApiPath;
-use crate::{exit, print, print_entry};
+use crate::{print, print_entry};
 
 pub(crate) fn run(args: &QueryArgs) -> u8 {
     refused::finish(query(args), CommandSubject::default(), args.ask.json)
@@ -20,11 +20,7 @@ fn query(args: &QueryArgs) -> Result<u8, RequestError> {
     let server = ServerConnection::find(&args.ask.reach)?;
     let Some(name) = &args.name else {
         let found = fetch_list(&server, &ApiPath::new(&["queries", &args.pack]), ListSize::All)?.to_json();
-        match args.ask.json {
-            true => print::line(&format!("{found:#}")),
-            false => tell_queries(&found, &args.pack),
-        }
-        return Ok(exit::DONE);
+        return Ok(print::answer(&found, args.ask.json, |found| tell_queries(found, &args.pack)));
     };
     let mut route = ApiPath::new(&["queries", &args.pack, name]);
     for typed in &args.asked {
@@ -33,12 +29,7 @@ fn query(args: &QueryArgs) -> Result<u8, RequestError> {
         };
         route = route.with(name, asked);
     }
-    let found = server.get(&route)?;
-    match args.ask.json {
-        true => print::line(&format!("{found:#}")),
-        false => print_answer(&found),
-    }
-    Ok(exit::DONE)
+    Ok(print::answer(&server.get(&route)?, args.ask.json, print_answer))
 }
 
 fn tell_queries(found: &Json, pack: &str) {
@@ -47,14 +38,10 @@ fn tell_queries(found: &Json, pack: &str) {
         print::message(&format!("{pack} has no named queries. List entities with: trackside list LIFECYCLE"));
         return;
     }
-    let mut table = TextTable::new(&["QUERY", "OF", "TAKES", "ABOUT"]);
-    for it in all {
-        let takes = texts(it, "takes").join(", ");
-        let takes = if takes.is_empty() { "-".to_owned() } else { takes };
+    print_table(["QUERY", "OF", "TAKES", "ABOUT"], all, |it| {
         let (name, of, about) = (text(it, "name"), text(it, "of"), text(it, "about"));
-        table.row([name.to_owned(), of.to_owned(), takes, about.to_owned()]);
-    }
-    table.show();
+        [name.to_owned(), of.to_owned(), joined(it, "takes"), about.to_owned()]
+    });
 }
 
 fn print_answer(found: &Json) {
@@ -69,6 +56,6 @@ fn print_answer(found: &Json) {
         Some(first) if first.get("seq").is_some() => {
             all.iter().for_each(|it| print::line(&print_entry::line(it, true)));
         }
-        Some(_) => super::list::print_answer(all),
+        Some(_) => super::list::print_entities(all),
     }
 }

@@ -18,7 +18,7 @@ use crate::folder::{self, CliError, counted};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::list;
+use crate::time_format::{list, number};
 use crate::url::ApiPath;
 use crate::{exit, print, values};
 
@@ -32,17 +32,10 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
         Err(stopped) => return stopped.report(),
     };
     match redact(args, &data) {
-        Ok(Ok(dropped)) => {
-            match args.json {
-                true => print::line(&format!("{:#}", dropped.to_json())),
-                false => dropped.show(),
-            }
-            exit::DONE
-        }
+        Ok(Ok(dropped)) => print::answer(&dropped.to_json(), args.json, |_| dropped.show()),
         Ok(Err(refusal)) => {
             if args.json {
-                let problem = serde_json::to_value(Problem::from(&*refusal)).unwrap_or_default();
-                print::line(&format!("{problem:#}"));
+                print::json(&serde_json::to_value(Problem::from(&*refusal)).unwrap_or_default());
             }
             print::message(&refusal.to_string());
             if refusal.code == Code::CannotRedact {
@@ -67,15 +60,11 @@ fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestErr
     let fields = answer.get("fields").and_then(Json::as_object).into_iter().flatten();
     let dropped = Dropped {
         entity: EntityKey::new(lifecycle, id),
-        seq: answer.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+        seq: number(&answer, "seq"),
         entries: list(&answer, "entries").iter().filter_map(Json::as_u64).collect(),
         fields: fields.map(|(name, value)| (Name::new(name), Value::from_json(value))).collect(),
     };
-    match args.json {
-        true => print::line(&format!("{:#}", dropped.to_json())),
-        false => dropped.show(),
-    }
-    Ok(exit::DONE)
+    Ok(print::answer(&dropped.to_json(), args.json, |_| dropped.show()))
 }
 
 /// The result of a redaction.

@@ -7,7 +7,7 @@ use crate::folder::CliError;
 use crate::print::{self, Colour, painted_data};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
+use crate::table::print_table;
 use crate::time_format::{list, text, value};
 use crate::url::ApiPath;
 use crate::{exit, values};
@@ -35,8 +35,8 @@ fn settings(args: &SettingsArgs) -> Result<u8, RequestError> {
     };
     if args.ask.json {
         match (&args.pack, all.as_slice()) {
-            (Some(_), [one]) => print::line(&format!("{one:#}")),
-            _ => print::line(&format!("{:#}", json!({ "items": all }))),
+            (Some(_), [one]) => print::json(one),
+            _ => print::json(&json!({ "items": all })),
         }
         return Ok(exit::DONE);
     }
@@ -54,14 +54,12 @@ fn short(value: &str) -> String {
 
 fn print_answer(answer: &Json) {
     print::line(&painted_data(text(answer, "pack"), Colour::Bold));
-    let mut table = TextTable::new(&["  SETTING", "VALUE", "FROM", "ABOUT"]);
-    for it in list(answer, "items") {
-        table.row([
+    print_table(["  SETTING", "VALUE", "FROM", "ABOUT"], list(answer, "items"), |it| {
+        [
             format!("  {}", text(it, "name")),
             short(&value(it.get("value").unwrap_or(&Json::Null))),
             text(it, "origin").to_owned(),
             text(it, "about").to_owned(),
-        ]);
-    }
-    table.show();
+        ]
+    });
 }

@@ -4,44 +4,34 @@ use serde_json::Value as Json;
 
 use crate::args::ShowArgs;
 use crate::print::{self, Colour, painted_data};
-use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::{list, moment, seconds, text, texts, value};
+use crate::time_format::{entity_of, is_true, list, moment, number, seconds, text, texts, value};
 use crate::url::ApiPath;
-use crate::{exit, print_transition};
+use crate::{print_transition, refused};
 
 pub(crate) fn run(args: &ShowArgs) -> u8 {
-    let (lifecycle, id) = match print_transition::parse_entity(&args.entity) {
-        Ok(named) => named,
-        Err(stopped) => return stopped.report(),
-    };
-    refused::finish(show(args, lifecycle, id), CommandSubject::entity(lifecycle, id), args.ask.json)
+    refused::finish_entity(&args.entity, args.ask.json, |lifecycle, id| show(args, lifecycle, id))
 }
 
 fn show(args: &ShowArgs, lifecycle: &str, id: &str) -> Result<u8, RequestError> {
     let route = ApiPath::new(&["entities", lifecycle, id]).with_some("at", args.at);
     let entity =
         ServerConnection::find(&args.ask.reach)?.acting_for(args.eyes.on_behalf.as_deref()).get(&route)?;
-    match args.ask.json {
-        true => print::line(&format!("{entity:#}")),
-        false => print_answer(&entity),
-    }
-    Ok(exit::DONE)
+    Ok(print::answer(&entity, args.ask.json, print_answer))
 }
 
 fn print_answer(entity: &Json) {
-    let number = |name: &str| entity.get(name).and_then(Json::as_u64).unwrap_or_default();
     let state = painted_data(text(entity, "state"), Colour::Bold);
     let stay = entity.get("timeInState").and_then(Json::as_f64).unwrap_or_default();
     let before = Some(text(entity, "previousState")).filter(|it| !it.is_empty());
     let before = before.map(|it| format!(", before that {it}")).unwrap_or_default();
     let since = moment(text(entity, "stateEnteredAt"));
-    print::line(&format!("{}/{}  {state}", text(entity, "lifecycle"), text(entity, "id")));
+    print::line(&format!("{}  {state}", entity_of(entity)));
     print::line(&format!("  since {since}, for {}{before}", seconds(stay)));
     print::line(&format!(
         "  version {}, definition {}, created {}",
-        number("version"),
-        number("definition"),
+        number(entity, "version"),
+        number(entity, "definition"),
         moment(text(entity, "createdAt"))
     ));
     let fields: Vec<(&String, &Json)> = entity
@@ -71,7 +61,7 @@ fn print_answer(entity: &Json) {
         }
     }
     match texts(entity, "allowedTransitions") {
-        some if some.is_empty() && entity.get("final") == Some(&Json::Bool(true)) => {
+        some if some.is_empty() && is_true(entity, "final") => {
             print::line("final state: no transition leads out of it");
         }
         some if some.is_empty() => print::line("you cannot move it from here"),

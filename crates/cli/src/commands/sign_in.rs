@@ -3,11 +3,11 @@
 use trackside_protocol::NewLink;
 
 use crate::args::SignInArgs;
+use crate::print;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::time_format::{moment, text};
 use crate::url::ApiPath;
-use crate::{exit, print};
 
 pub(crate) fn run(args: &SignInArgs) -> u8 {
     refused::finish(link(args), CommandSubject::default(), args.ask.json)
@@ -16,15 +16,12 @@ pub(crate) fn run(args: &SignInArgs) -> u8 {
 fn link(args: &SignInArgs) -> Result<u8, RequestError> {
     let body = NewLink { actor: args.actor.clone(), roles: args.role.clone() };
     let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["sign-in-links"]), &body)?;
-    if args.ask.json {
-        print::line(&format!("{made:#}"));
-        return Ok(exit::DONE);
-    }
-    print::line(text(&made, "url"));
-    let until = match text(&made, "expiresAt") {
-        "" => String::new(),
-        until => format!(", until {}", moment(until)),
-    };
-    print::message(&format!("works once{until}"));
-    Ok(exit::DONE)
+    Ok(print::answer(&made, args.ask.json, |made| {
+        print::line(text(made, "url"));
+        let until = match text(made, "expiresAt") {
+            "" => String::new(),
+            until => format!(", until {}", moment(until)),
+        };
+        print::message(&format!("works once{until}"));
+    }))
 }

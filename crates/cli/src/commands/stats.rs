@@ -3,11 +3,10 @@
 use serde_json::Value as Json;
 
 use crate::args::StatsArgs;
-use crate::exit;
 use crate::print::{self, Colour, painted_data};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
+use crate::table::print_table;
 use crate::time_format::{list, seconds, text};
 use crate::url::ApiPath;
 
@@ -19,20 +18,16 @@ pub(crate) fn run(args: &StatsArgs) -> u8 {
 fn stats(args: &StatsArgs) -> Result<u8, RequestError> {
     let route = ApiPath::new(&["stats"]).with_some("lifecycle", args.lifecycle.as_ref());
     let found = ServerConnection::find(&args.ask.reach)?.get(&route)?;
-    if args.ask.json {
-        print::line(&format!("{found:#}"));
-        return Ok(exit::DONE);
-    }
-    if args.lifecycle.is_some() {
-        print_answer(&found);
-        return Ok(exit::DONE);
-    }
-    let lived: Vec<&Json> = list(&found, "items").iter().filter(|it| total(it) > 0).collect();
+    let show = if args.lifecycle.is_some() { print_answer } else { show_all };
+    Ok(print::answer(&found, args.ask.json, show))
+}
+
+fn show_all(found: &Json) {
+    let lived: Vec<&Json> = list(found, "items").iter().filter(|it| total(it) > 0).collect();
     if lived.is_empty() {
         print::message("no entities yet. Create one with: trackside new LIFECYCLE");
     }
     lived.into_iter().for_each(print_answer);
-    Ok(exit::DONE)
 }
 
 fn total(it: &Json) -> u64 {
@@ -42,13 +37,12 @@ fn total(it: &Json) -> u64 {
 
 fn print_answer(it: &Json) {
     print::line(&format!("{}  {} in all", painted_data(text(it, "lifecycle"), Colour::Bold), total(it)));
-    let mut table = TextTable::new(&["  STATE", "NOW", "STAYS", "MEAN", "P50", "P90", "P99"]);
     let counts = it.get("states").and_then(Json::as_object);
     let stays = it.get("timeInState").and_then(Json::as_object);
     let mut states: Vec<&String> = counts.into_iter().chain(stays).flat_map(|it| it.keys()).collect();
     states.sort();
     states.dedup();
-    for state in states {
+    print_table(["  STATE", "NOW", "STAYS", "MEAN", "P50", "P90", "P99"], states, |state| {
         let now = counts.and_then(|it| it.get(state)).and_then(Json::as_u64).unwrap_or_default();
         let stay = stays.and_then(|it| it.get(state));
         let length = |name: &str| {
@@ -56,7 +50,7 @@ fn print_answer(it: &Json) {
             answer.map_or_else(|| "-".to_owned(), seconds)
         };
         let count = stay.and_then(|it| it.get("count")).and_then(Json::as_u64).unwrap_or_default();
-        table.row([
+        [
             format!("  {state}"),
             now.to_string(),
             count.to_string(),
@@ -64,9 +58,8 @@ fn print_answer(it: &Json) {
             length("p50"),
             length("p90"),
             length("p99"),
-        ]);
-    }
-    table.show();
+        ]
+    });
     let moves = |name: &str| {
         let answer = it.pointer(&format!("/throughput/{name}")).and_then(Json::as_u64);
         answer.unwrap_or_default()

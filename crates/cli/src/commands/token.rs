@@ -1,13 +1,14 @@
 //! `trackside token`: who may speak to the server.
 
+use serde_json::Value as Json;
 use trackside_protocol::NewToken;
 
 use crate::args::{TokenArgs, TokenCommand, TokenCreateArgs, TokenListArgs, TokenRevokeArgs};
 use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
-use crate::time_format::{moment, text, texts};
+use crate::table::print_table;
+use crate::time_format::{self, joined, moment, moment_at, text};
 use crate::url::ApiPath;
 use crate::{exit, print};
 
@@ -30,25 +31,19 @@ fn create(args: &TokenCreateArgs) -> Result<u8, RequestError> {
         note: args.note.clone(),
     };
     let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["tokens"]), &body)?;
-    if args.ask.json {
-        print::line(&format!("{made:#}"));
-        return Ok(exit::DONE);
-    }
-    print::line(text(&made, "token"));
-    let details = made.get("details").cloned().unwrap_or_default();
-    let until = match text(&details, "expiresAt") {
-        "" => "until it is revoked".to_owned(),
-        until => format!("until {}", moment(until)),
-    };
-    print::message(&format!(
-        "token {} of {}, valid {until}. It is not shown again",
-        text(&details, "id"),
-        args.actor
-    ));
-    if !text(&made, "shortened").is_empty() {
-        print::message(&format!("The lifetime is shorter than requested: {}", text(&made, "shortened")));
-    }
-    Ok(exit::DONE)
+    Ok(print::answer(&made, args.ask.json, |made| {
+        print::line(text(made, "token"));
+        let details = made.get("details").unwrap_or(&Json::Null);
+        let until = match text(details, "expiresAt") {
+            "" => "until it is revoked".to_owned(),
+            until => format!("until {}", moment(until)),
+        };
+        let id = text(details, "id");
+        print::message(&format!("token {id} of {}, valid {until}. It is not shown again", args.actor));
+        if !text(made, "shortened").is_empty() {
+            print::message(&format!("The lifetime is shorter than requested: {}", text(made, "shortened")));
+        }
+    }))
 }
 
 fn list(args: &TokenListArgs) -> Result<u8, RequestError> {
@@ -57,32 +52,24 @@ fn list(args: &TokenListArgs) -> Result<u8, RequestError> {
     if !args.ended {
         found.items.retain(|it| text(it, "state") == LIVE);
     }
-    if args.ask.json {
-        print::line(&format!("{:#}", found.to_json()));
-        return Ok(exit::DONE);
-    }
-    let mut table =
-        TextTable::new(&["ID", "ACTOR", "KIND", "ROLES", "FOR", "PURPOSE", "IS", "UNTIL", "NOTE"]);
-    for it in &found.items {
-        let joined = |name: &str| match texts(it, name) {
-            some if some.is_empty() => "-".to_owned(),
-            some => some.join(", "),
-        };
-        let until = Some(text(it, "expiresAt")).filter(|it| !it.is_empty()).map(moment);
-        table.row([
+    Ok(print::answer(&found.to_json(), args.ask.json, show))
+}
+
+fn show(found: &Json) {
+    let headings = ["ID", "ACTOR", "KIND", "ROLES", "FOR", "PURPOSE", "IS", "UNTIL", "NOTE"];
+    print_table(headings, time_format::list(found, "items"), |it| {
+        [
             text(it, "id").to_owned(),
             text(it, "actor").to_owned(),
             text(it, "kind").to_owned(),
-            joined("roles"),
-            joined("for"),
+            joined(it, "roles"),
+            joined(it, "for"),
             text(it, "purpose").to_owned(),
             text(it, "state").to_owned(),
-            until.unwrap_or_else(|| "-".to_owned()),
+            moment_at(it, "expiresAt"),
             text(it, "note").to_owned(),
-        ]);
-    }
-    table.show();
-    Ok(exit::DONE)
+        ]
+    });
 }
 
 /// The state of a token that is good, in the server's own lifecycle of tokens.

@@ -20,7 +20,7 @@ use crate::print::{self, Colour, ProgressBar, painted_data};
 use crate::project::ProjectLocation;
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::time_format::text;
+use crate::time_format::{is_true, number, text};
 use crate::url::ApiPath;
 
 /// Notices read at a time.
@@ -33,10 +33,7 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
         Err(stopped) => Err(stopped.into()),
     };
     let answer = found.map(|found| {
-        match args.json {
-            true => print::line(&format!("{:#}", found.to_json())),
-            false => found.show(),
-        }
+        print::answer(&found.to_json(), args.json, |_| found.show());
         if found.errors() + found.sweep.forged > 0 { exit::REFUSED } else { exit::DONE }
     });
     refused::finish(answer, CommandSubject::default(), args.json)
@@ -77,10 +74,10 @@ fn served(args: &ValidateArgs, server: &ServerConnection) -> Result<Found, Reque
         entity: EntityKey::new(text(it, "lifecycle"), text(it, "id")),
         trigger: text(it, "trigger").to_owned(),
         why: text(it, "reason").to_owned(),
-        seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+        seq: number(it, "seq"),
     });
     let violations = fetch_list(server, &ApiPath::new(&["violations"]), ListSize::All)?;
-    let broken = violations.items.iter().filter(|it| it.get("cleared") != Some(&Json::Bool(true)));
+    let broken = violations.items.iter().filter(|it| !is_true(it, "cleared"));
     let severity = |it: &Json| serde_json::from_value::<Severity>(it.clone()).ok();
     let open = broken.map(|it| Open {
         entity: EntityKey::new(text(it, "lifecycle"), text(it, "id")),
@@ -88,7 +85,7 @@ fn served(args: &ValidateArgs, server: &ServerConnection) -> Result<Found, Reque
         severity: it.get("severity").and_then(severity).unwrap_or(Severity::Error),
         message: text(it, "message").to_owned(),
         since: text(it, "since").to_owned(),
-        seq: it.get("seq").and_then(Json::as_u64).unwrap_or_default(),
+        seq: number(it, "seq"),
         evidence: it.get("evidence").cloned().unwrap_or_default(),
     });
     Ok(Found { sweep, open: open.collect(), repairs: repairs.collect(), unseen: 0 })

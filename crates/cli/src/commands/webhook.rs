@@ -10,8 +10,8 @@ use crate::args::{
 use crate::paging::{ListSize, fetch_list};
 use crate::refused::{self, CommandSubject};
 use crate::server_lookup::{RequestError, ServerConnection};
-use crate::table::TextTable;
-use crate::time_format::{self, moment, text, texts};
+use crate::table::print_table;
+use crate::time_format::{self, is_true, moment, moment_at, number, text, texts};
 use crate::url::ApiPath;
 use crate::{exit, print};
 
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &WebhookArgs) -> u8 {
         WebhookCommand::Add(args) => (add(args), args.ask.json),
         WebhookCommand::List(args) => (list(args), args.ask.json),
         WebhookCommand::Remove(args) => (remove(args), false),
-        WebhookCommand::Deliveries(args) => (deliveries(args), args.ask.json),
+        WebhookCommand::Deliveries(args) => (deliveries(args), args.list.ask.json),
         WebhookCommand::Replay(args) => (replay(args), args.ask.json),
     };
     refused::finish(outcome, CommandSubject::default(), json)
@@ -35,51 +35,40 @@ fn add(args: &WebhookAddArgs) -> Result<u8, RequestError> {
         note: args.note.clone(),
     };
     let made = ServerConnection::find(&args.ask.reach)?.post(&ApiPath::new(&["webhooks"]), &body)?;
-    if args.ask.json {
-        print::line(&format!("{made:#}"));
-        return Ok(exit::DONE);
-    }
-    print::line(text(&made, "secret"));
-    let id = made.pointer("/details/id").and_then(Json::as_str).unwrap_or_default();
-    print::message(&format!(
-        "webhook {id} sends events to {} from now on. Give the secret to the receiver: it is not shown again",
-        args.url
-    ));
-    Ok(exit::DONE)
+    Ok(print::answer(&made, args.ask.json, |made| {
+        print::line(text(made, "secret"));
+        let id = made.pointer("/details/id").and_then(Json::as_str).unwrap_or_default();
+        print::message(&format!(
+            "webhook {id} sends events to {} from now on. Give the secret to the receiver: it is not shown again",
+            args.url
+        ));
+    }))
 }
 
 fn list(args: &WebhookListArgs) -> Result<u8, RequestError> {
-    let found =
-        fetch_list(&ServerConnection::find(&args.ask.reach)?, &ApiPath::new(&["webhooks"]), ListSize::All)?;
-    if args.ask.json {
-        print::line(&format!("{:#}", found.to_json()));
-        return Ok(exit::DONE);
-    }
-    if found.items.is_empty() {
-        print::message("no webhooks. Add one with: trackside webhook add URL");
-        return Ok(exit::DONE);
-    }
-    let mut table = TextTable::new(&["ID", "URL", "OF", "IS", "UP TO", "DEAD", "HOLDER", "NOTE"]);
-    for it in &found.items {
-        let number = |name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default().to_string();
+    let server = ServerConnection::find(&args.ask.reach)?;
+    let found = fetch_list(&server, &ApiPath::new(&["webhooks"]), ListSize::All)?;
+    Ok(found.print(args.ask.json, "no webhooks. Add one with: trackside webhook add URL", show_webhooks))
+}
+
+fn show_webhooks(webhooks: &[Json]) {
+    print_table(["ID", "URL", "OF", "IS", "UP TO", "DEAD", "HOLDER", "NOTE"], webhooks, |it| {
         let of: Vec<&str> = texts(it, "lifecycles").into_iter().chain(texts(it, "events")).collect();
         let is = match text(it, "why") {
             "" => text(it, "state").to_owned(),
             why => format!("{}: {why}", text(it, "state")),
         };
-        table.row([
+        [
             text(it, "id").to_owned(),
             text(it, "url").to_owned(),
             if of.is_empty() { "everything".to_owned() } else { of.join(", ") },
             is,
-            number("cursor"),
-            number("dead"),
+            number(it, "cursor").to_string(),
+            number(it, "dead").to_string(),
             text(it, "holder").to_owned(),
             text(it, "note").to_owned(),
-        ]);
-    }
-    table.show();
-    Ok(exit::DONE)
+        ]
+    });
 }
 
 fn remove(args: &WebhookRemoveArgs) -> Result<u8, RequestError> {
@@ -90,60 +79,44 @@ fn remove(args: &WebhookRemoveArgs) -> Result<u8, RequestError> {
 
 fn deliveries(args: &WebhookDeliveriesArgs) -> Result<u8, RequestError> {
     let route = ApiPath::new(&["webhooks", &args.id, "deliveries"]).with_some("state", args.state.as_ref());
-    let much = ListSize::new(args.limit.map(|it| it as usize), args.all);
-    let found = fetch_list(&ServerConnection::find(&args.ask.reach)?, &route, much)?;
-    if args.ask.json {
-        print::line(&format!("{:#}", found.to_json()));
-        return Ok(exit::DONE);
-    }
-    if found.items.is_empty() {
-        print::message("no deliveries");
-        return Ok(exit::DONE);
-    }
-    let mut table = TextTable::new(&["SEQ", "IS", "TRIED", "LAST", "ANSWER", "NEXT", "WHY"]);
-    for it in &found.items {
+    let found = fetch_list(&ServerConnection::find(&args.list.ask.reach)?, &route, &args.list.page)?;
+    Ok(found.print(args.list.ask.json, "no deliveries", show_deliveries))
+}
+
+fn show_deliveries(deliveries: &[Json]) {
+    print_table(["SEQ", "IS", "TRIED", "LAST", "ANSWER", "NEXT", "WHY"], deliveries, |it| {
         let number = |name: &str| it.get(name).and_then(Json::as_u64).map(|it| it.to_string());
-        let next = Some(text(it, "nextAt")).filter(|it| !it.is_empty()).map(moment);
-        table.row([
+        [
             number("seq").unwrap_or_default(),
             text(it, "state").to_owned(),
             number("attempts").unwrap_or_default(),
             moment(text(it, "at")),
             number("status").unwrap_or_else(|| "-".to_owned()),
-            next.unwrap_or_else(|| "-".to_owned()),
+            moment_at(it, "nextAt"),
             text(it, "why").to_owned(),
-        ]);
-    }
-    table.show();
-    found.tell_more();
-    Ok(exit::DONE)
+        ]
+    });
 }
 
 fn replay(args: &WebhookReplayArgs) -> Result<u8, RequestError> {
     let body = ReplayWebhook { seqs: args.seqs.clone() };
     let route = ApiPath::new(&["webhooks", &args.id, "replay"]);
     let answer = ServerConnection::find(&args.ask.reach)?.post(&route, &body)?;
-    if args.ask.json {
-        print::line(&format!("{answer:#}"));
-        return Ok(exit::DONE);
-    }
-    let count = answer.get("replayed").and_then(Json::as_u64).unwrap_or_default();
-    let on = match answer.get("enabled").and_then(Json::as_bool) {
-        Some(true) => format!("webhook {} is on again; ", args.id),
-        _ => String::new(),
-    };
+    Ok(print::answer(&answer, args.ask.json, |answer| show_replay(answer, &args.id)))
+}
+
+fn show_replay(answer: &Json, id: &str) {
+    let on = if is_true(answer, "enabled") { format!("webhook {id} is on again; ") } else { String::new() };
     let passed_over: Vec<String> =
-        time_format::list(&answer, "passedOver").iter().map(Json::to_string).collect();
+        time_format::list(answer, "passedOver").iter().map(Json::to_string).collect();
     if !passed_over.is_empty() {
         print::message(&format!(
-            "ignored, because they are not dead letters: {}. List dead letters with: trackside webhook deliveries {} --state dead",
-            passed_over.join(", "),
-            args.id
+            "ignored, because they are not dead letters: {}. List dead letters with: trackside webhook deliveries {id} --state dead",
+            passed_over.join(", ")
         ));
     }
+    let count = number(answer, "replayed");
     print::message(&format!(
-        "{on}{count} to be retried. Follow them with: trackside webhook deliveries {}",
-        args.id
+        "{on}{count} to be retried. Follow them with: trackside webhook deliveries {id}"
     ));
-    Ok(exit::DONE)
 }

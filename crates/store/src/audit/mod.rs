@@ -9,8 +9,9 @@ mod tests;
 use serde_json::{Value, json};
 use trackside_lifecycle::hex;
 
+use crate::archive::Archive;
 use crate::store::Reader;
-use crate::{Chain, StoreError, rules};
+use crate::{Chain, StoreError};
 pub use auditor::Auditor;
 pub use finding::{AuditFinding, AuditProblem};
 pub use missing::missing;
@@ -67,21 +68,14 @@ impl Audit {
     }
 }
 
-/// Verifies the whole journal. `known` are ends of it that were noted earlier and elsewhere; `progress` gets the
+/// Verifies the whole journal, without archive files. `known` are ends of it that were noted earlier and elsewhere; `progress` gets the
 /// number of entries done and in total.
 pub fn verify(
     reader: &mut dyn Reader,
     known: &[Chain],
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Audit, StoreError> {
-    // Read the position first: the journal is never behind it.
-    let position = reader.position()?;
-    let (base, head) = (reader.base()?, reader.head()?);
-    let mut auditor = Auditor::new(base, known).made_from(position);
-    rest(reader, &mut auditor, head.chain, progress)?;
-    let changed = rules::audit(reader, auditor.in_force(), base.seq, head.chain.seq)?;
-    auditor.rules(changed);
-    Ok(auditor.finish(Some(head.chain)))
+    Archive::default().verify(reader, known, progress)
 }
 
 /// Checks all records of a journal up to `head`.

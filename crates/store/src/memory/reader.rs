@@ -16,7 +16,7 @@ use super::{Call, Disk, Memory};
 use crate::rules::Installed;
 use crate::store::{
     AtPosition, Census, Counts, Definition, DueAt, DwellTimes, Head, Listing, MemberRow, Members,
-    NOTHING_KEPT, OpenEffectRow, OrderRow, Reader,
+    NOTHING_KEPT, OpenEffectRow, OrderRow, ReadAt, Reader,
 };
 use crate::{Chain, EntityRow, Record, StoreError};
 
@@ -28,7 +28,7 @@ impl MemoryReader {
     }
 
     /// A value of the projections and their position.
-    fn seen<T>(&self, at: impl FnOnce(&Projected) -> T) -> Result<AtPosition<T>, StoreError> {
+    fn seen<T>(&self, at: impl FnOnce(&Projected) -> T) -> ReadAt<T> {
         self.read(|it| AtPosition { position: it.projected.position, value: at(&it.projected) })
     }
 }
@@ -84,18 +84,18 @@ impl Reader for MemoryReader {
         self.read(|it| it.projected.entities.get(key).map(|it| it.entity.clone()))
     }
 
-    fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {
+    fn counts(&mut self, group: &GroupKey) -> ReadAt<Counts> {
         self.seen(|it| it.groups.get(group).map(|it| it.counts.clone()).unwrap_or_default())
     }
 
-    fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError> {
+    fn groups(&mut self, of: &EntityKey) -> ReadAt<Vec<(Name, Counts)>> {
         self.seen(|it| {
             let own = it.groups.iter().filter(|(key, _)| key.of == *of);
             own.map(|(key, group)| (key.name.clone(), group.counts.clone())).collect()
         })
     }
 
-    fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError> {
+    fn members(&mut self, group: &GroupKey) -> ReadAt<Members> {
         self.seen(|all| {
             let Some(kin) = all.groups.get(group) else { return Members::default() };
             let mut members = Members { moved_at: kin.counts.moved_at, ..Members::default() };
@@ -108,7 +108,7 @@ impl Reader for MemoryReader {
         })
     }
 
-    fn ranking(&mut self, key: &RankingKey) -> Result<AtPosition<RankingIndex>, StoreError> {
+    fn ranking(&mut self, key: &RankingKey) -> ReadAt<RankingIndex> {
         self.seen(|it| it.rankings.get(key).cloned().unwrap_or_default())
     }
 
@@ -120,12 +120,12 @@ impl Reader for MemoryReader {
         self.read(|it| it.projected.keys.get(&(actor.clone(), key.clone())).cloned())
     }
 
-    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError> {
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> ReadAt<Vec<DueAt>> {
         let later = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
         self.seen(|it| it.timers.range::<DueAt, _>(later).take(most).cloned().collect())
     }
 
-    fn list(&mut self, listing: &Listing) -> Result<AtPosition<Vec<Arc<Entity>>>, StoreError> {
+    fn list(&mut self, listing: &Listing) -> ReadAt<Vec<Arc<Entity>>> {
         let first = listing.lifecycle.as_ref().map(|it| EntityKey::new(it.clone(), ""));
         let from = match (&listing.after, &first) {
             (Some(after), Some(first)) if after < first => Bound::Included(first),
@@ -143,14 +143,11 @@ impl Reader for MemoryReader {
         })
     }
 
-    fn states(&mut self, lifecycle: &Name) -> Result<AtPosition<BTreeMap<Name, u64>>, StoreError> {
+    fn states(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, u64>> {
         self.seen(|it| it.states.get(lifecycle).cloned().unwrap_or_default())
     }
 
-    fn dwell_times(
-        &mut self,
-        lifecycle: &Name,
-    ) -> Result<AtPosition<BTreeMap<Name, DwellTimes>>, StoreError> {
+    fn dwell_times(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, DwellTimes>> {
         self.seen(|it| it.dwell_times.get(lifecycle).cloned().unwrap_or_default())
     }
 
@@ -165,7 +162,7 @@ impl Reader for MemoryReader {
         })
     }
 
-    fn effects(&mut self, after: u64, most: usize) -> Result<AtPosition<Vec<OpenEffectRow>>, StoreError> {
+    fn effects(&mut self, after: u64, most: usize) -> ReadAt<Vec<OpenEffectRow>> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
         self.seen(|it| it.effects.range(later).take(most).map(|(_, it)| it.clone()).collect())
     }
@@ -183,20 +180,11 @@ impl Reader for MemoryReader {
         })
     }
 
-    fn groups_after(
-        &mut self,
-        after: u64,
-        most: usize,
-    ) -> Result<AtPosition<Vec<(u64, GroupKey)>>, StoreError> {
+    fn groups_after(&mut self, after: u64, most: usize) -> ReadAt<Vec<(u64, GroupKey)>> {
         self.seen(|it| (1_u64..).zip(it.groups.keys().cloned()).skip(index(after)).take(most).collect())
     }
 
-    fn members_after(
-        &mut self,
-        group: &GroupKey,
-        after: u64,
-        most: usize,
-    ) -> Result<AtPosition<Vec<MemberRow>>, StoreError> {
+    fn members_after(&mut self, group: &GroupKey, after: u64, most: usize) -> ReadAt<Vec<MemberRow>> {
         self.seen(|all| {
             let kept = all.groups.get(group).into_iter().flat_map(|it| &it.members);
             let rows = (1_u64..).zip(kept).skip(index(after));
@@ -212,11 +200,7 @@ impl Reader for MemoryReader {
         self.read(|it| it.projected.groups.get(group).is_some_and(|it| it.members.contains(of)))
     }
 
-    fn place(
-        &mut self,
-        ranking: &RankingKey,
-        id: &Name,
-    ) -> Result<AtPosition<Option<RankPlace>>, StoreError> {
+    fn place(&mut self, ranking: &RankingKey, id: &Name) -> ReadAt<Option<RankPlace>> {
         self.seen(|it| it.rankings.get(ranking).and_then(|it| it.place(id)).cloned())
     }
 
@@ -224,7 +208,7 @@ impl Reader for MemoryReader {
         &mut self,
         after: Option<&(RankingKey, Name)>,
         most: usize,
-    ) -> Result<AtPosition<Vec<(RankingKey, Name)>>, StoreError> {
+    ) -> ReadAt<Vec<(RankingKey, Name)>> {
         self.seen(|all| {
             let of = |(key, ranking): (&RankingKey, &RankingIndex)| {
                 let ids = ranking.orders().flat_map(|it| ranking.ascending(it));
@@ -238,19 +222,11 @@ impl Reader for MemoryReader {
         })
     }
 
-    fn order(
-        &mut self,
-        ranking: &RankingKey,
-        within: &Within,
-    ) -> Result<AtPosition<Option<OrderRow>>, StoreError> {
+    fn order(&mut self, ranking: &RankingKey, within: &Within) -> ReadAt<Option<OrderRow>> {
         self.seen(|it| order_row(ranking, it.rankings.get(ranking)?, within))
     }
 
-    fn orders_after(
-        &mut self,
-        after: Option<&(RankingKey, Within)>,
-        most: usize,
-    ) -> Result<AtPosition<Vec<OrderRow>>, StoreError> {
+    fn orders_after(&mut self, after: Option<&(RankingKey, Within)>, most: usize) -> ReadAt<Vec<OrderRow>> {
         self.seen(|all| {
             let of = |(key, ranking): (&RankingKey, &RankingIndex)| {
                 ranking.orders().filter_map(|it| order_row(key, ranking, it)).collect::<Vec<_>>()
@@ -265,7 +241,7 @@ impl Reader for MemoryReader {
         })
     }
 
-    fn census(&mut self) -> Result<AtPosition<Census>, StoreError> {
+    fn census(&mut self) -> ReadAt<Census> {
         let found = self.notices(&[EventKind::ViolationFound.as_str()], 0, usize::MAX)?.len() as u64;
         let cleared = self.notices(&[EventKind::ViolationCleared.as_str()], 0, usize::MAX)?.len() as u64;
         self.seen(|it| Census {

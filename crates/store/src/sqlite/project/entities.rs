@@ -149,49 +149,36 @@ impl WriteTxn<'_> {
         let Traces { timers, effects, indexed } = traces;
         let (body, overdue_at) = (json(&*row.entity)?, row.overdue_at.map(|it: Timestamp| it.0));
         let (version, seq) = (int(*version), int(*seq));
-        match stored {
-            Some(stored) => {
-                let sql = "UPDATE entity SET state = ?2, version = ?3, definition = ?4, seq = ?5, last = ?6, \
-                           entered_at = ?7, updated_at = ?8, overdue_at = ?9, timers = ?10, effects = ?11, \
-                           indexed = ?12, body = ?13 WHERE row = ?1";
-                self.connection.prepare_cached(sql)?.execute(params![
-                    stored,
-                    state,
-                    version,
-                    definition,
-                    seq,
-                    row.last,
-                    state_entered_at.0,
-                    updated_at.0,
-                    overdue_at,
-                    timers,
-                    effects,
-                    indexed,
-                    body,
-                ])?;
+        // A new row has no number yet: SQLite chooses it where `row` is null.
+        let sql = match stored {
+            Some(_) => {
+                "UPDATE entity SET state = ?4, version = ?5, definition = ?6, seq = ?7, last = ?8, \
+                 entered_at = ?9, updated_at = ?10, overdue_at = ?11, timers = ?12, effects = ?13, \
+                 indexed = ?14, body = ?15 WHERE row = ?1"
             }
             None => {
-                let sql = "INSERT INTO entity (lifecycle, id, state, version, definition, seq, last, entered_at, \
-                           updated_at, overdue_at, timers, effects, indexed, body) \
-                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-                self.connection.prepare_cached(sql)?.execute(params![
-                    lifecycle,
-                    key.id.as_str(),
-                    state,
-                    version,
-                    definition,
-                    seq,
-                    row.last,
-                    state_entered_at.0,
-                    updated_at.0,
-                    overdue_at,
-                    timers,
-                    effects,
-                    indexed,
-                    body,
-                ])?;
+                "INSERT INTO entity (row, lifecycle, id, state, version, definition, seq, last, entered_at, \
+                 updated_at, overdue_at, timers, effects, indexed, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
             }
-        }
+        };
+        self.connection.prepare_cached(sql)?.execute(params![
+            stored,
+            lifecycle,
+            key.id.as_str(),
+            state,
+            version,
+            definition,
+            seq,
+            row.last,
+            state_entered_at.0,
+            updated_at.0,
+            overdue_at,
+            timers,
+            effects,
+            indexed,
+            body,
+        ])?;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ use super::schema;
 use crate::rules::Installed;
 use crate::store::{
     AtPosition, Census, Counts, DueAt, DwellTimes, Listing, MemberRow, Members, OpenEffectRow, OrderRow,
-    StoredEntity,
+    ReadAt, StoredEntity,
 };
 use crate::{Chain, Definition, EntityRow, Head, Reader, Record, StoreError};
 
@@ -148,7 +148,7 @@ impl SqliteReader {
         &mut self,
         doing: &str,
         question: impl FnOnce(&mut ReadTxn<'_>) -> rusqlite::Result<T>,
-    ) -> Result<AtPosition<T>, StoreError> {
+    ) -> ReadAt<T> {
         let failed = failed(&self.state_path, doing);
         self.begin().map_err(&failed)?;
         if self.held {
@@ -225,19 +225,19 @@ impl Reader for SqliteReader {
         self.ask("read an entity", |txn| txn.last_entry(key))
     }
 
-    fn counts(&mut self, group: &GroupKey) -> Result<AtPosition<Counts>, StoreError> {
+    fn counts(&mut self, group: &GroupKey) -> ReadAt<Counts> {
         self.ask_at("count a group", |txn| txn.counts(group))
     }
 
-    fn groups(&mut self, of: &EntityKey) -> Result<AtPosition<Vec<(Name, Counts)>>, StoreError> {
+    fn groups(&mut self, of: &EntityKey) -> ReadAt<Vec<(Name, Counts)>> {
         self.ask_at("count the groups of an entity", |txn| txn.groups(of))
     }
 
-    fn members(&mut self, group: &GroupKey) -> Result<AtPosition<Members>, StoreError> {
+    fn members(&mut self, group: &GroupKey) -> ReadAt<Members> {
         self.ask_at("read a group", |txn| txn.members(group))
     }
 
-    fn ranking(&mut self, key: &RankingKey) -> Result<AtPosition<RankingIndex>, StoreError> {
+    fn ranking(&mut self, key: &RankingKey) -> ReadAt<RankingIndex> {
         self.ask_at("read a ranking", |txn| txn.ranking(key))
     }
 
@@ -249,22 +249,19 @@ impl Reader for SqliteReader {
         self.ask("look for an idempotency key", |txn| txn.key(actor, key))
     }
 
-    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError> {
+    fn timers(&mut self, after: Option<&DueAt>, most: usize) -> ReadAt<Vec<DueAt>> {
         self.ask_at("read timers", |txn| txn.timers(after, most))
     }
 
-    fn list(&mut self, listing: &Listing) -> Result<AtPosition<Vec<Arc<Entity>>>, StoreError> {
+    fn list(&mut self, listing: &Listing) -> ReadAt<Vec<Arc<Entity>>> {
         self.ask_at("list entities", |txn| txn.list(listing))
     }
 
-    fn states(&mut self, lifecycle: &Name) -> Result<AtPosition<BTreeMap<Name, u64>>, StoreError> {
+    fn states(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, u64>> {
         self.ask_at("count states", |txn| txn.states(lifecycle))
     }
 
-    fn dwell_times(
-        &mut self,
-        lifecycle: &Name,
-    ) -> Result<AtPosition<BTreeMap<Name, DwellTimes>>, StoreError> {
+    fn dwell_times(&mut self, lifecycle: &Name) -> ReadAt<BTreeMap<Name, DwellTimes>> {
         self.ask_at("read how long states lasted", |txn| txn.dwell_times(lifecycle))
     }
 
@@ -272,15 +269,11 @@ impl Reader for SqliteReader {
         self.ask("look for entries", |txn| txn.notices(kinds, after, most))
     }
 
-    fn effects(&mut self, after: u64, most: usize) -> Result<AtPosition<Vec<OpenEffectRow>>, StoreError> {
+    fn effects(&mut self, after: u64, most: usize) -> ReadAt<Vec<OpenEffectRow>> {
         self.ask_at("read open effects", |txn| txn.effects(after, most))
     }
 
-    fn stored_entities(
-        &mut self,
-        after: Option<&EntityKey>,
-        most: usize,
-    ) -> Result<AtPosition<Vec<StoredEntity>>, StoreError> {
+    fn stored_entities(&mut self, after: Option<&EntityKey>, most: usize) -> ReadAt<Vec<StoredEntity>> {
         self.ask_at("list stored entities", |txn| txn.stored_entities(after, most))
     }
 
@@ -292,20 +285,11 @@ impl Reader for SqliteReader {
         self.ask("compare the stored rows of an entity", |txn| txn.difference(row))
     }
 
-    fn groups_after(
-        &mut self,
-        after: u64,
-        most: usize,
-    ) -> Result<AtPosition<Vec<(u64, GroupKey)>>, StoreError> {
+    fn groups_after(&mut self, after: u64, most: usize) -> ReadAt<Vec<(u64, GroupKey)>> {
         self.ask_at("list groups", |txn| txn.groups_after(after, most))
     }
 
-    fn members_after(
-        &mut self,
-        group: &GroupKey,
-        after: u64,
-        most: usize,
-    ) -> Result<AtPosition<Vec<MemberRow>>, StoreError> {
+    fn members_after(&mut self, group: &GroupKey, after: u64, most: usize) -> ReadAt<Vec<MemberRow>> {
         self.ask_at("list members of a group", |txn| txn.members_after(group, after, most))
     }
 
@@ -313,11 +297,7 @@ impl Reader for SqliteReader {
         self.ask("look for a member of a group", |txn| txn.is_member(group, of))
     }
 
-    fn place(
-        &mut self,
-        ranking: &RankingKey,
-        id: &Name,
-    ) -> Result<AtPosition<Option<RankPlace>>, StoreError> {
+    fn place(&mut self, ranking: &RankingKey, id: &Name) -> ReadAt<Option<RankPlace>> {
         self.ask_at("look for a place", |txn| txn.place(ranking, id))
     }
 
@@ -325,27 +305,19 @@ impl Reader for SqliteReader {
         &mut self,
         after: Option<&(RankingKey, Name)>,
         most: usize,
-    ) -> Result<AtPosition<Vec<(RankingKey, Name)>>, StoreError> {
+    ) -> ReadAt<Vec<(RankingKey, Name)>> {
         self.ask_at("list places", |txn| txn.places_after(after, most))
     }
 
-    fn order(
-        &mut self,
-        ranking: &RankingKey,
-        within: &Within,
-    ) -> Result<AtPosition<Option<OrderRow>>, StoreError> {
+    fn order(&mut self, ranking: &RankingKey, within: &Within) -> ReadAt<Option<OrderRow>> {
         self.ask_at("look for an order", |txn| txn.order(ranking, within))
     }
 
-    fn orders_after(
-        &mut self,
-        after: Option<&(RankingKey, Within)>,
-        most: usize,
-    ) -> Result<AtPosition<Vec<OrderRow>>, StoreError> {
+    fn orders_after(&mut self, after: Option<&(RankingKey, Within)>, most: usize) -> ReadAt<Vec<OrderRow>> {
         self.ask_at("list orders", |txn| txn.orders_after(after, most))
     }
 
-    fn census(&mut self) -> Result<AtPosition<Census>, StoreError> {
+    fn census(&mut self) -> ReadAt<Census> {
         self.ask_at("count timers and effects", |txn| txn.census())
     }
 }
