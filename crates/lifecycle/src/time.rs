@@ -29,7 +29,7 @@ impl Timestamp {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// How long after `earlier` this is; zero if it is not after.
+    /// The span since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0).max(0))
     }

@@ -92,7 +92,7 @@ impl Value {
         if let Self::Map(it) = self { Some(it) } else { None }
     }
 
-    /// What this is called in messages to people.
+    /// The name of its type in messages to people.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",

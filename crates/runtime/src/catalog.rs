@@ -84,7 +84,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// What a store knows.
+    /// The catalog of a store's definitions.
     pub fn of(known: Vec<Definition>) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
         for definition in known {
@@ -108,7 +108,7 @@ impl Catalog {
         law
     }
 
-    /// Of these, what a store knows.
+    /// The part of this catalog that a store contains.
     #[cfg(feature = "simulation")]
     pub fn among(&self, known: &[Definition]) -> Self {
         let is_known = |it: &Definition| known.iter().any(|other| other.digest == it.digest);

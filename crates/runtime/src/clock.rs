@@ -1,4 +1,4 @@
-//! What time it is. The only place that asks the machine.
+//! The project's clock. The only module that reads the machine's clock.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -65,18 +65,18 @@ impl ProjectClock {
         }
     }
 
-    /// Whether it was noted that the project in a folder lives by a clock that is moved by hand.
+    /// Whether the note in a folder says that its project has a manual clock.
     pub fn is_manual_in(folder: &Path) -> bool {
         noted(folder).is_some()
     }
 
-    /// Where that clock was moved to, if it was noted.
+    /// The noted time of that clock, if there is one.
     pub fn noted_in(folder: &Path) -> Option<Timestamp> {
         Timestamp::parse(noted(folder)?.trim())
     }
 }
 
-/// What the note says beyond that the clock is moved by hand. Notes of earlier builds say nothing more.
+/// The rest of the note. Notes of earlier builds contain nothing else.
 fn noted(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(NOTE)).ok()?;
     text.strip_prefix(MANUAL).map(str::to_owned)

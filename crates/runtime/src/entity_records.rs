@@ -50,9 +50,9 @@ pub(crate) fn walk_back(
 /// The earlier entries of an entity.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    /// Those of the journal that still have a payload.
+    /// Those in the journal that still have a payload.
     pub seqs: Vec<u64>,
-    /// There are more of them in the archive.
+    /// Whether there are more of them in the archive.
     pub archived: bool,
 }
 

@@ -6,15 +6,15 @@
 pub enum Failpoint {
     /// Callers are answered when it is decided, not when it is on disk.
     AnsweredEarly,
-    /// Readers see what is decided before it is on disk.
+    /// Readers see decided entries before they are on disk.
     ShownEarly,
     /// After a commit that failed, memory stays as it was.
     MemoryKept,
-    /// What the journal has beyond the projections is forgotten at the start, the last entry of it.
+    /// Recovery ignores the last journal entry that the projections do not have.
     TailForgotten,
     /// A group is loaded as the projections have it, without what moved since.
     GroupAsWritten,
-    /// The same for a ranking.
+    /// A ranking is loaded from the projections, without later moves.
     RankingAsWritten,
     /// Evicts entities that are not flushed yet.
     UnwrittenEvicted,
@@ -54,7 +54,7 @@ pub enum Failpoint {
     KeysExpireEarly,
     /// Followers get the entries of a command in reverse order.
     FeedUnordered,
-    /// Nothing is ever evicted.
+    /// The cache never evicts.
     CacheUnbounded,
 }
 

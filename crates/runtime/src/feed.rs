@@ -39,7 +39,7 @@ impl Feed {
         }
     }
 
-    /// Nothing more will come.
+    /// Ends the feed.
     pub fn close(&self) {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -78,7 +78,7 @@ impl Published {
 #[derive(Clone, Debug)]
 pub struct FeedBatch {
     news: Arc<Published>,
-    /// Those before it were known already.
+    /// Earlier ones were known already.
     first: usize,
 }
 

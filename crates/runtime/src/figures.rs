@@ -46,11 +46,11 @@ pub struct Figures {
     pub taken: AtomicU64,
     /// Followers that fell behind the live feed and read the journal instead.
     pub fell_behind: AtomicU64,
-    /// How long a durable commit takes.
+    /// The duration of a durable commit.
     pub commit_span: Histogram,
-    /// How many commands share a commit.
+    /// The number of commands per commit.
     pub commit_size: Histogram,
-    /// How much later than they were due timers fired.
+    /// The delay of timers after they were due.
     pub lateness: Histogram,
 }
 
@@ -97,7 +97,7 @@ impl Figures {
         Self::add(&self.payloads, written.payloads);
     }
 
-    /// What became of commands, now that it is on disk.
+    /// Counts the outcomes of commands after they are on disk.
     pub(crate) fn answered(&self, outcomes: &Outcomes) {
         Self::add(&self.accepted, outcomes.accepted);
         Self::add(&self.replayed, outcomes.replayed);
@@ -108,7 +108,7 @@ impl Figures {
         self.lateness.add(u64::try_from(late.0.saturating_mul(1_000)).unwrap_or(0));
     }
 
-    /// How much waits to be taken up.
+    /// The number of requests in the queue.
     pub fn waiting(&self) -> u64 {
         Self::get(&self.handed_in).saturating_sub(Self::get(&self.taken))
     }

@@ -121,7 +121,7 @@ impl Gateway {
         self.sweep_to(Depth::Entities)
     }
 
-    /// The same, as deep as is wanted.
+    /// Sweeps to the given depth.
     pub fn sweep_to(&self, depth: Depth) -> Result<Pending<SweepReport>, Failure> {
         let (responder, pending) = oneshot::channel();
         self.hand_in(Work::Sweep(responder, depth))?;

@@ -1,4 +1,4 @@
-//! How long things took and how many came at once, counted in buckets that many threads add to without a lock.
+//! Durations and sizes, counted in buckets that many threads add to without a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct Histogram {
     sum: AtomicU64,
 }
 
-/// What a histogram had counted at a moment.
+/// A snapshot of a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// An upper bound, and how many were at or below it.

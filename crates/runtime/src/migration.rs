@@ -20,11 +20,11 @@ use crate::runtime::Runtime;
 
 /// Entities that are under way at a time.
 const BATCH: usize = 256;
-/// How long it waits where there is no room for a single one, and how often.
+/// The pause when the decider has no room for a single command, and the number of attempts.
 const NAP: Duration = Duration::from_millis(10);
 const PATIENCE: u32 = 3_000;
 
-/// Which entities, where to, and how.
+/// The entities to migrate, the target version and the mapping.
 #[derive(Clone, Debug)]
 pub struct Migration {
     pub lifecycle: Name,
@@ -32,7 +32,7 @@ pub struct Migration {
     pub to: u32,
     /// State to its name there, where that is another one.
     pub states: BTreeMap<Name, Name>,
-    /// What becomes of fields that cannot stay as they are.
+    /// New values of fields that do not fit the target version.
     pub fields: Fields,
 }
 
@@ -45,7 +45,7 @@ pub struct MigratedEntity {
     pub outcome: Result<Name, Box<Refusal>>,
 }
 
-/// Which part of the entities of a lifecycle, in the order of their ids. By default all.
+/// A range of a lifecycle's entities, in the order of their ids. By default all.
 #[derive(Clone, Debug, Default)]
 pub struct MigrationRange {
     /// Only those after this one.
@@ -54,7 +54,7 @@ pub struct MigrationRange {
     pub most: Option<usize>,
 }
 
-/// How far a migration has come.
+/// The progress of a migration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MigrationProgress {
     /// Entities that were looked at, whether they had to move or not.

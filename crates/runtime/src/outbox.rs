@@ -40,7 +40,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Who is at it, unless that took too long.
+    /// The current hold on an effect, unless it has expired.
     fn held(&self, id: u64, now: Timestamp) -> Option<&Hold> {
         self.by_effect.get(&id).filter(|it| it.until > now)
     }
@@ -73,7 +73,7 @@ pub struct OutboxEffect {
     pub entity: EntityKey,
     /// Its arguments.
     pub with: Fields,
-    /// Who is at it now.
+    /// The current taker.
     pub taken_by: Option<Name>,
     /// The fence of the current taker.
     pub fence: Option<u64>,
@@ -90,7 +90,7 @@ pub struct TakenEffect {
     /// Comes back with the result. It grows with everything that is handed out, over restarts too, so that a result that
     /// comes late is recognised.
     pub fence: u64,
-    /// When it is handed out again if there is no result.
+    /// The time at which the effect is handed out again if there is no result.
     pub until: Timestamp,
 }
 
@@ -114,7 +114,7 @@ impl OutboxCourier {
         Self { reads, request: None, key: None, taken: Arc::default() }
     }
 
-    /// The same courier, for one request and its idempotency key.
+    /// This courier, for one request and its idempotency key.
     pub fn for_request(mut self, id: Option<Name>, key: Option<Name>) -> Self {
         (self.request, self.key) = (id, key);
         self
@@ -135,7 +135,7 @@ impl OutboxCourier {
         Ok(shown)
     }
 
-    /// What an effect is to be carried out with.
+    /// The input of an effect.
     fn with(&self, id: u64) -> Result<Option<Fields>, ReadError> {
         Ok(match self.reads.entry(id)?.map(|it| it.event) {
             Some(Event::EffectRequested { with, .. }) => Some(with),
@@ -154,7 +154,7 @@ impl OutboxCourier {
         self.take_of(kind, taker, lasts, most, &|_| true)
     }
 
-    /// The same, only of entities that the taker may have to do with.
+    /// Like `take`, only for entities that the taker may access.
     pub fn take_of(
         &self,
         kind: Option<&Name>,
@@ -262,7 +262,7 @@ fn uncounted() -> Failure {
     )
 }
 
-/// What became of effects that the projections may not know.
+/// Recent answers to effects that the projections may not have.
 #[derive(Default)]
 struct Late {
     opened: Vec<OpenEffectRow>,

@@ -18,7 +18,7 @@ pub struct Redaction {
     pub entity: EntityKey,
     /// Numbers of its entries; empty: all of them.
     pub entries: Vec<u64>,
-    /// What fields become that came from them; without a word they are cleared.
+    /// New values of fields that came from the dropped entries. Fields that it does not name are cleared.
     pub becomes: Fields,
     pub reason: String,
     /// The name under which it counts once, and what the request said.
@@ -33,7 +33,7 @@ impl Runtime {
         self.redact_knowing(by, redaction, &records)
     }
 
-    /// The same with all records of the entity, the oldest first: some may be archived.
+    /// Redacts, given all records of the entity, the oldest first: some may be archived.
     pub fn redact_knowing(
         &self,
         by: impl Into<Requester>,

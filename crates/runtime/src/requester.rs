@@ -1,10 +1,10 @@
-//! Who has something done, and by which request.
+//! The actor and the request behind a job of many commands.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};
 use trackside_lifecycle::name::Name;
 
-/// Who has something done that comes to many commands, and by which request.
+/// The actor and the request behind a job of many commands.
 #[derive(Clone, Debug)]
 pub struct Requester {
     pub actor: Actor,

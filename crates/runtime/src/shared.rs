@@ -1,4 +1,4 @@
-//! What the workers and the callers see of each other.
+//! The data that workers and callers share.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     unwritten: RwLock<VecDeque<Arc<Committed>>>,
     /// The project as it is on disk.
     project: RwLock<Arc<Project>>,
-    /// When the last entry was written.
+    /// The time of the last entry.
     at: AtomicI64,
     readers: Mutex<Vec<Box<dyn Reader>>>,
     pub observers: Observers,
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     trouble: Mutex<BTreeMap<TroubleSource, String>>,
 }
 
-/// What a trouble is about. One worker reports each, and reports when it is over.
+/// The source of a trouble. One worker reports each, and reports its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TroubleSource {
     Journal,
@@ -96,14 +96,14 @@ impl Shared {
         }
     }
 
-    /// Where the journal and the projections are as it starts.
+    /// Sets the positions of the journal and the projections at the start.
     pub fn begin(&self, committed: u64, written: u64) {
         self.tally.begin(committed);
         self.committed.store(committed, Ordering::Release);
         self.written.store(written, Ordering::Release);
     }
 
-    /// What the project is as it starts, and when the last entry was written.
+    /// Sets the project and the time of the last entry at the start.
     pub fn begin_with(&self, project: Project, at: Option<Timestamp>) {
         self.set_project(project);
         self.at.store(at.map_or(i64::MIN, |it| it.0), Ordering::Release);
@@ -117,7 +117,7 @@ impl Shared {
         self.project.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// When the last entry was written: time does not go back behind it.
+    /// The time of the last entry: the project's time never falls behind it.
     pub fn last_at(&self) -> Timestamp {
         Timestamp(self.at.load(Ordering::Acquire))
     }
@@ -159,7 +159,7 @@ impl Shared {
         self.written.load(Ordering::Acquire)
     }
 
-    /// How many entries the projections are behind.
+    /// The number of entries by which the projections are behind.
     pub fn lag(&self) -> u64 {
         self.committed().saturating_sub(self.written())
     }
@@ -186,7 +186,7 @@ impl Shared {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
     }
 
-    /// The same of these parts.
+    /// The trouble of these parts.
     pub fn trouble_of(&self, parts: &[TroubleSource]) -> Option<String> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         parts.iter().find_map(|it| trouble.get(it)).cloned()

@@ -64,12 +64,12 @@ impl Packs {
     }
 }
 
-/// What a turn was.
+/// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turned {
-    /// How many of those that waited were taken.
+    /// The number of queued requests that were taken.
     pub taken: usize,
-    /// How many entries were decided.
+    /// The number of entries that were decided.
     pub entries: usize,
     /// Whether there is something to commit.
     pub to_commit: bool,
@@ -175,7 +175,7 @@ impl Stepper {
         true
     }
 
-    /// Whether a commit failed: nothing is decided until it was recovered.
+    /// Whether a commit failed: nothing is decided until recovery.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken()
     }
@@ -225,7 +225,7 @@ impl Stepper {
         self.decider.knows_written()
     }
 
-    /// Where the manual clock is going, while it is under way.
+    /// The target time of the manual clock, while it moves.
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.decider.advancing_to()
     }
@@ -240,7 +240,7 @@ impl Stepper {
         self.shared.written()
     }
 
-    /// How much is in memory.
+    /// The number of items in memory.
     pub fn cached(&self) -> CacheSizes {
         self.decider.sizes()
     }

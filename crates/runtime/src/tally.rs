@@ -8,7 +8,7 @@ use trackside_engine::refusal::Code;
 use trackside_lifecycle::name::Name;
 use trackside_lifecycle::time::Timestamp;
 
-/// How many transitions there were lately.
+/// The number of recent transitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throughput {
     /// In this second and the 59 before it.
@@ -42,7 +42,7 @@ pub(crate) type RefusalKind = (Option<Name>, Code);
 #[derive(Debug, Default)]
 pub(crate) struct RunTotals {
     counted: Mutex<Counted>,
-    /// Whether the last hour before the start has been counted. Locked while that is done.
+    /// Whether the last hour before the start has been counted. Locked meanwhile.
     recalled: Mutex<bool>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Recalled {
 struct Counted {
     /// The last entry that was there before it was started.
     began: u64,
-    /// When it was started.
+    /// The time of the start.
     began_at: Option<Timestamp>,
     /// From when on every transition is counted; none if there is nothing earlier that could count.
     from: Option<Timestamp>,
@@ -76,7 +76,7 @@ impl RunTotals {
         self.with(|it| it.began = began);
     }
 
-    /// When it was started.
+    /// Sets the time of the start.
     pub fn begin_at(&self, now: Timestamp) {
         self.with(|it| it.began_at = Some(now));
     }
@@ -162,7 +162,7 @@ impl RunTotals {
     }
 }
 
-/// Where the minute begins that is the first of the last sixty.
+/// The start of the first of the last sixty minutes.
 pub(crate) fn first_of_the_hour(now: Timestamp) -> Timestamp {
     let minute = now.0.div_euclid(MINUTE).saturating_sub(PLACES as i64 - 1);
     Timestamp(minute.saturating_mul(MINUTE))
@@ -208,7 +208,7 @@ impl Rate {
 /// Places that are used again and again.
 const PLACES: usize = 60;
 
-/// How many there were in each of the last steps of time.
+/// Counts for each of the last time steps.
 #[derive(Debug)]
 struct Ring([(i64, u64); PLACES]);
 
@@ -231,7 +231,7 @@ impl Ring {
         }
     }
 
-    /// How many in this step and those before it that it has places for.
+    /// The sum of this step and the earlier ones in the ring.
     fn last(&self, step: i64) -> u64 {
         let from = step.saturating_sub(PLACES as i64);
         self.0.iter().filter(|(of, _)| *of > from && *of <= step).map(|(_, count)| count).sum()

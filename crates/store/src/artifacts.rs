@@ -18,19 +18,19 @@ pub struct Artifacts {
 /// The result of checking all artifacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArtifactStats {
-    /// How many match their hash.
+    /// The number of artifacts that match their hash.
     pub whole: u64,
     /// Ids of those that do not.
     pub damaged: Vec<String>,
 }
 
 impl Artifacts {
-    /// Those of the project in this folder.
+    /// The artifacts of the project in this folder.
     pub fn of(data: &Path) -> Self {
         Self { folder: data.join("artifacts") }
     }
 
-    /// Whether this is how a hash is written.
+    /// Whether a text has the form of a hash.
     pub fn is_id(id: &str) -> bool {
         id.len() == 64 && id.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
     }

@@ -17,7 +17,7 @@ pub const FORMAT: u32 = 1;
 /// Records read per query.
 const PIECE: usize = 500;
 
-/// What a line says.
+/// A line of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExportLine {
     Header(ExportHeader),
@@ -32,10 +32,10 @@ pub enum ExportLine {
     Entry,
 }
 
-/// What the first line says.
+/// The first line of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportHeader {
-    /// When it was written.
+    /// The time of the export.
     pub at: String,
     /// The last entry there was then.
     pub last: u64,
@@ -154,7 +154,7 @@ struct WrittenRecord {
     hash: String,
 }
 
-/// Parses a line, or returns what is wrong with it.
+/// Parses a line, or returns the error as text.
 pub fn read(text: &str) -> Result<ExportLine, String> {
     let written =
         serde_json::from_str(text).map_err(|it| format!("this is not a line of an export ({it})"))?;

@@ -64,7 +64,7 @@ pub struct Definition {
     pub files: Vec<(String, String)>,
 }
 
-/// Where the journal ends, and when its last entry was written.
+/// The end of the journal, and the time of its last entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub chain: Chain,
@@ -130,7 +130,7 @@ pub struct AtPosition<T> {
     pub value: T,
 }
 
-/// How many of a group are in which state.
+/// The number of a group's members per state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     pub by_state: BTreeMap<Name, u64>,
@@ -208,7 +208,7 @@ pub struct MemberRow {
 pub struct OrderRow {
     pub ranking: RankingKey,
     pub within: Within,
-    /// How many places it has.
+    /// The number of its places.
     pub n: u64,
     pub closed: bool,
 }
@@ -269,7 +269,7 @@ pub trait Reader: Send {
     /// Timers in the order in which they are due, after `after`, at most `most`.
     fn timers(&mut self, after: Option<&DueAt>, most: usize) -> Result<AtPosition<Vec<DueAt>>, StoreError>;
     fn list(&mut self, listing: &Listing) -> Result<AtPosition<Vec<Arc<Entity>>>, StoreError>;
-    /// How many entities of a lifecycle are in which state.
+    /// The number of a lifecycle's entities per state.
     fn states(&mut self, lifecycle: &Name) -> Result<AtPosition<BTreeMap<Name, u64>>, StoreError>;
     fn dwell_times(&mut self, lifecycle: &Name)
     -> Result<AtPosition<BTreeMap<Name, DwellTimes>>, StoreError>;

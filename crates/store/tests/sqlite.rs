@@ -1,4 +1,4 @@
-//! What only a folder with SQLite files does: owners, files of other releases, errors, positions.
+//! Behaviour that only a folder with SQLite files has: owners, files of other releases, errors, positions.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

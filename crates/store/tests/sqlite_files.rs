@@ -223,7 +223,7 @@ fn projections_of_another_journal_are_thrown_away() {
     );
     drop(reader);
     std::fs::remove_file(folder.path().join("journal.db")).unwrap();
-    // As long, with other entries.
+    // A journal of the same length, with other entries.
     let elsewhere = Folder::new("elsewhere");
     let mut other = Chain::default();
     let records = (1..=3).map(|seq| other.seal(entry(seq, "else"), 0).unwrap()).collect();

@@ -25,7 +25,7 @@ use trackside_lifecycle::source::{Problems, Sources};
 use trackside_store::archive::Archive;
 use trackside_store::{Batch, Chain, Reader, Record, Sqlite, SqliteOptions, Store};
 
-/// Where folders of the present schema and format go.
+/// The folder for data of the present schema and format.
 const PRESENT: &str = "2";
 
 /// Files in a repository are small.
@@ -100,7 +100,7 @@ fn journals_of_every_release_are_replayed_to_what_they_came_to() {
         let found = chain_of(folder.path(), &mut *store.reader().unwrap());
         let mut view = replayed(&found);
         let expected = std::fs::read_to_string(fixture.join("entities.jsonl")).unwrap();
-        // As this release writes what the earlier one wrote.
+        // The entries of the earlier release, as this release writes them.
         let mut expected: Vec<Entity> =
             expected.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         assert!(!expected.is_empty());

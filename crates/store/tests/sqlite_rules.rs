@@ -67,7 +67,7 @@ fn archive(folder: &Folder, entries: i64) {
     move_out(&mut *reader, &mut *journal, &folder.path().join("archive"), before).unwrap().unwrap();
 }
 
-/// What the audit finds, by entry.
+/// The findings of the audit, by entry.
 fn audited(folder: &Folder) -> Vec<(u64, String)> {
     let mut reader = Sqlite::open_to_read(folder.path(), SqliteOptions::default()).unwrap();
     let archive = Archive::of(folder.path()).unwrap();
@@ -138,7 +138,7 @@ fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
     std::fs::rename(folder.path().join("elsewhere"), folder.path().join("archive")).unwrap();
     let refused = open(&folder).unwrap_err().to_string();
     assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
-    // What an earlier build has written says nothing of how many there are, until it was opened once.
+    // A folder of an earlier build does not contain the count until it is opened once.
     let folder = filled("rules-uncounted");
     tamper(&folder, "DELETE FROM meta WHERE key = 'installed'");
     open(&folder).unwrap();

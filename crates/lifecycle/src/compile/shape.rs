@@ -50,7 +50,7 @@ pub(super) struct LifecycleShape {
     pub transitions: BTreeMap<Name, Vec<Name>>,
     /// The transition that creating an id again fires.
     pub again: Option<Name>,
-    /// What creation takes.
+    /// The fields that creation takes.
     pub create_takes: Vec<Name>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct RefShape {
 pub(super) struct RankingShape {
     /// The refs it is kept within.
     pub within: Vec<Name>,
-    /// What weighs most is there, and the smaller comes first.
+    /// Whether it has a main weight that sorts ascending.
     pub ascending: bool,
 }
 

@@ -24,7 +24,7 @@ mod style_tests;
 use crate::source::{FileId, Node, Place, Problems, Sources, read};
 use tokens::{YamlToken, YamlTokenKind};
 
-/// How deep each level is.
+/// The indentation per level.
 const STEP: usize = 2;
 
 /// The text as it is written by the rules, or why it is left alone: mistakes that the reader
@@ -58,7 +58,7 @@ fn plain_breaks(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// The same values and the same comments, each in the same order.
+/// Whether both texts have the same values and comments, each in the same order.
 fn says_the_same(before: &Node, tokens: &[YamlToken], result: &str) -> bool {
     let mut sources = Sources::new();
     let file = sources.add("", result);

@@ -130,7 +130,7 @@ impl Hand<'_> {
         }
     }
 
-    /// What follows a `:` or `-`.
+    /// The value after a `:` or `-`.
     fn value(&mut self, column: usize, depth: usize, item: bool) {
         let deeper = column + 1 + self.dice.below(4);
         match self.dice.below(if depth < 4 { 12 } else { 6 }) {

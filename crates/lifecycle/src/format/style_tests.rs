@@ -1,4 +1,4 @@
-//! What formatted files look like.
+//! The layout of formatted files.
 
 use super::*;
 

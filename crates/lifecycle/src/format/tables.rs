@@ -59,9 +59,9 @@ fn set(tokens: &mut [YamlToken], sections: Vec<Vec<Row>>, widest: usize) {
 /// A key and its value on one line.
 struct Row {
     value: usize,
-    /// Where the value can begin at the least, counted from the key.
+    /// The smallest distance of the value from its key.
     needs: usize,
-    /// Where it begins in the text.
+    /// The column of the value in the text.
     begins: usize,
     /// A blank line or a comment is above it.
     apart: bool,
@@ -96,7 +96,7 @@ fn sections(rows: Vec<Option<Row>>) -> Vec<Vec<Row>> {
     sections
 }
 
-/// How far from a key its value begins at the least; nothing for keys over several lines.
+/// The smallest distance of a value from its key; none for keys over several lines.
 fn width(tokens: &[YamlToken], key: usize) -> Option<usize> {
     let text = &tokens.get(key)?.text;
     (!text.contains('\n')).then(|| text.chars().count() + 2)
@@ -112,7 +112,7 @@ fn table(section: &[Row], widest: usize) -> Option<usize> {
     (shortest < longest && set * 2 > short.count()).then(|| common.clamp(longest, widest))
 }
 
-/// Where most of the rows begin that have more than one space.
+/// The column of most rows that have more than one space.
 fn common(section: &[Row]) -> Option<usize> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     for row in section.iter().filter(|it| it.begins > it.needs) {

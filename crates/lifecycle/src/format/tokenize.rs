@@ -57,7 +57,7 @@ enum Open {
     Flow {
         bracket: Option<usize>,
         next: Next,
-        /// It holds a list or mapping.
+        /// Whether it contains a list or mapping.
         deep: bool,
     },
 }

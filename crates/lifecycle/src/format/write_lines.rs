@@ -60,7 +60,7 @@ struct Bracket {
     column: usize,
     /// The column that its lines are indented from if the first part is on the next line.
     base: usize,
-    /// Where its first part begins, once that is known.
+    /// The column of its first part, once that is known.
     inside: Option<usize>,
     /// The first part is in the line of the bracket.
     hanging: bool,
@@ -69,7 +69,7 @@ struct Bracket {
 struct Writer<'a> {
     tokens: &'a [YamlToken<'a>],
     blocks: &'a [YamlBlock],
-    /// Where each part begins if it is the first in its line and not in brackets.
+    /// The column of each part that is the first in its line and not in brackets.
     leads: Vec<usize>,
     lines: Vec<Line>,
     line: Line,
@@ -162,7 +162,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where a part that is the first in its line begins.
+    /// The column of a part that is the first in its line.
     fn indent(&self, index: usize, token: &YamlToken, before: Option<&YamlToken>) -> usize {
         let Some(bracket) = self.open.last() else {
             return self.leads.get(index).copied().unwrap_or(0);
@@ -188,7 +188,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where each part begins if it is the first in its line.
+/// The column of each part that is the first in its line.
 ///
 /// A comment is aligned with the next token, or with the block that it ends, depending on its own column.
 fn leads(tokens: &[YamlToken], blocks: &[YamlBlock]) -> Vec<usize> {

@@ -36,7 +36,7 @@ impl Guard {
         Self::compiled(source, names, None)
     }
 
-    /// Also checks that the result is of a type.
+    /// Compiles, and checks that the result has the expected type.
     pub fn compile_as(source: &str, names: &mut dyn Names, expected: &Type) -> Result<Self, Vec<GuardError>> {
         Self::compiled(source, names, Some(expected))
     }
@@ -65,7 +65,7 @@ impl Guard {
         &self.0.source
     }
 
-    /// What it may read, each once, in the order of the source.
+    /// The variables it may read, each once, in the order of the source.
     pub fn reads(&self) -> &[VariableUse] {
         &self.0.reads
     }

@@ -62,7 +62,7 @@ impl Template {
         &self.0.source
     }
 
-    /// What its holes may read.
+    /// The variables that its placeholders may read.
     pub fn reads(&self) -> impl Iterator<Item = &VariableUse> {
         self.0.parts.iter().flat_map(|it| match it {
             Part::Text(_) => [].as_slice(),

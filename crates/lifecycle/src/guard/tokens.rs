@@ -98,7 +98,7 @@ impl<'s> ExprTokens<'s> {
         self.all.partition_point(|it| it.at.end <= byte)
     }
 
-    /// Where a token is; the very end if there is none.
+    /// The range of a token; the end of the text if there is none.
     pub(super) fn range(&self, index: usize) -> Range<usize> {
         self.all.get(index).map_or(self.source.len()..self.source.len(), |it| it.at.clone())
     }

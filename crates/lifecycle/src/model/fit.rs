@@ -11,7 +11,7 @@ use crate::name::Name;
 use crate::time::{Span, Timestamp};
 use crate::value::Value;
 
-/// What values a field holds.
+/// The values that a field accepts.
 #[derive(Clone, Debug)]
 pub struct FieldType {
     pub fit: Fit,

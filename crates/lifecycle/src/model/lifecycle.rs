@@ -22,7 +22,7 @@ pub struct Lifecycle {
     pub kind: Name,
     pub version: u32,
     pub about: String,
-    /// There is a single entity of it, whose id is `kind`.
+    /// Whether it has a single entity, whose id is `kind`.
     pub one: bool,
     pub face: Option<Face>,
     pub fields: BTreeMap<Name, Field>,
@@ -30,7 +30,7 @@ pub struct Lifecycle {
     pub relations: Vec<Relation>,
     pub me: Option<Name>,
     pub gates: Vec<Gate>,
-    /// Who may see it; none means everyone.
+    /// The condition for reading it; none means everyone.
     pub read: Option<Guard>,
     pub refs: Vec<Ref>,
     pub inverses: Vec<Inverse>,
@@ -56,7 +56,7 @@ pub struct Lifecycle {
     pub notify: Vec<NotifyRule>,
     pub effects: Vec<Effect>,
     pub indexes: Vec<Name>,
-    /// What each slot of its expressions reads.
+    /// The source of each slot of its expressions.
     pub reads: Vec<Read>,
     /// The pack's settings and its own.
     pub settings: Vec<Setting>,
@@ -148,7 +148,7 @@ impl Lifecycle {
         all
     }
 
-    /// Where a state stands in the declared order.
+    /// The position of a state in the declared order.
     pub fn rank(&self, state: &str) -> Option<usize> {
         self.path.iter().position(|it| it == state)
     }
@@ -167,7 +167,7 @@ pub struct Field {
     pub about: String,
 }
 
-/// What an actor is to an entity.
+/// A relation of an actor to an entity.
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub name: Name,
@@ -185,7 +185,7 @@ pub struct Gate {
     pub except: Vec<Name>,
     /// Values that every request it binds may bring.
     pub takes: Vec<Take>,
-    /// It reads a value of the request, so it cannot be evaluated without one.
+    /// Whether it reads a value of the request, so that it cannot be evaluated without one.
     pub reads_request: bool,
 }
 
@@ -200,7 +200,7 @@ pub struct Ref {
     pub inverse: Option<Name>,
 }
 
-/// How another lifecycle's ref is seen from here.
+/// The other side of a ref: the entities of another lifecycle that refer to this one.
 #[derive(Clone, Debug)]
 pub struct Inverse {
     pub name: Name,
@@ -208,7 +208,8 @@ pub struct Inverse {
     pub by_ref: Name,
 }
 
-/// Those that refer to this lifecycle under `inverse` look at what they refer to, so they are looked at again when it moves.
+/// A lifecycle whose reactions or rankings read this one through a ref. Its entities are evaluated again
+/// when the one they refer to moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watcher {
     pub inverse: Name,
@@ -223,7 +224,7 @@ pub struct Watcher {
 pub struct Closing {
     pub lifecycle: Name,
     pub ranking: Name,
-    /// Which of its `within` names them.
+    /// The index of the `within` that names them.
     pub place: usize,
 }
 
@@ -232,7 +233,7 @@ pub struct Closing {
 pub struct StateSet(pub Vec<Name>);
 
 impl Gate {
-    /// Whether it concerns a transition, or `create`.
+    /// Whether it applies to a transition, or to `create`.
     pub fn binds(&self, trigger: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|it| it == trigger))
             && !self.except.iter().any(|it| it == trigger)
@@ -245,7 +246,7 @@ impl StateSet {
     }
 }
 
-/// Where an entity can be.
+/// A state of an entity.
 #[derive(Clone, Debug)]
 pub struct State {
     pub name: Name,
@@ -260,6 +261,6 @@ pub struct State {
     pub exit: Consequences,
     /// Entering drops every stored field but these.
     pub erase: Option<Vec<Name>>,
-    /// What other tools call it.
+    /// Its names in other tools.
     pub known_as: Vec<Name>,
 }

@@ -36,7 +36,7 @@ pub struct Arm {
     pub then: Consequences,
 }
 
-/// How an entity comes to be.
+/// The rules for creating an entity.
 #[derive(Clone, Debug)]
 pub struct Create {
     pub by: Guard,
@@ -70,7 +70,7 @@ pub struct Check {
     pub field: Option<Name>,
 }
 
-/// Where a move goes.
+/// The target of a move.
 #[derive(Clone, Debug)]
 pub enum Target {
     One(Aim),
@@ -95,7 +95,7 @@ impl Target {
         }
     }
 
-    /// What `to` in a request and the list of allowed targets speak of.
+    /// The aim that `to` in a request and the list of allowed targets refer to.
     pub fn main(&self) -> &Aim {
         const STAY: &Aim = &Aim::Stay;
         match self {

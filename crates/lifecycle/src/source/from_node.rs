@@ -25,7 +25,7 @@ impl Problems {
         self.expected_with(what, node, None);
     }
 
-    /// The same, with a hint.
+    /// Like `expected`, with a hint.
     pub fn expected_with(&mut self, what: &str, node: &Node, hint: Option<String>) {
         if !node.broken {
             let message = format!("{what} is expected here, this is {}", node.kind());

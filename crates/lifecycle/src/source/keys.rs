@@ -166,7 +166,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What an unknown key without a value looks like: a piece of something else.
+/// Guesses the origin of an unknown key without a value: a fragment of another construct.
 fn slip(key: &str, value: &Node) -> Option<&'static str> {
     let alone = value.is_null() && value.at.start == value.at.end;
     if alone && key.contains(':') {

@@ -1,5 +1,4 @@
-//! How the value of a scalar lies in the text, so that a mistake inside an expression can be
-//! shown where it stands.
+//! The layout of a scalar in the text, so that a mistake inside an expression can be shown at its place.
 
 use std::ops::Range;
 

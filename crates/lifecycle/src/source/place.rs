@@ -41,7 +41,7 @@ impl Sources {
     }
 }
 
-/// Where something stands. Sorts in reading order.
+/// A place in a file. Sorts in reading order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub file: FileId,

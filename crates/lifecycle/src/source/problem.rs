@@ -6,7 +6,7 @@ use super::place::Place;
 pub enum ProblemSeverity {
     Error,
     Warning,
-    /// Nothing is wrong; worth a look.
+    /// Not a mistake, but worth a look.
     Note,
 }
 
@@ -29,7 +29,7 @@ pub struct Problem {
     pub message: String,
     pub at: Place,
     pub hint: Option<String>,
-    /// How one gets there, by an example.
+    /// An example that shows how the problem arises.
     pub example: Option<String>,
     /// The way to it, for instance `transitions.start.by`; may be empty.
     pub path: String,
@@ -125,12 +125,12 @@ impl Problems {
         path
     }
 
-    /// How many there are.
+    /// The number of problems.
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// How many of them are errors.
+    /// The number of errors.
     pub fn errors(&self) -> usize {
         self.found.iter().filter(|it| it.severity == ProblemSeverity::Error).count()
     }

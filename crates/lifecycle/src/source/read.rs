@@ -46,7 +46,7 @@ pub fn read(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<
 
 struct Reader<'a> {
     text: &'a str,
-    /// How far the parser's offsets are behind those of the text.
+    /// The distance of the parser's offsets from those of the text.
     shift: usize,
     cursor: Cursor<'a>,
     problems: &'a mut Problems,

@@ -21,7 +21,7 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// Where a byte range of the text stands in the file; see [`Node::place_of`].
+    /// The place in the file of a byte range of the text; see [`Node::place_of`].
     pub fn place_of(&self, range: Range<usize>) -> Place {
         self.layout.place_of(self.at, &self.text, range)
     }

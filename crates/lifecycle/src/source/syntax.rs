@@ -1,4 +1,4 @@
-//! What the YAML parser objects to, in words for people who do not know its grammar.
+//! Errors of the YAML parser, in words for people who do not know its grammar.
 
 use serde_saphyr::granit_parser::ErrorKind;
 

@@ -42,7 +42,7 @@ pub(crate) struct DeciderSource {
     pub stale: Vec<(u64, GroupKey)>,
 }
 
-/// How much is in memory.
+/// The number of items in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheSizes {
     pub entities: usize,
@@ -140,7 +140,7 @@ impl DeciderMemory {
         }
     }
 
-    /// Whether so many entries are not flushed that only callers may add more: timers and the sweep wait.
+    /// Whether too many entries are not flushed: only callers may add more, timers and the sweep wait.
     pub fn is_behind(&self) -> bool {
         self.view.seq.saturating_sub(self.source.flushed) > self.source.limits.behind
     }
@@ -166,8 +166,8 @@ impl DeciderMemory {
         CacheSizes { entities, groups, values, keys, places: self.view.rankings.places() }
     }
 
-    /// Whether more was loaded than may stay, though nothing was flushed: by reads and by refused commands. What could
-    /// not be evicted the last time is not tried again until there is more of it.
+    /// Whether reads and refused commands loaded more than may stay, though nothing was flushed. Items that
+    /// could not be evicted the last time are not tried again until there are more of them.
     fn has_grown(&self) -> bool {
         let Limits { entities, groups, unique_values, keys, .. } = self.source.limits;
         let (now, left) = (self.sizes(), self.source.left);

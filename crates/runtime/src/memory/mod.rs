@@ -27,7 +27,7 @@ pub(crate) use unflushed::UnflushedEntries;
 
 use crate::failpoints::{Failpoint, is_enabled};
 
-/// How often a question may need more before it is refused.
+/// Rounds of loading before a question is refused.
 pub(crate) const ROUNDS: u32 = 512;
 
 /// Why a question has no answer.
@@ -52,10 +52,11 @@ pub(crate) struct Memory<S> {
     pub source: S,
 }
 
-/// Where a memory loads from.
+/// The source from which a memory loads.
 pub(crate) trait LoadSource {
     type Overlay: Overlay;
-    /// Whether an entity is loaded together with the counts of its groups, so that no question need ask for each.
+    /// Whether an entity is loaded together with the counts of its groups, so that no question must load
+    /// each of them.
     const WITH_GROUPS: bool;
 
     /// Lends a reader of the projections. The overlay holds at least every entry that the reader does not return.
@@ -123,7 +124,7 @@ impl<S: LoadSource> Memory<S> {
         ask(self, |it| question(&it.law, &it.view), |it, needs| it.load_all(needs))
     }
 
-    /// The same for a view beside this memory, which gets what it needs from it.
+    /// Answers in a view beside this memory, which loads through it.
     pub fn answer_in<T>(
         &mut self,
         view: &mut View,

@@ -18,9 +18,9 @@ use crate::work::CommitReply;
 #[derive(Debug)]
 pub(crate) struct Committing {
     shared: Arc<Shared>,
-    /// None after a failure, until the journal was opened again.
+    /// None after a failure, until the journal is opened again.
     committer: Option<Committer>,
-    /// Where the journal may end then.
+    /// The possible ends of the journal after the failure.
     ends: JournalEnds,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct BatchCounts {
     /// Refused commands.
     pub refused: Vec<RefusalKind>,
     pub outcomes: Outcomes,
-    /// How much later than they were due timers fired.
+    /// The delay of each fired timer.
     pub fired: Vec<Span>,
 }
 
@@ -82,7 +82,7 @@ impl DecidedBatch {
         self.entries.is_empty() && self.replies.is_empty() && self.definitions.is_empty()
     }
 
-    /// As if it had just been committed.
+    /// The batch as a commit to publish, and the replies.
     pub(crate) fn published(self) -> (Committed, Vec<CommitReply>) {
         let upto = self.entries.last().and_then(|it| it.last()).map_or(0, |it| it.seq);
         let Self {

@@ -100,12 +100,12 @@ impl Decider {
         &self.memory.view.project
     }
 
-    /// How much is in memory.
+    /// The number of items in memory.
     pub fn sizes(&self) -> CacheSizes {
         self.memory.sizes()
     }
 
-    /// How many timers are in memory.
+    /// The number of timers in memory.
     pub fn near_timers(&self) -> usize {
         self.timers.near()
     }
@@ -120,7 +120,7 @@ impl Decider {
         self.time.advancing_to().is_some()
     }
 
-    /// Where the manual clock is going.
+    /// The target time of the manual clock.
     #[cfg(feature = "simulation")]
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.time.advancing_to()
@@ -131,7 +131,7 @@ impl Decider {
         self.stopped
     }
 
-    /// When it must run again even without new work.
+    /// The time at which it must run again even without new work.
     pub fn next_due(&self) -> Option<Timestamp> {
         match (self.timers.next(), self.sweep.next()) {
             (Some(timer), Some(sweep)) => Some(timer.min(sweep)),
@@ -166,7 +166,7 @@ impl Decider {
         work: &mut dyn Iterator<Item = Work>,
         is_awaited: &dyn Fn() -> bool,
     ) -> DecidedBatch {
-        // Nothing is evicted during a batch, so all of it may read the store as it is now.
+        // Nothing is evicted during a batch, so one snapshot of the store serves all of it.
         self.memory.reader().begin_snapshot();
         if let Some(now) = self.time.read() {
             self.resumed(now);
@@ -401,7 +401,7 @@ impl Decider {
         Ok(())
     }
 
-    /// What the turn has come to, once.
+    /// Takes the batch that this turn decided.
     pub fn finish(&mut self) -> DecidedBatch {
         let mut batch = std::mem::take(&mut self.batch);
         let mut seen: std::collections::HashSet<&EntityKey, foldhash::fast::FixedState> = Default::default();

@@ -112,7 +112,7 @@ fn replay(
     Ok((decider, batch, chain))
 }
 
-/// Where entries are read from that projections do not know: the archive, then the journal.
+/// The source of entries that the projections do not have: the archive, then the journal.
 pub(crate) struct Source {
     store: Arc<dyn Store>,
     /// Up to which everything was archived.

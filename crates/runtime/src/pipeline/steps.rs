@@ -153,7 +153,7 @@ fn drop_everywhere(
     }
     // A file that is being written cannot be found yet and would keep the payload.
     let _alone = shared.archiving.lock().unwrap_or_else(PoisonError::into_inner);
-    // Where archiving was broken off, an entry is in both.
+    // After an interrupted archiving, an entry is in both the journal and the archive.
     drop_payloads(unwanted.seqs.iter().copied().collect())?;
     shared.store().drop_archived(&unwanted)?;
     Ok(())

@@ -26,16 +26,16 @@ use crate::work::Work;
 const TICK: Duration = Duration::from_secs(1);
 /// So long without a commit, and what waits is written.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often at most some old keys are forgotten before commits are written again.
+/// Most rounds of expiring old keys before commits are flushed again.
 const MOST_TIDY: u32 = 16;
-/// How long callers are listened for between two slices of a sweep.
+/// The time to listen for callers between two slices of a sweep.
 const BREATH: Duration = Duration::from_millis(1);
-/// How long timers and the sweep wait before they try an unreadable store again.
+/// The time that timers and the sweep wait before they read an unreadable store again.
 const REST: Duration = Duration::from_millis(100);
-/// How long a store that failed is left alone before it is tried again, at most.
+/// The longest pause before a failed store is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the workers are set up.
+/// The setup of the workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub clock: ProjectClock,
@@ -46,9 +46,9 @@ pub(crate) struct Wiring {
     pub behind: Duration,
     /// Entries that wait before they are written at once.
     pub behind_entries: usize,
-    /// How often everything is looked at.
+    /// The interval of the sweep.
     pub sweep: Option<Span>,
-    /// How long idempotency keys are kept.
+    /// The retention of idempotency keys.
     pub keys_last: Span,
 }
 
@@ -62,7 +62,7 @@ enum ToCommitter {
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
     /// Drop entries that are in an archive file.
     Cut(Chain, Arc<BTreeSet<u64>>, SyncSender<Result<u64, StoreError>>),
-    /// Nothing more will be decided.
+    /// Ends the worker: no more batches follow.
     Stop,
 }
 
@@ -82,7 +82,8 @@ impl Threads {
         workers: Workers,
     ) -> Result<Self, StoreError> {
         let Workers { decider, unpublished, committer, flusher } = workers;
-        // Nothing is kept between them: the next turn is decided while this one is committed, and no further.
+        // A channel without a buffer: the decider works on the next turn while this one is committed, and
+        // no further.
         let (turns, from_decider) = sync_channel(0);
         let (committed, from_committer) = channel();
         let (dropping, for_others) = (turns.clone(), turns.clone());

@@ -1,4 +1,4 @@
-//! What time it is for decisions.
+//! The time that decisions use.
 
 use trackside_lifecycle::time::{Span, Timestamp};
 
@@ -14,7 +14,7 @@ pub(super) struct DecisionTime {
     clock: ProjectClock,
     /// The time of the last decision.
     now: Timestamp,
-    /// When the clock was last read.
+    /// The time of the last reading of the clock.
     read_at: Timestamp,
     advance: Option<Advance>,
 }
@@ -59,7 +59,7 @@ impl DecisionTime {
         self.advance = Some(Advance { to, responder });
     }
 
-    /// Where the manual clock is moving to.
+    /// The target time of the manual clock.
     pub fn advancing_to(&self) -> Option<Timestamp> {
         self.advance.as_ref().map(|it| it.to)
     }

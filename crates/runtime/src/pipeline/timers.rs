@@ -25,9 +25,9 @@ pub(super) struct Timers {
     most: usize,
     /// So many there must be for another try: the double, where it was no use because all are due at one moment.
     full: usize,
-    /// Those that cannot be decided, and why: what they need is damaged.
+    /// Timers that cannot be decided because their data is damaged, and the reason.
     aside: BTreeMap<DueAt, String>,
-    /// How many are fetched at a time.
+    /// The number of timers fetched at a time.
     fetch: usize,
     /// Why all of them wait: the store cannot be read.
     waiting: Option<String>,
@@ -78,7 +78,7 @@ impl Timers {
 
     fn leave_the_far_ones(&mut self) {
         let Some(middle) = self.near.iter().nth(self.most / 2).map(|it| it.due) else { return };
-        // Those due at the same moment stay together, or some would be on neither side.
+        // Timers due at the same moment stay together, or some would be on neither side.
         self.near.retain(|it| it.due <= middle);
         self.horizon = middle;
     }
@@ -119,7 +119,7 @@ impl Timers {
         self.waiting.is_some()
     }
 
-    /// How many are in memory.
+    /// The number of timers in memory.
     pub fn near(&self) -> usize {
         self.near.len()
     }
@@ -153,7 +153,7 @@ impl Timers {
         Some(format!("the timer {} of {} does not fire{more}: {why}", first.timer, first.entity))
     }
 
-    /// When to look again: the next one here, or where this memory ends.
+    /// The time of the next look: the next timer in memory, or the end of the loaded range.
     pub fn next(&self) -> Option<Timestamp> {
         let first = self.near.first().map(|it| it.due);
         first.or((self.horizon.0 != i64::MAX).then_some(self.horizon))
@@ -171,7 +171,7 @@ impl Timers {
             let all = found.value.len() < self.fetch;
             let last = found.value.last().cloned();
             for row in found.value {
-                // What moved since is in the view, and what the store says of it is old.
+                // If the entity moved since, the view is right and the stored row is old.
                 let moved = view.get(&row.entity).is_some_and(|it| it.seq > found.position);
                 if !moved {
                     rows.insert(row);

@@ -47,7 +47,7 @@ impl Reads {
         found.ok_or(ReadError::UnknownEntry(number))
     }
 
-    /// What people have said of alerts, each given by the entry that raised it; other entries are left out.
+    /// Adds people's answers to alerts, each given by the entry that raised it; other entries are left out.
     fn attended(&self, mut raised: Vec<Entry>) -> Result<Vec<Alert>, ReadError> {
         raised.retain(|it| matches!(it.event, Event::AlertRaised { .. }));
         let mut oldest: BTreeMap<EntityKey, u64> = BTreeMap::new();

@@ -20,7 +20,7 @@ pub enum ReadError {
     UnknownState { lifecycle: Name, name: Name, hint: String },
     #[error("there is no pack {name}{hint}")]
     UnknownPack { name: Name, hint: String },
-    /// There is none, or the one who asks may not see it.
+    /// The entity does not exist, or the reader may not see it.
     #[error("there is no {0}")]
     UnknownEntity(EntityKey),
     #[error("there is no entry {0}")]
@@ -42,7 +42,7 @@ pub enum ReadError {
     /// Something newer was demanded than there is.
     #[error("the journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
     NotYet { at: u64, asked: u64 },
-    /// What a command wrote is in an archive.
+    /// The entry is in an archive whose file is missing.
     #[error(
         "entry {0} was moved to an archive, and its file is not in the folder of the project: put it back, or look there"
     )]

@@ -1,4 +1,4 @@
-//! Why an entity does not move, and what would move it.
+//! Explains why an entity does not move, and which transitions would move it.
 
 use std::sync::Arc;
 
@@ -27,9 +27,9 @@ pub struct Explanation {
     pub ways: Vec<TransitionOption>,
     /// The outcome of each event now, fired by this actor without fields.
     pub trials: Vec<(Name, Trial)>,
-    /// Who it is given to, by the field that its lifecycle names for that.
+    /// Its assignees, by the field that its lifecycle names for that.
     pub given_to: Vec<Name>,
-    /// The assignees who could take a transition, whatever roles they hold.
+    /// The assignees who could take a transition, with any roles.
     pub able: Vec<Name>,
     /// Events by which it can be claimed now, each with who may, in words.
     pub claimable: Vec<(Name, String)>,
@@ -40,7 +40,7 @@ pub struct Explanation {
 /// The outcome of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trial {
-    /// It would be done, and lead there.
+    /// It would be accepted and lead to this state.
     Accepted {
         to: Option<Name>,
     },
@@ -123,7 +123,8 @@ fn trial(decision: Decision) -> Option<Trial> {
     }
 }
 
-/// What a claim from one of its rankings would do with it, for those who may. The caller need not be one of them.
+/// The events by which one of its rankings lets the admitted actors claim it, and who they are. The caller
+/// need not be one of them.
 fn claimable(life: &Lifecycle, ways: &[TransitionOption]) -> Vec<(Name, String)> {
     let mut all: Vec<(Name, String)> = Vec::new();
     for event in life.rankings.iter().filter_map(|it| it.claims.as_ref()) {
@@ -137,7 +138,8 @@ fn claimable(life: &Lifecycle, ways: &[TransitionOption]) -> Vec<(Name, String)>
     all
 }
 
-/// Whether a rule that moves the entity admits an actor. Their roles are not known here: they are granted all.
+/// Whether a rule that moves the entity admits an actor. Roles are not known here: the actor counts as
+/// having all.
 fn is_able(
     law: &Law,
     view: &View,

@@ -100,7 +100,7 @@ impl Reads {
         }
     }
 
-    /// The same, if the actor may see it; otherwise there is none.
+    /// The entity, if the actor may see it; otherwise `UnknownEntity`.
     pub fn readable(&self, key: &EntityKey, actor: &Actor) -> Result<Arc<Entity>, ReadError> {
         let unknown = || self.unknown(key);
         let entity = self.entity(key)?.ok_or_else(unknown)?;
@@ -177,7 +177,7 @@ impl Reads {
         self.shared.read(work).map_err(ReadError::from)
     }
 
-    /// The same for entries that may be archived.
+    /// Reads entries that may be archived.
     fn look_back<T>(
         &self,
         work: impl FnOnce(&mut FullJournal<'_>) -> Result<T, StoreError>,
@@ -196,7 +196,7 @@ impl ReadView {
     }
 }
 
-/// How many items a page has when so many are asked for.
+/// The page size for a requested limit.
 fn page(limit: usize) -> usize {
     if limit == 0 { USUAL } else { limit.min(MOST) }
 }

@@ -20,11 +20,11 @@ use super::read_view::ReadView;
 use super::walk::{CHUNK, Walk};
 use super::{ReadError, Reads};
 
-/// What a query gives.
+/// The answer of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NamedAnswer {
     Entities(Vec<Arc<Entity>>),
-    /// What it gives instead of rows, by name.
+    /// Named values instead of rows.
     Values(Vec<(Name, Value)>),
     /// The journal of this entity; see [`Reads::history`].
     History(EntityKey),
@@ -137,7 +137,7 @@ fn passed(
     Ok(rows.into_iter().zip(entities).filter_map(|(keys, it)| Some((keys?, it))).collect())
 }
 
-/// Where its rows are; none if there cannot be any.
+/// The listing that contains its rows; none if there cannot be any.
 fn listing(law: &Law, of: &Name, plan: &QueryPlan<'_>) -> Option<Listing> {
     let Some(filter) = &plan.query.filter else { return Some(Listing::default()) };
     let life = law.newest(of)?;

@@ -1,4 +1,4 @@
-//! What people should look at: alerts, violations, notifications and messages, in the order of the journal.
+//! Notices for people: alerts, violations, notifications and messages, in the order of the journal.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::memory::UnflushedCommits;
 #[derive(Clone, Debug)]
 pub struct Noticed {
     pub records: Vec<Record>,
-    /// Where the next page begins; none if this is the last.
+    /// The cursor of the next page; none if this is the last.
     pub next_cursor: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Walk<'r> {
     law: Arc<Law>,
     listing: Listing,
     lifecycle: Name,
-    /// What the projections may not know, taken before they are read.
+    /// Entities that the projections may not have yet, taken before the projections are read.
     fresh: BTreeMap<Name, Arc<Entity>>,
     looked: usize,
     ended: bool,
@@ -76,12 +76,12 @@ impl<'r> Walk<'r> {
         Ok(Some(found.into_values().filter(|it| self.is_wanted(it)).collect()))
     }
 
-    /// How many entities came by so far, wanted or not.
+    /// The number of entities read so far, wanted or not.
     pub fn looked(&self) -> usize {
         self.looked
     }
 
-    /// Whether that is more than it may cost, and there are still more.
+    /// Whether that exceeds the budget while more entities are left.
     pub fn is_over(&self, budget: usize) -> bool {
         self.looked >= budget && !self.ended
     }

@@ -1,9 +1,10 @@
-//! Folders that releases have kept, opened and worked on by this one: whatever a release has written, every later one
-//! starts on it and goes on.
+//! Data folders written by earlier releases, opened and used by this one: every release starts on the
+//! folders of all earlier ones and continues them.
 //!
-//! They lie in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a server wrote,
-//! by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two versions of a pack, dropped
-//! payloads, a beginning that was archived, and a `state.db` as schema 1 had it.
+//! They lie in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a
+//! server wrote, by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two
+//! versions of a pack, dropped payloads, a beginning that was archived, and a `state.db` as schema 1 had
+//! it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -135,7 +136,7 @@ fn every_folder_that_is_kept_starts_and_goes_on() {
         let folder = Copy::of(&fixture);
         let (store, runtime) = folder.open(&fixture);
         runtime.wait_until_written().unwrap();
-        // Put where it is, which every entity allows whatever its pack says.
+        // A correction to its own state, which every pack allows.
         let all = Listing { most: ALL, ..Listing::default() };
         let found = store.reader().unwrap().list(&all).unwrap().value;
         assert!(!found.is_empty(), "{what}");
@@ -189,7 +190,7 @@ fn a_folder_of_a_server_is_what_it_was() {
     assert_eq!(reader.notices(&[OPEN_ALERT], 0, ALL).unwrap(), open);
     assert!(!reader.timers(None, ALL).unwrap().value.is_empty());
 
-    // The rules that it brought with it go on, each for those who live by it.
+    // Both versions of the pack stay in force, each for its own entities.
     for (id, note) in [("kept.job/J-1", "one"), ("kept.job/J-6", "two")] {
         let command = ground::fire(story::ada(), id, "edit", serde_json::json!({ "note": note }));
         accepted(&runtime, command);

@@ -1,4 +1,4 @@
-//! What a server did whose folder is kept: a little of everything.
+//! The work of the server whose folder is a fixture: a little of everything.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ fn first_half(folder: &Path) {
     work.runtime.stop();
 }
 
-/// What is older than the last entries goes into a file.
+/// Moves all but the last entries into an archive file.
 fn archived(folder: &Path) {
     let store = Sqlite::open(folder, SqliteOptions::default()).unwrap();
     let last = store.reader().unwrap().head().unwrap().at.unwrap();
@@ -185,7 +185,7 @@ fn second_half(folder: &Path) {
     let effect = entity(&work.runtime, "kept.job/J-2").effects[0].id;
     work.asks(Command::new(ada(), Ask::Settle { entity: of, effect, ok: true, fields: fields(json!({})) }));
     work.later(15);
-    // By the second: taken, and done by nobody but its holder.
+    // By the second version: taken, and completed only by its holder.
     for n in 4..=6 {
         work.creates(&format!("kept.job/J-{n}"), job(&format!("title {n}"), "S-1"));
     }

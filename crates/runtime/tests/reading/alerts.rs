@@ -1,4 +1,4 @@
-//! Alerts, and what people have said of them, in what is written and in what is not yet.
+//! Alerts and people's answers to them, flushed and not yet flushed.
 
 use serde_json::json;
 use trackside_engine::command::{Ask, Attention, Command};
@@ -92,7 +92,7 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
     drop(runtime);
     let runtime = pumps(&place);
     resolved(&runtime);
-    // What arises again is new.
+    // An alert that is raised again is a new one.
     leak(&runtime, "A");
     assert_eq!(ids(&listed(&runtime, false)), ["B", "A"]);
     assert_eq!(ids(&listed(&runtime, true)), ["A", "B", "A"]);

@@ -1,4 +1,5 @@
-//! What was archived is read as if it had never left the journal; what is in no file is said to be missing.
+//! Archived entries are read as if they were still in the journal; entries whose file is missing are
+//! reported as missing.
 
 use serde_json::json;
 use trackside_engine::command::{Ask, Attention, Command};

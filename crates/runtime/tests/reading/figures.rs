@@ -201,12 +201,12 @@ fn refusals_are_counted_by_lifecycle_and_code(stores: Stores) {
     }
     refused(&runtime, bare("T-9"));
     for n in 0..50 {
-        // Anybody can make names up: they are all counted together.
+        // Any caller can invent lifecycle names: they are counted together.
         refused(&runtime, fire(ada(), &format!("made.up{n}/X-1"), "start", json!({})));
     }
     let both = vec![fire(ada(), "mission.task/T-1", "start", plan()), bare("T-1")];
     gateway.submit_atomic(both, Vec::new()).unwrap().wait().unwrap();
-    // Only what somebody asked for.
+    // Dry runs are not counted.
     gateway.dry_run(bare("T-1")).unwrap().wait().unwrap();
     let counted = reads.stats(&Name::new("mission.task")).unwrap().refusals;
     let expected = [(Code::NoSuchEdge, 1), (Code::RequirementMissing, 3), (Code::UnknownEntity, 1)];

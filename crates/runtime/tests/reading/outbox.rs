@@ -59,7 +59,8 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
         assert_eq!(outbox.open(None, 0, 10).unwrap()[0].taken_by, Some(Name::new("w-1")));
 
         wait(&runtime, MINUTE);
-        // It is free, and still nobody's but who took it last: a number that was guessed is none.
+        // The hold has expired, but only its last taker may answer with its fence: other takers and guessed
+        // fences are rejected.
         let (thief, w_1) = (Actor::new("w-2", ActorKind::System), Actor::new("w-1", ActorKind::System));
         for (who, fence) in [(thief, first[0].fence), (w_1, first[0].fence + 1)] {
             let guessed = outbox.settle(who, first[0].id, fence, true, Fields::default());
@@ -99,7 +100,7 @@ fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
     runtime.stop();
     let runtime = started(place.open(), manual());
     let outbox = runtime.outbox().unwrap();
-    // Who had what is not known any more, so nobody can claim to have had it: it is taken again.
+    // Holds are not stored, so no taker can answer an old one: the effect is taken again.
     let old = outbox.settle(system.clone(), found[0].id, found[0].fence, true, Fields::default());
     assert!(matches!(old, Err(OutboxError::NotTaken { .. })), "{old:?}");
     let again = outbox.take(None, &Name::new("w-1"), MINUTE, 1).unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! What happened, and how it was.
+//! History, and past states of entities.
 
 use std::time::Duration;
 
@@ -196,7 +196,7 @@ fn a_history_whose_beginning_was_archived_says_where_it_begins(stores: Stores) {
     let first = Some(expected[0]);
     assert_eq!(seqs(0, 200), (expected.clone(), None, first));
     assert_eq!(seqs(0, 2), (expected[..2].to_vec(), Some(expected[1]), first));
-    // Whoever asks only for what is here is not told of what is not.
+    // A page without archived entries does not mention the archive.
     assert_eq!(seqs(expected[0], 200), (expected[1..].to_vec(), None, None));
     // One that has not moved since: there is nothing to show, but that it was archived.
     let quiet = reads.history(&silent, 0, 200, true).unwrap();

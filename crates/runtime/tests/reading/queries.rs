@@ -31,7 +31,7 @@ on_every_store! {
     research_answers_the_same
 }
 
-/// How many scenarios are taken, those with the longest journals; all with `TRACKSIDE_ALL_SCENARIOS`.
+/// The number of scenarios, those with the longest journals first; all with `TRACKSIDE_ALL_SCENARIOS`.
 const TAKEN: usize = 4;
 
 fn mission_answers_the_same(stores: Stores) {
@@ -92,7 +92,7 @@ fn compare(stores: Stores, folder: &str) {
     for (n, (name, world)) in worlds.iter().enumerate() {
         let place = stores.place();
         write(&*place.open(), world, &definitions);
-        // What the journal holds is in the projections, or in memory only.
+        // Entries are in the projections, or in memory only.
         let behind = std::time::Duration::from_millis(if n % 2 == 0 { 1 } else { 3_600_000 });
         let options = Options { clock: ProjectClock::manual(world.now), behind, ..Options::default() };
         let runtime = Runtime::start(place.open(), std::slice::from_ref(&source), options).unwrap();

@@ -1,4 +1,4 @@
-//! Why something is not moving, and what would come of asking.
+//! Explanations of why an entity does not move, and dry runs.
 
 use serde_json::json;
 use trackside_engine::Decision;
@@ -17,7 +17,7 @@ on_every_store! {
 }
 
 fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
-    // Nothing stays in memory: everything that is asked about must be loaded.
+    // Nothing stays in memory: all data must be loaded.
     let place = stores.place();
     let runtime = started(place.open(), Options { cached_entities: 1, cached_groups: 1, ..manual() });
     let reads = runtime.reads().unwrap();

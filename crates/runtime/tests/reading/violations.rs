@@ -1,4 +1,4 @@
-//! What the sweep found broken, and what became of it.
+//! Violations that the sweep found, and their ends.
 
 use serde_json::json;
 use trackside_engine::command::{Ask, Command};
@@ -74,7 +74,7 @@ fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
     assert_eq!(told(&runtime), open(&[("A", "modest"), ("B", "some")]));
     let (found, _) = runtime.reads().unwrap().violations(0, 1).unwrap();
     assert!(found[0].record.entry().unwrap().to_json().to_string().contains("200"), "the evidence is kept");
-    // Known already: it is not told again.
+    // Known already: it is not reported again.
     sweep(&runtime);
     assert_eq!(told(&runtime).len(), 2);
     set(&runtime, "A", 80);
@@ -131,6 +131,6 @@ fn violations_that_were_archived_are_told_or_said_to_be_elsewhere(stores: Stores
         Stores::Sqlite => assert_eq!(pages(0).unwrap(), those(0), "with their evidence"),
         Stores::Memory => assert_eq!(pages(0).unwrap_err().code(), "archived", "it is not passed over"),
     }
-    // Whoever asks only for what is here need not care: but for the newest, which always stays, those were archived.
+    // Pages after the archived part do not need it: all of these but the newest were archived.
     assert_eq!(pages(base + 1).unwrap(), those(5));
 }

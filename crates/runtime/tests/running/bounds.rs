@@ -1,4 +1,4 @@
-//! Memory is bounded by settings, whatever is asked for; and what has left it counts as before.
+//! Settings bound the memory under any load, and evicted data still counts.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn create(runtime: &Runtime, id: &str, json: serde_json::Value) {
     accepted(runtime, Command::new(hank(), Ask::Create { entity: key(id), fields: fields(json) }));
 }
 
-/// A turn in which nothing is asked for: whatever may go has gone.
+/// A turn without requests: everything that may be evicted is.
 fn idle(runtime: &Runtime) {
     runtime.wait_until_written().unwrap();
     runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();
@@ -42,7 +42,7 @@ fn entities_leave_memory_even_if_everybody_only_looks() {
     idle(&runtime);
     let cached = || Figures::get(&runtime.figures().cached);
     assert!(cached() <= MOST, "{} entities", cached());
-    // Nothing is written from here on.
+    // Nothing is written after this.
     let seq = runtime.seq();
     for n in 0..200 {
         let task = key(&format!("mission.task/T-{n}"));
@@ -52,7 +52,7 @@ fn entities_leave_memory_even_if_everybody_only_looks() {
         let seen =
             runtime.gateway().unwrap().look(move |_, view, _| view.read(&title)).unwrap().wait().unwrap();
         assert_eq!(seen.as_deref(), Some("Write the page"));
-        // Those who are looked at in this turn are there besides.
+        // The entities of the present turn come on top.
         assert!(cached() <= MOST + 1, "{} entities after {n}", cached());
     }
     idle(&runtime);
@@ -166,7 +166,7 @@ fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
         idle(&runtime);
     }
     assert_eq!(places(), 0);
-    // Those that come while it is away take their place, written or not.
+    // Requests that arrive meanwhile are loaded instead, flushed or not.
     thing(99);
     thing(7_000);
     assert_eq!(claim(), *"T-7000");

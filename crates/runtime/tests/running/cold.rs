@@ -1,4 +1,4 @@
-//! What must not depend on what happens to be in memory.
+//! Results do not depend on the content of the cache.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
         states: [(Name::new("SMALL"), Name::new("YOUNG"))].into_iter().collect(),
         fields: Default::default(),
     };
-    // A part at a time: each is told of once, in order.
+    // One range at a time: each entity is reported once, in order.
     let (mut planned, mut part) = (Vec::new(), MigrationRange { after: None, most: Some(16) });
     loop {
         let mut told = |it: &MigratedEntity| planned.push(it.entity.id.to_string());
@@ -158,7 +158,7 @@ fn values_and_keys_leave_memory_and_still_count() {
             let other = accepted(&runtime, ask(task, &format!("B-{round}-{task}")));
             assert_eq!(other.entry().unwrap().entity, key(&format!("mission.approval/A-{task}")));
         }
-        // Something is written, and then something decided: what may go has gone.
+        // A write and a decision: everything that may be evicted is.
         assigned(&runtime, &format!("U-{round}"));
         runtime.wait_until_written().unwrap();
         runtime.gateway().unwrap().look(|_, _, _| Ok(())).unwrap().wait().unwrap();

@@ -1,4 +1,4 @@
-//! What callers are told.
+//! The answers to callers.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn what_the_rules_say_of_an_entity_comes_with_the_answer_or_is_read() {
             assert!(!told["allowedTransitions"].as_array().unwrap().is_empty(), "{told}");
         }
         assert!(done.seen.is_some() || cached_entities == 1);
-        // Who did not ask for it is not kept waiting for it.
+        // A caller that did not ask for it does not wait for it.
         let block = fire(ada(), "mission.task/T-1", "block", json!({ "blockReason": "It rains" }));
         assert_eq!(accepted(&runtime, block).seen, None);
     }
@@ -89,7 +89,7 @@ fn a_key_counts_once_also_when_its_entry_is_written_and_forgotten() {
             while runtime.lag() > 0 {
                 std::thread::yield_now();
             }
-            // Something else is decided, so that what is written is let go.
+            // Another decision, so that flushed entities are evicted.
             assigned(&runtime, "T-2");
         }
     }

@@ -1,4 +1,4 @@
-//! What is taken out is gone from every file.
+//! Erased and redacted values are gone from every file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the simulation found once, each as small as it can be.
+//! Faults that the simulation once found, each as small as possible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -144,7 +144,7 @@ fn whoever_asked_for_a_sweep_hears_of_it_after_a_commit_that_failed() {
         assert!(matches!(failed, Err(Failure::Unavailable(_))), "{failed:?}");
         for sweep in asked {
             let told = sweep.wait();
-            // It was told that it failed, or how it went; never that all is over.
+            // The caller learns of the failure or gets the answer; it never gets `Stopped`.
             assert!(!matches!(told, Err(Failure::Stopped)), "{told:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! What is left when it ends, well or badly.
+//! The state after a stop or a crash.
 
 use std::sync::Arc;
 

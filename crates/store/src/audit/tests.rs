@@ -155,7 +155,7 @@ fn swapped_entries_are_named() {
             renumber(it);
         });
         assert_eq!(whole, wanted);
-        // The same with the hashes left where they were.
+        // The same with the hashes left in their places.
         let content = found(|it| {
             let hashes: Vec<_> = it.iter().map(|it| it.hash).collect();
             it.swap(one, other);

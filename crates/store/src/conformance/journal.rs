@@ -67,7 +67,7 @@ pub fn records_are_read_in_pieces(make: Make<'_>) {
     for some in all.chunks(3) {
         journal.append(&press.batch(some)).unwrap();
     }
-    // Nothing is no commit of its own.
+    // An empty batch is no commit.
     journal.append(&Batch::default()).unwrap();
     assert_eq!(journal.head().unwrap().chain, press.chain);
     let mut reader = store.reader().unwrap();
@@ -120,7 +120,7 @@ pub fn what_does_not_follow_is_not_appended(make: Make<'_>) {
     };
     refused(&third, "something is missing between");
     refused(&first, "it is there already");
-    // The same numbers, from a journal that began otherwise.
+    // The same numbers, from a journal with another start.
     let mut other = Press::default();
     other.batch(&entries(2, &["t.thing/Z"]));
     refused(&other.batch(&all[2..4]), "it follows another entry");

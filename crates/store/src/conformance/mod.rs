@@ -1,4 +1,4 @@
-//! What every store does, as tests that each store runs.
+//! Tests that every store must pass.
 //!
 //! Implement [`Place`] for a store and put `conformance!(|| Box::new(MyPlace::new()))` into a test module.
 #![allow(
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::Store;
 
-/// Where a store lies while it is tested.
+/// The place of a store under test.
 pub trait Place {
     /// Opens it, or opens it again as another process would. Earlier handles have been dropped.
     fn open(&self) -> Arc<dyn Store>;

@@ -95,7 +95,7 @@ pub(crate) fn row(text: &str, state: &str) -> EntityRow {
 }
 
 impl EntityRow {
-    /// The same, changed.
+    /// A changed copy.
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Entity)) -> Self {
         change(Arc::make_mut(&mut self.entity));
         self

@@ -30,7 +30,7 @@ impl InFolder {
 
 impl Place for InFolder {
     fn open(&self) -> Arc<dyn Store> {
-        // What survives a power cut is shown elsewhere; here there are hundreds of folders.
+        // Power cuts are tested elsewhere; here there are hundreds of folders.
         let options = SqliteOptions::default().for_tests_without_durability();
         Arc::new(Sqlite::open(&self.0, options).unwrap())
     }

@@ -19,7 +19,7 @@ pub(super) struct ConformanceStory {
     pub name: String,
     pub law: Arc<Law>,
     pub entries: Vec<Entry>,
-    /// What it came to.
+    /// The resulting view.
     pub view: View,
 }
 

@@ -160,7 +160,7 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-/// What the types alone do not tell.
+/// Refines the result type beyond the types of the arguments.
 fn refined(builtin: Builtin, ty: Type, types: &[Type], arguments: &[Ir]) -> (Builtin, Type) {
     match (builtin, types, arguments) {
         (Builtin::Sum, _, _) if ty == Type::Span => (Builtin::SumSpans, ty),

@@ -123,8 +123,8 @@ impl<'c> Checker<'c, '_> {
         Typed::unknown()
     }
 
-    /// Works out what does not depend on anything. What fails is left to fail when it runs,
-    /// because it may never be reached.
+    /// Evaluates constant expressions. One that fails is kept to fail at run time, because it may never be
+    /// reached.
     fn folded(ir: Ir, ty: Type, parts_are_constant: bool) -> Typed {
         if parts_are_constant && let Ok(value) = Evaluator::new(&Nothing, limits::FOLDING).value(&ir) {
             return Typed::new(Ir::Constant(value), ty);
@@ -154,7 +154,7 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-/// Where constants are worked out there is nothing to read.
+/// The empty scope in which constants are evaluated.
 struct Nothing;
 
 impl Scope for Nothing {

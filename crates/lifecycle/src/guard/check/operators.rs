@@ -192,7 +192,7 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-/// What an operation gives for two types, if it knows them.
+/// The result type of an operation on two types, if it supports them.
 fn result(operation: Arithmetic, a: &Type, b: &Type) -> Option<Type> {
     use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
     Some(match (operation, a, b) {

@@ -62,7 +62,7 @@ impl<'c> Checker<'c, '_> {
         Some(Typed::new(Ir::Local(outwards), ty.clone()))
     }
 
-    /// Where the segment is that was not found; all of the path if it is named otherwise.
+    /// The range of the unknown segment; the whole path if it does not contain the name.
     fn segment_range(&self, nodes: &[&IdedExpr], name: &str) -> Range<usize> {
         let found = nodes.iter().find(|it| segment(it) == Some(name));
         match (found, nodes.last()) {

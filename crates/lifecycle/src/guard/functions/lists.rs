@@ -6,7 +6,7 @@ use crate::guard::eval::{equal, whole};
 use crate::guard::limits::Budget;
 use crate::value::Value;
 
-/// Where an equal item is.
+/// The index of an equal item.
 pub(in crate::guard) fn position(
     items: &[Value],
     item: &Value,

@@ -59,7 +59,7 @@ pub(super) enum Builtin {
     Seconds,
 }
 
-/// How a function is called.
+/// A built-in function: its name and usage.
 pub(super) struct FunctionEntry {
     pub(super) name: &'static str,
     pub(super) builtin: Builtin,

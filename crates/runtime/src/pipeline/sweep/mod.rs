@@ -30,7 +30,7 @@ use comparing::EntityReplay;
 use searching::Search;
 use together::Together;
 
-/// What a turn may spend on it.
+/// The budget of a turn for the sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SweepBudget {
     /// Entities looked at.
@@ -51,7 +51,7 @@ const WINDOW: usize = 1_000;
 /// Turns that a pass waits until what it put right is written.
 const PATIENCE: u32 = 2_000;
 
-/// What a sweep came to.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     pub looked_at: u64,
@@ -71,7 +71,7 @@ pub struct SweepReport {
     pub forged: u64,
 }
 
-/// How far a sweep that was asked for goes.
+/// The depth of a requested sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// All entities, each compared with its entries.
@@ -80,11 +80,11 @@ pub enum Depth {
     Journal,
 }
 
-/// When the next pass begins, and how far the present one is.
+/// The schedule of passes, and the progress of the present one.
 pub(super) struct Sweep {
     /// For entries that were archived.
     store: Arc<dyn Store>,
-    /// It found journal entries that were altered.
+    /// Whether it found altered journal entries.
     forged: bool,
     every: Option<Span>,
     next: Option<Timestamp>,
@@ -93,7 +93,7 @@ pub(super) struct Sweep {
     asked: Vec<(Responder<SweepReport>, Depth)>,
     /// The last entity that scheduled passes have compared.
     compared: Option<EntityKey>,
-    /// How far scheduled passes came with groups and rankings.
+    /// The progress of scheduled passes over groups and rankings.
     together: Option<Box<Together>>,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct SweepPass {
     /// Entities whose last entry must be looked for in the whole journal.
     pub lost: BTreeSet<EntityKey>,
     search: Option<Search>,
-    /// Those that were found, with their last entry.
+    /// Entities to mend, with their last entry.
     pub to_mend: Vec<(EntityKey, u64, Option<String>)>,
     /// Places of entities that do not exist, by ranking: the next rebuild removes them.
     pub without: Vec<(Name, EntityKey)>,
@@ -131,7 +131,7 @@ pub(super) struct SweepPass {
     miscounted: Vec<(EntityKey, String)>,
 }
 
-/// How many rows there are, seen at one position.
+/// The number of rows at one position.
 #[derive(Debug, Default)]
 struct Counted {
     position: u64,
@@ -441,7 +441,7 @@ impl SweepPass {
     }
 }
 
-/// How the reason of a repair begins.
+/// The start of the reason of a repair.
 const REPAIR: &str = "Repair: ";
 
 fn count(entry: &Entry, report: &mut SweepReport) {
@@ -453,7 +453,7 @@ fn count(entry: &Entry, report: &mut SweepReport) {
         Event::FieldsChanged { .. } if entry.reason.as_ref().is_some_and(|it| it.starts_with(REPAIR)) => {
             report.repaired += 1;
         }
-        // Nothing of it changed but where it stands.
+        // Only its place in a ranking changed.
         Event::FieldsChanged { .. } if !entry.reranked.is_empty() => report.repaired += 1,
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Whether the entries of an entity are unaltered: nothing is rebuilt from altered entries.
+//! Checks that the entries of an entity are unaltered: nothing is rebuilt from altered entries.
 
 use trackside_store::archive::FullJournal;
 use trackside_store::{Chain, Record, StoreError};
@@ -36,7 +36,7 @@ fn seals_hold(whole: &mut FullJournal<'_>, newest: u64) -> Result<Option<bool>, 
     Ok(Some(true))
 }
 
-/// Where the journal ended before a record.
+/// The end of the journal before a record.
 fn before(whole: &mut FullJournal<'_>, record: &Record) -> Result<Option<Chain>, StoreError> {
     let seq = record.seq.saturating_sub(1);
     let base = whole.reader().base()?;

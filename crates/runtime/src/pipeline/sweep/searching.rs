@@ -10,7 +10,7 @@ use trackside_store::archive::FullJournal;
 use super::{SweepBudget, SweepPass, SweepReport};
 use crate::pipeline::decider::Decider;
 
-/// How far it is, and who is missing so far.
+/// The progress of the search, and the missing entities so far.
 #[derive(Debug)]
 pub(super) struct Search {
     after: u64,

@@ -23,10 +23,10 @@ use crate::pipeline::decider::Decider;
 
 /// Rows read at a time.
 const PAGE: usize = 64;
-/// How often a group is started over when its rows change meanwhile.
+/// Attempts to compare a group whose rows change meanwhile.
 const TRIES: u32 = 3;
 
-/// How far it is.
+/// The progress of the comparison.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     stage: Stage,
@@ -157,7 +157,7 @@ impl Decider {
         Ok(None)
     }
 
-    /// Whether an entity is one of a group by what it says itself. An unreadable row is taken as stored.
+    /// Whether an entity belongs to a group by its own fields. An unreadable row is taken as stored.
     fn belongs(&mut self, key: &EntityKey, group: &GroupKey) -> Result<bool, StoreError> {
         let entity = match self.memory.reader().entity(key) {
             Ok(Some(entity)) => entity,
@@ -281,7 +281,7 @@ impl Decider {
         Ok(())
     }
 
-    /// What should be kept of an entity among others, and is not: that it is one of a group, and where it stands.
+    /// The first row about an entity that is missing: its membership in a group, or its place in a ranking.
     pub(super) fn apart(&mut self, entity: &Arc<Entity>) -> Result<Option<String>, StoreError> {
         let key = &entity.key;
         let Some(life) = self.memory.law.definition(&key.lifecycle, entity.definition).cloned() else {

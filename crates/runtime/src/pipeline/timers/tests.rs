@@ -1,5 +1,5 @@
-//! How many timers wait makes no difference to what a command costs: counted, not timed. Also: many timers of one
-//! moment, and timers without an entity.
+//! The number of waiting timers does not change the cost of a command (counted, not timed). Also: many
+//! timers of one moment, and timers without an entity.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,8 +123,8 @@ fn started(now: Timestamp) -> (Entity, Entry) {
     (entity, entry)
 }
 
-/// What 2,000 commands cost, one a second: questions to the store, rows read, most timers in memory at a time; and how
-/// many timers struck meanwhile.
+/// The cost of 2,000 commands, one a second: store queries, rows read, most timers in memory at a time, and
+/// the number of timers that fired meanwhile.
 fn cost(pending: i64) -> (usize, usize, usize, usize) {
     let inner = Memory::new().reader().unwrap();
     let (asked, rows) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
