@@ -16,13 +16,13 @@ pub struct Finding {
     pub severity: ProblemSeverity,
     /// The lifecycle, by its full name, or the pack.
     pub of: Name,
-    /// Where in it.
+    /// The path within it.
     pub way: DefinitionPath,
     /// Why it is one, in plain words.
     pub message: String,
-    /// What to do about it.
+    /// The advice for fixing it.
     pub advice: String,
-    /// How one gets there, where that says something.
+    /// A route to the state, where that helps.
     pub route: Route,
 }
 

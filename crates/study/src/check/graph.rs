@@ -22,7 +22,7 @@ pub struct PossibleMove<'a> {
     pub by: Name,
     pub arm: Option<&'a Arm>,
     pub choice: Option<&'a Choice>,
-    /// Who can make it.
+    /// The callers that can make it.
     pub who: Vec<CallerKind>,
 }
 

@@ -8,14 +8,14 @@ use trackside_lifecycle::name::Name;
 pub struct Change {
     pub kind: ChangeKind,
     pub direction: Direction,
-    /// None: it is the pack's.
+    /// None: the change is in the pack's shared declarations.
     pub lifecycle: Option<Name>,
     /// Its subject: `state REVIEW`, `start from ASSIGNED`.
     pub subject: String,
     pub sentence: String,
     /// Only texts for people changed, not behaviour.
     pub wording: bool,
-    /// It is about where entities can be or go.
+    /// Whether it changes the states or moves of entities.
     pub path: bool,
 }
 
@@ -26,7 +26,7 @@ pub enum ChangeKind {
     Changed,
 }
 
-/// What it means for those who live by it.
+/// The meaning of a change for running entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Less is possible, or more is asked for.

@@ -10,7 +10,7 @@ use crate::truth::{DefaultSettings, Partial};
 /// An expression made comparable: names instead of slots, formatting gone.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// As it was written, on one line.
+    /// The source on one line.
     pub source: String,
     /// Equal for expressions that differ in formatting alone.
     pub text: String,
@@ -60,7 +60,7 @@ impl Expression {
     }
 }
 
-/// What a name was written as, its members left out.
+/// The written form of a name, without its members.
 fn name_of(guard: &Guard, slot: trackside_lifecycle::guard::VarSlot, members: &[Name]) -> String {
     let tail: String = members.iter().map(|it| format!(".{it}")).collect();
     let found = guard.reads().iter().find(|it| it.slot == slot && it.path.ends_with(&tail));

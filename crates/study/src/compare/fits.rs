@@ -2,7 +2,7 @@
 
 use trackside_lifecycle::model::{FieldType, Fit};
 
-/// Whether every value of the first fits the second; False also if unknown.
+/// Whether every value of the first fits the second. False also if that is unknown.
 pub fn within(narrow: &FieldType, wide: &FieldType) -> bool {
     let fits =
         |a: Option<f64>, b: Option<f64>, c: Option<f64>, d: Option<f64>| at_least(a, c) && at_most(b, d);

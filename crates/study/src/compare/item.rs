@@ -16,9 +16,9 @@ pub struct DefinitionItem {
     pub id: String,
     /// Its name; for a consequence, a verb phrase: `alerts "stuck"`.
     pub title: String,
-    /// What having it means.
+    /// The meaning of its presence.
     pub sense: Sense,
-    /// It is about where entities can be or go.
+    /// Whether it concerns the states or moves of entities.
     pub path: bool,
     pub facets: Vec<Facet>,
     pub parts: Vec<DefinitionItem>,
@@ -36,7 +36,7 @@ pub struct Facet {
 
 #[derive(Clone, Debug)]
 pub enum Leaf {
-    /// There is nothing more to say than that it is so.
+    /// It is only present or absent.
     Flag,
     Expression(Box<Expression>),
     /// Words for people.
@@ -58,7 +58,7 @@ pub enum Leaf {
     },
 }
 
-/// What more of it means for those who live by it.
+/// The meaning of an increase for running entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     Plain,
@@ -157,7 +157,7 @@ impl Leaf {
         }
     }
 
-    /// How much two are alike, from 0 to 1.
+    /// The similarity of two items, from 0 to 1.
     pub fn likeness(&self, other: &Self) -> f64 {
         let (a, b) = match (self, other) {
             (Self::Names(a), Self::Names(b)) => (a, b),
@@ -200,7 +200,7 @@ impl Leaf {
         }
     }
 
-    /// As a number, where it is one.
+    /// Its value as a number, if it is one.
     pub fn amount(&self) -> Option<f64> {
         let number = |it: &Value| it.as_span().map(|it| it.0 as f64).or_else(|| it.as_float());
         match self {

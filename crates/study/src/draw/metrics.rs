@@ -1,4 +1,4 @@
-//! How wide text is, without knowing the font that will be used: that of Helvetica, and some more.
+//! The width of text in an unknown font: that of Helvetica plus a margin.
 
 /// Widths of the printable ASCII characters, in thousandths of the size.
 const WIDTHS: [u16; 95] = [

@@ -1,6 +1,6 @@
 //! Text for a terminal: lines of pieces, each with a tone that the terminal may show as a colour.
 
-/// What a piece of text is, so that it can be coloured.
+/// The role of a piece of text, by which it is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Plain,
@@ -73,7 +73,7 @@ impl LineWriter<'_> {
     }
 }
 
-/// How many columns a text takes.
+/// The number of columns of a text.
 pub(crate) fn columns_of(text: &str) -> usize {
     text.chars().map(|it| if wide(it) { 2 } else { 1 }).sum()
 }

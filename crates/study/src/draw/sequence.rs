@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sequence {
     pub title: String,
-    /// Those that steps name but this does not are added at its end.
+    /// Participants that only the steps name are added at the end.
     pub participants: Vec<String>,
     pub steps: Vec<SequenceStep>,
 }

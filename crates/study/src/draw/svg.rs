@@ -175,7 +175,7 @@ impl Svg {
         ));
     }
 
-    /// What the lines mean.
+    /// The legend of the lines.
     fn key(&mut self, width: f64, y: f64) {
         let mut x = (width - KEY.0) / 2.0;
         let middle = y + KEY.1 / 2.0;

@@ -113,7 +113,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// How far down a state stands.
+    /// The vertical position of a state.
     fn place(&self, state: usize) -> usize {
         self.order.iter().position(|it| *it == state).unwrap_or(state)
     }
@@ -288,7 +288,7 @@ fn about(entry: &LabelEntry) -> Tone {
     }
 }
 
-/// Who, how soon, and on what condition.
+/// The actors, the time and the condition of a label.
 fn words(entry: &LabelEntry) -> String {
     let mut parts: Vec<String> = Vec::new();
     if !entry.spans.is_empty() {

@@ -14,9 +14,9 @@ pub trait ChoiceOracle {
 #[derive(Clone, Debug)]
 pub struct Move<'a> {
     pub from: &'a Name,
-    /// None: the entity stays.
+    /// None: the entity stays in its state.
     pub to: Option<Name>,
-    /// None: `always` of the state.
+    /// None: an `always` of the state.
     pub arm: Option<&'a Arm>,
     pub choice: Option<(usize, &'a Choice)>,
     pub aim: &'a Aim,

@@ -11,17 +11,17 @@ use trackside_lifecycle::name::Name;
 use crate::check::graph::PossibleMove;
 use crate::check::reads::{depends, expressions};
 
-/// What limits how often a move can be made.
+/// The limit on how often a move can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveLimit {
-    /// Nothing but these counters, if any.
+    /// Only these counters, if any.
     Counters(BTreeSet<Name>),
     /// A condition on a number, a size or the time; or a field that counts.
     Otherwise,
 }
 
 impl MoveLimit {
-    /// Whether none but these counters limit it.
+    /// Whether these counters alone limit it.
     pub fn is_by(&self, counters: &[Name]) -> bool {
         matches!(self, Self::Counters(all) if all.iter().all(|it| counters.contains(it)))
     }

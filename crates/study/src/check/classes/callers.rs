@@ -1,4 +1,4 @@
-//! Who may, and who could ever be one of them.
+//! Conditions on the caller that no actor can ever meet.
 
 use trackside_lifecycle::model::Read;
 use trackside_lifecycle::name::Name;

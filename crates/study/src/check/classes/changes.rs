@@ -46,7 +46,7 @@ fn misfits(
     }
 }
 
-/// The same for values sent by timers, counters and reactions.
+/// Checks the values that timers, counters and reactions send.
 fn fired(survey: &Survey<'_>, study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let timers = life.timers.iter().map(|it| (timer_way(life, it).key("then"), it.then.as_ref()));
@@ -75,7 +75,7 @@ fn brought(
     for (name, value) in with {
         let takes = arms.into_iter().flatten().flat_map(|it| &it.takes).filter(|it| it.name == *name);
         let takes: Vec<&FieldType> = takes.map(|it| &it.fits).collect();
-        // Of several arms one that takes it is enough.
+        // One of several arms that takes it is enough.
         if let [fits] = takes.as_slice() {
             misfit(study, name, fits, value, way.clone().key("with").key(name), found);
         }

@@ -35,7 +35,7 @@ struct ConditionSite<'a> {
     /// The consequence if it is never true.
     never: &'static str,
     severity: ProblemSeverity,
-    /// Whether being always true is odd.
+    /// Whether it is suspicious if the condition is always true.
     always: bool,
 }
 
@@ -155,7 +155,7 @@ fn follows<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
         let takes: &[Take] = match part.origin {
             Origin::Arm(arm) | Origin::Choice(arm, ..) => &arm.takes,
             Origin::Create => &life.create.takes,
-            // What brought it there may have taken anything.
+            // The transition that led here may have taken any field.
             _ => &[],
         };
         let then = part.then;
@@ -239,7 +239,7 @@ fn rules<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
         };
         let states = invariant.within.as_ref().map(|it| it.0.clone()).unwrap_or_default();
         let site = ConditionSite::new(&invariant.holds, way, "every transition to it is refused");
-        // That it always holds is what an invariant is for.
+        // An invariant is meant to hold always.
         conditions.push(ConditionSite { states, severity: ProblemSeverity::Error, always: false, ..site });
     }
     for ranking in &life.rankings {

@@ -54,7 +54,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Those for which no person is needed.
+/// The moves that need no person.
 fn alone<'m, 'a>(moves: &[&'m PossibleMove<'a>]) -> Vec<&'m PossibleMove<'a>> {
     moves.iter().filter(|it| it.who.iter().any(|it| *it != CallerKind::Human)).copied().collect()
 }
@@ -168,7 +168,7 @@ fn goes_on(life: &Lifecycle, it: &PossibleMove<'_>) -> bool {
     it.arm.is_some() && life.states.get(it.from).is_some_and(|it| !it.last)
 }
 
-/// Whether a clock runs through the whole round that ends it.
+/// Whether a clock that ends the cycle runs through all of it.
 fn timed(study: &Study<'_>, round: &[&PossibleMove<'_>]) -> bool {
     study.life().timers.iter().any(|timer| {
         timer.then.is_some()

@@ -10,7 +10,7 @@ use super::{Assumptions, CallerKind};
 use crate::check::facts::Facts;
 use crate::check::values::FieldValues;
 
-/// What an actor's kind may be called.
+/// The names of the kinds of actors.
 const KINDS: [&str; 4] = ["human", "agent", "system", "timeout"];
 
 /// The values to try for a read, or none if nothing can be assumed about it.

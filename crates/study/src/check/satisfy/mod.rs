@@ -1,8 +1,8 @@
-//! Whether a condition can ever be true, or ever be false, found by trying.
+//! Finds by trying whether a condition can ever be true, or ever be false.
 //!
-//! Each read gets a handful of values that stand for all it may yield, and the real expression is run over their
-//! combinations. A read without assumptions is unknown; an expression may be decided without it. So the answer is
-//! either certain or open.
+//! Each read gets a handful of values that stand for all it may yield, and the real expression is run over
+//! their combinations. A read without assumptions is unknown; an expression may be decided without it. So
+//! the answer is either certain or open.
 
 mod actors;
 mod candidates;
@@ -43,7 +43,7 @@ pub struct Assumptions<'a> {
     /// The entity is in one of these states; none: in any.
     pub states: &'a [Name],
     pub who: Option<CallerKind>,
-    /// What the request may bring.
+    /// The fields that the request may send.
     pub takes: &'a [Take],
 }
 

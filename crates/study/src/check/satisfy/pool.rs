@@ -34,7 +34,7 @@ impl<'a> Pool<'a> {
         Self { circle, kinds: reads.map(|it| kinds::of_read(facts, it)).collect(), engine }
     }
 
-    /// How many reads are of a kind, and one if none is.
+    /// The number of reads of a kind, at least one.
     fn many(&self, wanted: impl Fn(ValueKind) -> bool) -> i64 {
         let count = self.kinds.iter().filter(|it| wanted(**it)).count();
         i64::try_from(count.max(1)).unwrap_or(i64::MAX)

@@ -38,7 +38,7 @@ pub fn pack(pack: &Pack) -> Vec<DefinitionItem> {
     things
 }
 
-/// What expressions of one place read.
+/// The reads of the expressions in one place.
 pub(crate) struct ExpressionContext<'a> {
     pub reads: &'a [Read],
     pub settings: &'a [Setting],

@@ -1,7 +1,7 @@
-//! What if it had been so then: an existing journal run against a changed definition.
+//! What-if runs: an existing journal against a changed definition.
 //!
 //! The commands are rebuilt from the journal and tried under the old definition first, each against the
-//! true past: only those that come out as they did are asked again under the new one.
+//! recorded state. Only those that are reproduced exactly are sent under the new one.
 
 mod actors;
 mod outcome;

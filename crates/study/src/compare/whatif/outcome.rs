@@ -1,4 +1,4 @@
-//! What a run against a changed definition found.
+//! The result of a run against a changed definition.
 
 use serde_json::{Value as Json, json};
 use trackside_engine::key::EntityKey;
@@ -11,7 +11,7 @@ use trackside_lifecycle::time::Timestamp;
 pub struct WhatIf {
     /// Commands asked again.
     pub commands: usize,
-    /// How many of them only roughly: a value that was not stored is missing.
+    /// The number that is reproduced only roughly: a value that was not stored is missing.
     pub inexact: usize,
     /// Roles inferred from the old rules because they were not given.
     pub inferred: Vec<(Name, Vec<Name>)>,
@@ -42,7 +42,7 @@ pub struct Difference {
 
 #[derive(Clone, Debug)]
 pub enum DifferenceKind {
-    /// As it was.
+    /// Accepted as before.
     Accepted,
     Refused {
         code: Code,
@@ -53,7 +53,7 @@ pub enum DifferenceKind {
         was: Option<Name>,
         is: Option<Name>,
     },
-    /// When it struck and where that led, in the journal and now.
+    /// The time at which it fired and its target, in the journal and now.
     Timer {
         was: Option<(Timestamp, Option<Name>)>,
         is: Option<(Timestamp, Option<Name>)>,

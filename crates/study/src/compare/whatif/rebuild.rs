@@ -20,16 +20,16 @@ use trackside_lifecycle::value::Value;
 use super::actors::Actors;
 use super::steps::DecisionStep;
 
-/// What became of one decision.
+/// The reconstruction of one decision.
 #[derive(Clone, Debug)]
 pub(super) enum Rebuilt {
-    /// It comes out as it did; `exact` down to every value.
+    /// The command has the recorded result; `exact` means in every value.
     Command { command: Box<Command>, exact: bool },
     /// A timer that was due: time does it again.
     Clock,
     /// The single entity of a lifecycle, made when a project begins.
     Founding,
-    /// It cannot be asked again.
+    /// It cannot be reconstructed.
     Lost(String),
 }
 
@@ -248,7 +248,7 @@ fn fires(
     asks
 }
 
-/// What of the changes the request may have brought.
+/// The changes that the request may have sent.
 fn sent(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
     let mut fields = Fields::default();
     for take in takes.iter().filter(|it| it.stored) {
@@ -288,7 +288,7 @@ fn lost_values(law: &Law, view: &View, root: &Entry) -> Vec<Name> {
     takes.filter(|it| !it.stored).map(|it| it.name.clone()).collect()
 }
 
-/// Whether a decision wrote the same as the journal, ignoring numbers, keys and places.
+/// Whether a decision wrote the recorded entries, ignoring numbers, keys and places.
 fn same<E: std::borrow::Borrow<Entry>>(decided: &[E], written: &[E]) -> bool {
     let alike = |(a, b): (&E, &E)| {
         let (a, b): (&Entry, &Entry) = (a.borrow(), b.borrow());

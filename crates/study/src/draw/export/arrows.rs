@@ -1,4 +1,4 @@
-//! What leads from one state to another as one arrow: for pictures.
+//! Merges the moves from one state to another into one arrow, for pictures.
 
 use crate::draw::graph::{DiagramRule, Edge, Graph, RuleKind, StateNode, StateTimerKind};
 use trackside_lifecycle::name::Name;
@@ -11,7 +11,7 @@ const FEW: usize = 3;
 pub(super) struct Arrow<'a> {
     pub from: &'a Name,
     pub to: &'a Name,
-    /// What people and agents can do outweighs time, and time the engine.
+    /// The most important kind: people and agents before time, time before the engine.
     pub kind: RuleKind,
     /// Out of a state that is final.
     pub again: bool,
@@ -59,12 +59,12 @@ pub(super) fn arrows(graph: &Graph) -> Vec<Arrow<'_>> {
     found
 }
 
-/// How it is created.
+/// The label of the creation.
 pub(super) fn created(graph: &Graph) -> ArrowLabel {
     ArrowLabel { what: "create".to_owned(), who: vec![graph.created_by.clone()] }
 }
 
-/// What a state says of time, in lines of about so many characters.
+/// The clocks of a state, in lines of about `width` characters.
 pub(super) fn clocks(graph: &Graph, node: &StateNode, width: usize) -> Vec<String> {
     let runs =
         |name: &Name| graph.nodes.iter().filter(|it| it.clocks.iter().any(|it| it.name == *name)).count();

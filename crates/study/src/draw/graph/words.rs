@@ -31,14 +31,14 @@ pub(super) fn condition(guard: &Guard, life: &Lifecycle, state: Option<&str>) ->
     Words { guard, known: in_state(life, state, None) }.of(&guard.outline(), Tight::Loose)
 }
 
-/// How long in a state, with settings at their defaults.
+/// A span in a state, with settings at their defaults.
 pub(super) fn span(guard: &Guard, life: &Lifecycle, state: Option<&str>) -> String {
     let possible = possible_values(life, state, &guard.outline());
     let spans: Vec<String> = possible.iter().map(constant).collect();
     if spans.is_empty() { condition(guard, life, state) } else { spans.join(" or ") }
 }
 
-/// When a timer is due.
+/// The time at which a timer is due.
 pub(super) fn due(kind: &TimerKind, life: &Lifecycle, state: Option<&str>) -> String {
     match kind {
         TimerKind::After(guard) => span(guard, life, state),
@@ -48,7 +48,7 @@ pub(super) fn due(kind: &TimerKind, life: &Lifecycle, state: Option<&str>) -> St
     }
 }
 
-/// How closely the surroundings bind.
+/// The precedence of the surrounding expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tight {
     Loose,

@@ -49,7 +49,7 @@ fn start(layers: &mut Layers) {
     }
 }
 
-/// Where each item stands in its layer.
+/// The position of each item in its layer.
 fn places(layers: &Layers) -> PaddedList<usize> {
     let mut place = PaddedList::filled(layers.items.len(), 0);
     for row in &layers.rows {

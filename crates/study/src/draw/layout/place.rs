@@ -114,7 +114,7 @@ impl<'a> Look<'a> {
         self.compact(&self.line_up(corner), corner)
     }
 
-    /// Which items stand in one vertical line: the first of its line, for each.
+    /// Aligns items vertically: for each item, the first one of its column.
     fn line_up(&self, corner: Corner) -> PaddedList<usize> {
         let count = self.layers.items.len();
         let mut root: PaddedList<usize> = PaddedList::filled(count, 0);
@@ -127,7 +127,7 @@ impl<'a> Look<'a> {
         for step in 0..depth {
             let layer = if corner.downwards { step } else { depth - 1 - step };
             let Some(row) = self.layers.rows.get(layer) else { continue };
-            // How far, in the layer before, places are taken already.
+            // The positions of the layer before that are already taken.
             let mut reached: i64 = -1;
             for step in 0..row.len() {
                 let at = if corner.rightwards { step } else { row.len() - 1 - step };

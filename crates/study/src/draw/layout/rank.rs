@@ -51,7 +51,7 @@ impl Ranking {
         let mut joints = Vec::new();
         for link in &plan.links {
             let (top, bottom, rising) = plan.ends(link);
-            // What runs upwards may be long; the main way should not be.
+            // Upward links may be long; the main path should be short.
             let weight = if link.main {
                 8
             } else if rising {
@@ -156,7 +156,7 @@ impl Ranking {
         seen
     }
 
-    /// What no link joins with the rest: ends go to the bottom, other things beside what they speak of.
+    /// Ranks items without links: final states at the bottom, notes beside the state they describe.
     fn set_islands(&mut self, plan: &LayoutPlan) {
         let Some(first) = self.order.first().copied() else { return };
         let mainland = self.reached(first, |_| true);

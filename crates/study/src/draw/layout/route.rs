@@ -31,7 +31,7 @@ pub(super) fn routes(plan: &LayoutPlan, layers: &Layers, across: &PaddedList<f64
     DiagramLayout { width, height, boxes, links }
 }
 
-/// Where lines meet boxes: for each link, its place on the upper and on the lower box.
+/// The points where lines meet boxes: for each link, its position on the upper and on the lower box.
 struct Ports {
     top: PaddedList<f64>,
     bottom: PaddedList<f64>,

@@ -1,4 +1,4 @@
-//! Which ways share a line, and which share a box of several states.
+//! Chooses the moves that share a line, and those that share a box of several states.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ pub(super) struct FoldedGroup<'a> {
     pub edges: Vec<&'a Edge>,
 }
 
-/// What a line stands for, if time or people can take it.
+/// The kind of a line, if time or people can take it.
 fn kind(edges: &[&Edge]) -> RuleKind {
     edges.iter().map(|it| it.rule.kind).min().unwrap_or(RuleKind::Engine)
 }

@@ -6,7 +6,7 @@ use super::SceneLabel;
 use crate::draw::graph::{DiagramRule, Edge, RuleKind};
 use crate::draw::metrics;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     State,
@@ -97,7 +97,7 @@ pub(crate) struct LabelEntry {
     pub spans: Vec<String>,
     /// Its conditions, each once.
     pub when: Vec<String>,
-    /// What makes the engine do it.
+    /// The causes for which the engine fires it.
     pub causes: Vec<String>,
 }
 

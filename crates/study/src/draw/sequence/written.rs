@@ -20,7 +20,7 @@ impl Sequence {
         let longest = everyone.iter().map(|it| columns_of(it)).max().unwrap_or(0);
         let labels = self.steps.iter().map(|it| columns_of(&it.label) + 5).max().unwrap_or(0);
         let count = everyone.len().max(1);
-        // As wide as the longest word needs, as narrow as the page wants.
+        // Wide enough for the longest word, otherwise as narrow as the page requires.
         let step = labels.max(longest + 2).min((width.max(40) / count).max(longest + 2)).max(10);
         let first = longest / 2 + 1;
         let columns = Columns { first, step, count };

@@ -1,4 +1,4 @@
-//! Who has acted on an entity since a promise of the kind `alone` began to watch it.
+//! Records the actors that have acted on an entity since a promise of the kind `alone` began to watch it.
 
 use trackside_engine::actor::Actor;
 use trackside_engine::event::Entry;

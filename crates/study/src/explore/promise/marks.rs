@@ -1,4 +1,4 @@
-//! What a search can come across, by number.
+//! The marks of a search, by number.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ pub enum Mark {
     Promise(usize),
     /// A promise has no answer.
     NoAnswer(usize),
-    /// There was something that a promise speaks of.
+    /// The subject of a promise occurred.
     ObservedReads(usize),
     /// An entity of a lifecycle was in a state.
     State(Name, Name),
     /// A transition of a lifecycle was taken.
     Taken(Name, Name),
-    /// What no definition should lead to.
+    /// A result that no definition should lead to.
     Surprise(Name, Surprise),
 }
 

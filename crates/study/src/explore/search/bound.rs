@@ -1,8 +1,8 @@
-//! How far a search goes, and why it stopped.
+//! The bound of a search, and the reason for its end.
 
 use serde::Serialize;
 
-/// What a search may spend. The same bound gives the same result on every machine.
+/// The budget of a search. The same bound gives the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchBound {
     /// Most different worlds.
@@ -15,7 +15,7 @@ pub struct SearchBound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// There is nothing else: every world that can be reached was looked at.
+    /// Every reachable world was explored.
     Exhausted,
     /// The bound on worlds was reached.
     Worlds,
@@ -25,7 +25,7 @@ pub enum Stopped {
     Asked,
 }
 
-/// How far it has come.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Different worlds found.

@@ -116,7 +116,7 @@ fn is_id(life: &Lifecycle, read: &Read) -> bool {
     matches!(read, Read::Id) || is_somebody(life, read)
 }
 
-/// Whether an expression looks into an id, or asks which of two comes first.
+/// Whether an expression reads parts of an id, or the order of two ids.
 fn looks_into(life: &Lifecycle, which: &dyn Fn(&Lifecycle, &Read) -> bool) -> bool {
     let reads = |part: &Outline| {
         let mut found = false;
@@ -139,7 +139,7 @@ fn looks_into(life: &Lifecycle, which: &dyn Fn(&Lifecycle, &Read) -> bool) -> bo
                 }
                 Outline::Matches(of, _) => reads(of),
                 Outline::Call(name, parts) if INTO.contains(&name.as_str()) => {
-                    // How many there are in a list says nothing of who.
+                    // The size of a list does not depend on the ids in it.
                     let direct = |it: &Outline| !matches!(it, Outline::Read(..)) || name != "Size";
                     parts.iter().any(|it| direct(it) && reads(it))
                 }

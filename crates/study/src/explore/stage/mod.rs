@@ -76,7 +76,7 @@ impl ExploreStage {
         self.asks.get(life).and_then(|it| it.get(transition)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a transition is asked for here.
+    /// Whether the stage requests a transition.
     pub(crate) fn is_asked(&self, life: &Name, transition: &str) -> bool {
         let full = format!("{life}.{transition}");
         let names = |list: &[Name]| list.iter().any(|it| it == life || **it == *full);

@@ -100,7 +100,7 @@ pub(super) fn stale_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Co
     all
 }
 
-/// Whether some arm is for this actor: a refusal that says so need not be worked out.
+/// Whether some arm admits this actor. If not, the refusal need not be computed.
 fn admits(
     stage: &ExploreStage,
     scene: &WorldState,

@@ -63,7 +63,7 @@ impl Renaming {
         Self((0..many).map(|it| u8::try_from(it).unwrap_or(u8::MAX)).collect())
     }
 
-    /// Whether nothing changes.
+    /// Whether it renames nothing.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::none(self.0.len())
     }

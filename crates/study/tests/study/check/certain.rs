@@ -69,7 +69,7 @@ fn what_can_be_true_is_not_called_never() {
             "human && stranger",
             "author != tester && tester != reviewer && author != reviewer && author != null && tester != null && reviewer != null",
         ),
-        // Long lists that hold somebody in particular.
+        // Long lists that contain a particular id.
         ("human && actor.id in approvers", "size(approvers) >= 4"),
         ("human && !(actor.id in approvers)", "size(approvers) >= 4 && author in approvers"),
         ("human", "\"x\" in approvers && \"y\" in approvers && size(approvers) > 5"),
@@ -80,7 +80,7 @@ fn what_can_be_true_is_not_called_never() {
         ("human", "author == state"),
         ("human", "author == mood && mood == \"good\""),
         ("human", "author == actor.kind"),
-        // What a handful of values does not stand for.
+        // Conditions that a handful of values does not cover.
         ("human", "author > \"b\" && author < \"c\""),
         ("human", "approvers == [\"b\", \"a\"]"),
         ("human", "approvers == labels && size(labels) > 1"),

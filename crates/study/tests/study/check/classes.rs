@@ -74,7 +74,7 @@ transitions:
     assert_eq!(it.route.to_string(), "create (OPEN) → start (WORK) → block (BLOCKED)");
 }
 
-/// A way out that nobody can take is none.
+/// A way out that no actor can take does not count.
 #[test]
 fn trap_state_with_a_closed_way_out() {
     let found = pack(&[
@@ -137,7 +137,7 @@ transitions: { close: { from: OPEN, to: DONE, by: human } }
     );
 }
 
-/// Whatever the engine fires, from wherever: each of these can never be.
+/// Consequences of every cause that can never happen.
 #[test]
 fn dead_consequences_of_every_kind() {
     let life = |rest: &str| {
@@ -348,7 +348,7 @@ transitions:
     assert_eq!(it.way.to_string(), "transitions.finish[0]");
 }
 
-/// Where only the engine moves, a rule must bring what is required; and what is brought must fit.
+/// If only the engine moves the entity, a rule must send the required fields, and their values must fit.
 #[test]
 fn unmeetable_requirement_of_a_rule() {
     let text = "
@@ -474,7 +474,8 @@ transitions:
     );
 }
 
-/// Where anybody may move it on, whoever brought it there knows; of what comes with time nobody does.
+/// If anybody may continue, the actor that brought the entity there knows of it. A move by time needs a
+/// notification.
 #[test]
 fn waits_untold_for_anybody() {
     let text = "
@@ -579,7 +580,7 @@ transitions:
     }
 }
 
-/// Beginning anew is another life.
+/// A second creation starts a new life, so it is no loop.
 #[test]
 fn no_endless_loop_by_creating_again() {
     let text = "
@@ -593,7 +594,7 @@ transitions:
     assert!(pack(&[PACK, text]).findings().is_empty());
 }
 
-/// Where a person decides each time, it is only a note; and a clock that runs through it ends it.
+/// If a person decides each time, it is only a note; a clock that runs through the loop ends it.
 #[test]
 fn endless_loop_with_people_or_a_clock() {
     let text = "
@@ -862,7 +863,7 @@ transitions:
     assert_eq!(it.way.to_string(), "transitions.drop[0]");
 }
 
-/// Whoever held the lease is gone, and everybody else may not.
+/// The holder of the lease is gone, and no other actor is admitted.
 #[test]
 fn trap_state_after_a_lost_lease() {
     for (slot, more, found) in [
@@ -1038,7 +1039,7 @@ transitions:
     });
 }
 
-/// A time that nobody gives never comes; if that was the only way out, there is none.
+/// A timer on a field that no rule sets never fires; if it was the only way out, there is none.
 #[test]
 fn late_timer_that_waits_for_nothing() {
     let text = "

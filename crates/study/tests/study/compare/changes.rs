@@ -1,4 +1,4 @@
-//! One case per kind of change: a definition, a change of its text, and what is told of it.
+//! One case per kind of change: a definition, a change of its text, and the reported changes.
 
 use super::definition::{PACKS, Texts};
 use trackside_study::compare::{compare, grouped};
@@ -28,7 +28,7 @@ fn changed(from: &str, to: &str) -> Result<Texts, String> {
     }
 }
 
-/// What is told, each as `kind direction: sentence`, in the order in which it is shown.
+/// The reported changes, each as `kind direction: sentence`, in their order.
 fn told(old: &Texts, new: &Texts) -> Vec<String> {
     let [old, new] = [old, new].map(|it| it.compiled().unwrap_or_else(|it| panic!("{it}")));
     let changes = compare(&old, &new);

@@ -86,7 +86,7 @@ fn every_way_to_be_stranded_is_told() {
         ("effects: { print: { ok: lose } }", "effects: { paint: { ok: lose } }"),
         ("effects: { print: { ok: lose } }", "effects: { print: { ok: send } }"),
     ] {
-        // What names a thing that is gone has to go with it.
+        // References to a removed item are removed with it.
         let to = to.to_owned();
         let text = PARCEL.replace(from, &to);
         let text = if to.contains("truck") { text.replace("lease: van", "lease: truck") } else { text };

@@ -1,4 +1,5 @@
-//! What must keep worlds apart: each case was once merged with another, and a broken promise was called kept.
+//! Worlds that must stay distinct: each case was once merged with another, so that a broken promise was
+//! reported as held.
 
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ fn whom_a_rule_knows_by_name_nobody_stands_for() {
     broken(&by("actor.id.startsWith(\"b\")"), "");
     broken(&by("actor.id in project.people"), "people: [bob]\n");
     broken(&by("actor.id == settings.owner"), "settings: { owner: bob }\n");
-    // Nobody in particular: mirror images, and still found.
+    // No particular actor: mirror images, and still found.
     broken(&by("true"), "");
 }
 

@@ -1,4 +1,4 @@
-//! The five packs on their stages: what is left out makes no difference there either.
+//! The five packs on their stages: the reductions change no result there either.
 
 use std::path::Path;
 use std::sync::Arc;

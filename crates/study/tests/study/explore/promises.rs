@@ -1,4 +1,4 @@
-//! Each kind of promise: it holds, and the shortest story is told when it does not.
+//! Each kind of promise: it holds, or the shortest story that breaks it is reported.
 
 use super::common::{explored, explored_as, lines, nobody_wrote, outcome, stage, told, try_stage};
 use trackside_study::explore::report::PromiseOutcome;
@@ -74,13 +74,13 @@ fn one_alone_is_found_out() {
             "ada alone brought desk.task/T-1 to `state == \"DONE\"`",
         ]
     );
-    // The same, seen at the step itself.
+    // The same, detected at the step itself.
     assert_eq!(told(&report, "approves their own work").len(), 4);
 }
 
 #[test]
 fn time_and_the_engine_do_not_count_as_somebody() {
-    // The deadline finishes what nobody looks at.
+    // The deadline finishes a review without an answer.
     let lazy = [(
         "reopen:  { from: REVIEW, to: OPEN, by: engine }",
         "reopen:  { from: REVIEW, to: DONE, by: engine, set: { note: \"'x'\" } }",
@@ -94,7 +94,7 @@ fn what_no_definition_should_lead_to_is_told_without_a_promise() {
     let report = explored(&stage(&[("tries > settings.mostTries", "int(title) > 2")], &[]));
     let surprise = report.surprises.iter().find(|it| it.code == "no-answer").unwrap();
     assert!(lines(&surprise.story).iter().any(|it| it.contains("fires reject")), "{surprise:?}");
-    // What the engine should have done is refused.
+    // A move that the engine should make is refused.
     let report = explored(&stage(
         &[(
             "lose:    { from: DOING, to: OPEN, by: engine }",
