@@ -11,7 +11,7 @@ use crate::url::ApiPath;
 /// Tries in a row, a second apart, before a server that went away is given up.
 const TRIES: u32 = 30;
 
-/// Which entries.
+/// The entries to follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FeedFilter {
     pub(crate) lifecycle: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) fn follow(
     }
 }
 
-/// Whether more is wanted when the stream ends.
+/// Reads the stream to its end. Returns whether the caller wants more.
 fn read(stream: impl BufRead, last: &mut Option<u64>, each: &mut dyn FnMut(FeedEvent) -> bool) -> bool {
     for line in stream.lines() {
         let Ok(line) = line else { return true };

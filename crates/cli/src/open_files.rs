@@ -1,4 +1,4 @@
-//! How many files and connections this process may have open at a time.
+//! Raises the limit of open files and connections of this process.
 
 /// Raises the bound as far as the system lets everybody: the usual one is less than a thousand subscribers need.
 pub(crate) fn raise() {

@@ -101,7 +101,7 @@ pub(crate) fn find(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackO
     folders.into_iter().map(|(folder, only)| load(&folder, only, sources)).collect()
 }
 
-/// The same; a name that nothing here has may also be that of a pack that comes with the program.
+/// Finds packs; an unknown name may also be that of a built-in pack.
 pub(crate) fn find_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, NoPack> {
     let files_of = |path: &PathBuf| {
         let name = path.to_str().filter(|_| !path.exists())?;
@@ -146,7 +146,7 @@ pub(crate) fn named(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<Pack
     })
 }
 
-/// The same, where packs that come with the program can be named as well.
+/// Finds packs by name, the built-in ones included.
 pub(crate) fn named_or_built_in(paths: &[PathBuf], sources: &mut Sources) -> Result<Vec<PackOnDisk>, u8> {
     find_or_built_in(paths, sources).map_err(|NoPack(why)| {
         print::message(&why);

@@ -10,7 +10,7 @@ use crate::url::ApiPath;
 /// Most items of a page.
 const PAGE: usize = 200;
 
-/// How many items to fetch.
+/// The number of items to fetch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ListSize {
     /// A page, as long as the server likes.

@@ -29,7 +29,7 @@ pub(crate) fn is_read() -> bool {
     !CLOSED.load(Ordering::Relaxed) && !LOST.load(Ordering::Relaxed)
 }
 
-/// Whether everything that was to be written is; a reader who went away wanted no more.
+/// Whether all output was written. Output after the reader closed the pipe does not count.
 pub(crate) fn all_written() -> bool {
     note(std::io::stdout().lock().flush());
     !LOST.load(Ordering::Relaxed)
@@ -64,7 +64,7 @@ pub(crate) fn painted_data(text: &str, colour: Colour) -> String {
     paint(text, colour, wanted() && std::io::stdout().is_terminal())
 }
 
-/// How wide data may be: as the terminal says, else as is usual.
+/// The width of data: that of the terminal, else the default.
 pub(crate) fn columns() -> usize {
     let answer = std::env::var("COLUMNS").ok().and_then(|it| it.trim().parse().ok());
     answer.filter(|it| *it > 0).or_else(terminal_columns).unwrap_or(USUAL)

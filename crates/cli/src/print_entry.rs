@@ -10,7 +10,7 @@ pub(crate) fn line(entry: &Json, whose: bool) -> String {
     render_line(entry, whose, &|to| painted_data(to, Colour::Bold))
 }
 
-/// The same without colours, for what draws by itself.
+/// The entry without colours, for callers that draw by themselves.
 pub(crate) fn plain(entry: &Json) -> String {
     render_line(entry, true, &str::to_owned)
 }

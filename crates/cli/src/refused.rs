@@ -66,7 +66,7 @@ pub(crate) fn render(problem: &Problem, about: CommandSubject<'_>) -> String {
     render_as(problem, about, &painted("refused", Colour::Red))
 }
 
-/// The same, with another first word.
+/// Renders it with another first word.
 pub(crate) fn render_as(problem: &Problem, about: CommandSubject<'_>, word: &str) -> String {
     let mut lines = vec![format!("{word}: {}", problem.code)];
     let alone = match problem.errors.as_slice() {
@@ -105,7 +105,7 @@ fn unmet(it: &Unmet) -> String {
     line
 }
 
-/// How to type a missing field.
+/// The option for a missing field.
 fn typed(it: &Unmet, about: CommandSubject<'_>) -> Option<String> {
     let name = it.field.as_deref()?;
     match () {
@@ -127,7 +127,7 @@ fn next_by_code(code: ProblemCode, about: CommandSubject<'_>) -> Option<String> 
     })
 }
 
-/// What to do next, unless the refusal says it itself.
+/// The next step, unless the refusal names it.
 fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
     let code = ProblemCode::parse(&problem.code);
     if let Some(code) = code.filter(|it| !it.next_steps().is_empty()) {
@@ -153,7 +153,7 @@ fn next(problem: &Problem, about: CommandSubject<'_>) -> Option<String> {
         (true, false) => Some(format!("ask again without {}", extra.join(", "))),
         (false, true) => Some(format!("ask again with {with}{how}")),
         (false, false) => Some(format!("ask again without {} and with {with}{how}", extra.join(", "))),
-        // The message already says what is wrong with the arguments.
+        // The message already describes the problem with the arguments.
         (true, true) if problem.status == 400 => None,
         (true, true) => {
             let (lifecycle, id) = about.lifecycle.zip(about.id)?;

@@ -30,12 +30,12 @@ pub(crate) fn rough(span: Span) -> String {
     if span.0 > 0 { "under 1s".to_owned() } else { "0s".to_owned() }
 }
 
-/// The same for a number of seconds.
+/// A span given in seconds.
 pub(crate) fn seconds(count: f64) -> String {
     rough(Span((count * 1_000.0) as i64))
 }
 
-/// How long from one moment to another: `in 2h`, `2h ago`, `now`.
+/// The span from one moment to another: `in 2h`, `2h ago`, `now`.
 pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
     let (at, now) = (Timestamp::parse(at)?, Timestamp::parse(now)?);
     Some(match at.cmp(&now) {

@@ -1,4 +1,4 @@
-//! Where traces go, as the variables of OpenTelemetry say it.
+//! The collector for traces, from the variables of OpenTelemetry.
 
 use trackside_server::TraceOptions;
 

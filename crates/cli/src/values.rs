@@ -14,7 +14,7 @@ pub(crate) fn fields(typed: &[String]) -> Result<Fields, CliError> {
     Ok(to_send(typed)?.into_iter().map(read).collect())
 }
 
-/// The same, to be sent.
+/// Parses the fields, to be sent.
 pub(crate) fn to_send(typed: &[String]) -> Result<Map<String, Json>, CliError> {
     let mut all = Map::new();
     for it in typed {

@@ -20,7 +20,7 @@ impl Refused {
         Self(Box::new(Problem::new(code, detail)))
     }
 
-    /// The same, with another status than its code has.
+    /// Sets another status than that of its code.
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.0.status = status.as_u16();
         self

@@ -10,7 +10,7 @@ use trackside_runtime::{CommandAnswer, Failure, Gateway};
 use super::connection::Connection;
 use super::workload::Workload;
 
-/// How commands reach what is measured.
+/// The interface through which the measured commands are sent.
 #[derive(Debug)]
 pub(super) enum LoadCaller {
     InProcess(Gateway),
@@ -23,7 +23,7 @@ pub(super) enum LoadCaller {
     },
 }
 
-/// What a load found.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub(super) struct LoadResult {
     pub(super) commands: u64,

@@ -152,7 +152,8 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// How much a command writes to the journal, from a short load in this process. The bare handler writes as much.
+    /// The bytes that a command writes to the journal, from a short load in this process. The bare handler
+    /// writes as many.
     async fn bytes_of_a_command(&self, runtime: &Runtime) -> Result<usize, String> {
         let before = bytes_written(runtime);
         saturate(&mut self.gateways(runtime)?, &self.workload, "warm", self.turn()).await?;
@@ -219,7 +220,7 @@ impl Bench<'_> {
             .figure(ratio, FigureUnit::Times))
     }
 
-    /// How often the disk confirms a small write, with nothing else to do.
+    /// The number of small writes per second that the disk confirms, with nothing else to do.
     fn disk_syncs(&self) -> Result<BenchRow, String> {
         let path = self.folder.join("disk");
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());

@@ -42,7 +42,7 @@ struct Moved {
     hash: String,
 }
 
-/// How old an entry must be.
+/// The minimum age of an entry.
 fn span(args: &ArchiveArgs) -> Result<Span, CliError> {
     Span::parse(&args.older_than).ok_or_else(|| {
         CliError::usage(format!("--older-than {}: write a span such as 30d, 24h or 90m", args.older_than))
@@ -53,7 +53,7 @@ fn span(args: &ArchiveArgs) -> Result<Span, CliError> {
 fn served(args: &ArchiveArgs, server: &ServerConnection) -> Result<Vec<Moved>, RequestError> {
     span(args)?;
     let answer = server.post(&ApiPath::new(&["archive"]), &json!({ "olderThan": args.older_than }))?;
-    // Of a server that is known by its address alone, the path in its folder.
+    // For a server that is known only by its address, the path in its folder.
     let folder = server.folder().unwrap_or(Path::new(""));
     let number = |it: &Json, name: &str| it.get(name).and_then(Json::as_u64).unwrap_or_default();
     let file = |it: &Json| Moved {

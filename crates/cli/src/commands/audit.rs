@@ -51,7 +51,7 @@ fn run_verify(args: &AuditVerifyArgs) -> u8 {
     refused::finish(answer, CommandSubject::default(), args.json)
 }
 
-/// The same through the server that owns the folder; it keeps running.
+/// Audits through the server that owns the folder; it keeps running.
 fn served(server: &ServerConnection, known: &[Chain]) -> Result<Json, RequestError> {
     let known: Vec<String> = known.iter().map(|it| format!("{}:{}", it.seq, hex(&it.hash))).collect();
     let known = (!known.is_empty()).then(|| known.join(","));

@@ -46,7 +46,7 @@ struct Copied {
     artifacts: ArtifactStats,
 }
 
-/// The same through the server that owns the folder; it keeps running.
+/// Backs up through the server that owns the folder; it keeps running.
 fn served(args: &BackupArgs, server: &ServerConnection) -> Result<u8, RequestError> {
     let to = std::path::absolute(&args.to).unwrap_or_else(|_| args.to.clone());
     if server.folder().is_some() {

@@ -41,10 +41,10 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
     if failed { exit::REFUSED } else { exit::DONE }
 }
 
-/// What checking one pack came to.
+/// The result of checking one pack.
 struct Checked {
     name: String,
-    /// Of the loader, and of stage files.
+    /// Problems of the loader, and of stage files.
     problems: Problems,
     findings: Vec<Finding>,
     files: Vec<FileId>,
@@ -175,7 +175,7 @@ impl Checked {
         }
     }
 
-    /// How the promises fared, over all stages.
+    /// The results of the promises, over all stages.
     fn proved(&self) -> String {
         if self.reports.is_empty() {
             return "no promise was explored".to_owned();

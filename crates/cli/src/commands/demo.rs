@@ -20,9 +20,9 @@ use crate::time_format::{list, text};
 use crate::url::ApiPath;
 use crate::{builtin, exit};
 
-/// When the story begins: on a Monday morning.
+/// The start of the story: a Monday morning.
 const BEGIN: &str = "2026-01-05T09:00:00Z";
-/// How long requests under way may take at the end.
+/// The longest time for requests under way at the end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DemoArgs) -> u8 {
@@ -101,7 +101,7 @@ impl Folder {
         Ok(Self { path, scratch: true })
     }
 
-    /// How other commands find it.
+    /// The option with which other commands find it.
     fn flag(&self) -> String {
         format!("--data {}", self.path.display())
     }
@@ -205,7 +205,7 @@ fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     }
 }
 
-/// What to look at next.
+/// The next commands to try.
 fn further(
     args: &DemoArgs,
     running: &Running,

@@ -108,7 +108,7 @@ fn graphs(paths: &[PathBuf]) -> Result<Vec<Graph>, u8> {
     Ok(graphs)
 }
 
-/// Those that come with the program, but for packs that are here.
+/// The built-in packs, except those that are here.
 fn built_in(here: &[Graph]) -> Vec<Graph> {
     let mut sources = Sources::default();
     let packs = packs::all_built_in(&mut sources);

@@ -100,7 +100,7 @@ fn stranded_at_end(old: &Law, new: &Law, journal: &Journal) -> Stranding {
     stranded(old, new, &entities, &journal.about.project(), now)
 }
 
-/// Whether entities can be there: in a pack, a lifecycle or a state.
+/// Whether entities can be in the changed item: a pack, a lifecycle or a state.
 fn is_place(change: &Change) -> bool {
     ["pack ", "lifecycle", "state "].iter().any(|it| change.subject.starts_with(it))
 }

@@ -41,7 +41,7 @@ fn exported(args: &AuditExportArgs, lifecycle: &str, id: &str) -> Result<u8, Req
         code: exit::UNREACHABLE,
     };
     written(&mut from, &part.0).map_err(|it| stopped("writing", it))?;
-    // Not given its name before it holds.
+    // The file gets its name only after it is verified.
     let verdict = judged(&part.0, &[])?;
     if verdict.judged() == EvidenceJudgement::Broken {
         show(&verdict);

@@ -31,7 +31,7 @@ fn explain(args: &ExplainArgs, lifecycle: &str, id: &str) -> Result<u8, RequestE
     Ok(exit::DONE)
 }
 
-/// What the server said, sorted for people.
+/// The server's answer, sorted for people.
 struct Explanation<'a> {
     all: &'a Json,
     entity: &'a Json,
@@ -40,7 +40,7 @@ struct Explanation<'a> {
     moves: Vec<Move<'a>>,
     /// Transitions that stay in the state.
     stays: Vec<Move<'a>>,
-    /// What the engine alone can do, and does when its rules say so.
+    /// Moves that only the engine makes.
     engine: Vec<Move<'a>>,
 }
 
@@ -49,11 +49,11 @@ struct Move<'a> {
     event: &'a str,
     to: Vec<&'a str>,
     who: &'a str,
-    /// Whether the one who asks is among them, and no gate is shut to them.
+    /// Whether the caller is admitted, and no gate is closed to it.
     yours: bool,
-    /// Whether it would be done now, with nothing more.
+    /// Whether it would be accepted now, without further fields.
     ready: bool,
-    /// Whether nothing but who asks stands in the way.
+    /// Whether only the caller's identity prevents it.
     open_to_others: bool,
     missing: Vec<String>,
 }
@@ -75,7 +75,7 @@ impl<'a> Explanation<'a> {
         self.entity.get("final") == Some(&Json::Bool(true))
     }
 
-    /// What keeps it where it is, in sentences.
+    /// The reasons why it stays in its state, in sentences.
     fn why(&self) -> Vec<String> {
         if self.ended() {
             return vec!["It is in a final state.".to_owned()];
@@ -227,7 +227,7 @@ impl<'a> Explanation<'a> {
         here
     }
 
-    /// The same by others, as far as nothing else stands in the way: who, and what.
+    /// Moves by other actors that nothing else prevents: who, and what.
     fn others_here(&self) -> Vec<String> {
         let yours = self.yours_here();
         let theirs = |it: &&Move<'_>| it.open_to_others && it.who != "engine" && !yours.contains(&it.event);
@@ -263,7 +263,7 @@ impl<'a> Explanation<'a> {
         lines
     }
 
-    /// What happens by itself, the soonest first.
+    /// Coming timers and deadlines, the soonest first.
     fn next(&self) -> Vec<String> {
         let mut coming: Vec<&Json> = list(self.all, "timers").iter().collect();
         coming.sort_by_key(|it| text(it, "at").to_owned());

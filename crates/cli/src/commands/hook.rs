@@ -17,7 +17,7 @@ const MOST: u64 = 4 << 20;
 /// The exit code that blocks a tool call in every agent.
 const BLOCKED: u8 = 2;
 
-/// How the agent wants to be answered.
+/// The format of the answer to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     /// Claude Code, Codex and those that took their form over.
@@ -25,7 +25,7 @@ enum Dialect {
     Cursor,
 }
 
-/// What an agent is about to do.
+/// A tool call that an agent is about to make.
 #[derive(Debug, PartialEq)]
 struct Act {
     dialect: Dialect,
@@ -107,7 +107,7 @@ fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
     })
 }
 
-/// What an agent sends, in the forms that are known.
+/// Parses the input of an agent, in the known formats.
 fn act(given: &str) -> Result<Act, String> {
     let sent: Json = serde_json::from_str(given).map_err(|it| it.to_string())?;
     let event = text(&sent, "hook_event_name").to_owned();

@@ -58,7 +58,7 @@ struct Moves {
     all: Vec<One>,
 }
 
-/// What became of one of them.
+/// The result for one entity.
 struct One {
     id: String,
     /// The version it lived by.
@@ -168,7 +168,7 @@ fn asked(args: &MigrateToArgs) -> Result<(Migration, Vec<PackSource>), CliError>
     Ok((Migration { lifecycle, to: args.to, states, fields }, packs))
 }
 
-/// Whether there is such a version of such a lifecycle.
+/// Fails if the lifecycle has no such version.
 fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     let versions: Vec<String> = law.versions(lifecycle).map(|it| it.to_string()).collect();
     if versions.is_empty() {
@@ -185,7 +185,7 @@ fn known(law: &Law, lifecycle: &Name, version: u32) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Whether a pack that is to be installed for a migration brings what entities are to move to.
+/// Fails if a pack to install for a migration does not contain the target version.
 fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError> {
     let mut law = Law::default();
     for source in packs::sources(&[pack.to_path_buf()])? {
@@ -208,7 +208,7 @@ fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError
     Ok(())
 }
 
-/// What is done, telling what becomes of each.
+/// The work to do; it calls back with the result of each entity.
 type Work<'a> = dyn FnMut(&mut dyn FnMut(&MigratedEntity)) -> Result<(), Failure> + 'a;
 
 /// Does it with a bar, and notes what becomes of each.

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RedactArgs) -> u8 {
     }
 }
 
-/// The same, by the server that has the folder.
+/// Redacts through the server that owns the folder.
 fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestError> {
     let (lifecycle, id) = crate::print_transition::parse_entity(&args.entity)?;
     let body = json!({

@@ -65,12 +65,12 @@ fn write_journals(path: &Path, results: &[PackResult]) -> Result<(), String> {
     Ok(())
 }
 
-/// What testing one pack came to.
+/// The result of testing one pack.
 struct PackResult {
     name: String,
     problems: Problems,
     files: Vec<(FileId, Report)>,
-    /// What the scenarios wrote, if that was asked for.
+    /// The journals of the scenarios, if requested.
     journals: Vec<Journal>,
     /// Every rule that can be exercised, and those that were not.
     rules: BTreeMap<&'static str, (usize, usize)>,

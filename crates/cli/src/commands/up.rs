@@ -16,7 +16,7 @@ use crate::folder::{self, CliError};
 use crate::print::{self, ProgressBar};
 use crate::{builtin, exit, huge_pages, open_files, project_files, traces};
 
-/// Where a manual clock stands at first.
+/// The start of a manual clock.
 const FIRST: &str = "2026-01-01T00:00:00Z";
 
 pub(crate) fn run(args: &UpArgs) -> u8 {
@@ -204,7 +204,8 @@ fn not_by_the_machine(args: &UpArgs, stands: Timestamp, journal_ends: Option<Tim
     ))
 }
 
-/// What switching to the system clock does to project time, which is never before the last entry.
+/// Describes how switching to the system clock moves the project's time, which is never before the last
+/// entry.
 fn by_the_machine(now: Timestamp, stands: Timestamp, journal_ends: Timestamp) -> String {
     if now < journal_ends {
         return format!(

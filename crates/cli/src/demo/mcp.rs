@@ -12,7 +12,7 @@ use super::request::{DemoAnswer, DemoRequest};
 
 /// The version of the protocol that is spoken.
 const VERSION: &str = "2025-11-25";
-/// How long an answer may take.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A client with its server process.

@@ -47,7 +47,7 @@ pub(super) enum DemoRequest {
         entity: EntityRef,
         what: Correct,
     },
-    /// What a person says to a request.
+    /// A person's answer to a request.
     Decide {
         id: String,
         what: Decide,

@@ -41,7 +41,7 @@ impl Shell {
         }
     }
 
-    /// What the command line answers to people.
+    /// The output of the command line for people.
     pub fn shown(&self, ask: &DemoRequest) -> Result<String, String> {
         let args = arguments(ask).unwrap_or_default();
         let output = self.run(&args)?;
@@ -66,7 +66,7 @@ pub(super) fn words(ask: &DemoRequest) -> String {
     format!("$ trackside {}", typed.join(" "))
 }
 
-/// How it is typed; none if there is no command for it.
+/// The arguments of the command; none if there is no command for it.
 fn arguments(ask: &DemoRequest) -> Option<Vec<String>> {
     let mut args = Vec::new();
     let mut say = |words: &[&str]| args.extend(words.iter().map(|it| (*it).to_owned()));

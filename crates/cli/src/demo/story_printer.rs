@@ -79,7 +79,7 @@ impl StoryPrinter {
     pub fn asked(&self, who: &DemoActor<'_>, words: &str) {
         let names = self.names;
         let before = format!("{:CLOCK$}{:names$}{:DOOR$}", clock(who.now), who.id, who.through);
-        // Two lines are enough to see what it is.
+        // Two lines are enough to recognise it.
         let room = self.columns.saturating_sub(self.margin());
         let (first, rest) = broken(words, room);
         print::line(&format!("{}{first}", painted_data(&before, Colour::Blue)));

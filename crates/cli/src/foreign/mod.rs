@@ -1,4 +1,4 @@
-//! What other tools keep, read as they write it, and mapped to a lifecycle of the user's choice.
+//! Reads the task files of other tools, and maps them to a lifecycle of the user's choice.
 
 mod beads;
 mod mapping;
@@ -20,7 +20,7 @@ pub(crate) use target::TargetLifecycle;
 /// A thing of another tool, as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ForeignTask {
-    /// Where in the file, for messages: `line 12`.
+    /// The position in the file, for messages: `line 12`.
     pub(crate) at: String,
     pub(crate) id: String,
     pub(crate) status: String,
@@ -51,11 +51,11 @@ impl ImportProblem {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ForeignTasks {
     pub(crate) things: Vec<ForeignTask>,
-    /// Descriptions of what is skipped.
+    /// Descriptions of the skipped parts.
     pub(crate) left_out: Vec<String>,
     pub(crate) troubles: Vec<ImportProblem>,
 }

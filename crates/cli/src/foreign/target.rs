@@ -13,7 +13,7 @@ use crate::time_format::{list, text, texts};
 pub(crate) struct TargetLifecycle {
     pub(crate) lifecycle: String,
     pub(crate) states: Vec<String>,
-    /// What other tools call them, as the pack says.
+    /// Their names in other tools, as the pack declares them.
     known_as: BTreeMap<String, String>,
     fields: Vec<TargetField>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct TargetLifecycle {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetField {
     pub(super) name: String,
-    /// Whether callers write it, rather than the engine.
+    /// Whether callers write it, not the engine.
     ours: bool,
     shape: Shape,
 }
@@ -37,7 +37,7 @@ struct Shape {
 }
 
 impl TargetLifecycle {
-    /// As `GET /v1/lifecycles/{lifecycle}` tells it.
+    /// Reads the answer of `GET /v1/lifecycles/{lifecycle}`.
     pub(crate) fn of(answer: &Json) -> Self {
         let fields =
             list(answer, "fields").iter().filter(|it| text(it, "by") != "nobody").map(|it| TargetField {
@@ -63,7 +63,7 @@ impl TargetLifecycle {
         self.fields.iter().filter(|it| it.ours).map(|it| it.name.as_str())
     }
 
-    /// What to write where a state asks for fields that nothing of theirs goes to: the rule saw them empty.
+    /// The option to type when a state requires fields without a source: the rule found them empty.
     pub(crate) fn to_set(&self, state: &str, unmet: &Unmet) -> Option<String> {
         let empty = unmet.saw.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.as_str());
         let empty: Vec<&str> = empty.filter(|it| self.field(it).is_some()).collect();

@@ -1,4 +1,4 @@
-//! What goes out of a server and comes in: exports, and what other tools keep.
+//! Exports from a server, and imports of exports and of other tools' files.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     ground.ask_as(&pia, &["export", "--to", seen.to_str().unwrap()]).says(0, &[]);
     ground.stop();
 
-    // The same project elsewhere.
+    // A copy of the project elsewhere.
     let root = scratch("export-copy");
     let data = root.join("data");
     told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
@@ -68,7 +68,7 @@ fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
     import(false).says(0, &["0 entities imported", "1 was already imported"]);
     let pia = other.token("pia", "human", &[]);
     other.ask_as(&pia, &["import", file]).says(4, &["not-permitted"]);
-    // An id that is somebody else's there is a problem of its line.
+    // An id that exists there already is a problem of its line.
     let clash = Ground::small("export-clash");
     clash.ask(&["new", "small.light", "--id", "A", "place=mine"]).says(0, &[]);
     clash
@@ -132,7 +132,7 @@ fn a_plan_becomes_tasks() {
     );
     ground.ask(&["history", "build.task/TASK-001"]).says(0, &["imported from plan TASK-001 in plan.md"]);
     import(false).says(0, &["0 entities of build.task imported", "5 were already imported"]);
-    // A plan that has grown brings what is new.
+    // A plan with new lines imports only those.
     let grown = ground.root.join("grown.md");
     let text = std::fs::read_to_string(&plan).unwrap();
     std::fs::write(&grown, format!("{text}\n## Later\n\n- [ ] TASK-006: Loyalty cards\n")).unwrap();
@@ -177,7 +177,7 @@ fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
         .says(1, &["cto_intervention requires returnTo: add --set 'cto_intervention:returnTo=…'"]);
     import(&["--dry-run", "--only", "statsu=[x]"])
         .says(2, &["--only statsu=[x]: no task has statsu; did you mean status?"]);
-    // What is said goes before what the pack says.
+    // Options override the pack.
     let said = ["--state", "[#]=testing", "--state", "[@]=-", "--state", "[~]=assigned", "--dry-run"];
     import(&said).says(0, &["[#] is testing: 1", "[~] is assigned: 1", "[?] is planning: 1"]);
     import(&["--state", "[!]=testing"]).says(2, &["no task has the status [!]"]);
@@ -192,7 +192,7 @@ fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
     let own = Ground::start(scratch("import-known"), &small(&scratch("import-known-pack"), 1, &light));
     let into = ["import", "--from", "plan", plan, "--into", "small.light", "--map", "title=place"];
     own.ask(&into).says(0, &["gone is OFF: 1", "looked at is OFF: 1"]);
-    // The same while no server runs.
+    // The same without a server.
     let mut own = own;
     own.stop();
     own.ask(&[&into[..], &["--dry-run"]].concat()).says(0, &["2 were already imported"]);
@@ -212,7 +212,7 @@ fn issues_of_beads_become_tasks() {
         let all = args(more);
         ground.ask(&all.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    // Everything that has no place is told at once, with what to write.
+    // All unmapped names are reported at once, with the options to type.
     let told = ask(&["--state", "closd=DONE"]);
     told.says(
         2,
@@ -224,7 +224,7 @@ fn issues_of_beads_become_tasks() {
         ],
     );
     let states = ["--state", "open=INBOX", "--state", "closed=DONE", "--state", "in_progress=ASSIGNED"];
-    // What does not fit is told by its line.
+    // A value that does not fit is reported with its line.
     ask(&[&states[..], &["--dry-run"]].concat()).says(
         1,
         &[

@@ -1,4 +1,4 @@
-//! What the tests stand on: servers in scratch folders, and short ways to ask them.
+//! Shared fixtures: servers in scratch folders, and short request functions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -72,7 +72,7 @@ impl Ground {
         Self::start_with(root, packs, &[])
     }
 
-    /// The same, told more.
+    /// Starts a server with further arguments.
     pub fn start_with(root: PathBuf, packs: &str, more: &[&str]) -> Self {
         Self::start_by(root, packs, "manual", more)
     }
@@ -82,7 +82,7 @@ impl Ground {
         Self::start_as(root, folder, packs, "manual", &[])
     }
 
-    /// The same by this clock.
+    /// Starts a server with this clock.
     pub fn start_by(root: PathBuf, packs: &str, clock: &str, more: &[&str]) -> Self {
         Self::start_as(root, "data", packs, clock, more)
     }
@@ -123,7 +123,7 @@ impl Ground {
         told(self.command(args))
     }
 
-    /// Asks as somebody else.
+    /// Sends a command as another actor.
     pub fn ask_as(&self, token: &str, args: &[&str]) -> Told {
         let mut command = self.command(args);
         command.env("TRACKSIDE_TOKEN", token);
@@ -136,7 +136,7 @@ impl Ground {
         command
     }
 
-    /// A token of somebody.
+    /// Creates a token for an actor.
     pub fn token(&self, actor: &str, kind: &str, roles: &[&str]) -> String {
         let mut args = vec!["token", "create", actor, "--kind", kind];
         roles.iter().for_each(|it| args.extend(["--role", it]));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::ground::scratch;
 use crate::terminal::{Seen, Terminal, Typed};
 
-/// What a page expects of the commands of a fence, or of one line of it.
+/// The expected result of the commands of a fence, or of one line of it.
 #[derive(Debug)]
 enum Expected {
     /// No command fails.

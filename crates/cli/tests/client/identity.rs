@@ -1,4 +1,4 @@
-//! Who may speak to the server.
+//! Tokens and sign-in.
 
 use crate::ground::Ground;
 

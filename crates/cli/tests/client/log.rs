@@ -1,4 +1,4 @@
-//! What a server says while it runs, and what it keeps to itself.
+//! The log of a running server, and the data that stays out of it.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -61,7 +61,7 @@ impl Host {
         agreed
     }
 
-    /// Nobody asks any more: it ends by itself, and well.
+    /// Closes the input: the bridge must end by itself with exit code 0.
     fn ended(mut self) -> Vec<Json> {
         drop(self.input);
         let rest = self.output.lines().map(|it| serde_json::from_str(&it.unwrap()).unwrap()).collect();
@@ -177,7 +177,7 @@ fn while_the_server_is_away_every_request_says_what_to_do() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("trackside token create"), "{refused}");
     assert_eq!(refused["error"]["data"]["code"], "unauthorized");
     host.ended();
-    // It goes away, and comes back on another port.
+    // The server stops, and comes back on another port.
     let mut host = Host::of(ground.command(&["mcp"]));
     host.shake_hands();
     ground.stop();

@@ -33,7 +33,7 @@ fn an_entity_is_made_moved_and_refused() {
     ground
         .ask(&late)
         .says(1, &["refused: version-mismatch", "next: read it again with trackside show small.light/A"]);
-    // Nothing to set right, and what is not there.
+    // A correction without changes, and one of an unknown entity.
     let wrong = |more: &[&str], says: &[&str]| {
         let args = [&["correct", "small.light/A", "--reason", "a slip"], more].concat();
         ground.ask(&args).says(1, says);
@@ -49,7 +49,7 @@ fn an_entity_is_made_moved_and_refused() {
     let right = ["correct", "small.light/A", "--to", "OFF", "watts:=20", "--reason", "a slip"];
     ground.ask(&right).says(0, &["an alert was raised"]);
     ground.ask(&["alerts"]).says(0, &["small.light/A"]);
-    // Somebody sees it, and sees to it.
+    // A person acknowledges the alert, and resolves it.
     let alert = ground.ask(&["alerts", "--json"]).json()["items"][0]["alertId"].as_str().unwrap().to_owned();
     let seen = ["alerts", "acknowledge", &alert, "--note", "I am on it"];
     ground.ask(&seen).says(0, &["was acknowledged by owner"]);
@@ -129,7 +129,7 @@ fn what_is_claimed_is_held_until_its_lease_runs_out() {
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["claim", "small.light"]).says(1, &["you cannot claim any small.light now"]);
     ground.ask(&["new", "small.light", "--id", "A", "watts:=60"]).says(0, &[]);
-    // Whoever may claim nothing at all is told who may, be there something or not.
+    // A caller that may claim nothing learns who may, with and without claimable entities.
     let mine = ["claim", "small.light"];
     ground.ask(&mine).says(4, &["not-permitted", "owner may not claim a small.light. Who may: agent"]);
     let far = ["claim", "small.light", "fix", "--where", "watts > 90"];

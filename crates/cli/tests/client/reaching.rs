@@ -41,7 +41,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     ground
         .ask_as("ts_000000000000_00", &["whoami"])
         .says(4, &["refused: unauthorized", "next: set TRACKSIDE_TOKEN"]);
-    // When it is gone, everybody is told how to start it.
+    // Without the server, every command says how to start it.
     ground.stop();
     let next = format!("trackside up --data {}", ground.data());
     ground.ask(&["whoami"]).says(3, &["cannot reach", &next]);
@@ -52,7 +52,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
 fn where_there_is_no_server_the_next_step_is_told() {
     let empty = scratch("nothing");
     let mut command = binary(&["list", "mission.task"]);
-    // Whatever lies above the folders of these tests is not meant.
+    // Folders above those of the tests do not count.
     command.current_dir("/");
     told(command).says(3, &["no .trackside in this folder or above it", "trackside up", "TRACKSIDE_URL"]);
     let data = empty.join("none");
@@ -63,7 +63,7 @@ fn where_there_is_no_server_the_next_step_is_told() {
 
 /// The journal of a scenario, to make a project of, and its pack.
 fn journal(root: &Path) -> (String, String) {
-    // Nobody dusts it, and the clock of this machine has gone on.
+    // The lamp is not dusted, and the system clock has moved on.
     let (light, _) = LIGHT.split_once("  dusted:").unwrap();
     let pack = small(root, 1, light);
     let scenarios = "pack: small\nactors: { hank: { human: [] } }\nscenarios:\n  - scenario: One light\n    steps:\n      - { as: hank, create: small.light/A, with: { place: hall } }\n";
@@ -123,7 +123,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     let of_server = ground.ask(&["audit", "verify", "--json"]).json();
     let copied = told(binary(&["audit", "verify", "--json", "--data", copy.to_str().unwrap()])).json();
     assert_eq!(copied["to"], of_server["to"], "the copy is of the server's project");
-    // What needs the files of a folder says so, and looks at one that is named.
+    // Commands that need the files of a folder say so, and accept a named folder.
     asked(&["doctor"], &home, &url, &token).says(3, &["TRACKSIDE_URL names a server", "--data DIR"]);
     asked(&["doctor", "--data", ".trackside"], &home, &url, &token).says(0, &["none: the folder is free"]);
     asked(&["validate", "--deep"], &home, &url, &token).says(0, &[&meant, "compared with the journal"]);
@@ -135,7 +135,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     let path = archived["files"][0]["path"].as_str().unwrap();
     assert!(path.starts_with("archive/journal-"), "{archived:#}");
     assert!(ground.root.join("data").join(path).is_file() && !home.join(".trackside/archive").exists());
-    // Nobody there: told as to every client.
+    // An unreachable server gives the same message as for every client.
     let gone = asked(&["audit", "verify"], &home, "http://127.0.0.1:9", "x");
     gone.says(3, &["cannot reach http://127.0.0.1:9", "TRACKSIDE_URL"]);
 }
@@ -192,7 +192,7 @@ fn the_audit_of_a_running_server_is_its_own() {
     ground
         .ask(&["audit", "verify", "--known", &other])
         .says(1, &["entry 1 does not match the hash noted for it", "recovery.md"]);
-    // It is the server that looks: an agent's token is refused by it.
+    // The server does the work: it refuses an agent's token.
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["audit", "verify"]).says(4, &["Only people may run the audit"]);
 }

@@ -1,9 +1,9 @@
-//! Why it is not moving: situations in which people get stuck, each in a pack that comes with the program, asked by
-//! somebody who looks at it. Every answer tells since when, why, who must act, and what comes next.
+//! Explanations of stuck entities: typical situations, each in a built-in pack, asked by an observer. Every
+//! answer contains since when, why, who must act, and what comes next.
 
 use crate::ground::Ground;
 
-/// Commands that lead there, by whom; then who asks about what, and words that the answer must have.
+/// The commands that lead there and their actors; then the question, and words that the answer must have.
 struct Case {
     steps: &'static [(&'static str, &'static [&'static str])],
     asks: (&'static str, &'static str),
@@ -28,7 +28,7 @@ const ACTORS: [(&str, &str, &[&str]); 9] = [
 ];
 
 const CASES: &[Case] = &[
-    // Nobody was given it (multica#7024).
+    // It has no assignee (multica#7024).
     Case {
         steps: &[("owner", &["new", "mission.task", "--id", "new", "title=t"])],
         asks: ("nobody", "mission.task/new"),
@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
         told: &["ASSIGNED", "ada: assigned to it", "workPlan: Work plan required for IN_PROGRESS"],
         never: &[],
     },
-    // Blocked: who can let it go on (paperclip#11117).
+    // Blocked: who can unblock it (paperclip#11117).
     Case {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "blocked", "title=t"]),
@@ -55,7 +55,7 @@ const CASES: &[Case] = &[
         told: &["BLOCKED", "human: assign, cancel, unblock", "Must have at least one assignee"],
         never: &[],
     },
-    // It waits for people to approve, and the request ends by itself (paperclip#2718).
+    // It waits for an approval, and the request ends by itself (paperclip#2718).
     Case {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "asked", "title=t"]),
@@ -143,7 +143,8 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // A live worker has it, until when (hatchet#322), and what follows if it falls silent (gascity#4387).
+    // A live worker has it, until when (hatchet#322), and what follows if the worker stops responding
+    // (gascity#4387).
     Case {
         steps: &[
             ("coder-1", &["new", "coding.agent", "--id", "coder-1", "role=coder"]),
@@ -159,7 +160,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // Somebody has paused what it belongs to (temporal#3006).
+    // A person has paused its parent (temporal#3006).
     Case {
         steps: &[
             ("owner", &["new", "coding.sprint", "--id", "S1"]),
@@ -227,7 +228,7 @@ const CASES: &[Case] = &[
         told: &["to: Say where to: one of planning", "nothing: you can do it now"],
         never: &[],
     },
-    // It has ended, and nobody noticed.
+    // It has ended already.
     Case {
         steps: &[
             ("owner", &["new", "build.task", "--id", "over", "title=t"]),
@@ -265,7 +266,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // A task that is ready waits for those who may claim it, whoever looks.
+    // A task that is ready waits for those who may claim it, for every observer.
     Case {
         steps: &[
             ("plan", &["new", "coding.task", "--id", "ready", SPEC[0], SPEC[1], SPEC[2], SPEC[3]]),
@@ -285,7 +286,7 @@ const CASES: &[Case] = &[
         told: &["coder or supervisor (you): claim"],
         never: &[],
     },
-    // What is paused says who ends the pause.
+    // A paused entity names the actors that can resume it.
     Case {
         steps: &[
             ("owner", &["new", "coding.goal", "--id", "G1", "description=d"]),
@@ -295,7 +296,7 @@ const CASES: &[Case] = &[
         told: &["what others can do without moving it", "  human: resume, note"],
         never: &["human: pause"],
     },
-    // Nobody hears an agent whose own record is quarantined: what it cannot do is not told as open.
+    // A gate refuses an agent whose own record is quarantined: closed moves are not shown as open.
     Case {
         steps: &[
             ("quin", &["new", "mission.agent", "--id", "quin", "role=specialist"]),
@@ -317,7 +318,7 @@ const CASES: &[Case] = &[
         told: &["you: ", "quin: assigned to it"],
         never: &["mission.agent/quin"],
     },
-    // A worker fell silent: whoever may take its work over is named.
+    // A worker stopped responding: the actors that may take over are named.
     Case {
         steps: &[("owner", &["clock", "advance", "1h"])],
         asks: ("owner", "coding.task/first"),

@@ -24,7 +24,7 @@ impl Typed {
 /// The result of commands that were typed together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// What the terminal showed, without control sequences.
+    /// The text on the terminal, without control sequences.
     pub output: String,
     /// The exit code of the last command.
     pub code: i32,

@@ -38,7 +38,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     ground.ask(&redact).says(0, &["erased the values of", "place is now \"[gone]\""]);
     ground.ask(&["show", "small.light/A"]).says(0, &["[gone]"]);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "dropped"]);
-    // Whatever was archived meanwhile is found as before.
+    // Entries that were archived meanwhile are found as before.
     let history = ground.ask(&["history", "small.light/A"]).says(0, &[]).data.clone();
     ground.ask(&["archive", "--older-than", "soon"]).says(2, &["write a span such as 30d"]);
     ground
@@ -48,7 +48,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
     assert_eq!(ground.ask(&["history", "small.light/A"]).says(0, &[]).data, history);
     ground.ask(&["audit", "verify"]).says(0, &["intact", "1 file of the archive"]);
     ground.ask(&["new", "small.light", "--id", "LATE"]).says(0, &[]);
-    // What no server does for others.
+    // Commands that a server does not run for clients.
     let rebuild = ground.ask(&["doctor", "--rebuild"]);
     rebuild.says(3, &["in use by trackside up"]);
 }
@@ -98,7 +98,7 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
     ground
         .ask(&["migrate", "plan", "small.light", "--to", "2", "--pack", &better])
         .says(3, &["Stop the server"]);
-    // What is typed wrong installs nothing.
+    // A misspelled lifecycle installs nothing.
     let wrong = ["migrate", "apply", "small.ligt", "--to", "2", "--pack", &better];
     ground
         .ask(&wrong)
@@ -130,13 +130,13 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
     up(&[]).says(2, &ways);
     up(&["--now", "2027-01-01T00:00:00Z"]).says(2, &["manual clock"]);
     up(&["--clock", "system", "--now", "2027-01-01T00:00:00Z"]).says(2, &["--now needs --clock manual"]);
-    // A copy of it is no other project, nor is what was restored from it.
+    // A copy of the project is the same project, and so is a restored backup.
     let copy = ground.root.join("copy");
     assert!(copy.join("clock").is_file());
     let back = ground.root.join("back").to_str().unwrap().to_owned();
     told(binary(&["restore", copy.to_str().unwrap(), "--data", &back])).says(0, &[]);
     told(binary(&["up", "--listen", "127.0.0.1:0", "--data", &back])).says(2, &ways);
-    // Nothing has happened meanwhile; and whoever says so lets it jump.
+    // Without journal entries in between, `--clock system` permits the jump.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let mut ground = Ground::start_by(ground.root.clone(), &pack, "system", &[]);
     assert_eq!(

@@ -101,7 +101,7 @@ fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
     let ground = Ground::filled("audit-rules", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
     ground.ask(&["audit", "verify"]).says(0, &["intact"]);
-    // Ten times as many watts, by somebody who knows no better way.
+    // A direct edit of the file: ten times as many watts.
     ground.tamper(
         "journal.db",
         "UPDATE definition SET files = replace(files, 'watts <= 100', 'watts <= 1000')",
@@ -136,7 +136,7 @@ fn rules_that_were_rewritten_are_told_everywhere_and_nothing_starts() {
         assert_eq!(ground.number("state.db", position), 8, "{command:?}: nothing is cleared");
         assert!(!std::path::Path::new(&backup).exists(), "{command:?}: nothing is left of it");
     }
-    // Rules that make no sense any more are told as changed, not as what the compiler says of them.
+    // Altered rules that no longer compile are reported as altered, not as compiler errors.
     ground.tamper("journal.db", "UPDATE definition SET files = replace(files, 'watts <= 1000', 'watts <')");
     ground.ask(&["validate"]).says(3, &["the rules of small 1 were changed"]);
     ground.tamper("journal.db", "UPDATE definition SET files = replace(files, 'watts <', 'watts <= 100')");

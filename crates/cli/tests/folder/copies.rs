@@ -113,7 +113,7 @@ fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
 #[test]
 fn projections_are_made_anew_from_archive_and_journal() {
     let ground = Ground::filled("archive-rebuild", "Lights go on");
-    // Two files, and a journal that goes on after them.
+    // Two archive files, and a journal that continues after them.
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     ground.ask(&["redact", "small.light/A", "--set", "watts:=60", "--reason", "why not"]).says(0, &[]);
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["(8 to "]);
@@ -122,7 +122,7 @@ fn projections_are_made_anew_from_archive_and_journal() {
     ground.ask(&["doctor", "--rebuild"]).says(0, &["rebuilt from the archive and the journal", ", 0 behind"]);
     assert_eq!(ground.rows("state.db"), rows);
 
-    // Gone: it is made anew by whatever needs it.
+    // Missing: every command that needs it rebuilds it.
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         std::fs::remove_file(ground.data().join(file)).ok();
     }
@@ -130,7 +130,7 @@ fn projections_are_made_anew_from_archive_and_journal() {
     ground.ask(&["validate"]).says(0, &["3 entities checked"]);
     assert_eq!(ground.rows("state.db"), rows);
 
-    // Damaged: put aside, and made anew.
+    // Damaged: moved aside and rebuilt.
     std::fs::write(ground.data().join("state.db"), "no database".repeat(1_000)).unwrap();
     let aside = ["state.db was damaged", "the damaged file is now", "state.db.damaged-1", "check the disk"];
     ground.ask(&["validate"]).says(0, &["3 entities checked"]).says(0, &aside);
@@ -164,7 +164,7 @@ fn what_cannot_be_made_anew_is_not_thrown_away() {
     ground.ask(&["doctor", "--rebuild"]).says(3, &words);
     assert_eq!(ground.rows("state.db"), rows, "nothing was thrown away");
 
-    // Where there is nothing left but the journal, it says so as often as it is asked.
+    // If only the journal is left, every call reports that.
     std::fs::rename(ground.data().join("state.db"), ground.data().join("kept")).unwrap();
     for _ in 0..2 {
         ground.ask(&["validate"]).says(3, &words);

@@ -33,7 +33,7 @@ fn projections_are_made_anew_from_the_journal() {
 fn damage_is_told_with_what_to_do() {
     let ground = Ground::filled("doctor-damaged", "Lights go on");
     ground.ask(&["doctor", "--rebuild"]).says(0, &[]);
-    // A page of a table, far behind what is needed to open the file.
+    // A page of a table, far behind the pages that are needed to open the file.
     let path = ground.data().join("state.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let place = bytes.windows(4).position(|it| it == b"hall").unwrap();
@@ -59,7 +59,7 @@ fn a_journal_that_lost_its_end_is_told_everywhere_and_nothing_is_wiped() {
         ground.ask(&command).says(3, &["journal.db is damaged", words, "restore a backup"]);
     }
     assert_eq!(ground.number("state.db", "SELECT value FROM meta WHERE key = 'position'"), 8);
-    // Whoever accepts the loss moves it away.
+    // To accept the loss, move the file away.
     std::fs::rename(ground.data().join("state.db"), ground.root.join("state.db")).unwrap();
     ground.ask(&["validate"]).says(0, &[]);
     ground.ask(&["doctor"]).says(0, &["7 entries at", "written up to 7, 0 behind"]);

@@ -1,4 +1,4 @@
-//! `trackside export`, and `trackside import` of what it wrote.
+//! `trackside export`, and `trackside import` of its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ const PACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packs");
 
 const NAMES: [&str; 5] = ["build", "coding", "mission", "research", "turns"];
 
-/// A project made of a scenario, and what is exported of it.
+/// A project made of a scenario, and its export.
 struct Made {
     name: String,
     pack: &'static str,
@@ -42,7 +42,7 @@ fn made() -> &'static [Made] {
     })
 }
 
-/// Those of a pack: scenarios until every lifecycle of it has occurred.
+/// Projects of a pack: scenarios until every lifecycle of it has occurred.
 fn made_of(ground: &Ground, pack: &'static str) -> Vec<Made> {
     let folder = ground.root.join(format!("journals-{pack}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -91,7 +91,7 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
         trackside(&["import", first, "--data", &back]).says(0, &["unchanged", "verified: ends at"]);
         trackside(&["export", "--to", &second, "--data", &back]).says(0, &[]);
         let (mut first, mut second) = (lines(first), lines(&second));
-        // When it was written is all that may differ.
+        // Only the time of the export may differ.
         let without_time = |line: &str| {
             let mut json: serde_json::Value = serde_json::from_str(line).unwrap();
             json["export"].as_object_mut().unwrap().remove("at").unwrap();
@@ -109,7 +109,7 @@ fn an_export_whose_rules_were_rewritten_becomes_no_project() {
     let ground = Ground::filled("export-rules", "Lights go on");
     let (export, back) = (ground.path("export.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &export]).says(0, &[]);
-    // With a digest that fits, so that only the journal tells.
+    // With a matching digest, so that only the journal reveals the change.
     let rewritten = lines(&export).into_iter().map(|line| {
         let mut json: serde_json::Value = serde_json::from_str(&line).unwrap();
         let Some(files) = json["definition"]["files"].as_object_mut() else { return line };
@@ -141,7 +141,7 @@ fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
         trackside(&["backup", &into, "--data", &ground.path(&format!("{pack}-base"))]).says(0, &[]);
         let told = trackside(&["import", file, "--data", &into, "--json"]);
         if told.code == 1 {
-            // What broke a rule there is told, and not let in here.
+            // An entity that breaks a rule is reported, and not imported.
             refused.push(format!("{name}: {}", told.messages));
             continue;
         }
@@ -167,7 +167,7 @@ fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
     assert!(refused.iter().all(|it| it.contains(" line ")), "{refused:#?}");
 }
 
-/// What imports brought, as their entries tell it.
+/// Imported entities, according to their entries.
 fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name, Fields)> {
     let mut reader = Sqlite::open_to_read(data, SqliteOptions::default()).unwrap();
     let mut all = BTreeMap::new();

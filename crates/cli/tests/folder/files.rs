@@ -1,4 +1,5 @@
-//! Files that cannot be read or written: everybody is told what to do next, not what the system calls it.
+//! Files that cannot be read or written: the message says what to do next, not the name of the system
+//! error.
 
 use crate::ground::{Ground, trackside};
 

@@ -1,4 +1,4 @@
-//! What the tests stand on: a small pack, folders filled with its journals, and short ways to ask.
+//! Shared fixtures: a small pack, folders filled with its journals, and short command functions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ impl Ground {
         Connection::open(self.data().join(file)).unwrap().execute_batch(sql).unwrap();
     }
 
-    /// Asks a file, as somebody with `sqlite3` would.
+    /// Runs SQL on a file, as `sqlite3` would.
     pub fn number(&self, file: &str, sql: &str) -> i64 {
         Connection::open(self.data().join(file)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }

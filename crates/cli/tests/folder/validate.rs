@@ -47,7 +47,7 @@ fn what_the_sweep_repairs_is_told_be_it_a_move_or_a_change_of_fields() {
     }
 }
 
-/// What was done behind everybody's back is found and made anew, and the second time there is nothing to find.
+/// A tampered row is found and rebuilt, and a second sweep finds nothing.
 fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
     let ground = Ground::filled(name, "Lights go on");
     ground.ask(&["validate"]).says(0, &["3 records compared with the journal, 0 differed"]);
@@ -65,7 +65,7 @@ fn is_mended(name: &str, sql: &str, mended: u64) -> Ground {
     ground
 }
 
-/// How many are in each state, clocks and fields as tables have them, and who is on.
+/// The counts per state, the clocks and the fields in the tables, and whether each light is on.
 fn state_of_all(ground: &Ground) -> Vec<String> {
     let is_state = |it: &String| ["state_count ", "timer ", "field "].iter().any(|name| it.starts_with(name));
     let mut all: Vec<String> = ground.rows("state.db").into_iter().filter(is_state).collect();
@@ -91,7 +91,7 @@ fn a_record_that_cannot_be_read_is_made_anew_and_stops_nobody() {
 #[test]
 fn a_record_that_was_deleted_is_made_anew() {
     is_mended("validate-deleted", "DELETE FROM entity WHERE id = 'B'", 1);
-    // Where what counts them was changed as well, only the journal knows.
+    // If the counts were changed as well, only the journal reveals it.
     let ground = Ground::filled("validate-deleted-counted", "Lights go on");
     ground.ask(&["validate"]).says(0, &[]);
     ground.tamper("state.db", "DELETE FROM entity WHERE id = 'C'; DELETE FROM state_count;");

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub code: i32,
@@ -28,7 +28,7 @@ impl Told {
     }
 }
 
-/// The binary, away from the environment of whoever runs the tests.
+/// The binary, without the environment of the user who runs the tests.
 pub(crate) fn binary(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trackside"));
     command.args(args).env("NO_COLOR", "1").env("COLUMNS", "100").env("USER", "olga");

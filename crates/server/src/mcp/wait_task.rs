@@ -26,8 +26,8 @@ pub(super) struct WaitTask {
 const BETWEEN: char = '~';
 
 impl WaitTask {
-    /// Only for an entity that is to leave its state: what can be claimed changes back and forth, which a task must
-    /// not.
+    /// Only for an entity that is to leave its state: claimable work comes and goes, and a finished task
+    /// must not reopen.
     pub fn of(app: &App, awaited: &Awaited, seconds: Option<u64>) -> Option<Self> {
         matches!(awaited, Awaited::Leaves { .. }).then(|| {
             let seconds = seconds.unwrap_or(USUAL).clamp(1, LONGEST);

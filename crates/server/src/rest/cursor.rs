@@ -40,7 +40,7 @@ impl Cursors {
         place.map(Some).ok_or_else(|| not_a_cursor(text))
     }
 
-    /// The same for lists in journal order: the entry to start after.
+    /// The cursor of a list in journal order: the entry to start after.
     pub fn after(&self, cursor: Option<&str>) -> Result<u64, Refused> {
         let place = self.place(cursor)?;
         let parse = |it: String| it.parse().map_err(|_| not_a_cursor(&it));

@@ -1,4 +1,4 @@
-//! Which addresses webhooks may be sent to.
+//! Decides which addresses webhooks may be sent to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! The same request sent again under its key: what has a secret counts once as well.
+//! A request repeated under its key counts once, even if its answer contains a secret.
 
 use serde_json::{Value as Json, json};
 
@@ -82,7 +82,7 @@ fn a_link_that_is_asked_for_again_is_made_once_and_not_shown_again() {
     assert!(again.detail.contains("a new key"), "{}", again.detail);
     let other = owner.post_with("/v1/sign-in-links", &json!({ "actor": "mia" }), &KEY);
     assert_eq!(why(other), (409, "idempotency-conflict".to_owned()));
-    // One key is for one request, whatever it is for.
+    // A key belongs to one request, on every route.
     let token = json!({ "actor": "ada", "kind": "agent" });
     assert_eq!(why(owner.post_with("/v1/tokens", &token, &KEY)), (409, "idempotency-conflict".to_owned()));
 }

@@ -57,13 +57,13 @@ fn the_first_who_acknowledges_is_kept_and_who_resolves_ends_it() {
     let all = ground.owner.get("/v1/alerts?all=true").unwrap().body;
     assert_eq!(each(&all, "resolvedBy"), ["tom"]);
     assert_eq!(all["items"][0]["resolvedNote"], "set right");
-    // The same arising again is a new one, also after a restart.
+    // The same alert raised again is a new one, also after a restart.
     let second = corrected(&ground, "T-1");
     assert_ne!(second, alert);
     let ground = ground.restarted();
     assert_eq!(each(&ground.owner.get("/v1/alerts").unwrap().body, "alertId"), [second.as_str()]);
     assert_eq!(each(&ground.owner.get("/v1/alerts?all=true").unwrap().body, "alertId").len(), 2);
-    // And the journal says who and when.
+    // The journal records who and when.
     let history = ground.owner.get("/v1/entities/mission.task/T-1/history").unwrap().body;
     let attended: Vec<(&str, &str)> = history["items"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Whoever asks for another is shown what that other may do.
+//! A caller that acts for another actor sees what that actor may do.
 
 use serde_json::json;
 

@@ -53,7 +53,7 @@ fn it_holds_the_entity_its_approvals_and_artifacts_and_nothing_of_others() {
     assert_eq!(verdict.artifacts.keys().collect::<Vec<_>>(), [&report]);
     assert_eq!(verdict.absent.iter().collect::<Vec<_>>(), [&lost]);
 
-    // What is said of it is what the server says.
+    // The verdict matches the server's own data.
     let told = verdict.entities.iter().find(|it| it.id == "T-1").unwrap();
     let live = owner.get("/v1/entities/mission.task/T-1").unwrap().body;
     assert_eq!((json!(told.state), json!(told.version)), (live["state"].clone(), live["version"].clone()));

@@ -1,4 +1,4 @@
-//! Figures are what the journal comes to: this counts them anew from what anybody can read, and compares.
+//! The figures match the journal: this test recounts them from readable data and compares.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn kiln() -> Json {
     json!({ "files": { "pack.yaml": "pack: kiln\nversion: 1\nabout: A kiln.\n", "lifecycles/pot.yaml": pot } })
 }
 
-/// The same numbers in every run.
+/// Random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -28,13 +28,13 @@ impl Dice {
     }
 }
 
-/// What somebody who only reads the journal finds.
+/// The figures recounted from the journal.
 #[derive(Default)]
 struct Counted {
     states: BTreeMap<String, u64>,
     /// Lengths of stays in milliseconds.
     stays: BTreeMap<String, Vec<i64>>,
-    /// When transitions happened.
+    /// The times of transitions.
     moves: Vec<i64>,
 }
 
@@ -102,7 +102,7 @@ fn compare(told: &Json, counted: &Counted, now: i64) {
             );
         };
         near("mean", lengths.iter().sum::<i64>() as f64 / lengths.len() as f64 / 1_000.0, 0.0);
-        // What is promised of percentiles: four per cent.
+        // The promised precision of percentiles: four per cent.
         near("p50", percentile(&sorted, 0.5), 0.04);
         near("p90", percentile(&sorted, 0.9), 0.04);
         near("p99", percentile(&sorted, 0.99), 0.04);
@@ -145,7 +145,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
             *refusals.entry(refused(Err(error)).code).or_default() += 1;
         }
     }
-    // Whoever is set right by hand leaves a state too.
+    // A correction counts as leaving a state, too.
     let state = owner.get("/v1/entities/kiln.pot/P-0").unwrap().body["state"].clone();
     let other = if state == "COLD" { "CLAY" } else { "COLD" };
     let correction = json!({ "to": other, "reason": "it was so all along" });
@@ -165,7 +165,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
     let pots = owner.get("/v1/stats?lifecycle=kiln.pot").unwrap().body;
     assert_eq!(pots["refusals"], json!(refusals));
 
-    // After a restart the journal says the same, and so do the figures; what is counted since the start begins anew.
+    // After a restart the figures still match the journal; those counted since the start begin at zero.
     let ground = ground.restarted();
     let again = ground.owner.get("/v1/stats?lifecycle=kiln.pot").unwrap().body;
     assert_eq!((&again["states"], &again["timeInState"]), (&pots["states"], &pots["timeInState"]));

@@ -1,4 +1,4 @@
-//! What a holder learns when it says that it is still there.
+//! The answers to a heartbeat.
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;
@@ -43,7 +43,7 @@ fn a_pause_reaches_whoever_works() {
     assert!(told["expiresAt"].is_string(), "{told}");
     fire(owner, "coding.sprint/S", "resume", json!({}));
     assert_eq!(beat(&coder, "coding.task/T", "work").get("stop"), None);
-    // Nobody needs to name a slot to learn that theirs is lost.
+    // A heartbeat without a slot also reports a lost lease.
     let unnamed =
         |client: &Client| client.post("/v1/entities/coding.task/T/heartbeat", &json!({ "fence": 1 }));
     unnamed(&coder).unwrap_or_else(|it| panic!("{it:#?}"));

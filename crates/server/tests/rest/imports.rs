@@ -39,7 +39,7 @@ fn they_come_in_once_and_the_journal_says_from_where() {
     assert_eq!(first["reason"], json!("imported from old T-1 in old.jsonl"), "{first:#}");
     assert_eq!(first["actorKind"], json!("human"));
 
-    // What has happened since stays, and only what is new comes.
+    // Later changes stay, and only new entities are imported.
     owner
         .post("/v1/entities/mission.task/T-2/transitions", &json!({ "event": "cancel", "reason": "no" }))
         .unwrap();

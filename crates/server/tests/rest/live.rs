@@ -1,4 +1,4 @@
-//! What comes live is what the journal says, hash and all.
+//! The stream contains the entries of the journal, hashes included.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -63,7 +63,7 @@ fn a_stream_in_which_nothing_could_ever_come_is_refused() {
         .unwrap();
         let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
         let status: u16 = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        // A stream goes on and on: only what ends is read to the end.
+        // A stream does not end: only other answers are read to the end.
         let body = if status == 200 { String::new() } else { lines.last().unwrap_or_default() };
         (status, body)
     };

@@ -1,4 +1,4 @@
-//! Who is told what, as each pack says.
+//! Recipients of notifications, as each pack declares them.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn fire(who: &Client, entity: &str, event: &str, fields: Json) {
     who.post(&path, &body).unwrap_or_else(|it| panic!("{event} of {entity}: {it:#?}"));
 }
 
-/// Audience, to whom by name, and the words, of what was told of a lifecycle.
+/// Audience, named recipients and text of the notifications about a lifecycle.
 fn told(who: &Client, query: &str, lifecycle: &str) -> Vec<(String, Vec<String>, String)> {
     let found = who.get(&format!("/v1/notifications{query}")).unwrap().body;
     let text = |it: &Json| it.as_str().unwrap().to_owned();
@@ -63,7 +63,7 @@ fn every_pack_tells_whom_it_says() {
     assert_eq!(told(owner, "", "research.session"), expected);
     assert_eq!(told(owner, "?audience=internal", "research.session"), expected[1..]);
     assert_eq!(told(owner, "?to=me", "research.session"), expected[..1]);
-    // Mission: whoever is assigned.
+    // Mission: the assignee.
     make(owner, "mission.task", "T-1", json!({ "title": "Write the page" }));
     let ada = ground.agent("ada", "mission:specialist");
     fire(owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
@@ -125,10 +125,10 @@ fn a_stream_for_users_has_what_is_told_to_users_and_one_for_all_has_all() {
     // Every number, without a gap.
     let numbers: Vec<u64> = all.lines().filter_map(|it| it.strip_prefix("id: ")?.parse().ok()).collect();
     assert_eq!(numbers, (seq + 1..=seq + numbers.len() as u64).collect::<Vec<_>>());
-    // A pack that does not tell its users apart tells them everything.
+    // A pack that does not define the audience `user` sends everything to users.
     make(&ground.owner, "mission.task", "T-1", json!({ "title": "x" }));
     fire(&ground.owner, "mission.task/T-1", "assign", json!({ "assigneeIds": ["ada"] }));
     assert!(heard("user").contains("assignees"));
-    // The same holds for webhooks: nothing here names an audience that a stream would not have.
+    // The same holds for webhooks: no audience here that a stream would not have.
     assert_eq!(each(&ground.owner.get("/v1/notifications?audience=user").unwrap().body, "id"), ["S-1"]);
 }

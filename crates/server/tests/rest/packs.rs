@@ -74,7 +74,7 @@ transitions:
     assert!(said[0].starts_with("lifecycles/lamp.yaml:7:"), "{said:#?}");
     assert!(said[1].starts_with("lifecycles/lamp.yaml:8:") && said[1].contains("OM"), "{said:#?}");
 
-    // What compiles can still be wrong: nobody can ever take this step.
+    // A definition that compiles can still be wrong: no actor can ever take this step.
     let odd = TWO.replace("from: ON, to: OFF, by: human", "from: ON, to: OFF, by: human && agent");
     let problem = refused(ground.owner.put("/v1/packs/lamps", &lamps(1, &odd)));
     assert_eq!(problem.code, "invalid-pack");

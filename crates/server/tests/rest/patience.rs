@@ -1,4 +1,4 @@
-//! Nobody may let the server wait for ever, and nobody is held up by those who do.
+//! A slow client cannot keep the server waiting, and does not delay other clients.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -98,7 +98,7 @@ fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
     let codes: Vec<String> = (0..60).map(|_| why(stranger.get("/v1/whoami")).1).collect();
     assert_eq!(codes.first().map(String::as_str), Some("unauthorized"));
     assert!(codes.iter().filter(|it| *it == "rate-limited").count() > 20, "{codes:?}");
-    // Whoever is known comes in all the same.
+    // A caller with a valid token still gets in.
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
 }
 
@@ -117,7 +117,7 @@ fn what_takes_too_long_is_answered_so_and_counts_once_when_it_is_asked_again() {
     let ground = quick();
     let task = json!({ "id": "T-1", "fields": { "title": "Find the way" } });
     let ask = || ground.owner.post_with("/v1/entities/mission.task", &task, &[("Idempotency-Key", "slow")]);
-    // Somebody else writes, and does not come to an end.
+    // Another process holds the write lock.
     let other = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(why(ask()), (503, "timeout".to_owned()));

@@ -1,4 +1,4 @@
-//! Where a server is reached, and what bounds it has: it says so itself.
+//! The server reports its own addresses and limits.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -101,7 +101,7 @@ fn a_session_lasts_no_longer_than_what_its_link_was_made_with() {
     assert_eq!(asked(&session), 200);
     ground.owner.post("/v1/clock/advance", &json!({ "by": "61m" })).unwrap();
     assert_eq!(asked(&session), 401);
-    // One that is made for somebody by an admin is as long as usual.
+    // A link that an admin creates for another person has the usual lifetime.
     let link = ground.owner.post("/v1/sign-in-links", &json!({ "actor": "mia" })).unwrap().body;
     let path = link["url"].as_str().unwrap().split_once("/sign-in").unwrap().1.to_owned();
     let cookie =
@@ -144,7 +144,7 @@ fn a_person_with_a_link_that_is_no_good_sees_a_page_and_a_program_a_problem() {
         );
         assert!(String::from_utf8_lossy(&told.body).contains("trackside sign-in"));
     }
-    // Nothing at all in it, as when a line was broken.
+    // No parameter at all, as when a line was broken.
     let none = ground.raw(&format!("GET /sign-in HTTP/1.1\r\nAccept: {browser}"), b"");
     assert_eq!((none.status, none.header("content-type")), (401, Some("text/html; charset=utf-8")));
 }

@@ -1,4 +1,4 @@
-//! What could be passed over in silence is told.
+//! Cases that a server could ignore silently are reported.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A receiver of webhooks: hears everything, and answers as it is told.
+//! A receiver of webhooks: records every message, and answers as configured.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -30,7 +30,7 @@ impl Heard {
     }
 }
 
-/// What is answered to a message: a status line, and headers as they are written.
+/// The answer to a message: a status and further header lines.
 pub(crate) type Answer = (u16, String);
 type Answers = Arc<Mutex<Box<dyn FnMut(&Heard) -> Answer + Send>>>;
 
@@ -99,7 +99,7 @@ impl Receiver {
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
         let heard = Heard { headers, body };
-        // Answered first, so that whoever waits for it sees what was answered.
+        // The answer comes first, so that a waiting test sees it.
         let (status, more) = (self.answers.lock().unwrap())(&heard);
         self.heard.0.lock().unwrap().push(heard);
         self.heard.1.notify_all();

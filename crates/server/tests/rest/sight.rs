@@ -1,4 +1,5 @@
-//! What somebody may not see, on whichever way: after a new version of the rules, and after their token is gone.
+//! Hidden data stays hidden on every route: after a new version of the rules, and after the reader's token
+//! has ended.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -72,7 +73,7 @@ fn lines(stream: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
     heard
 }
 
-/// Waits until somebody is spoken of: who is sent away meanwhile is told nothing more.
+/// Waits until a text occurs. A caller that loses its right meanwhile gets nothing more.
 fn until(heard: &Receiver<String>, whom: &str) {
     loop {
         let line = heard.recv_timeout(Duration::from_secs(10)).expect("the stream goes on");
@@ -120,7 +121,7 @@ fn a_stream_ends_with_the_token_it_was_opened_with() {
     let heard = to_the_end(&taken_stream);
     assert!(!heard.contains("T-2"), "{heard}");
 
-    // By time as well; and whoever is good goes on.
+    // Also by the end of its lifetime; other streams continue.
     let late = made(json!({ "lifetime": "1h" }));
     let late_stream = open(&late);
     task("T-3");

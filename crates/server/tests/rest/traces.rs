@@ -1,4 +1,4 @@
-//! What a request went through arrives at a collector that speaks OTLP over HTTP.
+//! The spans of a request arrive at a collector that speaks OTLP over HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ struct Message {
     body: Json,
 }
 
-/// Something that takes OTLP over HTTP, and hands on what it was sent.
+/// A collector for OTLP over HTTP that passes on the messages.
 fn collector(status: &'static str) -> (String, Receiver<Message>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -41,7 +41,7 @@ fn collector(status: &'static str) -> (String, Receiver<Message>) {
             stream.read_exact(&mut body).unwrap();
             let line = lines.remove(0);
             let message = Message { line, headers: lines, body: serde_json::from_slice(&body).unwrap() };
-            // Before the answer: whoever has it may look.
+            // Before the answer: the test may look as soon as the client has it.
             let is_heard = told.send(message).is_ok();
             let answer = format!(
                 "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}"
@@ -120,14 +120,14 @@ fn a_request_and_what_it_went_through_arrive_at_the_collector() {
         last = to;
     }
     assert!(last <= nanos(request, "endTimeUnixNano"), "and are within the request: {spans:#?}");
-    // What the caller does not keep is not sent, nor what nobody asked to keep.
+    // Traces that the caller does not record are not sent, nor requests without a trace.
     assert_eq!(spans.len(), 4, "{spans:#?}");
     let ids: std::collections::BTreeSet<String> = spans.iter().map(|it| it["spanId"].to_string()).collect();
     assert_eq!(ids.len(), 4);
 }
 
-/// Sends something under the trace, and gives the names of what it went through, and how many entries of the journal
-/// have the name of the request.
+/// Sends a request under the trace. Returns the names of its spans, and the number of journal entries with
+/// the request's id.
 fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 0.0);

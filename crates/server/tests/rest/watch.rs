@@ -1,4 +1,4 @@
-//! Figures for whoever watches over the server: who may see them, what they say, and that there are not too many.
+//! Metrics for monitoring: who may see them, their values, and their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -194,14 +194,14 @@ fn nothing_is_made_anew_from_a_journal_that_was_changed() {
         let ground = Ground::new();
         create(&ground, "T-1");
         let sweep = || ground.owner.post("/v1/sweep", &json!({})).unwrap().body;
-        // What is not written yet is not compared.
+        // Unflushed entries are not compared.
         becomes(&ground, "trackside_projections_behind_entries", 0.0);
         let sound = sweep();
         assert_eq!((&sound["mended"], &sound["forged"]), (&json!(0), &json!(0)), "{sound}");
         let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
         let sql = format!("UPDATE journal SET {change} WHERE payload LIKE '%Find the way%'");
         assert_eq!(file.execute(&sql, []).unwrap(), 1);
-        // What is kept is not what the journal says now, be it because of that or not.
+        // The stored row now also differs from the journal.
         let state = rusqlite::Connection::open(ground.data.join("state.db")).unwrap();
         state.execute("UPDATE entity SET entered_at = entered_at + 1 WHERE id = 'T-1'", []).unwrap();
         let told = sweep();
@@ -256,7 +256,7 @@ fn rules_and_dashboard_speak_of_what_there_is() {
     refused(
         ground.owner.post("/v1/entities/mission.task", &json!({ "id": "T-0", "fields": { "title": "x" } })),
     );
-    // Whatever is counted by lifecycle is there once something has happened.
+    // Metrics per lifecycle appear once the lifecycle has entries.
     let ready = json!({ "event": "cancel", "reason": "never mind" });
     ground
         .owner
@@ -274,7 +274,7 @@ fn rules_and_dashboard_speak_of_what_there_is() {
         assert!(missing.is_empty(), "{file} speaks of what is not there: {missing:?}");
         used.extend(names);
     }
-    // And the page about them names every one.
+    // The page about metrics names every one.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operating/observing.md");
     let described = spoken_of(&std::fs::read_to_string(page).unwrap());
     let families = text
@@ -296,7 +296,7 @@ fn the_dashboard_is_one() {
     for family in ["trackside_webhooks", "trackside_webhook_messages", "trackside_webhook_attempts_total"] {
         assert!(spoken_of.contains(family), "{family} is on no panel");
     }
-    // One behind the other is seen by nobody.
+    // A panel behind another one is not visible.
     let mut taken = BTreeSet::new();
     for panel in panels {
         let number = |name: &str| panel["gridPos"][name].as_u64().unwrap();

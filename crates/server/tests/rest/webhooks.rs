@@ -1,4 +1,4 @@
-//! Messages to receivers outside: signed, in order, at least once, and only what may be seen.
+//! Webhook messages: signed, in order, at least once, and only visible data.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn entities(receiver: &Receiver, count: usize) -> Vec<String> {
     receiver.wait(count).iter().map(|it| it.entity()).collect()
 }
 
-/// What became of messages, once it is this.
+/// Waits until `count` messages are in this state.
 fn until(ground: &Ground, webhook: &str, state: &str, count: usize) -> Json {
     for _ in 0..600 {
         let found =
@@ -196,7 +196,7 @@ fn a_restart_loses_nothing_and_goes_on_where_it_was() {
     let mut taken: Vec<String> = receiver.heard().iter().map(|it| it.entity()).collect();
     taken.dedup();
     assert_eq!(taken, (0..30).map(|n| format!("T-{n:02}")).collect::<Vec<_>>(), "in order, none left out");
-    // What is delivered is not sent again.
+    // A delivered message is not sent again.
     let count = receiver.heard().len();
     let ground = ground.restarted();
     task(&ground, "T-30");
@@ -248,7 +248,7 @@ fn a_redirect_is_not_followed_and_a_wish_to_wait_is_heard() {
             };
             assert!(at("nextAt") - at("at") >= 3_600_000, "{it}");
             assert!(elsewhere.heard().is_empty(), "it was followed");
-            // Nobody need wait so long: a replay tries it at once.
+            // A replay tries it at once.
             receiver.answer(|_| (200, String::new()));
             ground.owner.post(&format!("/v1/webhooks/{webhook}/replay"), &json!({})).unwrap();
             until(&ground, &webhook, "delivered", 1);
@@ -267,7 +267,7 @@ fn whoever_is_slow_or_dead_holds_up_nobody_else() {
         gone.recv().ok();
         (200, String::new())
     });
-    // Nobody listens there.
+    // No server listens on this port.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dead = json!({ "url": format!("http://127.0.0.1:{port}/"), "events": ["CREATED"] });
     ground.owner.post("/v1/webhooks", &dead).unwrap();
@@ -384,7 +384,7 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
         followed.header("set-cookie").unwrap().split_once('=').unwrap().1.split(';').next().unwrap();
     let by_session = ground.client(session);
     assert_eq!(why(by_session.post("/v1/webhooks", &json!({ "url": url }))).0, 403);
-    // There is a bound.
+    // The number of webhooks is limited.
     let body = json!({ "url": url, "events": ["ERASED"] });
     for _ in 0..64 {
         ground.owner.post("/v1/webhooks", &body).unwrap();

@@ -1,4 +1,4 @@
-//! What `trackside export` wrote: looked at as a whole, then taken in.
+//! Imports a file of `trackside export`: checked as a whole, then imported.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -56,7 +56,7 @@ pub(super) struct ExportSummary {
     pub(super) definitions: Vec<Definition>,
     pub(super) end: Chain,
     pub(super) artifacts: u64,
-    /// Where its clock stood, if that was moved by hand.
+    /// The time of its clock, if that is manual.
     pub(super) clock: Option<Timestamp>,
     /// The first entry's hash: no two projects have the same.
     first: String,

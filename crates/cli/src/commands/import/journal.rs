@@ -163,7 +163,7 @@ fn completed(journal: &Journal, law: &Law, definitions: &[Definition]) -> Result
     Ok(entries)
 }
 
-/// What makes a new project this one.
+/// The change that gives a new project these settings, people and zone.
 fn changed(project: Project) -> ProjectChange {
     let mut settings = Vec::new();
     for (pack, of_pack) in project.settings {

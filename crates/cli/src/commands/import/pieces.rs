@@ -17,11 +17,11 @@ const BYTES: usize = 12 * 1024 * 1024;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
     pub(super) imported: u64,
-    /// What an earlier import brought.
+    /// Entities that an earlier import brought.
     pub(super) already: Vec<String>,
 }
 
-/// What to do about something that is wrong with an entity, if that is known.
+/// The advice for a problem with an entity, if there is one.
 pub(super) type ToDo<'a> = dyn Fn(&ImportEntity, &Unmet) -> Option<String> + 'a;
 
 /// Imports the entities, each with its place in the file; or returns every problem and imports none.

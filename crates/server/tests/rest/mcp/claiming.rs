@@ -38,7 +38,7 @@ fn whoever_may_claim_nothing_is_told_so_and_does_not_see_an_empty_queue() {
     told("resume");
     assert_eq!(claim().unwrap().body["entity"]["id"], "T-1");
     assert_eq!(claim().unwrap().status, 204, "there is none any more");
-    // Whom no rule admits is told so at every door, too.
+    // A caller whom no rule admits learns that on every route.
     let token = ground.minted(json!({ "actor": "ina", "kind": "agent", "roles": ["mission:intern"] }));
     let over_http = refused(ground.client(&token).post("/v1/entities/mission.task/claim", &json!({})));
     assert_eq!((over_http.status, over_http.code.as_str()), (403, "not-permitted"));

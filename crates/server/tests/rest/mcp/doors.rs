@@ -1,4 +1,4 @@
-//! Who comes in, as whom, and with how much.
+//! Access, identity and size limits.
 
 use serde_json::json;
 use trackside_server::ServerLimits;
@@ -50,7 +50,7 @@ fn an_actor_is_who_its_token_says() {
     pretends.shown.push_str("\r\nTrackside-For: ada");
     let answer = pretends.sent("tools/call", json!({ "name": "fire", "arguments": done }));
     assert_eq!(answer.status, 403, "{}", answer.head);
-    // What is somebody else's to see is not there, for every tool.
+    // No tool shows an entity that only another actor may see.
     let chest = json!({ "id": "C-1", "fields": { "holder": "ada", "secret": "the-combination" } });
     ground.owner.post("/v1/entities/yard.chest", &chest).unwrap();
     let one = json!({ "lifecycle": "yard.chest", "id": "C-1" });

@@ -1,4 +1,4 @@
-//! What the tools do, and what they say when they do not.
+//! The tools: their results, and their errors.
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ fn plan() -> Json {
     json!({ "bullets": ["read", "write", "check"], "estimatedCost": 0.5, "estimatedDuration": "2h" })
 }
 
-/// A task that is assigned to somebody.
+/// Creates a task and assigns it.
 fn assigned(ground: &Ground, id: &str, to: &str) {
     let owner = &ground.owner;
     owner.post("/v1/entities/mission.task", &json!({ "id": id, "fields": { "title": "Write it" } })).unwrap();
@@ -103,7 +103,7 @@ fn people_are_told_what_they_may_decide() {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let work = Speaker::new(&ground, token.trim(), NEWEST).given("my_work", json!({}));
     assert_eq!(names(&work["decisions"]), ["A-1"], "{work}");
-    // Whoever decides sees what is decided.
+    // The deciding person sees the full arguments.
     assert_eq!(work["decisions"][0]["fields"]["payload"]["arguments"], arguments, "{work}");
     assert_eq!(work["decisions"][0]["leftOut"], json!(["rollbackPlan"]), "{work}");
     assert_eq!(
@@ -187,7 +187,7 @@ fn things_are_created_listed_and_explained() {
     let told = ada.given("explain", json!({ "lifecycle": "yard.wagon", "id": "W-1" }));
     assert!(told["summary"].as_str().unwrap().contains("yard.wagon/W-1 is PARKED"), "{told}");
     assert!(told["ready"].as_array().unwrap().contains(&json!("fix")), "{told}");
-    // What has the wrong shape is told to whoever can set it right.
+    // An invalid shape is reported to the model, which can correct it.
     for arguments in [
         json!({ "lifecycle": "yard.wagon" }),
         json!({ "lifecycle": "yard.wagon", "id": 7 }),

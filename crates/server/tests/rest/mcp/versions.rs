@@ -18,7 +18,7 @@ fn the_older_protocol_begins_with_a_handshake() {
     assert!(agreed["capabilities"]["tools"].is_object(), "{agreed}");
     assert!(agreed["instructions"].as_str().unwrap().contains("my_work"));
     assert_eq!(ada.result("ping", json!({})), json!({}));
-    // Somebody who wants a version that nobody knows is offered one that we do.
+    // A client with an unknown version is offered one that the server supports.
     let strange = json!({ "protocolVersion": "2031-01-01", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
     assert_eq!(ada.result("initialize", strange)["protocolVersion"], OLDER);
 }
