@@ -21,7 +21,7 @@ pub struct Source {
     pub tokens: TokenStream,
 }
 
-/// What a crate consists of.
+/// The sources of a crate.
 #[derive(Debug, Default)]
 pub struct Sources {
     /// Compiled into the product, tests taken out.

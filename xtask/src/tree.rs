@@ -22,7 +22,7 @@ pub struct Tree {
 impl Tree {
     /// This repository.
     pub fn here() -> Self {
-        // As cargo says when it runs us: what it said when we were compiled may be about another clone.
+        // The folder that cargo names at run time: the one at compile time may be that of another clone.
         let here =
             std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
         let root = Path::new(&here).parent().unwrap_or(Path::new(".")).to_path_buf();

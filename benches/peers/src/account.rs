@@ -1,4 +1,4 @@
-//! Where the processor time of a command went.
+//! The processor time of a command, by part.
 
 use crate::report::{Row, Unit};
 use crate::usage::Groups;

@@ -35,7 +35,7 @@ impl<F: Future + Send + 'static> Following<F> {
             let mut waits = match self.waits.try_lock() {
                 Ok(it) => it,
                 Err(TryLockError::Poisoned(it)) => it.into_inner(),
-                // Who is at it looks at `again` once more when done.
+                // The current runner reads `again` once more when it is done.
                 Err(TryLockError::WouldBlock) => return,
             };
             self.again.store(false, Ordering::SeqCst);
@@ -63,7 +63,7 @@ mod tests {
 
     use crate::subject::Answered;
 
-    /// Completes once it is told to; the waker is for whoever tells.
+    /// A future that completes on request; the waker belongs to the completing side.
     #[derive(Default)]
     struct Later(Mutex<(Option<u8>, Option<Waker>)>);
 

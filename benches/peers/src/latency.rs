@@ -1,4 +1,4 @@
-//! How long things took: a histogram whose relative error is the same everywhere.
+//! Durations in a histogram with a constant relative error.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Latency {
         Duration::from_nanos(self.longest)
     }
 
-    /// What the given share, of 0 to 1, did not exceed. Nothing recorded: zero.
+    /// The value that the given share, from 0 to 1, does not exceed. Zero if nothing was recorded.
     pub fn at(&self, share: f64) -> Duration {
         let wanted = ((self.count as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);
         let mut seen = 0;

@@ -1,4 +1,4 @@
-//! What the machine is, and who else used it meanwhile. Read from `/proc`; mostly unknown on other systems.
+//! Describes the machine, and its other load meanwhile. Read from `/proc`; mostly unknown on other systems.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Machine {
     pub processor: String,
     pub memory_mib: u64,
     pub system: String,
-    /// What the folder of the run is on.
+    /// The disk of the run's folder.
     pub disk: String,
     /// The average of one minute.
     pub load_before: f64,

@@ -23,7 +23,7 @@ pub enum Part {
     Throughput,
     /// Half of the peak, on a schedule.
     Latency,
-    /// The same by hand with PostgreSQL.
+    /// The same, written by hand with PostgreSQL.
     Postgres,
     /// A large store beside a small one.
     Scale,
@@ -45,7 +45,7 @@ impl Part {
     }
 }
 
-/// How to measure.
+/// The plan of the measurements.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Without a part, nothing is measured.
@@ -125,7 +125,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// What needs the peak, on one store.
+    /// The measurements that need the peak, on one store.
     fn around_the_peak(&self, report: &mut Report, wants: impl Fn(Part) -> bool) {
         let watch = Watch::begin();
         let peak = self.store("store", self.plan.entities, 0).and_then(|subject| {

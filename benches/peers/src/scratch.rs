@@ -69,7 +69,7 @@ mod tests {
     fn its_guard_removes_it_when_its_owner_is_gone() {
         let mut scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().to_owned();
-        // As if we had been killed: nothing of ours runs, only the pipe closes.
+        // As after a kill: no cleanup runs, only the pipe closes.
         scratch.keep = true;
         drop(scratch);
         assert!(!path.exists());

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The number of a load that no plan reaches, so that its keys are new.
 const LOAD: u32 = u32::MAX;
 
-/// How a store started.
+/// The start of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {

@@ -10,14 +10,15 @@ use crate::start::{self, Started};
 
 /// Opens subjects, each in a folder of its own.
 pub trait Maker {
-    /// What the report calls it.
+    /// Its name in the report.
     fn name(&self) -> &str;
 
     /// Opens the store in a folder, or makes one there. Once it is back, commands can be submitted;
     /// dropping what it gives closes the store.
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;
 
-    /// How fast the same commands are only decided, on one core; none if deciding cannot be measured alone.
+    /// The pace at which the same commands are only decided, on one core; none if deciding cannot be
+    /// measured alone.
     fn decide(&self, _entities: u64, _time: Duration) -> Option<Result<Pace, Trouble>> {
         None
     }
@@ -49,16 +50,16 @@ pub trait Subject: Send + Sync {
     /// Totals since the store was opened. Called between loads, when all is answered.
     fn figures(&self) -> Figures;
 
-    /// How many entities the store holds.
+    /// The number of entities in the store.
     fn entities(&self) -> u64;
 
-    /// How many timers run, where there are such things.
+    /// The number of running timers, if there are timers.
     fn pending_timers(&self) -> u64 {
         0
     }
 }
 
-/// How much a store holds.
+/// The size of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub entities: u64,
@@ -69,19 +70,19 @@ pub struct Size {
 /// The place of a command in a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Which load: with `caller` and `nth` the name of the command, so an idempotency key.
+    /// The number of the load. With `caller` and `nth` it names the command, as an idempotency key.
     pub load: u32,
     pub caller: u32,
     pub callers: u32,
-    /// How many commands this caller has asked for before.
+    /// The number of commands that this caller has sent before.
     pub nth: u64,
 }
 
 impl Ask {
-    /// Which of `entities`, counted from 0, this command is about.
+    /// The index of this command's entity among `entities`.
     ///
-    /// Each caller has entities of its own and visits all of them, scattered, before the first comes
-    /// again: no two callers meet, and neighbours are not asked for one after the other.
+    /// Each caller has its own entities and visits all of them in scattered order before it starts again:
+    /// no two callers share an entity, and neighbours are not visited in sequence.
     pub fn entity(&self, entities: u64) -> u64 {
         let (caller, callers) = (u64::from(self.caller), u64::from(self.callers.max(1)));
         let own = entities.saturating_sub(caller).div_ceil(callers).max(1);
@@ -98,7 +99,7 @@ fn scattered(nth: u64, of: u64) -> u64 {
     (u128::from(nth) * PRIME % u128::from(of)) as u64
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Accepted and durable.
@@ -111,7 +112,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// Where the answer to one command goes.
+/// The receiver of the answer to one command.
 #[derive(Debug)]
 pub struct Answer {
     pub(crate) to: Sender<Answered>,

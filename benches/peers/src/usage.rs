@@ -11,7 +11,7 @@ const TICK: f64 = 0.01;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     pub all: f64,
-    /// What of it the system took for us: sockets, files, waking each other.
+    /// The part that the system used for us: sockets, files, wake-ups.
     pub system: f64,
 }
 
@@ -22,7 +22,7 @@ impl Spent {
         Some((name, Self { all: all as f64 * TICK, system: all.saturating_sub(user) as f64 * TICK }))
     }
 
-    /// Of the thread that asks.
+    /// The usage of the calling thread.
     pub fn here() -> Self {
         let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
         Self::of(&text).map(|(_, it)| it).unwrap_or_default()

@@ -13,10 +13,10 @@ use bench_peers::plan::{Part, Plan, run};
 use bench_peers::scratch::Scratch;
 use bench_peers::{Answer, Ask, Figures, Maker, Outcome, Size, Subject, Trouble};
 
-/// How the fake behaves.
+/// The behaviour of the fake.
 #[derive(Clone, Copy, Debug)]
 struct Manners {
-    /// Of all commands, the one with this number is not accepted.
+    /// The number of the one command that is not accepted, and its outcome.
     odd: Option<(u64, Outcome)>,
     /// Commits wait so long, once, after so many commands.
     stall: Option<(u64, Duration)>,

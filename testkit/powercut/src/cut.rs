@@ -5,7 +5,7 @@ use crate::chance::Chance;
 /// The fate of unsynced writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsynced {
-    /// None of it is found.
+    /// None of it survives.
     Lost,
     /// All of it is found, as after the end of the process alone.
     Kept,
@@ -13,7 +13,7 @@ pub enum Unsynced {
     Torn { seed: u64, sector: Sector },
 }
 
-/// What a disk writes whole or not at all.
+/// The unit that a disk writes whole or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sector {
     Bytes512,
@@ -40,7 +40,7 @@ impl Sector {
     }
 }
 
-/// How one file, or one name, fares in a cut.
+/// The result of a cut for one file, or one name.
 #[derive(Debug)]
 pub enum Fate {
     Lost,
@@ -81,7 +81,7 @@ impl Fate {
         Self::Torn(Torn { chance, sector: sector.bytes(), kept, grown })
     }
 
-    /// Whether a change that is whole or not at all is kept.
+    /// Whether an atomic change survives.
     pub fn keeps(&mut self) -> bool {
         match self {
             Self::Lost => false,
@@ -90,7 +90,7 @@ impl Fate {
         }
     }
 
-    /// How many of so many changes in a row are kept, from the first on.
+    /// The number of surviving changes in a row, from the first on.
     pub fn first_of(&mut self, changes: usize) -> usize {
         match self {
             Self::Lost => 0,
@@ -157,7 +157,7 @@ pub fn put(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// What a file of ones can look like after a write of twos over it was torn.
+    /// A possible result of a torn write of twos over a file of ones.
     fn torn(seed: u64, sector: Sector, offset: usize, length: usize) -> Vec<u8> {
         let mut file = vec![1; 8192];
         Fate::new(Unsynced::Torn { seed, sector }, 7, 1).write(&mut file, offset, &vec![2; length]);

@@ -21,12 +21,12 @@ pub struct Disk {
     vfs: Arc<Vfs>,
 }
 
-/// What connections and the disk have in common.
+/// The state that connections and the disk share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     start: Image,
-    /// Where the last cut was, since the next one is mostly a little later.
+    /// The position of the last cut, since the next one is mostly a little later.
     replay: Mutex<Replay>,
 }
 
@@ -67,7 +67,7 @@ impl Disk {
         Connection::open_with_flags_and_vfs(name, OpenFlags::default(), self.vfs())
     }
 
-    /// How many operations there were until now.
+    /// The number of operations so far.
     pub fn boundary(&self) -> u64 {
         self.shared.state().boundary()
     }
@@ -77,7 +77,7 @@ impl Disk {
         self.shared.state().operations.clone()
     }
 
-    /// What programs would read now.
+    /// The contents that programs would read now.
     pub fn image(&self) -> Image {
         self.shared.state().image()
     }

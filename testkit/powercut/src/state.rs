@@ -32,7 +32,7 @@ pub struct State {
 pub struct File {
     name: Arc<str>,
     bytes: Vec<u8>,
-    /// It is not needed after the process has ended.
+    /// Whether the file is only needed while the process lives.
     temporary: bool,
     /// Its first sync is one of its folder too.
     new_in_folder: bool,
@@ -41,7 +41,7 @@ pub struct File {
     pub sharing: Option<Sharing>,
 }
 
-/// How a file is to be opened.
+/// The options for opening a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     pub create: bool,
@@ -84,7 +84,7 @@ impl State {
         self.operations.len() as u64
     }
 
-    /// What a program would read now.
+    /// The contents that a program would read now.
     pub fn image(&self) -> Image {
         let bytes = |inode| self.files.get(inode).map(|it| it.bytes.clone()).unwrap_or_default();
         self.names.iter().map(|(name, inode)| (name.to_string(), bytes(inode))).collect()
@@ -198,7 +198,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether there is a file that is not empty: an empty one counts for nothing, as in SQLite's VFS for Unix.
+    /// Whether there is a file that is not empty: empty files do not count, as in SQLite's Unix VFS.
     pub fn exists(&self, name: &str) -> bool {
         self.names.get(name).and_then(|it| self.files.get(it)).is_some_and(|it| !it.bytes.is_empty())
     }

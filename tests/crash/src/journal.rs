@@ -84,7 +84,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What its first entries come to.
+    /// The view after its first entries.
     pub fn replayed(&self, upto: u64) -> View {
         let mut view = View::default();
         for entry in self.entries.iter().take_while(|it| it.seq <= upto) {
@@ -100,7 +100,7 @@ impl Journal {
         self.entries.iter().filter(|it| it.seq > position).filter(takes).map(|it| it.entity.clone()).collect()
     }
 
-    /// That the entries are those of another journal, as far as both go.
+    /// Checks that its entries are those of another journal, as far as both go.
     pub fn agrees_with(&self, other: &Self) -> Found {
         for (mine, its) in self.records.iter().zip(&other.records) {
             holds(mine.hash == its.hash && mine.header == its.header, || {

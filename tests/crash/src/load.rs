@@ -1,4 +1,4 @@
-//! What callers ask for. A key determines its command, so that a command can be repeated from its key.
+//! The requests of callers. A key determines its command, so that a command can be repeated from its key.
 
 use trackside_engine::actor::{Actor, ActorKind};
 use trackside_engine::command::{Ask, Command};

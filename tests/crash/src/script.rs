@@ -33,14 +33,14 @@ pub struct Acknowledged {
     pub written: Written,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub answers: Vec<Acknowledged>,
     pub journal: Journal,
     /// The redaction entry, and the disk position when the payload was gone.
     pub redaction: (u64, u64),
-    /// How far the disk was before and after each pass of the keeper that moved something.
+    /// The boundaries before and after each checkpointer pass that moved something.
     pub passes: Vec<(u64, u64)>,
 }
 
@@ -129,7 +129,7 @@ impl ByHand {
     }
 }
 
-/// What an answer says of where it is.
+/// The entries that an answer names.
 pub fn written(answer: &CommandAnswer) -> Option<Written> {
     match answer {
         CommandAnswer::Accepted(it) => {

@@ -1,4 +1,4 @@
-//! A process that serves many callers and prints what it has answered. It runs until it is killed.
+//! A process that serves many callers and prints its answers. It runs until it is killed.
 
 use std::io::Write as _;
 use std::path::Path;

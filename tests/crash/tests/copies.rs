@@ -39,7 +39,7 @@ fn worked_in(folder: &Path, sqlite: SqliteOptions) {
     runtime.stop();
 }
 
-/// Not a test of its own: makes a backup and dies on the way.
+/// Not a test of its own: makes a backup and dies meanwhile.
 #[test]
 fn copier() {
     let (Ok(from), Ok(to)) = (std::env::var("TRACKSIDE_COPY_FROM"), std::env::var("TRACKSIDE_COPY_TO"))
@@ -120,7 +120,7 @@ impl JournalWriter for Dying {
     }
 
     fn cut(&mut self, upto: Chain, staying: &BTreeSet<u64>) -> Result<u64, StoreError> {
-        // Nothing stayed from before.
+        // Nothing is left of an earlier cut.
         if upto.seq == 0 {
             return self.inner.cut(upto, staying);
         }

@@ -37,7 +37,7 @@ use trackside_store::{Sqlite, Store};
 /// Rounds on the same folder before a new one: every round reads all of it.
 const ON_ONE_FOLDER: u64 = 20;
 
-/// Not a test of its own: what the other tests start and kill.
+/// Not a test of its own: the process that the other tests start and kill.
 #[test]
 fn writer() {
     let Ok(folder) = std::env::var("TRACKSIDE_CRASH_FOLDER") else { return };
@@ -47,7 +47,7 @@ fn writer() {
     serve(Path::new(&folder), std::env::var("TRACKSIDE_CRASH_ROUND").unwrap().parse().unwrap());
 }
 
-/// What a writer said before it was killed.
+/// The output of a writer before it was killed.
 #[derive(Debug, Default)]
 struct Heard {
     asked: BTreeSet<Key>,
@@ -65,7 +65,7 @@ impl Heard {
                 let written = Written { first: first.parse().unwrap(), entries: entries.parse().unwrap() };
                 self.answered.insert(key.to_owned(), written);
             }
-            // What the test harness says.
+            // Output of the test harness.
             _ => {}
         }
     }
@@ -171,7 +171,7 @@ fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more
     Ok(expired.len())
 }
 
-/// Whether an entry says that the clock of a question was heard.
+/// Whether an entry records that the deadline of a question fired.
 fn ran_out(entry: &Entry) -> bool {
     matches!(&entry.event, Event::TimerFired { timer, .. } if *timer == *"expiry")
 }

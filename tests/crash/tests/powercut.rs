@@ -30,7 +30,7 @@ fn on(disk: &Disk) -> SqliteOptions {
     SqliteOptions { vfs: Some(disk.vfs().to_owned()), ..SqliteOptions::default() }.with_logs(24, 48)
 }
 
-/// What makes one find like another to those who open it.
+/// The parts of a find by which openers can tell it from another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alike {
     entries: usize,
@@ -91,8 +91,8 @@ fn no_words(journal: &Journal) -> Found {
     Ok(())
 }
 
-/// The workers start on what was found, catch up, and continue: answered commands are not repeated, others are done
-/// once.
+/// The workers start on the files, catch up, and continue: answered commands are not repeated, others are
+/// done once.
 fn goes_on(disk: &Disk, answered: &BTreeMap<String, Written>) -> Found {
     let mut hand = ByHand::open(on(disk))?;
     hand.flush()?;

@@ -1,4 +1,4 @@
-//! When the store fails.
+//! Decides when the store fails.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use trackside_store::memory::{Call, Faults, StoreFault};
 
 use crate::dice::Dice;
 
-/// How often calls fail, per thousand.
+/// The rates of failing calls, per thousand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weather {
     pub append_before: usize,
@@ -59,12 +59,12 @@ impl Disk {
         done
     }
 
-    /// Nothing fails any more.
+    /// Ends all failures.
     pub fn calm(&self) {
         self.0.lock().unwrap().quiet = true;
     }
 
-    /// Whether something could not be read since this was last asked.
+    /// Whether a read failed since the last call.
     pub fn read_failed(&self) -> bool {
         std::mem::replace(&mut self.0.lock().unwrap().read_failed, false)
     }

@@ -139,7 +139,7 @@ pub(crate) fn made_from_the_journal(store: &Memory, world: &World) -> Result<(),
     let entries: Vec<Entry> = known.map(|it| it.entry().unwrap()).collect();
     let mut kept = dump(reader.as_mut(), &world.law, &entries);
     let mut anew = rebuilt(&world.law, &entries);
-    // Those are looked at above: some may have been forgotten.
+    // Keys are checked above: some may have expired.
     kept.retain(|it| !it.starts_with("key "));
     anew.retain(|it| !it.starts_with("key "));
     match differing(&kept, &anew) {

@@ -40,14 +40,14 @@ pub enum DiskBug {
     GroupsOlder,
 }
 
-/// Who meddles.
+/// Writes between the reads of others.
 #[derive(Clone)]
 pub(crate) struct Meddler(Arc<Mutex<State>>);
 
 struct State {
     dice: Dice,
     behind: Option<Behind>,
-    /// How often a write comes before a read, in percent.
+    /// The rate of writes before a read, in percent.
     often: usize,
     bug: Option<DiskBug>,
     /// Timers as they were first written, for the bug about them.

@@ -27,15 +27,15 @@ const DUE: usize = 512;
 /// A turn as it looks from outside.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    /// What the clock said.
+    /// The time of the clock.
     pub clock: Timestamp,
-    /// When the server last came back.
+    /// The time at which the server last came back.
     pub resumed_at: Option<Timestamp>,
     pub wishes: Vec<Arc<Wish>>,
     /// Something could not be read: what needed it may have been left undone.
     pub read_failed: bool,
     pub entries: usize,
-    /// Whether each caller was answered that it could not be done; empty if none was answered.
+    /// Whether each caller got a failure; empty if none was answered.
     pub failed: Vec<bool>,
     /// The time after it, and whether the manual clock is still under way.
     pub now: Timestamp,
@@ -46,7 +46,7 @@ pub(crate) struct Turn {
     pub most: u64,
 }
 
-/// What should be, and how far it has come.
+/// The expected state, and the progress of the comparison.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub world: World,
@@ -74,7 +74,7 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Whether these come next; then they are explained.
+    /// Takes the expected entries if they come next. Returns whether they do.
     fn takes(&mut self, expected: &[Entry]) -> bool {
         match self.left.split_at_checked(expected.len()) {
             Some((first, rest)) if first == expected => {
@@ -125,8 +125,7 @@ impl Model {
         self.world.now = self.world.now.max(turn.clock);
         self.world.view.resumed_at = turn.resumed_at;
         if self.advance.is_some() && !turn.wishes.is_empty() {
-            // No request is taken while the clock moves: it has arrived, whatever could not be read later, and
-            // wherever it goes next.
+            // No request is taken while the clock moves, so the clock has arrived.
             (written.read_failed, written.advancing) = (false, false);
         }
         self.fire_due(&mut written)?;
@@ -161,7 +160,8 @@ impl Model {
             }
         }
         if turn.read_failed {
-            // How far the clock came is not known here: to a timer that could not be read, or where it was to go.
+            // The exact time of the clock is not known here: it stopped at a timer that could not be read,
+            // or at its target.
             self.world.now = self.world.now.max(turn.now);
         }
         // The sweep comes last, so what it finds is of that time.
@@ -320,7 +320,7 @@ impl Model {
                 }
                 Some(Said::Time(self.world.now.max(*to)))
             }
-            // What it finds comes at the end of the turn, or later.
+            // Its findings come at the end of the turn, or later.
             Wish::Sweep => Some(Said::Unsure),
         })
     }
@@ -368,7 +368,7 @@ impl Model {
                     self.world.view.forget_key(&command.actor.id, key);
                 }
                 Ok(Decision::Accepted(_)) => {}
-                // What it brought was kept: so it was forgotten.
+                // The refused request was stored as evidence, so its key had been forgotten.
                 Ok(Decision::Refused(it))
                     if it.kept.is_some() && it.kept.as_deref() == written.left.first() =>
                 {
@@ -428,7 +428,7 @@ impl Model {
         })
     }
 
-    /// Whether a key was last used so long ago that it may have been forgotten.
+    /// Whether a key was last used so long ago that it may have expired.
     fn has_expired(&self, actor: &Name, key: &Name) -> bool {
         let Found::Here((first, _)) = self.world.view.key(actor, key) else { return false };
         let entry = self.world.journal.get(*first as usize - 1);

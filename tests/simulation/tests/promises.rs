@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use trackside_simulation::{Figures, Scene, packs, simulate};
 
-/// How often each pack is simulated.
+/// The number of runs per pack.
 const SEEDS: u64 = 6;
 /// Steps of one simulation, the same in every test: a seed gives the same story in all of them.
 const STEPS: usize = 450;

@@ -1,4 +1,4 @@
-//! What a move does: sets, resets, leases, and what the target asks for and does itself.
+//! The results of a move: sets, resets, leases, and the requirements and entry steps of the target.
 
 use std::collections::BTreeSet;
 

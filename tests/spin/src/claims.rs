@@ -1,4 +1,4 @@
-//! What a lifecycle promises of itself, as conditions that never come true.
+//! The promises of a lifecycle, as conditions that never become true.
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Lifecycle, PropertyKind, Severity, StateSet};
@@ -15,10 +15,10 @@ pub(super) struct Claimed<'a> {
     pub name: String,
     pub within: Option<&'a StateSet>,
     pub guard: &'a Guard,
-    /// It is bad, or wished for, that the guard is this.
+    /// The value of the guard that is bad, or wished for.
     pub when: bool,
     pub wished: bool,
-    /// It is a property, not an invariant that the engine keeps anyway.
+    /// Whether it is a property, not an invariant that the engine enforces.
     pub proved: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn not_claimed(life: &Lifecycle) -> Vec<String> {
     kinds.map(|it| format!("{}: {}", it.kind.word(), it.says)).collect()
 }
 
-/// The same over the variables of the model: the bad may be where it cannot be ruled out.
+/// The claims over the variables of the model: a bad world counts wherever it cannot be ruled out.
 pub(super) fn claims(shape: &Shape<'_>) -> Vec<Claim> {
     claimed(shape.life).into_iter().map(|it| claim(shape, &it)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What must be true of the variables of one entity.
+/// A condition on the variables of one entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cond {
     Always,
@@ -90,7 +90,7 @@ impl Cond {
         self.holds_with(values, false)
     }
 
-    /// The same; `careless` takes every "not" for true, which is a fault planted by tests.
+    /// Evaluates it; `careless` takes every "not" for true, which is a fault planted by tests.
     pub(super) fn holds_with(&self, values: &[u8], careless: bool) -> bool {
         match self {
             Self::Always => true,

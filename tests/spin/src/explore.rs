@@ -1,4 +1,4 @@
-//! Our own exploration of the model: every world, and what was found in them.
+//! Our own exploration of the model: every world, and the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -107,7 +107,7 @@ impl<'a> Abstract<'a> {
         images.iter().map(|it| self.packed(it)).min().unwrap_or_default()
     }
 
-    /// How many worlds are like this one, itself included.
+    /// The number of worlds that are symmetric to this one, itself included.
     fn likes(&self, world: &[u8]) -> usize {
         let all: BTreeSet<Vec<u8>> = self.images(world, false).into_iter().collect();
         all.len()
@@ -190,14 +190,14 @@ fn swap(holds: Holds, value: u8) -> u8 {
     }
 }
 
-/// What a search of the model found.
+/// The result of a search of the model.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Verdicts {
-    /// How many worlds there are; with symmetry, how many are not like another.
+    /// The number of worlds; with symmetry, of those that are not symmetric to another.
     pub worlds: usize,
-    /// How many worlds these stand for.
+    /// The number of worlds that these stand for.
     pub stand_for: usize,
-    /// How many steps the farthest of them is away.
+    /// The distance of the farthest world, in steps.
     pub depth: u32,
     /// The states that an entity can be in.
     pub reached: Vec<bool>,

@@ -1,4 +1,4 @@
-//! What is assigned, case by case.
+//! Assignments, case by case.
 
 use trackside_lifecycle::guard::Outline;
 use trackside_lifecycle::model::{AssignTarget, Consequences, Read, TallyBy};

@@ -9,7 +9,7 @@ use super::explore::verdicts;
 use super::model::AbstractModel;
 use super::shape::{SETTINGS, Shape, part};
 
-/// How large a model may become.
+/// The size limit of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Most worlds, all entities together and without symmetry.
@@ -39,7 +39,7 @@ pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractMo
     vec![pair, alone]
 }
 
-/// The coarsest model: nothing but states, whatever the settings are.
+/// The coarsest model: only states, for any settings.
 pub fn coarsest(pack: &Pack, life: &Lifecycle) -> AbstractModel {
     let settings = BTreeSet::from([SETTINGS.to_owned()]);
     let parts = Shape::new(life, &settings).least_first();
@@ -56,7 +56,7 @@ fn fitting(
 ) -> AbstractModel {
     let order = Shape::new(life, idle).least_first();
     let each = if entities == 2 { size.worlds.isqrt() } else { size.worlds };
-    // The entities share nothing, so one of them tells how many worlds there are.
+    // The entities share nothing, so the worlds of one of them give the total.
     let without = |many: usize| -> (AbstractModel, bool) {
         let left_out = idle.iter().chain(order.iter().take(many)).cloned().collect();
         let mut model = build(pack, life, &left_out, entities);

@@ -1,4 +1,4 @@
-//! Whatever the law lets happen, the abstraction lets happen: else a second opinion about it would be worth nothing.
+//! The abstraction allows every move that the law allows; otherwise its verdicts would prove nothing.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -106,7 +106,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether an entity brings settings of its own: the models know only the defaults.
+    /// Whether an entity has its own settings: the models know only the defaults.
     fn own_settings(&self, entity: &Entity) -> bool {
         let Some(life) = self.law.newest(&entity.key.lifecycle) else { return false };
         let reads = life.settings.iter().flat_map(|it| &it.from).flat_map(Guard::reads);

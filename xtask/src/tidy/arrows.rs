@@ -1,4 +1,4 @@
-//! Which crate may use which, and which crates of others the pure ones may use.
+//! The allowed dependencies between crates, and the external crates that the pure ones may use.
 
 use std::process::Command;
 
@@ -56,7 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Packages of ours that the tests of every crate may use, and nothing else.
 const FOR_TESTS: &[&str] = &["trackside-powercut"];
 
-/// What the pure crates may use of others: values, text and mathematics, nothing that acts.
+/// The external crates that the pure crates may use: values, text and mathematics, without side effects.
 const PURE: &[(&str, &[&str])] = &[
     (
         "trackside-lifecycle",
@@ -85,7 +85,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     }
 }
 
-/// What the manifests say, as cargo reads them.
+/// The manifests, as cargo reads them.
 fn metadata(tree: &Tree) -> Result<Value, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)

@@ -17,7 +17,7 @@ pub trait Control {
     fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble>;
 }
 
-/// What a subject writes in one commit, on average.
+/// The average contents of a subject's commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Entries in a batch.
@@ -32,7 +32,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// As the figures of a load say; none if nothing was committed.
+    /// The shape by the figures of a load; none if nothing was committed.
     pub fn of(figures: &Figures) -> Option<Self> {
         if figures.commits == 0 || figures.entries == 0 || figures.commands == 0 {
             return None;

@@ -11,7 +11,7 @@ use super::{Batches, Control, Shape, timed};
 use crate::Trouble;
 use crate::load::Pace;
 
-/// How the database is set up: as the journal of the subject is.
+/// The settings of the database: those of the subject's journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub page_bytes: u32,
@@ -22,7 +22,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As SQLite comes.
+    /// The defaults of SQLite.
     pub const USUAL: Self =
         Self { page_bytes: 4_096, cache_kib: 2_048, wal_pages: 1_000, checkpoint: Checkpoint::Inside };
 }
@@ -33,7 +33,7 @@ impl Default for Settings {
     }
 }
 
-/// Who writes the log back.
+/// The thread that writes the WAL back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
     /// The commit that finds it long enough.
@@ -42,7 +42,7 @@ pub enum Checkpoint {
     Beside { every: Duration },
 }
 
-/// How a batch is laid out.
+/// The layout of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A row for each entry.

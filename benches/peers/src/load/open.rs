@@ -14,17 +14,17 @@ use crate::subject::{Answer, Answered, Ask, Outcome, Subject};
 /// A load on a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
-    /// Which load of this run.
+    /// The number of the load in this run.
     pub load: u32,
     pub per_second: f64,
     pub time: Duration,
 }
 
-/// What a load on a schedule showed.
+/// The result of a load on a schedule.
 #[derive(Clone, Debug, Default)]
 pub struct Steady {
     pub latency: Latency,
-    /// How late the sender itself was: what of the latency is not the subject's.
+    /// The delay of the sender itself: the part of the latency that is not the subject's.
     pub sender: Latency,
     /// By when they were due, second by second.
     pub seconds: Vec<Second>,

@@ -21,7 +21,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The same arrivals at something that only writes the same bytes: the latency of the disk alone.
+    /// The same arrivals at a program that only writes the same bytes: the latency of the disk alone.
     fn alone(&self, how: &Open, shape: Shape) -> Row {
         let row = Row::new("latencyAlone", "    of a pipeline that only writes the same");
         let path = self.folder.join("alone.db");

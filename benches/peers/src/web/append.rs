@@ -14,10 +14,10 @@ use crate::Trouble;
 use crate::control::file::PlainFile;
 use crate::control::noise;
 
-/// What the answers of this server have around their body, in bytes, as near as matters.
+/// The approximate bytes of an answer's head.
 pub(super) const HEAD: usize = 110;
 
-/// What it appends for a request, and what it answers, in bytes.
+/// The bytes that it appends for a request, and those that it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub written: usize,
@@ -54,7 +54,7 @@ pub fn serve(file: &Path, address: &Path, sizes: Sizes) -> Result<(), Trouble> {
 
 async fn handle(State(desk): State<Desk>, body: Bytes) -> Response {
     let (ticket, durable) = oneshot::channel();
-    // Whether it is there at all is asked with an empty body.
+    // A request with an empty body only checks that the server is there.
     let sent = body.is_empty() || desk.to.send(ticket).is_ok() && durable.await == Ok(true);
     if !sent {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();

@@ -15,7 +15,7 @@ use crate::usage::Usage;
 const GUARD: &str = "trap '' INT TERM HUP; read -r word; [ \"$word\" = done ] || kill -KILL \"$1\"";
 /// For how long a server may take to answer at first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often we look whether it does.
+/// The interval at which we check whether it does.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A process that we started.

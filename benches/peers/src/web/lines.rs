@@ -74,7 +74,7 @@ impl Subject for Lines {
     }
 }
 
-/// What waits for a free line.
+/// Requests that wait for a free line.
 #[derive(Default)]
 struct Queue {
     asks: RefCell<VecDeque<(Ask, Answer)>>,

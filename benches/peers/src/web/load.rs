@@ -20,11 +20,11 @@ pub(crate) trait Target: Send + Sync {
     /// Writes the whole request of a command.
     fn request(&self, ask: Ask, to: &mut Vec<u8>);
 
-    /// What became of it.
+    /// The outcome of a request.
     fn answered(&self, ask: Ask, reply: &Reply<'_>) -> Outcome;
 }
 
-/// What a load showed.
+/// The result of a load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     pub pace: Pace,

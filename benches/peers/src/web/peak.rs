@@ -19,7 +19,7 @@ use crate::report::{Aim, Report, Row, Unit};
 use crate::table::thousands;
 use crate::usage::Groups;
 
-/// How long the flusher may take to catch up.
+/// The longest time for the flusher to catch up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Warming up takes at most so many times as long as a rate is measured.
@@ -34,7 +34,7 @@ pub(super) struct Measured {
     pub bare: Option<Served>,
 }
 
-/// What a server and the load showed together.
+/// The combined result of a server and the load.
 #[derive(Default)]
 struct Seen {
     told: Told,
@@ -47,7 +47,7 @@ impl Seen {
         self.spent.merge(spent);
     }
 
-    /// Where the time of a command went.
+    /// The parts of a command's time.
     fn row(&self, name: &'static str, what: &str) -> Row {
         let account = Account {
             spent: self.spent.clone(),
@@ -123,7 +123,7 @@ impl Web<'_> {
         Ok(warm)
     }
 
-    /// The same commands without HTTP: what they write, and how fast that is.
+    /// The same commands without HTTP: the shape of their commits, and their pace.
     fn inside(&self) -> Result<(Shape, Pace), Trouble> {
         let subject = self.filled("inside", self.plan.entities)?;
         let so_far = |it| (self.so_far)("the same in process", it);

@@ -30,7 +30,7 @@ const BURST: u64 = 200;
 /// Warm-up commands, so that one-time costs are over.
 const WARM: u64 = 50;
 
-/// What became of it.
+/// The result of the measurement.
 #[derive(Debug, Default)]
 struct Followed {
     delay: Latency,
@@ -38,7 +38,7 @@ struct Followed {
     paced: u64,
     burst: u64,
     burst_seconds: f64,
-    /// Of so many that should have come, so many did, each in its order.
+    /// The number of expected entries, and of those that arrived, each in its order.
     expected: u64,
     came: u64,
     /// Server memory that came with one subscriber.
@@ -200,13 +200,13 @@ impl Scene<'_> {
     }
 }
 
-/// Who has had what.
+/// The deliveries so far.
 #[derive(Debug, Default)]
 struct Board {
     /// Follows the entries after this one.
     first: u64,
     many: u32,
-    /// How many have had each entry, and when the last of them had it.
+    /// The number of subscribers that have each entry, and the time at which the last of them got it.
     entries: RefCell<Vec<(u32, Option<Instant>)>>,
     /// Entries that came in their order, to all of them together.
     came: Cell<u64>,
@@ -228,7 +228,7 @@ impl Board {
         self.came.set(self.came.get() + 1);
     }
 
-    /// When the last of them had it.
+    /// The time at which the last of them got it.
     fn done(&self, seq: u64) -> Option<Instant> {
         let place = seq.checked_sub(self.first + 1)?;
         self.entries.borrow().get(place as usize).and_then(|it| it.1)

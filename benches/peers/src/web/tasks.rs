@@ -107,7 +107,7 @@ impl Target for Tasks {
     }
 }
 
-/// The same requests for a control; its answers do not matter.
+/// The same requests for a control, which ignores the answers.
 pub(crate) struct Repeated {
     pub tasks: std::sync::Arc<Tasks>,
 }

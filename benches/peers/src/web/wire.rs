@@ -31,7 +31,7 @@ pub(crate) struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// What a header says.
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(self.head, name)
     }
@@ -89,7 +89,7 @@ impl Wire {
     }
 }
 
-/// Where the parts of an answer are.
+/// The ranges of the parts of an answer.
 #[derive(Debug, PartialEq, Eq)]
 struct Whole {
     status: u16,
@@ -98,7 +98,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// None while something is still to come.
+    /// None while the answer is incomplete.
     fn of(got: &[u8]) -> Result<Option<Self>, Error> {
         let Some(end) = end_of_head(got) else { return Ok(None) };
         let odd = || Error::new(ErrorKind::InvalidData, "this is not HTTP");

@@ -136,7 +136,7 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
     let back = ground.root.join("back").to_str().unwrap().to_owned();
     told(binary(&["restore", copy.to_str().unwrap(), "--data", &back])).says(0, &[]);
     told(binary(&["up", "--listen", "127.0.0.1:0", "--data", &back])).says(2, &ways);
-    // Without journal entries in between, `--clock system` permits the jump.
+    // The refused starts changed nothing; `--clock system` permits the jump.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let mut ground = Ground::start_by(ground.root.clone(), &pack, "system", &[]);
     assert_eq!(

@@ -24,7 +24,7 @@ fn somebody_tries() {
     println!("\nread: {}", read.map_or_else(|it| it.to_string(), |it| format!("up to {}", it.chain.seq)));
 }
 
-/// How to become a user without rights; nothing if we are one.
+/// The command prefix that drops root rights; empty if we are not root.
 fn becoming() -> Option<Vec<String>> {
     let said = |command: &str, args: &[&str]| {
         let output = Command::new(command).args(args).output().ok().filter(|it| it.status.success())?;

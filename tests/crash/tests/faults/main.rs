@@ -343,7 +343,7 @@ fn late(runtime: &Runtime, store: &Sqlite, now: Timestamp) -> Vec<DueAt> {
 
 #[test]
 fn one_record_that_makes_no_sense_keeps_no_other_timer_waiting() {
-    // Where the record does not even say which entry was its last one it cannot be mended.
+    // A record that does not even name its last entry cannot be mended.
     for (also, is_mended) in [("", true), (", seq = 0", false)] {
         let (folder, _) = worked_in("timer", 60);
         let spoiled = spoil_first(folder.path(), also);
@@ -368,7 +368,7 @@ fn one_record_that_makes_no_sense_keeps_no_other_timer_waiting() {
         }
         runtime.stop();
         drop(store);
-        // What to do was said.
+        // The advice of the error message.
         Sqlite::set_state_aside(folder.path()).unwrap();
         let store = Arc::new(Sqlite::open(folder.path(), sqlite()).unwrap());
         let runtime = Runtime::start(store.clone(), &packs(), options(&*store)).unwrap();

@@ -1,4 +1,4 @@
-//! Those who look, and the end: everything is answered, written, and as it should be.
+//! Readers, and the end of a run: everything is answered, written, and as expected.
 
 use super::*;
 
@@ -82,7 +82,7 @@ impl Run<'_> {
         }
         self.swept()?;
         self.last_look()?;
-        // And once more, as a new process finds it.
+        // Once more, as a new process finds it.
         self.crash()?;
         for _ in 0..200 {
             self.turn()?;

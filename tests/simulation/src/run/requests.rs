@@ -1,4 +1,4 @@
-//! Those who ask: what they think of, and how it travels.
+//! The callers' requests, and their transport.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! What people do to a project that runs: a new version of its pack, moves to it and back, words taken out; and the sweep,
-//! which comes by itself or when it is asked for.
+//! Maintenance of a running project: a new version of its pack, migrations to it and back, redactions, and
+//! the sweep, scheduled or requested.
 
 use trackside_engine::Decision;
 use trackside_engine::command::{Migrate, Redact};
@@ -9,7 +9,7 @@ use trackside_engine::fields::Fields;
 
 use super::*;
 
-/// How often the sweep comes.
+/// The interval of the sweep.
 pub(super) const SWEEP: Span = Span(5 * 60_000);
 /// Turns after which a pass must be over.
 const TURNS: usize = 400;

@@ -57,7 +57,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Where it is, if that is not where it was to be.
+    /// Its folder, if that is not the intended one.
     pub(super) fn elsewhere(&self) -> Option<&Path> {
         (self.folder != self.wanted).then_some(self.folder.as_path())
     }
@@ -93,7 +93,7 @@ impl Cluster {
         output(&mut psql).map(drop)
     }
 
-    /// What `pgbench` makes of a script.
+    /// The result of `pgbench` for a script.
     pub(super) fn bench(
         &self,
         name: &str,

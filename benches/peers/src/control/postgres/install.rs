@@ -1,4 +1,4 @@
-//! Where PostgreSQL is, if it is installed.
+//! Finds PostgreSQL, if it is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,7 +72,7 @@ fn complete(bin: &Path) -> bool {
     PROGRAMS.iter().all(|it| bin.join(it).is_file())
 }
 
-/// What a program prints, if it succeeds.
+/// The output of a program, if it succeeds.
 pub(super) fn output(command: &mut Command) -> Result<String, Trouble> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |said: String| Trouble::Program { program: program.clone(), said };

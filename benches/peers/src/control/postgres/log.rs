@@ -1,4 +1,4 @@
-//! What `pgbench` writes.
+//! The output of `pgbench`.
 
 use std::time::Duration;
 

@@ -19,7 +19,7 @@ const SCRIPTS: [(&str, &str); 2] = [
     ("one statement", include_str!("../../../sql/statement.sql")),
     ("round trips", include_str!("../../../sql/round_trips.sql")),
 ];
-/// How many clients are tried.
+/// The numbers of clients.
 pub const CLIENTS: [u32; 3] = [1, 16, 64];
 
 /// The note when PostgreSQL is not installed.
@@ -33,12 +33,12 @@ pub struct Tried {
     pub pace: Pace,
 }
 
-/// What PostgreSQL did.
+/// The result of PostgreSQL.
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub version: String,
     pub tried: Vec<Tried>,
-    /// It could not use the folder that the others used.
+    /// The folder it used, if it could not use that of the others.
     pub elsewhere: Option<String>,
 }
 
