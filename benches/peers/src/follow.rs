@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_is_complete_is_told_at_once() {
+    fn a_complete_future_is_reported_at_once() {
         let (answer, answers) = answer();
         answer.follow(std::future::ready(2), told);
         assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Refused);
     }
 
     #[test]
-    fn a_future_that_another_thread_completes_is_told_then_and_once() {
+    fn a_future_completed_by_another_thread_is_reported_once() {
         for _ in 0..200 {
             let (answer, answers) = answer();
             let later = Arc::new(Later::default());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_wakes_itself_goes_on() {
+    fn a_future_that_wakes_itself_is_polled_again() {
         let (answer, answers) = answer();
         let mut left = 3;
         let future = std::future::poll_fn(move |context| {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_nobody_will_wake_has_failed() {
+    fn a_future_whose_waker_is_dropped_fails() {
         let (answer, answers) = answer();
         answer.follow(std::future::pending(), told);
         assert_eq!(answers.try_recv().unwrap().outcome, Outcome::Failed);

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_whatever_a_process_is_called() {
+    fn times_are_read_for_any_process_name() {
         let line = "42 (a) b (c) S 1 42 42 0 -1 4194560 100 200 0 0 30 12 5 2 20 0 1 0 99 0 0";
         assert_eq!(ticks(line, 2), Some(("a) b (c".to_owned(), 42)));
         assert_eq!(ticks(line, 4), Some(("a) b (c".to_owned(), 49)));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scratch_folder_goes_with_all_that_is_in_it() {
+    fn a_scratch_folder_is_removed_with_its_content() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().to_owned();
         std::fs::create_dir(path.join("more")).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_to_be_kept_stays() {
+    fn a_kept_scratch_folder_stays() {
         let outer = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let kept = Scratch::make(outer.path(), true).unwrap();
         let path = kept.path().to_owned();

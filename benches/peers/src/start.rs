@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_prints_is_what_it_measured() {
+    fn a_process_prints_its_measurement() {
         let started = Started { seconds: 1.25, entities: 1_000, grown_by: Some(512_000) };
         let text = serde_json::to_string(&started).unwrap();
         assert_eq!(apart(Command::new("echo").arg(text)).unwrap(), started);

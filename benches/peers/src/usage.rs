@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_by_what_they_do_and_ended_ones_are_not_lost() {
+    fn threads_are_grouped_by_job_and_ended_ones_still_count() {
         let before = usage(5.0, &[(1, "http-0", 1.0), (2, "http-1", 2.0), (3, "decider", 2.0)]);
         let after = usage(15.0, &[(1, "http-0", 3.0), (2, "http-1", 5.0), (4, "reads-9", 1.0)]);
         let spent = after.since(&before);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn this_thread_has_spent_something_where_the_system_tells() {
+    fn this_thread_reports_its_processor_time() {
         if std::path::Path::new("/proc/thread-self/stat").exists() {
             let before = Spent::here();
             let until = std::time::Instant::now() + std::time::Duration::from_millis(60);

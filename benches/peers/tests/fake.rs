@@ -142,7 +142,7 @@ impl Maker for Fakes {
 const CLOSED: Closed = Closed { load: 3, callers: 16, threads: 2, time: Duration::from_millis(60) };
 
 #[test]
-fn callers_that_wait_ask_one_at_a_time_and_all_of_them_ask() {
+fn every_closed_caller_sends_one_command_at_a_time() {
     let fake = Fake::new(KIND, 1_000);
     let pace = closed(&fake, &CLOSED, &|_| ()).unwrap();
     let asks = fake.seen.asks.lock().unwrap().clone();
@@ -207,7 +207,7 @@ fn a_sender_that_is_held_up_does_not_hide_it() {
 }
 
 #[test]
-fn on_a_schedule_a_full_queue_is_told_and_a_refusal_stops() {
+fn on_a_schedule_a_full_queue_is_reported_and_a_refusal_stops() {
     let how = Open { load: 1, per_second: 1_000.0, time: Duration::from_millis(100) };
     let full = Fake::new(Manners { odd: Some((7, Outcome::Overloaded)), ..KIND }, 1_000);
     assert_eq!(open(&full, &how, &|_| ()).unwrap().overloaded, 1);
@@ -281,7 +281,7 @@ fn the_peak_is_found_without_controls_where_only_latency_is_wanted() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_a_row_that_says_why_and_the_rest_goes_on() {
+fn a_failed_measurement_is_a_row_with_the_reason_and_the_rest_continues() {
     let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
     let refusing = Fakes(Manners { odd: Some((3, Outcome::Refused)), ..KIND });
     let report = run(&plan(&[Part::Throughput, Part::Scale]), &refusing, scratch.path(), &|_, _| ());

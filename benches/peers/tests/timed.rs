@@ -17,7 +17,7 @@ use trackside_store::{Sqlite, SqliteOptions, Store as _};
 const TASKS: u64 = 40;
 
 #[test]
-fn every_task_has_a_timer_and_every_command_starts_it_anew() {
+fn every_task_has_a_timer_that_every_command_restarts() {
     let pack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/mission");
     let pack = PackSource::read(&pack).unwrap();
     let makes = Tracksides { pack, options: Options::default(), store: SqliteOptions::default() };

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_taken_is_to_be_left_out_and_what_is_missing_given() {
+    fn unknown_fields_are_to_be_left_out_and_missing_ones_given() {
         let unmet = |field: &str, code: &str| {
             serde_json::from_value(serde_json::json!({ "field": field, "code": code, "message": "" }))
                 .unwrap()
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unmet_condition_is_told_with_what_it_saw() {
+    fn every_unmet_condition_is_printed_with_its_values() {
         let mut problem = Problem::new(Code::RequirementMissing, "Two things are missing");
         let unmet = |field: &str, message: &str| Unmet {
             field: Some(field.to_owned()),

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_told_by_their_two_largest_units() {
+    fn spans_are_printed_with_their_two_largest_units() {
         for (ms, answer) in [
             (0, "0s"),
             (400, "under 1s"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_to_the_second() {
+    fn moments_are_printed_to_the_second() {
         assert_eq!(moment("2026-01-01T00:00:00.123Z"), "2026-01-01 00:00:00Z");
         assert_eq!(moment("soon"), "soon");
         let (a, b) = ("2026-01-01T00:00:00Z", "2026-01-01T02:00:00Z");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told_by_its_place_and_nothing_passes_for_ours() {
+    fn nested_values_are_shown_with_their_path_and_escaped() {
         let held = serde_json::json!({
             "action": "shell", "urgent": false, "none": null, "tags": ["a", 1],
             "payload": { "arguments": { "command": "ls # \nrm -rf \u{1b}[8m~", "force": false }, "steps": [{ "n": 1 }] },

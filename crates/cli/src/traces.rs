@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_unless_it_is_said_where() {
+    fn no_traces_are_sent_without_an_endpoint() {
         assert!(read(&[]).unwrap().is_none());
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318/");
         assert!(read(&[endpoint, ("OTEL_SDK_DISABLED", "true")]).unwrap().is_none());
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_shares_are_read_and_what_is_wrong_is_not_repeated() {
+    fn headers_and_shares_are_read_and_errors_do_not_repeat_the_value() {
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
         let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20s3cret, x-team=a");
         let found = read(&[endpoint, headers]).unwrap().unwrap();

@@ -25,7 +25,7 @@ pub struct ProjectChange {
     pub settings: Vec<SettingChange>,
     /// IANA name of its time zone; empty means UTC.
     pub zone: Option<String>,
-    /// Ids of the people it knows, all of them.
+    /// Ids of all people of the project.
     pub people: Option<Vec<Name>>,
 }
 
@@ -63,7 +63,7 @@ impl ProjectChange {
         }
     }
 
-    /// The outward form: packs to settings to values, and what else is named.
+    /// The JSON for clients: packs to settings to values, and the other changes.
     pub fn to_json(&self) -> Json {
         let mut packs = Map::new();
         for change in &self.settings {

@@ -129,7 +129,7 @@ fn replays(world: &World) {
 }
 
 #[test]
-fn they_are_as_they_were_and_the_journal_says_where_they_come_from() {
+fn imported_entities_keep_their_state_and_the_journal_records_their_origin() {
     let mut world = world();
     let boss = Value::text("B");
     let mut doing = coming(0, "t.job/J", "DOING", &[("title", Value::text("Old")), ("boss", boss.clone())]);
@@ -164,7 +164,7 @@ fn they_are_as_they_were_and_the_journal_says_where_they_come_from() {
 }
 
 #[test]
-fn nothing_reacts_to_what_was_so_elsewhere() {
+fn an_import_fires_no_reactions() {
     let mut world = world();
     let all =
         vec![coming(0, "t.boss/B", "IN", &[]), coming(1, "t.job/J", "DONE", &[("boss", Value::text("B"))])];
@@ -174,7 +174,7 @@ fn nothing_reacts_to_what_was_so_elsewhere() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
+fn all_problems_are_reported_at_once_and_nothing_is_imported() {
     let mut world = world();
     done(adopt(
         &mut world,
@@ -223,7 +223,7 @@ fn everything_that_is_wrong_is_told_at_once_and_nothing_comes() {
 }
 
 #[test]
-fn what_must_hold_is_held_against_all_of_them_together() {
+fn invariants_are_checked_after_all_entities_are_imported() {
     let mut world = world();
     let lonely = vec![
         coming(0, "t.job/J", "DOING", &[]),
@@ -257,7 +257,7 @@ fn only_people_with_role_admin_may() {
 }
 
 #[test]
-fn the_same_origin_is_known_by_its_reason_whatever_the_file() {
+fn the_same_origin_is_recognised_across_files() {
     let it = coming(0, "t.boss/B", "", &[]);
     assert!(it.is_from(&it.reason()));
     assert!(it.is_from("imported from elsewhere t.boss/B"));

@@ -88,21 +88,21 @@ fn compare(played: &Played<'_>, seen: &mut Seen) {
 }
 
 #[test]
-fn what_mission_calls_open_can_be_done() {
+fn open_moves_of_mission_can_be_taken() {
     agrees("../../packs/mission");
 }
 
 #[test]
-fn what_build_calls_open_can_be_done() {
+fn open_moves_of_build_can_be_taken() {
     agrees("../../packs/build");
 }
 
 #[test]
-fn what_coding_calls_open_can_be_done() {
+fn open_moves_of_coding_can_be_taken() {
     agrees("../../packs/coding");
 }
 
 #[test]
-fn what_turns_calls_open_can_be_done() {
+fn open_moves_of_turns_can_be_taken() {
     agrees("../../packs/turns");
 }

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outward_form_is_the_same_however_it_is_written() {
+    fn equal_values_have_the_same_json() {
         let value = Value::list(vec![of_every_kind(), Value::Float(f64::NAN), Value::Float(0.1)]);
         assert_eq!(serde_json::to_string(&Outward(&value)).unwrap(), value.to_json().to_string());
     }

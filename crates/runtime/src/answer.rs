@@ -35,7 +35,7 @@ pub struct AcceptedCommand {
     pub ignored: Vec<Name>,
     /// The entity of that entry, as it was right after.
     pub entity: Option<Arc<Entity>>,
-    /// The entity as the caller sees it; only if asked for, and if everything it takes was in memory.
+    /// The entity as the caller sees it: only on request, and only if all of its data was in memory.
     pub seen: Option<Seen>,
     /// The hashes of the commit's entries.
     pub seals: Arc<Seals>,
@@ -92,7 +92,8 @@ impl BatchAnswer {
     }
 }
 
-/// Why there is no answer. Nothing is known to have changed; the same command with the same key may be sent again.
+/// The reason why there is no answer. Nothing is known to have changed; the same command with the same key
+/// may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error("overloaded: {0}; try again in a second")]

@@ -115,13 +115,13 @@ const CHUNK: usize = 500;
 
 impl Follower {
     pub(crate) fn new(shared: Arc<Shared>, after: u64) -> Self {
-        // First listen, then look how far it is: so nothing falls in between.
+        // Subscribe first, then read the position, so that no entry is missed.
         let live = shared.feed.follow();
         let missed = shared.committed();
         Self { shared, live, after, missed }
     }
 
-    /// The next entries: those that are there already, or the first to come.
+    /// The next entries: existing ones, or the first new ones.
     pub async fn next(&mut self) -> Result<FeedBatch, Failure> {
         loop {
             if self.missed > self.after {

@@ -10,13 +10,13 @@ use crate::pipeline::{CommitSize, Outcomes};
 /// Counters since the start.
 #[derive(Debug)]
 pub struct Figures {
-    /// Committed entries, those of timers and sweeps included.
+    /// Committed entries, including those of timers and sweeps.
     pub commands: AtomicU64,
     pub accepted: AtomicU64,
     pub refused: AtomicU64,
     /// Commands that had been carried out before, under the same key.
     pub replayed: AtomicU64,
-    /// Commands that came to nothing because the store could not be used.
+    /// Commands that failed because the store could not be used.
     pub failed: AtomicU64,
     pub commits: AtomicU64,
     pub entries: AtomicU64,

@@ -1,4 +1,4 @@
-//! Brings in entities that come from elsewhere. The same import again brings nothing twice.
+//! Imports entities from elsewhere. A repeated import brings nothing twice.
 
 use trackside_engine::Decision;
 use trackside_engine::actor::Actor;
@@ -26,8 +26,8 @@ pub enum Imported {
 }
 
 impl Runtime {
-    /// Imports all entities, or none if one is invalid, and reports every problem; with `dry_run` changes nothing.
-    /// `request` is the name by which the request is found again.
+    /// Imports all entities, or none if one is invalid, and reports every problem; with `dry_run` changes
+    /// nothing. `request` is the request id in the journal.
     pub fn import(
         &self,
         actor: &Actor,

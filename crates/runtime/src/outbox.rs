@@ -20,14 +20,15 @@ use crate::read::{ReadError, Reads};
 /// Effects read at a time.
 const CHUNK: usize = 500;
 
-/// Hands out effects, each to one taker at a time, and brings their results home.
+/// Hands out effects, each to one taker at a time, and submits their results.
 ///
-/// Takers are not stored: after a restart every open effect is handed out again, and a taker takes it again before it
-/// answers. So a taker must be able to do a thing twice. An answered effect is never handed out again.
+/// Takers are not stored: after a restart every open effect is handed out again, and a taker takes it again
+/// before it answers. So a taker must be able to repeat its work. An answered effect is never handed out
+/// again.
 #[derive(Clone, Debug)]
 pub struct OutboxCourier {
     reads: Reads,
-    /// The request in whose name results are brought home.
+    /// The request id for submitted results.
     request: Option<Name>,
     /// The name under which a result counts once.
     key: Option<Name>,
@@ -87,8 +88,8 @@ pub struct TakenEffect {
     pub entity: EntityKey,
     /// Its arguments.
     pub with: Fields,
-    /// Comes back with the result. It grows with everything that is handed out, over restarts too, so that a result that
-    /// comes late is recognised.
+    /// Returned with the result. It grows with every hand-out, over restarts too, so that a late result is
+    /// recognised.
     pub fence: u64,
     /// The time at which the effect is handed out again if there is no result.
     pub until: Timestamp,
@@ -178,7 +179,7 @@ impl OutboxCourier {
         Ok(handed)
     }
 
-    /// Brings a result home. Only the last taker may answer, in time or not; an unknown fence is rejected.
+    /// Submits a result. Only the last taker may answer, in time or late; an unknown fence is rejected.
     pub fn settle(
         &self,
         actor: Actor,
@@ -254,7 +255,7 @@ impl OutboxCourier {
     }
 }
 
-/// Why nothing is handed out.
+/// The failure when fences are not known, so that no effect is handed out.
 fn uncounted() -> Failure {
     Failure::Unavailable(
         "when the server started the journal could not be written, so it is not known which fences were given before: see to the disk, and start it again"

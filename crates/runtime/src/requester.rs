@@ -10,7 +10,7 @@ pub struct Requester {
     pub actor: Actor,
     /// On whose behalf, where the actor may act for others.
     pub on_behalf_of: Option<Name>,
-    /// The name of the request, which the journal keeps.
+    /// The request id, recorded in the journal.
     pub request_id: Option<Name>,
 }
 

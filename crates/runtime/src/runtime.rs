@@ -36,13 +36,13 @@ pub struct Options {
     pub queue: usize,
     /// Most commands in one commit.
     pub batch: usize,
-    /// Most entities in memory, those that are not written yet aside.
+    /// Most entities in memory, without unflushed ones.
     pub cached_entities: usize,
     /// Most groups in memory.
     pub cached_groups: usize,
     /// Most timers in memory, those due next.
     pub cached_timers: usize,
-    /// Most values that no two may share in memory, those that are not written yet aside.
+    /// Most unique values in memory, without unflushed ones.
     pub cached_values: usize,
     /// Idempotency keys that stay in memory.
     pub cached_keys: usize,
@@ -181,12 +181,12 @@ impl Runtime {
         self.shared.lag()
     }
 
-    /// The present trouble with the store: why it cannot be used, or what waits for it.
+    /// The present trouble with the store: the reason why it cannot be used, or the work that waits for it.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble()
     }
 
-    /// Takes packs into force, beside the versions that running entities live by.
+    /// Puts packs into force, beside the versions that running entities use.
     pub fn install(&self, packs: &[PackSource]) -> Result<Vec<Definition>, StartError> {
         self.install_by(packs, Requester::own())
     }
@@ -248,7 +248,7 @@ impl Runtime {
         Follower::new(self.shared.clone(), after)
     }
 
-    /// Finishes the commands handed in, flushes everything and stops.
+    /// Finishes the submitted commands, flushes everything and stops.
     pub fn stop(mut self) {
         self.end();
     }

@@ -25,7 +25,7 @@ type Fresh = HashMap<EntityKey, Arc<Entity>, FixedState>;
 /// The number of shards, so that clearing one blocks readers only briefly.
 const SHARDS: usize = 64;
 
-/// Known to everybody; changed by one worker each.
+/// The shared state. Each part is changed by one worker only.
 pub(crate) struct Shared {
     store: Arc<dyn Store>,
     law: RwLock<Arc<Law>>,
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     committed: AtomicU64,
     /// The last entry that is in the projections.
     written: AtomicU64,
-    /// The committer has nothing to do.
+    /// Whether the committer has nothing to do.
     idle: AtomicBool,
     /// A commit failed: later decisions are dropped.
     broken: AtomicBool,
@@ -164,7 +164,7 @@ impl Shared {
         self.committed().saturating_sub(self.written())
     }
 
-    /// Whether the committer waits for something to commit.
+    /// Whether the committer waits for a batch.
     pub fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Acquire)
     }
@@ -212,7 +212,7 @@ impl Shared {
         self.committed.fetch_max(upto, Ordering::AcqRel);
     }
 
-    /// The projections have caught up: what they show need not be shown here.
+    /// The projections have caught up: removes the commits that they contain.
     pub fn caught_up(&self, upto: u64) {
         for shard in &self.fresh {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
@@ -233,7 +233,7 @@ impl Shared {
     pub fn entity(&self, key: &EntityKey) -> Result<Option<Arc<Entity>>, StoreError> {
         match self.fresh(key) {
             Some(entity) => Ok(Some(entity)),
-            // Everything else is in the projections.
+            // All other entities are in the projections.
             None => self.read(|it| it.entity(key)),
         }
     }
@@ -248,7 +248,7 @@ impl Shared {
         self.fresh.get(number)
     }
 
-    /// All of those that are wanted.
+    /// All unflushed entities that match.
     pub fn all_fresh(&self, wanted: impl Fn(&Entity) -> bool) -> Vec<Arc<Entity>> {
         let mut all = Vec::new();
         for shard in &self.fresh {
@@ -284,7 +284,7 @@ impl Shared {
     }
 }
 
-/// Numbers under which effects are handed out: each greater than all before it, those of earlier starts included.
+/// Fences of effects: each greater than all before it, including those of earlier starts.
 #[derive(Debug, Default)]
 pub(crate) struct Fences(AtomicU64);
 
@@ -297,7 +297,7 @@ impl Fences {
         self.0.store(start.saturating_mul(Self::EACH), Ordering::Release);
     }
 
-    /// The next one; none if it is not known which were given before.
+    /// The next fence; none if the earlier ones are not known.
     pub fn next(&self) -> Option<u64> {
         let grown = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| (it > 0).then_some(it + 1));
         grown.ok().map(|it| it + 1)

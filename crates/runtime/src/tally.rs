@@ -17,7 +17,8 @@ pub struct Throughput {
     pub last_hour: u64,
     /// Since it was started.
     pub since_start: u64,
-    /// From when on all of them are counted, where that is less than an hour back: more was not read again after a start.
+    /// The time since which all of them are counted, if that is less than an hour ago: earlier ones were
+    /// not recounted after the start.
     pub counted_from: Option<Timestamp>,
 }
 
@@ -34,8 +35,8 @@ pub struct SinceStart {
     pub alerts: BTreeMap<&'static str, u64>,
 }
 
-/// A refusal, by the lifecycle that was asked for, if there is such a one, and its code. So there are never more than
-/// lifecycles times codes.
+/// A refusal by its lifecycle, if that exists, and its code. So there are never more kinds than lifecycles
+/// times codes.
 pub(crate) type RefusalKind = (Option<Name>, Code);
 
 /// Updated once per commit, when it is published.
@@ -51,7 +52,7 @@ pub(crate) struct RunTotals {
 pub(crate) struct Recalled {
     /// Transitions, by lifecycle and when.
     pub moves: Vec<(Name, Timestamp)>,
-    /// From when on these are all; none if there is nothing left that could count.
+    /// The time since which these are complete; none if nothing earlier could count.
     pub from: Option<Timestamp>,
 }
 
@@ -61,7 +62,7 @@ struct Counted {
     began: u64,
     /// The time of the start.
     began_at: Option<Timestamp>,
-    /// From when on every transition is counted; none if there is nothing earlier that could count.
+    /// The time since which every transition is counted; none if nothing earlier could count.
     from: Option<Timestamp>,
     moved: BTreeMap<Name, Rate>,
     refused: BTreeMap<RefusalKind, u64>,
@@ -103,7 +104,7 @@ impl RunTotals {
         Ok(())
     }
 
-    /// Counts a published commit, and the refusals beside it.
+    /// Counts a published commit and its refusals.
     pub fn add<'a>(&self, entries: impl Iterator<Item = &'a Entry>, refused: Vec<RefusalKind>) {
         self.with(|counted| {
             let began = counted.began;
@@ -142,7 +143,7 @@ impl RunTotals {
         })
     }
 
-    /// Everything at once.
+    /// All counts at one moment.
     pub fn counted(&self) -> SinceStart {
         self.with(|it| SinceStart {
             transitions: it

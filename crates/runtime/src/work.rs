@@ -20,7 +20,7 @@ pub(crate) type Responder<T> = oneshot::Sender<Result<T, Failure>>;
 /// Called with the answer to a command.
 pub(crate) type Reply<T = CommandAnswer> = Box<dyn FnOnce(Result<T, Failure>) + Send>;
 
-/// A question about the view; it is asked again until everything it needs is loaded.
+/// A question about the view, repeated until all data it needs is loaded.
 pub(crate) type ViewQuestion = Box<dyn FnMut(&Law, &View, Timestamp) -> Result<(), Needs> + Send>;
 
 /// Options of a submission.
@@ -44,7 +44,7 @@ pub(crate) enum Work {
     Sweep(Responder<SweepReport>, Depth),
     /// The last message: no more work follows.
     Stop,
-    /// Definitions that are in force from here on, and who installs them.
+    /// Definitions to put into force, and the requester.
     Law(Arc<Law>, Vec<Definition>, Requester, Responder<()>),
 }
 

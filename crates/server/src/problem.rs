@@ -146,7 +146,7 @@ mod tests {
     use crate::telemetry::{RequestContext, during};
 
     #[tokio::test]
-    async fn why_something_broke_is_noted_for_the_log_and_not_told() {
+    async fn the_cause_of_a_fault_is_logged_and_not_returned() {
         let current = Arc::<RequestContext>::default();
         let refused = during(Some(current.clone()), async { Refused::broken("the disk is gone") }).await;
         assert_eq!(current.broke.get().map(String::as_str), Some("the disk is gone"));

@@ -214,7 +214,7 @@ mod tests {
     use crate::record::digest;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_lines_are_read_back() {
         let kept = Record {
             seq: 3,
             prev: 1,
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_turned_down() {
+    fn invalid_lines_are_rejected() {
         for text in ["", "[]", "{}", "{\"record\":{}}", "{\"thing\":1}", "null", "{\"export\":1,\"entry\":2}"]
         {
             assert!(read(text).is_err(), "{text}");

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_built_and_written_leaves_room_and_nothing_else() {
+    fn a_builder_is_reusable_after_a_write() {
         let collect = |builder: &mut ProjectionBuilder, from: u64, many: u64| {
             for seq in from..from + many {
                 let id = format!("t.thing/{seq}");

@@ -91,7 +91,7 @@ fn open_alerts(records: &[Record]) -> BTreeMap<EntityKey, Vec<OpenAlert>> {
 }
 
 #[test]
-fn journals_of_every_release_are_replayed_to_what_they_came_to() {
+fn journals_of_every_release_replay_to_the_recorded_state() {
     let (mut folders, mut alerts) = (0, 0);
     for fixture in sorted(&root()).iter().flat_map(|it| sorted(it)) {
         let folder = Folder::new("fixture");

@@ -80,7 +80,7 @@ const REWRITTEN: &str =
     "UPDATE definition SET files = replace(files, 'human', 'agent') WHERE pack = 't' AND version = 1";
 
 #[test]
-fn what_nobody_touched_opens_and_is_clean() {
+fn an_untouched_folder_opens_and_is_clean() {
     let folder = filled("rules-clean");
     open(&folder).unwrap();
     assert_eq!(audited(&folder), []);
@@ -94,7 +94,7 @@ fn what_nobody_touched_opens_and_is_clean() {
 }
 
 #[test]
-fn what_was_taken_from_beside_the_journal_is_found_in_it() {
+fn installations_deleted_beside_the_journal_are_found_in_it() {
     let lost = "DELETE FROM installed WHERE seq IN (2, 6)";
     let folder = filled("rules-lost");
     tamper(&folder, lost);
@@ -115,7 +115,7 @@ fn what_was_taken_from_beside_the_journal_is_found_in_it() {
 }
 
 #[test]
-fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
+fn a_version_whose_text_and_entry_were_deleted_is_missed_at_opening() {
     let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
     let folder = filled("rules-gone");
     open(&folder).unwrap();
@@ -147,7 +147,7 @@ fn a_version_of_which_text_and_entry_were_taken_is_missed_when_it_is_opened() {
 }
 
 #[test]
-fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
+fn a_version_installed_twice_with_two_texts_is_reported() {
     let folder = filled("rules-twice");
     let gone = "DELETE FROM installed WHERE seq = 6; DELETE FROM definition WHERE version = 2";
     tamper(&folder, &format!("{gone}; DELETE FROM meta WHERE key = 'installed'"));
@@ -173,7 +173,7 @@ fn a_version_that_came_into_force_twice_with_two_texts_is_told() {
 }
 
 #[test]
-fn rules_that_were_changed_are_named_and_nothing_is_opened() {
+fn altered_rules_are_named_and_the_folder_is_not_opened() {
     let other = definition("t", 3);
     let inserted = format!(
         "INSERT INTO definition VALUES ('t', 3, '{}', '{}')",
@@ -236,7 +236,7 @@ fn rules_that_were_changed_are_named_and_nothing_is_opened() {
 }
 
 #[test]
-fn an_entry_that_was_changed_with_the_text_is_told_at_once() {
+fn an_entry_altered_together_with_its_text_is_reported() {
     let folder = filled("rules-entry");
     let digest = digest_of(&[
         ("lifecycles/thing.yaml".to_owned(), "by: agent\n".to_owned()),
@@ -272,7 +272,7 @@ fn a_backup_with_changed_rules_is_neither_made_nor_restored() {
 }
 
 #[test]
-fn a_folder_of_an_earlier_release_learns_from_its_archive_what_came_into_force() {
+fn a_folder_of_an_earlier_release_reads_installations_from_its_archive() {
     let old = |name: &str| {
         let folder = filled(name);
         archive(&folder, 4);

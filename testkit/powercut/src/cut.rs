@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_write_would_have_added_is_missing_zero_or_noise() {
+    fn the_tail_of_a_lost_write_is_missing_zero_or_noise() {
         let (mut missing, mut zeros, mut noise) = (0, 0, 0);
         for seed in 0..200 {
             let mut file = vec![1; 512];

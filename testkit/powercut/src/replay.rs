@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_synced_is_safe_and_only_in_its_own_file() {
+    fn only_synced_writes_of_the_same_file_are_safe() {
         let start: Image =
             [("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"1".to_vec())].into_iter().collect();
         let before = [("a", 0, write(0, b"2")), ("b", 1, write(0, b"2"))];
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_sync_forgot_no_later_sync_brings_back() {
+    fn a_later_sync_does_not_recover_a_failed_one() {
         let start: Image = [("a".to_owned(), b"11".to_vec())].into_iter().collect();
         let run = |forgets| {
             let operations =

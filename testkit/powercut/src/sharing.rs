@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_lets_go() {
+    fn a_closed_connection_releases_its_locks() {
         let mut sharing = Sharing::default();
         sharing.join(1);
         sharing.join(2);

@@ -56,7 +56,7 @@ fn copier() {
 }
 
 #[test]
-fn a_backup_that_is_broken_off_is_refused_and_a_finished_one_is_whole() {
+fn an_interrupted_backup_is_refused_and_a_finished_one_is_complete() {
     let folder = Folder::new("from");
     // Small pages, so that there are many steps.
     worked_in(folder.path(), SqliteOptions { journal_page: 512, state_page: 512, ..sqlite() });
@@ -140,7 +140,7 @@ impl JournalWriter for Dying {
 }
 
 #[test]
-fn an_archive_that_is_broken_off_loses_nothing_and_is_taken_up_again() {
+fn an_interrupted_archiving_loses_nothing_and_is_resumed() {
     for (after, leftover) in [(false, false), (true, false), (false, true)] {
         let folder = Folder::new("archive");
         worked_in(folder.path(), sqlite());

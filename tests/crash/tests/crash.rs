@@ -210,7 +210,7 @@ fn killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_half() {
 
 /// The control: where callers are answered before the commit, the same kills find it.
 #[test]
-fn answers_before_the_commit_are_found_out() {
+fn answers_before_the_commit_are_detected() {
     let seed = Chance::seed();
     let mut chance = Chance::new(seed);
     for round in 0..20 {

@@ -184,7 +184,7 @@ fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
 
 /// The first control: a disk that says that it syncs and does not.
 #[test]
-fn a_disk_that_lies_about_syncs_is_found_out() {
+fn a_disk_that_ignores_syncs_is_detected() {
     let disk = Disk::new();
     disk.ignore_syncs(true);
     let run = run(on(&disk), 6, &|| disk.boundary());
@@ -194,7 +194,7 @@ fn a_disk_that_lies_about_syncs_is_found_out() {
 
 /// The second control: commits that wait for nothing.
 #[test]
-fn commits_that_do_not_sync_are_found_out() {
+fn commits_without_a_sync_are_detected() {
     let disk = Disk::new();
     let run = run(on(&disk).for_tests_without_durability(), 6, &|| disk.boundary());
     let what = lost_at_an_answer(&disk, &run).expect_err("nothing was synced, and nothing was lost");

@@ -79,7 +79,7 @@ fn research() {
 }
 
 #[test]
-fn a_seed_tells_the_same_story_again() {
+fn a_seed_gives_the_same_run_again() {
     let scene = Scene::of("coding", STEPS);
     let tells = || format!("{:?}", keeps_its_promises("coding", &scene, 7));
     assert_eq!(tells(), tells());

@@ -77,7 +77,7 @@ fn symmetric_worlds_stand_for_all_of_them() {
 }
 
 #[test]
-fn every_planted_fault_shows() {
+fn every_planted_fault_is_found() {
     let model = lamps();
     for fault in Fault::ALL {
         let differs = [false, true].into_iter().any(|symmetry| {
@@ -89,7 +89,7 @@ fn every_planted_fault_shows() {
 }
 
 #[test]
-fn what_is_too_large_is_left_out_and_said() {
+fn parts_that_are_too_large_are_left_out_and_listed() {
     let pack = pack(LAMP);
     let life = pack.lifecycles.first().unwrap();
     let models = abstractions(&pack, life, Size { worlds: 100, moves: 100 });

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_tests_is_used_by_tests_only() {
+    fn test_crates_are_used_by_tests_only() {
         let planted = |kind: &str| {
             json!({ "packages": [
                 { "name": "trackside-store", "dependencies": [ { "name": "trackside-powercut", "kind": kind } ] },

@@ -51,7 +51,7 @@ mod tests {
     use crate::tidy::clean;
 
     #[test]
-    fn every_crate_is_held_to_the_lints() {
+    fn every_crate_inherits_the_lints() {
         clean(&check(&Tree::here()));
     }
 

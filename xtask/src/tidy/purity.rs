@@ -139,7 +139,7 @@ mod tests {
     use crate::tidy::clean;
 
     #[test]
-    fn what_decides_is_pure() {
+    fn deciding_crates_are_pure() {
         clean(&check(&Tree::here()));
     }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_found_and_private_ones_are_not() {
+    fn a_duplicate_public_name_is_found_and_private_ones_are_ignored() {
         let tree = Tree::planted(&[
             ("crates/a/src/lib.rs", "pub struct Part; struct Own; mod inner { pub(super) enum Step {} }"),
             ("crates/b/src/lib.rs", "pub(crate) struct Part(pub u8); enum Own {}\ntrait T { type Part; }"),

@@ -96,7 +96,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_answered_is_there_when_it_is_opened_again() {
+    fn answered_commits_survive_a_reopen() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().join("alone.db");
         let shape =

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_appends_is_there_with_the_right_sizes() {
+    fn appended_rows_have_the_right_sizes() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let path = scratch.path().join("rows.db");
         let mut bare = BareSqlite::make(&path, Layout::Entries, settings(Checkpoint::Inside)).unwrap();

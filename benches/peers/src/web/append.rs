@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_answered_is_written_and_as_long_as_was_asked_for() {
+    fn answered_requests_are_written_with_the_requested_size() {
         let scratch = Scratch::make(&std::env::temp_dir(), false).unwrap();
         let (file, address) = (scratch.path().join("data"), scratch.path().join("address"));
         let (to, at) = (file.clone(), address.clone());

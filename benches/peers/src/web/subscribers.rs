@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_done_when_everybody_had_it() {
+    fn an_entry_is_done_when_every_subscriber_has_it() {
         let board = Board { first: 10, many: 2, ..Board::default() };
         board.mark(11);
         assert!(board.done(11).is_none());

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_end_with_an_empty_one_and_nothing_is_nothing() {
+    fn a_chunked_answer_ends_with_an_empty_chunk() {
         let pieces = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
         assert_eq!(Whole::of(&pieces[..pieces.len() - 2]).unwrap(), None);
         assert!(Whole::of(pieces).unwrap().is_some());

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_left_to_the_rules_of_the_agent() {
+    fn an_allowed_action_is_left_to_the_agents_own_rules() {
         let read =
             |event: &str| act(&json!({ "hook_event_name": event, "command": "ls" }).to_string()).unwrap();
         assert_eq!(answer(&read("PreToolUse"), Decision::Allow, "", false), None);

@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_machines_clock_does_to_a_time_that_was_moved_by_hand_is_told_as_it_is() {
+    fn the_effect_of_the_system_clock_on_a_manual_time_is_described() {
         let response = |now, stands, ends| by_the_machine(Timestamp(now), Timestamp(stands), Timestamp(ends));
         let jumps = response(90_000, 60_000, 30_000);
         assert!(jumps.contains("jump to 1970-01-01T00:01:30Z") && jumps.contains("fire at once"), "{jumps}");

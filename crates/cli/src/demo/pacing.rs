@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_rests_is_woken_by_the_end() {
+    fn the_end_wakes_a_resting_story() {
         let pace = Pacing::parse("60s").unwrap();
         let other = pace.clone();
         let resting = std::thread::spawn(move || other.rest(1));

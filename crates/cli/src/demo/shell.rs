@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_told_as_one_would_type_it() {
+    fn a_command_is_shown_as_typed() {
         let fields = json!({ "note": "it's done", "plan": ["a", "b"], "who": "ada" });
         let what = Transition {
             event: Some("go".to_owned()),

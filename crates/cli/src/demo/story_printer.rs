@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_go_on_where_there_is_room() {
+    fn words_wrap_at_the_width() {
         assert_eq!(wrapped("a bc\n def g", 4), ["a bc", "def", "g"]);
         assert_eq!(wrapped("verylong a", 4), ["verylong", "a"]);
         assert_eq!(broken("ab cd,ef", 7), ("ab cd,", "ef"));

@@ -159,7 +159,7 @@ mod tests {
 "#;
 
     #[test]
-    fn issues_are_read_with_what_they_wait_for() {
+    fn issues_are_read_with_their_dependencies() {
         let found = read(ISSUES);
         assert!(found.troubles.is_empty(), "{:?}", found.troubles);
         assert_eq!(found.things.len(), 2);

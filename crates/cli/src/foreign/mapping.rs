@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_missing_is_told_at_once_with_what_to_write() {
+    fn all_missing_mappings_are_reported_at_once_with_their_options() {
         let troubles = mapped("x", found(), &target(), &Wishes::default()).unwrap_err();
         let answer: Vec<&str> = troubles.iter().map(|it| it.what.as_str()).collect();
         assert_eq!(answer.len(), 3, "{answer:#?}");
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_and_what_is_alike_are_taken_together() {
+    fn options_and_similar_names_are_combined() {
         let wishes = Wishes {
             fields: pairs(&[("title", "text"), ("body", "text")]),
             states: pairs(&[("done", "CLOSED"), ("wontfix", "-")]),

@@ -299,7 +299,7 @@ mod tests {
 ";
 
     #[test]
-    fn tasks_are_read_with_what_is_known_of_them() {
+    fn tasks_are_read_with_their_details() {
         let found = read(PLAN);
         assert!(found.troubles.is_empty(), "{:?}", found.troubles);
         let all: Vec<(&str, &str)> =

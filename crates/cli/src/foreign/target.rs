@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_states_are_found_by_what_they_are_called() {
+    fn fields_and_states_are_found_by_their_names() {
         let target = target();
         assert_eq!(target.alike("title").unwrap().name, "name", "not the engine's");
         assert_eq!(target.alike("dependencies").unwrap().name, "dependsOn");

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_told() {
+    fn another_kind_of_file_is_reported() {
         let found = read(Path::new("/nowhere/db.sqlite"));
         assert!(found.troubles.iter().any(|it| it.what.contains("db.v2.sqlite")), "{found:?}");
     }

@@ -15,7 +15,7 @@ fn whole(name: &str) -> Ground {
 }
 
 #[test]
-fn an_export_of_a_server_starts_another_and_comes_into_a_third() {
+fn an_export_starts_a_new_server_and_is_imported_by_another() {
     let mut ground = Ground::small("export");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall", "watts:=60"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -143,7 +143,7 @@ fn a_plan_becomes_tasks() {
 }
 
 #[test]
-fn symbols_that_a_plan_does_not_explain_are_what_the_pack_says() {
+fn symbols_without_a_legend_get_the_meaning_of_the_pack() {
     let ground = whole("import-symbols");
     let plan = ground.root.join("symbols.md");
     let symbols = [" ", "x", "X", "~", "?", "#", "@"];
@@ -301,7 +301,7 @@ fn issues_of_beads_become_tasks() {
 }
 
 #[test]
-fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
+fn tasks_of_vibe_kanban_become_tasks_of_a_custom_pack() {
     let ground = Ground::small("import-vibe-kanban");
     let path = ground.root.join("db.v2.sqlite");
     let sql = std::fs::read_to_string(fixture("vibe-kanban.sql")).unwrap();
@@ -359,7 +359,7 @@ fn tasks_of_vibe_kanban_become_tasks_of_a_pack_of_ones_own() {
 }
 
 #[test]
-fn what_is_typed_wrongly_is_told() {
+fn wrong_arguments_are_reported() {
     let ground = Ground::small("import-usage");
     let plan = fixture("plan.md");
     ground.ask(&["import", "--from", "plan", &plan]).says(2, &["--into"]);

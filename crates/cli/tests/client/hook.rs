@@ -32,7 +32,7 @@ fn tool(name: &str, input: Json) -> String {
 }
 
 #[test]
-fn the_policy_speaks_before_an_agent_acts() {
+fn the_hook_answers_by_the_risk_policy() {
     let ground = Ground::start(scratch("hook"), "mission");
     let sam = ground.token("sam", "agent", &["mission:specialist"]);
     let ivy = ground.token("ivy", "agent", &["mission:intern"]);

@@ -139,7 +139,7 @@ fn the_newest_protocol_goes_through_as_well_with_progress_and_tasks() {
 }
 
 #[test]
-fn what_was_given_up_is_not_answered_and_the_rest_is() {
+fn cancelled_requests_are_not_answered_and_the_others_are() {
     let ground = Ground::small("mcp-given-up");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let mut host = Host::of(ground.command(&["mcp"]));

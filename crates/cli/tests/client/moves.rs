@@ -124,7 +124,7 @@ fn a_refusal_says_the_same_as_over_http() {
 }
 
 #[test]
-fn what_is_claimed_is_held_until_its_lease_runs_out() {
+fn a_claimed_entity_is_held_until_its_lease_expires() {
     let ground = Ground::small("claims");
     let ada = ground.token("ada", "agent", &[]);
     ground.ask_as(&ada, &["claim", "small.light"]).says(1, &["you cannot claim any small.light now"]);

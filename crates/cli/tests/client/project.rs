@@ -158,7 +158,7 @@ fn the_starter_pack_is_added_to_a_running_server_and_used() {
 }
 
 #[test]
-fn a_pack_is_refused_with_what_is_wrong_or_installed_beside_the_running_one() {
+fn a_pack_is_refused_with_its_errors_or_installed_beside_the_running_one() {
     let ground = Ground::small("packs");
     ground.ask(&["new", "small.light", "--id", "A"]).says(0, &[]);
     ground.ask(&["pack", "list"]).says(0, &["small", "small.light"]);
@@ -180,7 +180,7 @@ fn a_pack_is_refused_with_what_is_wrong_or_installed_beside_the_running_one() {
 }
 
 #[test]
-fn settings_are_told_with_their_origin_and_changed() {
+fn settings_are_shown_with_their_origin_and_changed() {
     let ground = Ground::whole();
     ground.ask(&["settings", "mission"]).says(0, &["maxReviewCycles", "default"]);
     let changed = ground.ask(&["settings", "mission", "maxReviewCycles:=5"]);

@@ -49,7 +49,7 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
 }
 
 #[test]
-fn where_there_is_no_server_the_next_step_is_told() {
+fn without_a_server_the_message_names_the_next_step() {
     let empty = scratch("nothing");
     let mut command = binary(&["list", "mission.task"]);
     // Folders above those of the tests do not count.
@@ -182,7 +182,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
 }
 
 #[test]
-fn the_audit_of_a_running_server_is_its_own() {
+fn a_running_server_performs_the_audit() {
     let ground = Ground::small("reaching-audit");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let end = ground.ask(&["audit", "verify", "--json"]).json();

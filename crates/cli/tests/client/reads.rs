@@ -101,7 +101,7 @@ fn long_lists_are_read_page_by_page() {
 }
 
 #[test]
-fn what_is_overdue_is_listed() {
+fn overdue_entities_are_listed() {
     let ground = Ground::small("overdue");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "B", "place=hall"]).says(0, &[]);
@@ -113,7 +113,7 @@ fn what_is_overdue_is_listed() {
 }
 
 #[test]
-fn whoever_may_speak_for_an_agent_reads_as_that_agent() {
+fn a_supervisor_reads_as_its_agent() {
     let ground = Ground::small("reads-for");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let boss = ["token", "create", "boss", "--kind", "agent", "--for", "ada"];

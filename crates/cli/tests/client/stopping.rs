@@ -94,7 +94,7 @@ fn all_of(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn what_is_under_way_is_answered_before_it_ends() {
+fn open_requests_are_answered_before_the_server_ends() {
     let mut up = Up::new("stopping-well", &["--stop-within", "60"], &[]);
     let (mut stream, left) = up.begun();
     up.terminate();
@@ -107,7 +107,7 @@ fn what_is_under_way_is_answered_before_it_ends() {
 }
 
 #[test]
-fn nobody_is_waited_for_longer_than_was_said() {
+fn the_server_ends_after_its_grace_period() {
     let mut up = Up::new("stopping-late", &["--stop-within", "1"], &[]);
     let (stream, _) = up.begun();
     up.terminate();
@@ -157,7 +157,7 @@ mod told {
     }
 
     #[test]
-    fn systemd_hears_that_it_is_ready_alive_and_stopping() {
+    fn systemd_is_notified_of_ready_watchdog_and_stopping() {
         let path = std::env::temp_dir().join(format!("trackside-notify-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let socket = UnixDatagram::bind(&path).unwrap();
@@ -169,7 +169,7 @@ mod told {
     }
 
     #[test]
-    fn a_project_that_cannot_be_written_gives_no_sign_of_life() {
+    fn a_project_that_cannot_be_written_sends_no_watchdog_message() {
         let name = format!("trackside-notify-sick-{}", std::process::id());
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
         socket.set_read_timeout(Some(LONG)).unwrap();

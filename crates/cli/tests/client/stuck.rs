@@ -332,7 +332,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn whoever_is_stuck_is_told_why_who_since_when_and_what_next() {
+fn explain_says_why_who_since_when_and_what_next() {
     let ground = Ground::whole();
     let tokens: Vec<(&str, String)> =
         ACTORS.iter().map(|(name, kind, roles)| (*name, ground.token(name, kind, roles))).collect();

@@ -4,7 +4,7 @@ use crate::ground::{Ground, LIGHT, small};
 use crate::program::{binary, told};
 
 #[test]
-fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
+fn commands_on_a_folder_go_to_the_server_that_owns_it() {
     let ground = Ground::small("upkeep");
     ground.ask(&["new", "small.light", "--id", "A", "place=the secret place"]).says(0, &[]);
     ground.ask(&["validate"]).says(0, &["checked", "0 open, 0 of them errors"]);
@@ -54,7 +54,7 @@ fn what_needs_the_folder_is_asked_of_the_server_that_has_it() {
 }
 
 #[test]
-fn every_entity_is_moved_and_told_of_however_many_there_are() {
+fn every_entity_of_a_large_migration_is_moved_and_reported() {
     let ground = Ground::small("migrate-many");
     let tasks: String = (1..=1_001).map(|n| format!("- [ ] TASK-{n:04}: A light\n")).collect();
     let plan = ground.root.join("plan.md");
@@ -114,7 +114,7 @@ fn entities_are_moved_to_another_version_while_the_server_runs() {
 }
 
 #[test]
-fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
+fn a_manual_clock_becomes_the_system_clock_only_on_request() {
     let mut ground = Ground::small("upkeep-jump");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
@@ -149,7 +149,7 @@ fn a_clock_that_was_moved_by_hand_does_not_jump_unasked() {
 }
 
 #[test]
-fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way() {
+fn a_manual_clock_resumes_at_its_time_without_entries() {
     let mut ground = Ground::small("upkeep-moved");
     let pack = ground.root.join("small").to_str().unwrap().to_owned();
     ground.ask(&["clock", "advance", "3d"]).says(0, &[]);
@@ -176,7 +176,7 @@ fn a_clock_goes_on_from_where_it_was_moved_to_though_nothing_happened_on_the_way
 }
 
 #[test]
-fn a_time_that_is_not_heeded_is_spoken_of() {
+fn an_ignored_start_time_is_reported() {
     let mut ground = Ground::small("upkeep-now");
     ground.ask(&["clock", "advance", "1h"]).says(0, &[]);
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
@@ -192,7 +192,7 @@ fn a_time_that_is_not_heeded_is_spoken_of() {
 }
 
 #[test]
-fn a_clock_that_is_moved_by_hand_stands_still_while_no_server_runs() {
+fn a_manual_clock_stands_still_while_no_server_runs() {
     let mut ground = Ground::small("upkeep-clock");
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     // A deadline of eight hours, which the clock of this machine has long passed.

@@ -3,7 +3,7 @@
 use crate::ground::{Ground, trackside};
 
 #[test]
-fn a_backup_is_a_project_and_can_be_put_back() {
+fn a_backup_is_a_project_and_can_be_restored() {
     let ground = Ground::filled("backup", "Lights go on");
     let (copy, back) = (ground.path("copy"), ground.path("back"));
     let told = ground.ask(&["backup", &copy, "--json"]);
@@ -15,7 +15,7 @@ fn a_backup_is_a_project_and_can_be_put_back() {
 }
 
 #[test]
-fn artifacts_are_in_a_backup_and_held_against_their_hash() {
+fn artifacts_in_a_backup_are_checked_against_their_hash() {
     let ground = Ground::filled("backup-artifacts", "Lights go on");
     // Some hash, and that of nothing.
     let ids = [
@@ -47,7 +47,7 @@ fn artifacts_are_in_a_backup_and_held_against_their_hash() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
+fn restore_overwrites_nothing_and_refuses_a_damaged_backup() {
     let ground = Ground::filled("backup-refused", "Lights go on");
     let copy = ground.path("copy");
     ground.ask(&["backup", &copy]).says(0, &["ends at 8:"]);
@@ -67,7 +67,7 @@ fn nothing_is_overwritten_and_nothing_broken_is_put_back() {
 }
 
 #[test]
-fn a_folder_that_somebody_has_is_left_alone() {
+fn a_folder_with_an_owner_is_left_alone() {
     let ground = Ground::filled("backup-taken", "Lights go on");
     let _lock = ground.taken();
     let copy = ground.path("copy");
@@ -86,7 +86,7 @@ fn a_folder_that_somebody_has_is_left_alone() {
 }
 
 #[test]
-fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
+fn archived_entries_are_still_verified_and_backed_up() {
     let ground = Ground::filled("archive", "Lights go on");
     ground.ask(&["archive", "--older-than", "soon"]).says(2, &["write a span such as 30d"]);
     ground.ask(&["archive", "--older-than", "36500d"]).says(0, &["nothing to archive"]);
@@ -111,7 +111,7 @@ fn old_journal_moves_into_files_and_is_still_verified_and_copied() {
 }
 
 #[test]
-fn projections_are_made_anew_from_archive_and_journal() {
+fn projections_are_rebuilt_from_archive_and_journal() {
     let ground = Ground::filled("archive-rebuild", "Lights go on");
     // Two archive files, and a journal that continues after them.
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
@@ -142,7 +142,7 @@ fn projections_are_made_anew_from_archive_and_journal() {
 }
 
 #[test]
-fn what_cannot_be_made_anew_is_not_thrown_away() {
+fn projections_that_cannot_be_rebuilt_are_kept() {
     let ground = Ground::filled("archive-rebuild-refused", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     let file = ground.data().join("archive/journal-000000000001-000000000007.jsonl");
@@ -175,7 +175,7 @@ fn what_cannot_be_made_anew_is_not_thrown_away() {
 }
 
 #[test]
-fn an_archive_that_is_elsewhere_is_missed() {
+fn a_missing_archive_is_reported() {
     let ground = Ground::filled("archive-elsewhere", "Lights go on");
     ground.ask(&["archive", "--older-than", "0s"]).says(0, &["7 entries (1 to 7)"]);
     std::fs::rename(ground.data().join("archive"), ground.path("elsewhere")).unwrap();

@@ -81,7 +81,7 @@ fn entities(data: &Path) -> BTreeMap<EntityKey, Entity> {
 }
 
 #[test]
-fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
+fn every_lifecycle_survives_an_export_and_import() {
     let ground = Ground::new("export-round");
     for Made { name, data, export: first, .. } in made() {
         let (back, second) = (ground.path(&format!("{name}-back")), ground.path(&format!("{name}.2")));
@@ -105,7 +105,7 @@ fn every_lifecycle_goes_out_and_comes_back_as_it_was() {
 }
 
 #[test]
-fn an_export_whose_rules_were_rewritten_becomes_no_project() {
+fn an_export_with_altered_rules_is_refused() {
     let ground = Ground::filled("export-rules", "Lights go on");
     let (export, back) = (ground.path("export.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &export]).says(0, &[]);
@@ -126,7 +126,7 @@ fn an_export_whose_rules_were_rewritten_becomes_no_project() {
 }
 
 #[test]
-fn entities_of_an_export_come_into_a_project_as_they_were_at_its_end() {
+fn entities_are_imported_in_the_state_they_had_at_the_end_of_the_export() {
     let ground = Ground::new("export-merge");
     ground.journal("Lights go on");
     let (journal, small) = (ground.path("journal.jsonl"), ground.path("pack"));
@@ -187,7 +187,7 @@ fn imported(data: &Path) -> BTreeMap<EntityKey, (trackside_lifecycle::name::Name
 }
 
 #[test]
-fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made() {
+fn an_altered_export_is_reported_by_line_and_nothing_is_created() {
     let ground = Ground::filled("export-broken", "Lights go on");
     let (file, back) = (ground.path("out.jsonl"), ground.path("back"));
     ground.ask(&["export", "--to", &file]).says(0, &[]);
@@ -228,7 +228,7 @@ fn a_file_that_is_not_as_it_was_written_is_told_line_by_line_and_nothing_is_made
 }
 
 #[test]
-fn what_was_redacted_or_archived_stays_so() {
+fn an_export_keeps_redactions_and_the_archive() {
     let ground = Ground::filled("export-redacted", "Lights go on");
     let redact = [
         "redact",

@@ -14,7 +14,7 @@ fn ground(name: &str) -> Ground {
 }
 
 #[test]
-fn a_plan_changes_nothing_and_tells_what_would_be_done() {
+fn a_plan_lists_the_moves_and_changes_nothing() {
     let ground = ground("migrate-plan");
     let pack = ground.path("pack2");
     let plan = ["migrate", "plan", "small.light", "--to", "2", "--pack", &pack];
@@ -37,7 +37,7 @@ fn a_plan_changes_nothing_and_tells_what_would_be_done() {
 }
 
 #[test]
-fn what_is_applied_can_be_taken_back_while_nothing_has_happened_since() {
+fn a_migration_can_be_undone_until_the_entity_changes() {
     let ground = ground("migrate-apply");
     let pack = ground.path("pack2");
     ground
@@ -60,7 +60,7 @@ fn what_is_applied_can_be_taken_back_while_nothing_has_happened_since() {
 }
 
 #[test]
-fn what_is_typed_wrongly_installs_nothing() {
+fn wrong_arguments_install_nothing() {
     let ground = ground("migrate-wrong");
     let pack = ground.path("pack2");
     ground.ask(&["migrate", "plan", "small.lihgt", "--to", "2"]).says(2, &["Did you mean small.light?"]);

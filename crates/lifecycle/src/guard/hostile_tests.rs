@@ -23,7 +23,7 @@ fn nested(open: &str, inner: &str, close: &str, times: usize) -> String {
 }
 
 #[test]
-fn what_would_crash_the_parser_is_refused() {
+fn input_that_would_crash_the_parser_is_refused() {
     let sources = vec![
         format!("a{}", "[0]".repeat(2000)),
         format!("1{}", "+1".repeat(2000)),
@@ -65,7 +65,7 @@ fn pointing_into(source: &str, errors: &[GuardError]) {
 }
 
 #[test]
-fn what_is_just_within_the_limits_is_read_on_a_small_stack() {
+fn input_at_the_limits_is_parsed_on_a_small_stack() {
     let sources = vec![
         nested("(", "1", ")", 32),
         nested("[", "1", "]", 32),

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_before_parsing() {
+    fn unreadable_input_is_reported_before_parsing() {
         for (source, expected) in [
             ("", "an expression is missing at 0..0"),
             ("  // nothing", "an expression is missing at 0..12"),

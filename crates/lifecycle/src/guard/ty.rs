@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_where() {
+    fn type_compatibility() {
         let state = Type::choice(["OPEN", "DONE"]);
         for (found, expected, fits) in [
             (Type::Int, Type::Float, true),

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_looks_like_a_value_is_one() {
+    fn only_json_scalars_are_values() {
         for text in [
             "on",
             "off",

@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_definition_never_needs_is_refused() {
+    fn unsupported_yaml_features_are_refused() {
         assert_eq!(codes("a: &x 1\nb: *x\nc: *y\n"), ["anchor", "alias", "alias"]);
         assert_eq!(codes("a: !!str 1\nb: !thing {}\n"), ["tag", "tag"]);
         assert_eq!(codes("a: 1\n---\nb: 2\n"), ["several-documents"]);

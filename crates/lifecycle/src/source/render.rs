@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_text_is_shown_all_the_same() {
+    fn odd_text_is_rendered_safely() {
         let long = "日".repeat(200_000);
         for (text, place) in [
             ("", (1, 1, 0, 0)),

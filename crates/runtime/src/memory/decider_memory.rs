@@ -13,7 +13,7 @@ use trackside_store::{Reader, StoreError};
 use super::{LoadSource, Memory, Overlay as _, UnflushedEntries};
 use crate::failpoints::{Failpoint, is_enabled};
 
-/// The most that is kept in memory.
+/// The limits of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub entities: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Limits {
 
 pub(crate) type DeciderMemory = Memory<DeciderSource>;
 
-/// A reader that only the decider uses, and what eviction must know.
+/// A reader that only the decider uses, and the data that eviction needs.
 pub(crate) struct DeciderSource {
     pub reader: Box<dyn Reader>,
     pub unflushed: UnflushedEntries,
@@ -38,7 +38,7 @@ pub(crate) struct DeciderSource {
     pub flushed: u64,
     /// The sizes after the last eviction.
     left: CacheSizes,
-    /// Groups whose stored counts were wrong: they are loaded again once an entry is flushed.
+    /// Groups with wrong stored counts: loaded again once an entry is flushed.
     pub stale: Vec<(u64, GroupKey)>,
 }
 

@@ -1,7 +1,7 @@
 //! The part of a project that is in memory: a partial view, filled from the store when a question needs more.
 //!
-//! The decider keeps one for as long as it runs and evicts from it; every read makes a small one of its own. Both
-//! load the same way: a reader returns what the projections hold, and entries that are not flushed yet are laid over it.
+//! The decider keeps one for as long as it runs and evicts from it; every read makes a small one of its
+//! own. Both load the same way: a reader returns the projections, and unflushed entries are applied on top.
 
 mod commits;
 mod decider_memory;
@@ -116,7 +116,7 @@ pub(crate) trait Overlay {
 }
 
 impl<S: LoadSource> Memory<S> {
-    /// Asks a question, loads what it needs, and asks again until it has an answer.
+    /// Evaluates a question, loads missing data, and repeats until there is an answer.
     pub fn answer<T>(
         &mut self,
         mut question: impl FnMut(&Law, &View) -> Result<T, Needs>,

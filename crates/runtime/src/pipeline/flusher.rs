@@ -63,7 +63,7 @@ impl Flusher {
         })
     }
 
-    /// The entry up to which everything is written.
+    /// The last flushed entry.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -144,7 +144,7 @@ impl Flusher {
         Ok(more || !done)
     }
 
-    /// Payloads that must be gone before the entry that says so counts as written.
+    /// Payloads that must be gone before the entry that drops them counts as flushed.
     pub fn to_drop(&self) -> &[Dropping] {
         &self.to_drop
     }
@@ -156,7 +156,7 @@ impl Flusher {
     }
 }
 
-/// An entity whose definition is gone: it is found by its key and its state.
+/// The row of an entity whose definition is missing: only key and state are indexed.
 pub(super) fn bare(entity: Arc<trackside_engine::entity::Entity>) -> EntityRow {
     EntityRow { entity, last: false, indexed: Vec::new(), overdue_at: None }
 }

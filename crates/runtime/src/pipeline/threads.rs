@@ -1,4 +1,4 @@
-//! A thread for each worker, and what they tell each other.
+//! A thread for each worker, and their messages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::work::Work;
 
 /// The longest a worker sleeps.
 const TICK: Duration = Duration::from_secs(1);
-/// So long without a commit, and what waits is written.
+/// The time without a commit after which waiting entries are flushed.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Most rounds of expiring old keys before commits are flushed again.
 const MOST_TIDY: u32 = 16;
@@ -54,9 +54,9 @@ pub(crate) struct Wiring {
 
 enum ToCommitter {
     Commit(DecidedBatch),
-    /// Entries that are on disk already, for those who do not know of them.
+    /// Entries that are on disk already but not published.
     Publish(DecidedBatch),
-    /// Forget what went wrong, and begin again where the journal ends.
+    /// Clear the failure, and resume at the end of the journal.
     Reopen(SyncSender<Result<Chain, StoreError>>),
     /// Drop the payloads of an erased entity.
     Drop(Vec<u64>, SyncSender<Result<u64, StoreError>>),
@@ -265,7 +265,7 @@ fn flush(
     committer: &SyncSender<ToCommitter>,
 ) {
     let mut open = true;
-    // Since when something waits.
+    // The time since which entries wait.
     let mut since: Option<Instant> = None;
     let mut tidied = Instant::now();
     while open {
@@ -296,7 +296,7 @@ fn flush(
         } else if quiet {
             since = None;
         }
-        // Traffic that never pauses brings keys that must go, too.
+        // Under constant traffic, too, old keys must expire.
         if open && tidied.elapsed() >= TICK {
             let done = tidy(&mut flusher, quiet && since.is_none());
             let why = done.err().map(|error| format!("old idempotency keys are not forgotten: {error}"));
@@ -306,7 +306,7 @@ fn flush(
     }
 }
 
-/// Forgets old keys, and while nothing else is to be done puts the files in order.
+/// Expires old keys, and tidies the files while nothing else is to be done.
 fn tidy(flusher: &mut Flusher, quiet: bool) -> Result<(), StoreError> {
     for _ in 0..MOST_TIDY {
         if !flusher.forget_keys()? {
@@ -324,7 +324,7 @@ fn drop_by(committer: &SyncSender<ToCommitter>, seqs: Vec<u64>) -> Result<u64, S
     asked(committer, "erasing", |done| ToCommitter::Drop(seqs, done))
 }
 
-/// Asks the committer for something and waits until it is done.
+/// Sends a request to the committer and waits for the answer.
 fn asked(
     committer: &SyncSender<ToCommitter>,
     doing: &str,

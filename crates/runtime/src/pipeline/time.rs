@@ -9,7 +9,7 @@ use crate::work::Responder;
 /// If the server was away for longer than this, its callers could not reach it either.
 const GAP: Span = Span(10_000);
 
-/// The clock of the decider. It never goes back.
+/// The clock of the decider. It never runs backwards.
 pub(super) struct DecisionTime {
     clock: ProjectClock,
     /// The time of the last decision.
@@ -64,7 +64,7 @@ impl DecisionTime {
         self.advance.as_ref().map(|it| it.to)
     }
 
-    /// The manual clock has arrived: who waits for that.
+    /// The manual clock has arrived: returns the waiting caller.
     pub fn arrive(&mut self) -> Option<Responder<Timestamp>> {
         let Advance { to, responder } = self.advance.take()?;
         self.clock.set(to);

@@ -21,15 +21,16 @@ use crate::memory::{DeciderMemory, DeciderSource};
 pub(super) struct Timers {
     near: BTreeSet<DueAt>,
     horizon: Timestamp,
-    /// Beyond so many, the later half is left to the store.
+    /// Beyond this number, the later half is left to the store.
     most: usize,
-    /// So many there must be for another try: the double, where it was no use because all are due at one moment.
+    /// The number at which the next attempt is made: doubled if the last one did not help, because all are
+    /// due at one moment.
     full: usize,
     /// Timers that cannot be decided because their data is damaged, and the reason.
     aside: BTreeMap<DueAt, String>,
     /// The number of timers fetched at a time.
     fetch: usize,
-    /// Why all of them wait: the store cannot be read.
+    /// The reason why all of them wait: the store cannot be read.
     waiting: Option<String>,
 }
 
@@ -40,7 +41,7 @@ impl Timers {
         Self { near, horizon: Timestamp(i64::MIN), most, full: most, aside, fetch, waiting: None }
     }
 
-    /// Follows what an entry changes; `before` is the entity as it was.
+    /// Applies the changes of an entry; `before` is the earlier entity.
     pub fn before(&mut self, entity: Option<&Entity>, entry: &Entry) {
         for_changed(&entry.event, |name| {
             if let Some(due) = entity.and_then(|it| it.timer(name)).and_then(|it| it.due)
@@ -63,7 +64,7 @@ impl Timers {
         self.keep_within();
     }
 
-    /// Leaves the later half to the store where there are too many; whether it was tried.
+    /// Leaves the later half to the store if there are too many. Returns whether it tried.
     fn keep_within(&mut self) -> bool {
         if self.near.len() <= self.most {
             self.full = self.most;
@@ -83,7 +84,7 @@ impl Timers {
         self.horizon = middle;
     }
 
-    /// Hears of all that an entity has.
+    /// Adds all timers of an entity.
     pub fn know(&mut self, entity: &Entity) {
         for (name, timer) in &entity.timers {
             if let Some(due) = timer.due.filter(|it| *it <= self.horizon) {
@@ -124,7 +125,7 @@ impl Timers {
         self.near.len()
     }
 
-    /// Takes one out that came to nothing, so that it does not come up again.
+    /// Removes a timer that had no effect, so that it does not come up again.
     pub fn drop(&mut self, due: &DueAt) {
         self.near.remove(due);
     }
@@ -135,7 +136,7 @@ impl Timers {
         self.aside.insert(due, why);
     }
 
-    /// Something can be read again: those that were set aside are tried again.
+    /// The store can be read again: timers that were set aside are tried again.
     pub fn bring_back(&mut self) {
         self.near.extend(std::mem::take(&mut self.aside).into_keys());
     }
@@ -159,7 +160,7 @@ impl Timers {
         first.or((self.horizon.0 != i64::MAX).then_some(self.horizon))
     }
 
-    /// Brings the next ones from the store.
+    /// Loads the next timers from the store.
     fn fetch(&mut self, memory: &mut DeciderMemory) -> Result<(), StoreError> {
         let DeciderMemory { view, source: DeciderSource { reader, unflushed, .. }, .. } = memory;
         let from = self.horizon;
@@ -179,7 +180,8 @@ impl Timers {
             }
             match last {
                 Some(last) if !all => {
-                    // A moment is fetched whole: the horizon says that nothing at or before it is missing.
+                    // All timers of one moment are fetched together: no timer at or before the horizon is
+                    // missing.
                     let complete = Timestamp(last.due.0.saturating_sub(1));
                     if complete > from {
                         break complete;

@@ -17,7 +17,7 @@ pub struct Arrival {
     pub entry: Entry,
     /// The request that it followed from, where that was one about the same entity.
     pub cause: Option<Entry>,
-    /// Fields that the move changed, and what followed from it at once.
+    /// Fields that the move and its immediate consequences changed.
     pub changed: Vec<Name>,
 }
 

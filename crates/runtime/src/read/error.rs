@@ -1,4 +1,4 @@
-//! Why a question has no answer, in words that say what to ask instead.
+//! Errors of reads, with advice on another request.
 
 use trackside_engine::Law;
 use trackside_engine::key::EntityKey;
@@ -25,12 +25,12 @@ pub enum ReadError {
     UnknownEntity(EntityKey),
     #[error("there is no entry {0}")]
     UnknownEntry(u64),
-    /// A query that is not there, or was asked the wrong way.
+    /// An unknown query, or wrong parameters.
     #[error("{}", .0.join("; "))]
     Query(Vec<String>),
     #[error("`{0}` is not a cursor of this list. Send the `nextCursor` of the previous page, or none")]
     Cursor(String),
-    /// A condition that cannot be asked for.
+    /// An invalid condition.
     #[error("{}", .0.join("; "))]
     Where(Vec<String>),
     /// More than one answer may cost.
@@ -39,7 +39,7 @@ pub enum ReadError {
     /// More of the archive than one answer may cost.
     #[error("its past is archived, and longer than {0} entries: read it with `trackside export`")]
     TooFar(usize),
-    /// Something newer was demanded than there is.
+    /// The demanded entry is newer than the last one.
     #[error("the journal is at entry {at}, and entry {asked} was asked for: ask again when it is there")]
     NotYet { at: u64, asked: u64 },
     /// The entry is in an archive whose file is missing.

@@ -31,9 +31,9 @@ pub struct Explanation {
     pub given_to: Vec<Name>,
     /// The assignees who could take a transition, with any roles.
     pub able: Vec<Name>,
-    /// Events by which it can be claimed now, each with who may, in words.
+    /// Events by which it can be claimed now, each with who may, as text.
     pub claimable: Vec<(Name, String)>,
-    /// Other entities because of which a gate is shut to this actor, and what done there would open it.
+    /// Other entities that keep a gate closed to this actor, and the transitions there that would open it.
     pub kept_back_by: Vec<BlockingEntity>,
 }
 
@@ -48,12 +48,12 @@ pub enum Trial {
 }
 
 impl Reads {
-    /// Decides a command after all that was asked before, and changes nothing.
+    /// Decides a command after all earlier requests, and changes nothing.
     pub fn dry_run(&self, command: Command) -> Result<Decision, ReadError> {
         Ok(self.gateway.dry_run(command)?.wait()?)
     }
 
-    /// Why an entity is not moving, as far as the actor may see it.
+    /// Explains why an entity is not moving, as far as the actor may see it.
     pub fn explain(&self, key: &EntityKey, actor: &Actor) -> Result<Explanation, ReadError> {
         let (wanted, actor) = (key.clone(), actor.clone());
         let explained =

@@ -46,7 +46,7 @@ impl Reads {
         self.history_of(key, after, limit, &|it| Ok(all || !is_renewal(it)?))
     }
 
-    /// Words posted on an entity after an entry, the oldest first: those that `meant` says yes to.
+    /// Messages posted on an entity after an entry, the oldest first: those that `meant` selects.
     pub fn messages_of(
         &self,
         key: &EntityKey,
@@ -55,7 +55,7 @@ impl Reads {
         meant: &dyn Fn(&Entry) -> bool,
     ) -> Result<History, ReadError> {
         self.history_of(key, after, limit, &|it| {
-            // Most are none, and need not be read as a whole to see it.
+            // Most entries are of other kinds; the header shows that without parsing the whole.
             if !it.header.contains("MessagePosted") {
                 return Ok(false);
             }
@@ -128,11 +128,11 @@ impl Reads {
 }
 
 fn is_renewal(record: &Record) -> Result<bool, StoreError> {
-    // Most are none, and need not be read as a whole to see it.
+    // Most entries are of other kinds; the header shows that without parsing the whole.
     Ok(record.header.contains("LeaseRenewed") && matches!(record.entry()?.event, Event::LeaseRenewed { .. }))
 }
 
-/// The outward form of a record: its entry, its hash, and whether something was dropped from it.
+/// The JSON of a record for clients: its entry, its hash, and whether payloads were dropped.
 pub fn entry_json(record: &Record) -> Result<Json, StoreError> {
     let mut json = sealed_json(&record.entry()?, Some(&record.hash));
     if let Json::Object(map) = &mut json

@@ -23,15 +23,15 @@ use super::{ReadError, Reads, page};
 #[derive(Clone, Debug)]
 pub struct ListQuery {
     pub lifecycle: Name,
-    /// Only those in one of these states; empty: all.
+    /// Only entities in one of these states; empty means all.
     pub states: Vec<Name>,
-    /// Only those that this lets through; see [`Reads::condition`].
+    /// Only entities that match this; see [`Reads::condition`].
     pub filter: Option<Filter>,
-    /// Only those that are overdue.
+    /// Only overdue entities.
     pub overdue: bool,
     /// Most items; 0 means the default.
     pub limit: usize,
-    /// After this one: what the page before said.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
     /// The actor who reads.
     pub reader: Actor,
@@ -197,7 +197,7 @@ fn cursor(entity: &Arc<Entity>) -> String {
     entity.key.id.to_string()
 }
 
-/// A cheaper question to ask instead.
+/// Advice on a cheaper request.
 pub(super) fn hint(life: &Lifecycle, indexed: bool) -> String {
     let states = "Ask for fewer states with `state`";
     match life.indexes.as_slice() {

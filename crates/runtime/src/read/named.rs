@@ -1,4 +1,4 @@
-//! The named queries of the packs, asked of everything.
+//! Runs the named queries of the packs on the whole project.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub enum NamedAnswer {
 }
 
 impl Reads {
-    /// Answers a query of a pack, as far as the actor may see.
+    /// Answers a query of a pack with the rows that the actor may see.
     ///
     /// Queries over a ranking wait for the decider, which keeps its order.
     pub fn named(
@@ -103,7 +103,7 @@ impl Reads {
         }
     }
 
-    /// Ids of those that are handed out by a ranking, first to last.
+    /// The ids that a ranking hands out, first to last.
     fn open_in(&self, ranking: RankingKey, caller: Option<Name>) -> Result<Vec<Name>, ReadError> {
         let most = self.budget;
         let ids = self.gateway.look(move |_, view, _| {

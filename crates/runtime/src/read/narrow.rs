@@ -10,7 +10,7 @@ use trackside_lifecycle::value::Value;
 /// The part of the entities to read. A superset: entities outside cannot match, entities inside may not.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Narrow {
-    /// In one of these states; none: anywhere.
+    /// Only these states; none means all.
     pub states: Option<Vec<Name>>,
     pub indexed: Option<(Name, Value)>,
 }

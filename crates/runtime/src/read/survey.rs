@@ -32,10 +32,10 @@ pub struct ProjectOverview {
     pub archived: u64,
 }
 
-/// The severity of alerts that were raised by an entry whose archive file is not here.
+/// The severity of alerts whose entry is in a missing archive file.
 pub const UNKNOWN: &str = "unknown";
 
-/// Pages of alerts that are looked at.
+/// Pages of alerts that are read.
 const ALERT_PAGES: usize = 5;
 
 /// Rows read at one position.
@@ -53,7 +53,7 @@ struct Seen {
 type Alerts = BTreeMap<(&'static str, bool), u64>;
 
 impl Reads {
-    /// Looks at everything. It counts rows one by one, so it is too slow for every request.
+    /// Surveys the project. It counts rows one by one, so it is too slow for every request.
     pub fn survey(&self) -> Result<ProjectOverview, ReadError> {
         let unwritten = UnflushedCommits::of(&self.shared);
         let seen = self.seen()?;

@@ -12,7 +12,8 @@ use trackside_store::store::Listing;
 
 use super::{ReadError, Reads};
 
-/// Goes through a lifecycle. An entity that does not move meanwhile comes once, or not at all.
+/// Visits the entities of a lifecycle. An entity that does not move meanwhile is visited once, if it
+/// matches.
 pub(super) struct Walk<'r> {
     reads: &'r Reads,
     law: Arc<Law>,
@@ -47,7 +48,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// The next entities; none when there are no more. About so many are read for it.
+    /// The next entities, about `most` of them; none at the end.
     pub fn next(&mut self, most: usize) -> Result<Option<Vec<Arc<Entity>>>, ReadError> {
         if self.ended {
             return Ok(None);

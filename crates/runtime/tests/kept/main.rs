@@ -114,7 +114,7 @@ fn rows(reader: &mut dyn Reader) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_of_event_is_in_a_journal_that_is_kept() {
+fn every_kind_of_event_is_in_a_fixture_journal() {
     let mut kinds = BTreeSet::new();
     for fixture in kept() {
         let folder = Copy::of(&fixture);
@@ -129,7 +129,7 @@ fn every_kind_of_event_is_in_a_journal_that_is_kept() {
 }
 
 #[test]
-fn every_folder_that_is_kept_starts_and_goes_on() {
+fn every_fixture_folder_starts_and_accepts_commands() {
     let admin = Actor::new("olga", ActorKind::Human).with_roles(["admin"]);
     for fixture in kept() {
         let what = fixture.display();
@@ -164,7 +164,7 @@ fn every_folder_that_is_kept_starts_and_goes_on() {
 }
 
 #[test]
-fn a_folder_of_a_server_is_what_it_was() {
+fn a_server_folder_opens_with_the_recorded_state() {
     let fixture = fixtures().join("2/whole");
     let folder = Copy::of(&fixture);
     let (store, runtime) = folder.open(&fixture);
@@ -209,7 +209,7 @@ fn a_folder_of_a_server_is_what_it_was() {
 }
 
 #[test]
-fn a_kept_folder_whose_rules_were_rewritten_is_not_opened() {
+fn a_fixture_folder_with_altered_rules_is_not_opened() {
     for version in [1, 2] {
         // The first version came into force by an entry that is archived, the second by one that is not.
         let folder = Copy::of(&fixtures().join("2/whole"));

@@ -11,7 +11,7 @@ use crate::stores::{Place, Stores, on_every_store};
 
 on_every_store! {
     an_alert_is_listed_until_it_is_resolved
-    pages_of_open_alerts_leave_out_what_was_resolved
+    pages_of_open_alerts_leave_out_resolved_ones
 }
 
 const PUMP: &str = "\
@@ -98,7 +98,7 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
     assert_eq!(ids(&listed(&runtime, true)), ["A", "B", "A"]);
 }
 
-fn pages_of_open_alerts_leave_out_what_was_resolved(stores: Stores) {
+fn pages_of_open_alerts_leave_out_resolved_ones(stores: Stores) {
     let place = stores.place();
     let runtime = pumps(&place);
     accepted(

@@ -60,7 +60,7 @@ fn is_archived(error: &ReadError) -> bool {
 }
 
 #[test]
-fn how_an_entity_came_to_its_state_is_known_after_that_was_archived() {
+fn the_arrival_of_an_entity_is_known_after_archiving() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     create(&runtime, "A");
@@ -77,7 +77,7 @@ fn how_an_entity_came_to_its_state_is_known_after_that_was_archived() {
 }
 
 #[test]
-fn an_open_alert_stays_in_sight() {
+fn an_open_alert_is_listed_after_archiving() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     create(&runtime, "A");
@@ -113,7 +113,7 @@ fn an_open_alert_stays_in_sight() {
 }
 
 #[test]
-fn a_follower_is_given_every_entry_or_told_which_are_missing() {
+fn a_follower_gets_every_entry_or_the_missing_range() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     (0..20).for_each(|n| create(&runtime, &format!("P-{n}")));
@@ -147,7 +147,7 @@ fn a_follower_is_given_every_entry_or_told_which_are_missing() {
 }
 
 #[test]
-fn a_migration_is_undone_for_each_that_was_moved_or_said_to_be_out_of_reach() {
+fn an_undo_reports_entities_whose_archive_is_missing() {
     let place = Stores::Sqlite.place();
     let runtime = pumps(&place, 1);
     ["A", "B", "C"].iter().for_each(|id| create(&runtime, id));

@@ -16,11 +16,11 @@ use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    figures_equal_a_recount_whatever_is_written
-    throughput_is_what_a_recount_of_the_journal_gives
-    an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted
+    figures_equal_a_recount_flushed_or_not
+    throughput_equals_a_recount_of_the_journal
+    an_hour_that_is_too_long_to_recount_says_since_when_it_is_counted
     refusals_are_counted_by_lifecycle_and_code
-    notices_come_once_and_in_order_before_and_after_they_are_written
+    notices_come_once_and_in_order_before_and_after_a_flush
 }
 
 type Recount = (BTreeMap<Name, u64>, BTreeMap<Name, DwellTimes>);
@@ -54,7 +54,7 @@ fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
     (states, stays)
 }
 
-fn figures_equal_a_recount_whatever_is_written(stores: Stores) {
+fn figures_equal_a_recount_flushed_or_not(stores: Stores) {
     for (behind, entries) in [(1, 1), (3_600_000, usize::MAX), (3_600_000, 25)] {
         let options = Options { behind: Duration::from_millis(behind), behind_entries: entries, ..manual() };
         let place = stores.place();
@@ -110,7 +110,7 @@ fn moved(reads: &Reads, lifecycle: &Name, began: u64) -> Throughput {
     }
 }
 
-fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
+fn throughput_equals_a_recount_of_the_journal(stores: Stores) {
     let place = stores.place();
     let mut clock = manual();
     let lifecycle = Name::new("mission.task");
@@ -149,7 +149,7 @@ fn throughput_is_what_a_recount_of_the_journal_gives(stores: Stores) {
     }
 }
 
-fn an_hour_that_is_too_long_to_read_again_says_from_when_on_it_is_counted(stores: Stores) {
+fn an_hour_that_is_too_long_to_recount_says_since_when_it_is_counted(stores: Stores) {
     let place = stores.place();
     let lifecycle = Name::new("mission.task");
     let runtime = started(place.open(), manual());
@@ -230,7 +230,7 @@ fn written(runtime: &Runtime) {
     }
 }
 
-fn notices_come_once_and_in_order_before_and_after_they_are_written(stores: Stores) {
+fn notices_come_once_and_in_order_before_and_after_a_flush(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();

@@ -13,8 +13,8 @@ use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    an_effect_is_handed_out_once_until_its_taker_falls_silent
-    what_was_not_answered_is_handed_out_again_after_a_restart
+    an_effect_is_handed_out_again_after_its_hold_expires
+    unanswered_effects_are_handed_out_again_after_a_restart
 }
 
 const MINUTE: Span = Span(60_000);
@@ -43,7 +43,7 @@ fn wait(runtime: &Runtime, by: Span) {
     runtime.gateway().unwrap().advance(to).unwrap().wait().unwrap();
 }
 
-fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
+fn an_effect_is_handed_out_again_after_its_hold_expires(stores: Stores) {
     for behind in [1, 3_600_000] {
         let options = Options { behind: Duration::from_millis(behind), ..manual() };
         let place = stores.place();
@@ -85,7 +85,7 @@ fn an_effect_is_handed_out_once_until_its_taker_falls_silent(stores: Stores) {
     }
 }
 
-fn what_was_not_answered_is_handed_out_again_after_a_restart(stores: Stores) {
+fn unanswered_effects_are_handed_out_again_after_a_restart(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     for n in 0..3 {

@@ -15,13 +15,13 @@ use crate::lists::owner;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    what_does_not_move_is_on_one_page_and_what_was_told_is_seen
+    pages_show_unmoved_entities_once_and_answered_changes
 }
 
 const STILL: usize = 150;
 const MOVING: usize = 30;
 
-fn what_does_not_move_is_on_one_page_and_what_was_told_is_seen(stores: Stores) {
+fn pages_show_unmoved_entities_once_and_answered_changes(stores: Stores) {
     let options = Options { behind: Duration::from_millis(3), behind_entries: 40, ..manual() };
     let place = stores.place();
     let runtime = Arc::new(started(place.open(), options));

@@ -17,8 +17,8 @@ use crate::stores::{Stores, on_every_store};
 on_every_store! {
     an_entity_is_shown_as_it_was_after_each_entry
     history_is_oldest_first_and_comes_in_pages
-    renewals_of_leases_are_shown_to_those_who_ask
-    what_was_dropped_is_told_as_dropped
+    renewals_of_leases_are_shown_on_request
+    dropped_payloads_are_shown_as_dropped
     a_history_whose_beginning_was_archived_says_where_it_begins
 }
 
@@ -103,7 +103,7 @@ fn history_is_oldest_first_and_comes_in_pages(stores: Stores) {
     assert!(entry.get("redacted").is_none());
 }
 
-fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
+fn renewals_of_leases_are_shown_on_request(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();
@@ -132,7 +132,7 @@ fn renewals_of_leases_are_shown_to_those_who_ask(stores: Stores) {
     assert_eq!(kinds(true).len(), kinds(false).len() + 5);
 }
 
-fn what_was_dropped_is_told_as_dropped(stores: Stores) {
+fn dropped_payloads_are_shown_as_dropped(stores: Stores) {
     let place = stores.place();
     let runtime = Runtime::start(place.open(), &[pack("research")], manual()).unwrap();
     let reads = runtime.reads().unwrap();

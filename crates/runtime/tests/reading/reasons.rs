@@ -11,12 +11,12 @@ use crate::ground::*;
 use crate::stores::{Stores, on_every_store};
 
 on_every_store! {
-    every_way_out_is_told_with_what_each_condition_saw
-    what_could_be_done_at_once_is_told_with_where_it_leads
+    every_transition_is_explained_with_the_values_of_its_conditions
+    open_transitions_are_shown_with_their_target
     a_dry_run_decides_and_changes_nothing
 }
 
-fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
+fn every_transition_is_explained_with_the_values_of_its_conditions(stores: Stores) {
     // Nothing stays in memory: all data must be loaded.
     let place = stores.place();
     let runtime = started(place.open(), Options { cached_entities: 1, cached_groups: 1, ..manual() });
@@ -45,7 +45,7 @@ fn every_way_out_is_told_with_what_each_condition_saw(stores: Stores) {
     assert!(allowed.iter().any(|it| it == "IN_PROGRESS"), "{shown:#}");
 }
 
-fn what_could_be_done_at_once_is_told_with_where_it_leads(stores: Stores) {
+fn open_transitions_are_shown_with_their_target(stores: Stores) {
     let place = stores.place();
     let runtime = started(place.open(), manual());
     let reads = runtime.reads().unwrap();

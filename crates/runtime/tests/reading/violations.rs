@@ -11,8 +11,8 @@ use crate::lists::owner;
 use crate::stores::{Place, Stores, on_every_store};
 
 on_every_store! {
-    a_violation_is_told_until_it_is_cleared_and_then_by_what
-    violations_that_were_archived_are_told_or_said_to_be_elsewhere
+    a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause
+    archived_violations_are_listed_or_reported_as_missing
 }
 
 const LIGHT: &str = "\
@@ -60,7 +60,7 @@ fn cleared(runtime: &Runtime) -> Vec<u64> {
     journal.iter().filter(|it| kind(it)).map(|it| it.seq).collect()
 }
 
-fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
+fn a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause(stores: Stores) {
     let place = stores.place();
     let runtime = lights(&place);
     plant(&runtime, "small.light/A", "OFF", json!({ "watts": 200 }));
@@ -95,7 +95,7 @@ fn a_violation_is_told_until_it_is_cleared_and_then_by_what(stores: Stores) {
     assert_eq!(told(&lights(&place)), expected, "after a restart");
 }
 
-fn violations_that_were_archived_are_told_or_said_to_be_elsewhere(stores: Stores) {
+fn archived_violations_are_listed_or_reported_as_missing(stores: Stores) {
     let place = stores.place();
     let runtime = lights(&place);
     let plant_some = |runtime: &Runtime, from: usize| {

@@ -32,7 +32,7 @@ fn options() -> Options {
 }
 
 #[test]
-fn entities_leave_memory_even_if_everybody_only_looks() {
+fn entities_are_evicted_under_reads_only() {
     const MOST: u64 = 20;
     let runtime = started(Arc::new(Memory::new()), Options { cached_entities: MOST as usize, ..options() });
     team(&runtime);
@@ -87,7 +87,7 @@ fn boxes(options: Options) -> Runtime {
 }
 
 #[test]
-fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
+fn entities_are_evicted_from_a_full_cache_after_a_flush() {
     const MOST: u64 = 20;
     let runtime = boxes(Options { cached_entities: MOST as usize, ..options() });
     let cached = || Figures::get(&runtime.figures().cached);
@@ -115,7 +115,7 @@ fn entities_leave_memory_where_it_was_just_full_when_something_was_written() {
 }
 
 #[test]
-fn groups_leave_memory_and_are_counted_on() {
+fn groups_are_evicted_and_counted_correctly() {
     const MOST: u64 = 8;
     let runtime = boxes(Options { cached_groups: MOST as usize, ..options() });
     for n in 0..60 {
@@ -145,7 +145,7 @@ fn groups_leave_memory_and_are_counted_on() {
 }
 
 #[test]
-fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
+fn unused_rankings_are_evicted_and_stay_correct() {
     let runtime = boxes(Options { cached_entities: 10, ..options() });
     let thing = |n: i64| create(&runtime, &format!("store.thing/T-{n}"), json!({ "weight": n }));
     let claim = || {
@@ -175,7 +175,7 @@ fn orders_that_nobody_asks_for_leave_memory_and_are_kept_all_the_same() {
 }
 
 #[test]
-fn timers_beyond_the_next_are_left_to_the_store_and_strike_all_the_same() {
+fn later_timers_stay_in_the_store_and_fire_on_time() {
     const MOST: u64 = 10;
     let runtime = started(Arc::new(Memory::new()), Options { cached_timers: MOST as usize, ..options() });
     team(&runtime);

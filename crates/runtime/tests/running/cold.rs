@@ -49,7 +49,7 @@ fn child(runtime: &Runtime, id: &str, of: &str) {
 }
 
 #[test]
-fn an_entity_that_others_referred_to_in_the_command_that_made_it_is_counted_with_them() {
+fn a_new_parent_counts_the_child_created_in_the_same_command() {
     let runtime = start(&Memory::new(), kin(1, CHILD));
     child(&runtime, "C-1", "P-1");
     let group = GroupKey { of: key("kin.parent/P-1"), name: Name::new("children") };
@@ -60,7 +60,7 @@ fn an_entity_that_others_referred_to_in_the_command_that_made_it_is_counted_with
 }
 
 #[test]
-fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start() {
+fn a_migration_is_planned_for_entities_that_are_not_in_memory() {
     let store = Memory::new();
     let runtime = start(&store, kin(1, CHILD));
     for n in 0..3 {
@@ -94,7 +94,7 @@ fn a_migration_is_planned_for_entities_that_nobody_has_touched_since_the_start()
 }
 
 #[test]
-fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
+fn a_migration_continues_with_room_for_one_command() {
     let store = Memory::new();
     let runtime = start(&store, kin(1, CHILD));
     for n in 0..40 {
@@ -137,7 +137,7 @@ fn a_migration_goes_on_where_there_is_room_for_one_command_only() {
 }
 
 #[test]
-fn values_and_keys_leave_memory_and_still_count() {
+fn evicted_values_and_keys_still_count() {
     let options = Options { cached_values: 5, cached_keys: 5, sweep_every: None, ..manual() };
     let runtime = started(Arc::new(Memory::new()), options);
     team(&runtime);

@@ -131,7 +131,7 @@ fn hank() -> Actor {
 }
 
 #[test]
-fn what_is_erased_leaves_archive_files_too() {
+fn erased_values_are_removed_from_archive_files() {
     let archived = Archived::new("erased-archive");
     // An archiving that died on the way leaves its bytes as well.
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
@@ -144,7 +144,7 @@ fn what_is_erased_leaves_archive_files_too() {
 }
 
 #[test]
-fn what_is_erased_while_its_archive_is_elsewhere_goes_when_that_comes_back() {
+fn erased_values_are_removed_from_an_archive_that_comes_back() {
     let archived = Archived::new("erased-later");
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
     let elsewhere = archived.root.join("elsewhere.jsonl");

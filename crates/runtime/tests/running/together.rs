@@ -168,7 +168,7 @@ fn is_clean(report: SweepReport) -> bool {
 }
 
 #[test]
-fn what_nobody_touched_gives_no_finding() {
+fn an_untouched_store_has_no_findings() {
     let mut project = Project::new();
     let report = project.sweep();
     assert!(is_clean(report), "{report:?}");
@@ -200,7 +200,7 @@ fn is_right(project: &Project, before: &[String]) -> Result<(), String> {
 }
 
 #[test]
-fn what_was_changed_while_it_runs_is_made_anew_and_told() {
+fn rows_changed_while_running_are_rebuilt_and_reported() {
     each(|sql| {
         let project = Project::new();
         let before = project.rows();
@@ -217,7 +217,7 @@ fn what_was_changed_while_it_runs_is_made_anew_and_told() {
 }
 
 #[test]
-fn what_was_changed_while_it_stood_is_made_anew_at_the_first_sweep() {
+fn rows_changed_while_stopped_are_rebuilt_by_the_first_sweep() {
     each(|sql| {
         let mut project = Project::new();
         let before = project.rows();

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_was_given_is_no_ticket() {
+    fn a_malformed_task_name_is_rejected() {
         for name in [
             "",
             "wait",

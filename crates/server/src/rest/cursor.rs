@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_meanwhile_loses_nobody_their_place() {
+    fn a_cursor_works_after_its_entity_is_gone() {
         let cursors = Cursors::of(&["lifecycles"]);
         let page = |all: &[&str], cursor: Option<String>| {
             let paging = Paging { limit: Some(2), cursor };

@@ -11,7 +11,7 @@ fn text(it: &Json) -> &str {
 }
 
 #[test]
-fn a_webhook_that_is_asked_for_again_is_the_same_with_the_same_secret() {
+fn a_repeated_webhook_request_returns_the_same_webhook_and_secret() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let wanted = json!({ "url": "https://receiver.invalid/", "events": ["ERASED"], "note": "of ours" });
@@ -36,7 +36,7 @@ fn a_webhook_that_is_asked_for_again_is_the_same_with_the_same_secret() {
 }
 
 #[test]
-fn a_token_that_is_asked_for_again_is_made_once_and_not_shown_again() {
+fn a_repeated_token_request_creates_one_token_and_does_not_show_it_again() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let wanted = json!({ "actor": "ada", "kind": "agent", "roles": ["mission:lead"], "lifetime": "1h" });
@@ -72,7 +72,7 @@ fn a_token_that_is_asked_for_again_is_made_once_and_not_shown_again() {
 }
 
 #[test]
-fn a_link_that_is_asked_for_again_is_made_once_and_not_shown_again() {
+fn a_repeated_link_request_creates_one_link_and_does_not_show_it_again() {
     let ground = Ground::new();
     let owner = &ground.owner;
     let wanted = json!({ "actor": "pia" });

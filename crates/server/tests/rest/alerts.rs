@@ -29,7 +29,7 @@ fn corrected(ground: &Ground, id: &str) -> String {
 }
 
 #[test]
-fn the_first_who_acknowledges_is_kept_and_who_resolves_ends_it() {
+fn the_first_acknowledgement_stays_and_a_resolution_ends_the_alert() {
     let ground = Ground::new();
     let alert = raised(&ground, "T-1");
     let (pia, tom) = (ground.person("pia"), ground.person("tom"));
@@ -97,7 +97,7 @@ fn only_people_attend_and_only_to_alerts() {
 }
 
 #[test]
-fn an_alert_is_found_by_what_it_is_about() {
+fn alerts_are_filtered_by_entity() {
     let ground = Ground::new();
     let first = raised(&ground, "T-1");
     let second = corrected(&ground, "T-1");

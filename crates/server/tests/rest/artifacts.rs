@@ -37,7 +37,7 @@ fn content_comes_back_as_it_was_also_after_a_restart() {
 }
 
 #[test]
-fn what_is_not_what_it_says_is_not_kept() {
+fn content_that_does_not_match_its_hash_is_not_stored() {
     let limits = ServerLimits { artifact: 1_000, ..ServerLimits::default() };
     let ground = Ground::with(limits);
     let owner = &ground.owner;

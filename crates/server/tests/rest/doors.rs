@@ -214,7 +214,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
 }
 
 #[test]
-fn every_route_lets_in_whom_it_should() {
+fn every_route_admits_the_right_callers() {
     let ground = Ground::with(ServerLimits { strangers: 0, ..ServerLimits::default() });
     ground.owner.put("/v1/packs/vault", &vault()).unwrap_or_else(|it| panic!("{it:#?}"));
     let standing = callers(&ground);

@@ -34,7 +34,7 @@ fn followed(ground: &Ground) -> (Answered, String) {
 }
 
 #[test]
-fn who_asks_for_another_host_is_sent_away() {
+fn a_request_for_another_host_is_rejected() {
     let ground = Ground::set_up(|options| options.hosts = vec!["tracks.example".to_owned()]);
     let port = ground.address.port();
     let heads = [
@@ -175,7 +175,7 @@ fn both_names_of_the_idempotency_key_are_one_header() {
 }
 
 #[test]
-fn a_body_has_so_many_bytes_and_levels_and_no_more() {
+fn a_body_has_limits_of_size_and_depth() {
     let ground = Ground::new();
     let sent = |body: &[u8]| {
         let head = "POST /v1/entities/mission.task HTTP/1.1\r\nContent-Type: application/json";
@@ -260,7 +260,7 @@ fn fields_of_the_engine_are_left_alone_and_named() {
 }
 
 #[test]
-fn readiness_tells_that_the_store_cannot_be_used_and_that_it_can_again() {
+fn readiness_follows_the_state_of_the_store() {
     let ground = Ground::new();
     assert_eq!(ground.raw("GET /readyz HTTP/1.1", b"").status, 200);
     let (journal, away) = (ground.data.join("journal.db"), ground.data.join("away.db"));
@@ -283,7 +283,7 @@ fn readiness_tells_that_the_store_cannot_be_used_and_that_it_can_again() {
 }
 
 #[test]
-fn run_tokens_are_short_lived_and_said_to_be() {
+fn run_tokens_are_short_lived_and_marked() {
     let ground = Ground::new();
     let boss = ground
         .actor(json!({ "actor": "boss", "kind": "agent", "roles": ["coding:coder"], "for": ["coder-*"] }));
@@ -405,7 +405,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
 }
 
 #[test]
-fn whoever_followed_a_link_finds_a_page_that_says_who_they_are() {
+fn a_sign_in_link_leads_to_a_page_with_the_identity() {
     let ground = Ground::new();
     let (answer, cookie) = followed(&ground);
     assert_eq!((answer.status, answer.header("location")), (303, Some("/")));

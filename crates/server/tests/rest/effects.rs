@@ -42,7 +42,7 @@ fn take(client: &Client, body: Json) -> Vec<Json> {
 }
 
 #[test]
-fn an_effect_that_nobody_answered_holds_no_archive_back_and_is_answered_later() {
+fn an_open_effect_does_not_block_archiving_and_is_answered_later() {
     let ground = ground();
     let owner = &ground.owner;
     sent(owner, "errands.open", "E-1");
@@ -123,7 +123,7 @@ fn a_failure_is_an_answer_too() {
 }
 
 #[test]
-fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
+fn only_privileged_callers_take_effects_and_only_visible_ones() {
     let ground = ground();
     sent(&ground.owner, "errands.secret", "S-1");
     sent(&ground.owner, "errands.open", "E-1");
@@ -153,7 +153,7 @@ fn only_those_who_act_on_the_world_take_and_only_what_they_may_see() {
 }
 
 #[test]
-fn an_effect_can_be_done_with_what_the_list_says_and_only_by_who_took_it() {
+fn an_effect_is_answered_only_by_its_taker() {
     let ground = ground();
     let owner = &ground.owner;
     let token = ground.minted(json!({ "actor": "cart-1", "kind": "system" }));

@@ -117,7 +117,7 @@ fn compare(told: &Json, counted: &Counted, now: i64) {
 }
 
 #[test]
-fn figures_can_be_counted_anew_from_the_journal() {
+fn figures_equal_a_recount_of_the_journal() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/kiln", &kiln()).unwrap_or_else(|it| panic!("{it:#?}"));
@@ -178,7 +178,7 @@ fn figures_can_be_counted_anew_from_the_journal() {
 }
 
 #[test]
-fn the_servers_own_affairs_are_in_nobodys_figures_and_only_in_an_admins_settings() {
+fn the_servers_own_lifecycles_are_in_no_figures_and_only_in_admin_settings() {
     let ground = Ground::new();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     for (client, more) in [(owner, &["access"][..]), (&pia, &[])] {
@@ -199,7 +199,7 @@ fn the_servers_own_affairs_are_in_nobodys_figures_and_only_in_an_admins_settings
 }
 
 #[test]
-fn how_many_there_are_is_not_told_to_those_who_may_not_see_them() {
+fn counts_are_hidden_from_callers_that_may_not_read_the_entities() {
     let ground = Ground::new();
     let safe = "lifecycle: bank.safe\nabout: A safe.\nread: human && admin\ncreate: { by: human }\nstates: { SHUT: { initial: true }, OPEN: {} }\n\
         transitions: { open: { from: SHUT, to: OPEN, by: human }, shut: { from: OPEN, to: SHUT, by: human } }\n";

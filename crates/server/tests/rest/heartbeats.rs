@@ -16,7 +16,7 @@ fn fire(client: &Client, of: &str, event: &str, fields: Json) {
 }
 
 #[test]
-fn a_pause_reaches_whoever_works() {
+fn a_pause_reaches_the_lease_holder() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner
@@ -56,7 +56,7 @@ fn a_pause_reaches_whoever_works() {
 }
 
 #[test]
-fn an_agent_is_told_once_what_it_was_told_since_its_last_heartbeat() {
+fn a_heartbeat_returns_new_messages_once() {
     let ground = Ground::new();
     let [ada, bob] = ["ada", "bob"].map(|it| {
         let agent = ground.agent(it, "mission:specialist");

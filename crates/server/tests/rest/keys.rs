@@ -253,7 +253,7 @@ fn secret(route: &str) -> Json {
 }
 
 #[test]
-fn a_key_is_for_one_request_whether_it_makes_a_secret_or_something_else() {
+fn a_key_is_for_one_request_with_or_without_a_secret() {
     let ground = ground();
     let conflict = (409, "idempotency-conflict".to_owned());
     let size = json!({ "size": 3 });
@@ -365,7 +365,7 @@ fn commands_of_a_batch_share_one_key() {
 }
 
 #[test]
-fn a_batch_is_known_again_after_a_restart() {
+fn a_repeated_batch_is_recognised_after_a_restart() {
     let ground = ground();
     let create = json!({ "lifecycle": "once.thing", "fields": { "size": 1 } });
     let body = json!({ "commands": [create, create] });
@@ -381,7 +381,7 @@ fn a_batch_is_known_again_after_a_restart() {
 }
 
 #[test]
-fn whoever_asks_with_a_key_at_the_same_time_waits_for_the_first() {
+fn a_concurrent_request_with_the_same_key_waits_for_the_first() {
     let ground = ground();
     let before = ground.owner.get("/v1/clock").unwrap().body["now"].clone();
     std::thread::scope(|scope| {

@@ -16,7 +16,7 @@ fn next(page: &Json) -> &str {
 }
 
 #[test]
-fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
+fn a_cursor_is_valid_only_for_its_list() {
     let ground = Ground::new();
     let owner = &ground.owner;
     tasks(&ground, &["T-1", "T-2", "T-3"]);
@@ -64,7 +64,7 @@ fn a_cursor_is_taken_by_the_list_that_gave_it_and_by_no_other() {
 }
 
 #[test]
-fn nothing_has_an_id_that_no_address_leads_to() {
+fn ids_that_collide_with_routes_are_rejected() {
     let ground = Ground::new();
     for id in ["claim", ".", ".."] {
         let body = json!({ "id": id, "fields": { "title": "x" } });
@@ -104,7 +104,7 @@ fn short_lists_have_pages_too() {
 }
 
 #[test]
-fn a_correction_to_where_it_is_changes_nothing() {
+fn a_correction_to_the_current_state_changes_nothing() {
     let ground = Ground::new();
     let owner = &ground.owner;
     tasks(&ground, &["T-1"]);
@@ -131,7 +131,7 @@ fn a_correction_to_where_it_is_changes_nothing() {
 }
 
 #[test]
-fn whoever_may_claim_nothing_at_all_is_told_who_may() {
+fn a_caller_that_may_claim_nothing_learns_who_may() {
     let ground = Ground::new();
     let (intern, sam) = (ground.agent("ina", "mission:intern"), ground.agent("sam", "mission:specialist"));
     let coder = ground.agent("cody", "coding:coder");

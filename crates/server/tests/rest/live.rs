@@ -26,7 +26,7 @@ fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
 }
 
 #[test]
-fn an_entry_is_the_same_live_late_and_in_the_journal() {
+fn an_entry_is_the_same_in_the_stream_and_in_the_journal() {
     let ground = Ground::new();
     let journal = |ground: &Ground| -> Vec<Json> {
         let page = ground.owner.get("/v1/journal?limit=200").unwrap().body;
@@ -49,7 +49,7 @@ fn an_entry_is_the_same_live_late_and_in_the_journal() {
 }
 
 #[test]
-fn a_stream_in_which_nothing_could_ever_come_is_refused() {
+fn a_stream_that_can_never_send_anything_is_refused() {
     let ground = Ground::new();
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let ask = |path: &str, more: &str| {

@@ -53,7 +53,7 @@ fn notice(audience: &str, to: &[&str], message: &str) -> (String, Vec<String>, S
 }
 
 #[test]
-fn every_pack_tells_whom_it_says() {
+fn every_pack_notifies_its_declared_recipients() {
     let ground = all_packs();
     let owner = &ground.owner;
     // Research: the user hears of its session, and those inside of everything.
@@ -106,7 +106,7 @@ fn every_pack_tells_whom_it_says() {
 }
 
 #[test]
-fn a_stream_for_users_has_what_is_told_to_users_and_one_for_all_has_all() {
+fn a_user_stream_has_only_notifications_for_users() {
     let ground = all_packs();
     let seq = ground.owner.get("/readyz").unwrap().body["seq"].as_u64().unwrap();
     make(&ground.owner, "research.session", "S-1", json!({ "goal": "Find more" }));

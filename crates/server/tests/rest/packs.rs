@@ -85,7 +85,7 @@ transitions:
 }
 
 #[test]
-fn a_pack_says_its_own_name_and_takes_nobody_elses() {
+fn a_pack_cannot_take_the_name_of_another() {
     let ground = Ground::new();
     let owner = &ground.owner;
     assert_eq!(why(owner.put("/v1/packs/other", &lamps(1, TWO))), (422, "invalid-pack".to_owned()));

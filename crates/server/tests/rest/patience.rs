@@ -21,7 +21,7 @@ fn is_ended(mut stream: TcpStream) -> bool {
 }
 
 #[test]
-fn a_connection_that_does_not_say_what_it_wants_ends() {
+fn an_idle_connection_is_closed() {
     let ground = quick();
     assert!(is_ended(TcpStream::connect(ground.address).unwrap()), "nothing said");
     let mut half = TcpStream::connect(ground.address).unwrap();
@@ -61,7 +61,7 @@ fn follow(ground: &Ground) -> TcpStream {
 }
 
 #[test]
-fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
+fn a_client_that_stops_reading_is_dropped() {
     let ground = Ground::with(ServerLimits { seconds: 5, ..ServerLimits::default() });
     let (stuck, healthy) = (follow(&ground), follow(&ground));
     let reading = std::thread::spawn(move || heard(healthy, 3_000));
@@ -91,7 +91,7 @@ fn whoever_stops_reading_is_left_and_nobody_waits_for_them() {
 }
 
 #[test]
-fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
+fn unknown_tokens_are_rate_limited() {
     let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     assert_eq!(ground.owner.get("/v1/whoami").unwrap().status, 200);
     let stranger = ground.client(&format!("ts_{}_{}", "0".repeat(12), "0".repeat(64)));
@@ -103,7 +103,7 @@ fn whoever_shows_what_is_not_known_may_not_do_so_all_the_time() {
 }
 
 #[test]
-fn whoever_comes_for_the_first_time_with_a_good_token_is_no_stranger() {
+fn a_valid_new_token_is_not_limited() {
     let ground = Ground::with(ServerLimits { strangers: 5, ..ServerLimits::default() });
     let made = |n: usize| ground.minted(json!({ "actor": format!("coder-{n}"), "kind": "agent" }));
     let tokens: Vec<String> = (0..60).map(made).collect();
@@ -113,7 +113,7 @@ fn whoever_comes_for_the_first_time_with_a_good_token_is_no_stranger() {
 }
 
 #[test]
-fn what_takes_too_long_is_answered_so_and_counts_once_when_it_is_asked_again() {
+fn a_timed_out_request_counts_once_when_it_is_repeated() {
     let ground = quick();
     let task = json!({ "id": "T-1", "fields": { "title": "Find the way" } });
     let ask = || ground.owner.post_with("/v1/entities/mission.task", &task, &[("Idempotency-Key", "slow")]);

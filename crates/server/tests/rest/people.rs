@@ -67,7 +67,7 @@ fn texts(client: &Client, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_reach_those_they_are_meant_for_on_every_surface() {
+fn messages_reach_their_recipients_on_every_interface() {
     let ground = ground();
     let [mia, pia, kim] = ["mia", "pia", "kim"].map(|it| ground.person(it));
     mia.post("/v1/entities/post.box", &json!({ "id": "B" })).unwrap();
@@ -106,7 +106,7 @@ fn words_reach_those_they_are_meant_for_on_every_surface() {
 }
 
 #[test]
-fn requests_of_every_lifecycle_come_to_one_inbox_the_urgent_first() {
+fn open_requests_of_all_lifecycles_are_listed_together_urgent_first() {
     let ground = ground();
     let (owner, pia) = (&ground.owner, ground.person("pia"));
     let ask = |id: &str, soon: bool| {
@@ -218,7 +218,7 @@ fn until(is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn whoever_has_a_token_of_a_person_counts_as_one_from_the_start() {
+fn the_owner_of_a_person_token_counts_as_a_person() {
     let ground = Ground::new();
     assert_eq!(counted(&ground), ["owner"]);
     ground.person("pia");
@@ -227,7 +227,7 @@ fn whoever_has_a_token_of_a_person_counts_as_one_from_the_start() {
 }
 
 #[test]
-fn nobody_is_lost_when_tokens_are_made_at_the_same_time() {
+fn concurrent_token_creation_loses_no_person() {
     let ground = Ground::new();
     let names: Vec<String> = (10..26).map(|it| format!("p-{it}")).collect();
     std::thread::scope(|threads| {
@@ -241,7 +241,7 @@ fn nobody_is_lost_when_tokens_are_made_at_the_same_time() {
 }
 
 #[test]
-fn whoever_has_no_token_any_more_is_not_counted_on() {
+fn a_person_without_a_token_is_not_counted() {
     let ground = Ground::new();
     let made = |body: Json| {
         let made = ground.owner.post("/v1/tokens", &body).unwrap().body;

@@ -31,7 +31,7 @@ fn named(ground: &Ground, id: &str) -> Vec<Json> {
 }
 
 #[test]
-fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
+fn a_request_id_is_recorded_in_the_journal() {
     let ground = Ground::new();
     let task = |id: &str| json!({ "id": id, "fields": { "title": "Find the way" } });
     let path = "/v1/entities/mission.task";
@@ -77,7 +77,7 @@ fn a_request_is_found_again_in_the_journal_by_the_name_on_its_answer() {
 }
 
 #[test]
-fn the_name_of_a_request_stays_in_the_journal_when_the_server_is_started_again() {
+fn a_request_id_survives_a_restart() {
     let ground = Ground::new();
     asked(
         &ground,
@@ -93,7 +93,7 @@ fn the_name_of_a_request_stays_in_the_journal_when_the_server_is_started_again()
 }
 
 #[test]
-fn a_call_over_mcp_is_found_again_in_the_journal() {
+fn an_mcp_call_is_recorded_with_its_request_id() {
     let ground = Ground::new();
     let arguments =
         json!({ "lifecycle": "mission.task", "id": "T-1", "fields": { "title": "Find the way" } });
@@ -113,7 +113,7 @@ fn a_call_over_mcp_is_found_again_in_the_journal() {
 }
 
 #[test]
-fn definitions_and_what_is_dropped_are_found_again_with_who_asked() {
+fn installations_and_redactions_are_recorded_with_their_request() {
     let ground = Ground::new();
     let only = |id: &str, event: &str| {
         let entries = named(&ground, id);

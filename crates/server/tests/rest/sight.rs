@@ -28,7 +28,7 @@ fn chests(version: u32, read: &str) -> Json {
 const FOR_HOLDERS: &str = "read: actor.id == holder || (human && admin)\n";
 
 #[test]
-fn what_lives_by_an_older_version_is_seen_by_whom_that_lets_see_it() {
+fn visibility_follows_the_entitys_own_version() {
     let ground = Ground::new();
     let owner = &ground.owner;
     owner.put("/v1/packs/vault", &chests(1, FOR_HOLDERS)).unwrap_or_else(|it| panic!("{it:#?}"));

@@ -90,7 +90,7 @@ fn attribute(of: &Json, key: &str) -> Json {
 }
 
 #[test]
-fn a_request_and_what_it_went_through_arrive_at_the_collector() {
+fn the_spans_of_a_request_arrive_at_the_collector() {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 0.0);
     create(&ground, "T-1", "01");
@@ -159,7 +159,7 @@ fn stages(line: &str, body: &Json, status: u16) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn a_call_over_mcp_went_through_the_same() {
+fn an_mcp_call_has_the_same_spans() {
     let arguments = json!({ "lifecycle": "mission.task", "id": "T-1", "fields": { "title": "x" } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "create", "arguments": arguments } });
@@ -170,7 +170,7 @@ fn a_call_over_mcp_went_through_the_same() {
 }
 
 #[test]
-fn every_command_of_a_batch_went_through_the_same() {
+fn every_command_of_a_batch_has_the_same_spans() {
     let task = |id: &str| json!({ "lifecycle": "mission.task", "id": id, "fields": { "title": "x" } });
     let all = ["POST /v1/batch", "commit", "commit", "decide", "decide", "wait", "wait"];
     for atomic in [false, true] {
@@ -185,7 +185,7 @@ fn every_command_of_a_batch_went_through_the_same() {
 }
 
 #[test]
-fn what_is_left_is_sent_before_it_ends() {
+fn remaining_spans_are_sent_before_the_server_ends() {
     let (endpoint, heard) = collector("200 OK");
     let ground = traced(endpoint, 1.0);
     create(&ground, "T-1", "01");
@@ -199,7 +199,7 @@ fn what_is_left_is_sent_before_it_ends() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_harms_nobody() {
+fn a_missing_collector_does_not_affect_requests() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for endpoint in [format!("http://{gone}/v1/traces"), collector("503 Service Unavailable").0] {
         let ground = traced(endpoint, 1.0);

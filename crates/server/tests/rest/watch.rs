@@ -32,7 +32,7 @@ fn create(ground: &Ground, id: &str) {
 }
 
 #[test]
-fn figures_need_a_token_unless_they_are_open() {
+fn metrics_need_a_token_unless_they_are_open() {
     let closed = Ground::new();
     let answer = closed.raw("GET /metrics HTTP/1.1", b"");
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
@@ -52,7 +52,7 @@ fn figures_need_a_token_unless_they_are_open() {
 }
 
 #[test]
-fn figures_say_what_was_done() {
+fn metrics_count_the_work() {
     let ground = Ground::new();
     let before = metrics(&ground);
     (0..3).for_each(|it| create(&ground, &format!("T-{it}")));
@@ -152,7 +152,7 @@ fn becomes(ground: &Ground, name: &str, wanted: f64) {
 }
 
 #[test]
-fn alerts_are_open_until_somebody_resolves_them() {
+fn alerts_are_counted_until_they_are_resolved() {
     let ground = Ground::new();
     create(&ground, "T-1");
     let open = |seen: bool| format!("trackside_alerts_open{{severity=\"critical\",acknowledged=\"{seen}\"}}");
@@ -173,7 +173,7 @@ fn alerts_are_open_until_somebody_resolves_them() {
 }
 
 #[test]
-fn a_journal_that_was_tampered_with_shows() {
+fn a_tampered_journal_shows_in_the_metrics() {
     let ground = Ground::new();
     create(&ground, "T-1");
     let file = rusqlite::Connection::open(ground.data.join("journal.db")).unwrap();
@@ -186,7 +186,7 @@ fn a_journal_that_was_tampered_with_shows() {
 }
 
 #[test]
-fn nothing_is_made_anew_from_a_journal_that_was_changed() {
+fn nothing_is_rebuilt_from_an_altered_journal() {
     for change in [
         "payload = replace(payload, 'Find the way', 'Lose the way')",
         "header = replace(header, 'owner', 'other')",
@@ -213,7 +213,7 @@ fn nothing_is_made_anew_from_a_journal_that_was_changed() {
 }
 
 #[test]
-fn no_label_grows_with_what_anybody_sends() {
+fn no_label_takes_values_from_requests() {
     let ground = Ground::new();
     let count = || samples(&metrics(&ground)).len();
     create(&ground, "T-0");
@@ -250,7 +250,7 @@ fn spoken_of(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn rules_and_dashboard_speak_of_what_there_is() {
+fn alert_rules_and_dashboard_use_existing_metrics() {
     let ground = Ground::new();
     create(&ground, "T-0");
     refused(
@@ -286,7 +286,7 @@ fn rules_and_dashboard_speak_of_what_there_is() {
 }
 
 #[test]
-fn the_dashboard_is_one() {
+fn the_dashboard_layout_is_valid() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana/trackside.json");
     let board: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let panels = board["panels"].as_array().unwrap();

@@ -117,7 +117,7 @@ fn a_message_is_a_cloud_event_that_the_reference_library_accepts_and_nothing_els
 }
 
 #[test]
-fn what_fails_is_tried_again_before_what_comes_after_it() {
+fn a_failed_message_is_retried_before_later_ones() {
     let ground = Ground::telling(quick());
     let mut failures = 2;
     let receiver = Receiver::new(move |_| {
@@ -138,7 +138,7 @@ fn what_fails_is_tried_again_before_what_comes_after_it() {
 }
 
 #[test]
-fn what_nobody_takes_is_a_dead_letter_until_it_is_replayed() {
+fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
     let ground = Ground::telling(quick());
     let receiver = Receiver::new(|it| (if it.entity() == "T-1" { 500 } else { 200 }, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -177,7 +177,7 @@ fn what_nobody_takes_is_a_dead_letter_until_it_is_replayed() {
 }
 
 #[test]
-fn a_restart_loses_nothing_and_goes_on_where_it_was() {
+fn deliveries_resume_after_a_restart() {
     let ground = Ground::telling(WebhookOptions { attempts: 1_000, ..quick() });
     let receiver = Receiver::new(|_| (503, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -204,7 +204,7 @@ fn a_restart_loses_nothing_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_receiver_that_is_gone_is_left_alone_until_somebody_says_so() {
+fn a_receiver_that_answers_410_gets_no_messages_until_reactivated() {
     let ground = Ground::telling(quick());
     let receiver = Receiver::new(|_| (410, String::new()));
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -230,7 +230,7 @@ fn a_receiver_that_is_gone_is_left_alone_until_somebody_says_so() {
 }
 
 #[test]
-fn a_redirect_is_not_followed_and_a_wish_to_wait_is_heard() {
+fn redirects_are_not_followed_and_retry_after_is_respected() {
     let ground = Ground::telling(WebhookOptions { attempts: 1_000, ..quick() });
     let elsewhere = Receiver::willing();
     let place = elsewhere.url.clone();
@@ -260,7 +260,7 @@ fn a_redirect_is_not_followed_and_a_wish_to_wait_is_heard() {
 }
 
 #[test]
-fn whoever_is_slow_or_dead_holds_up_nobody_else() {
+fn a_slow_or_dead_receiver_delays_no_other() {
     let ground = Ground::telling(quick());
     let (go, gone) = std::sync::mpsc::channel::<()>();
     let slow = Receiver::new(move |_| {
@@ -284,7 +284,7 @@ fn whoever_is_slow_or_dead_holds_up_nobody_else() {
 }
 
 #[test]
-fn no_request_goes_to_what_is_around_us_unless_that_is_allowed() {
+fn private_addresses_get_no_request_unless_allowed() {
     let ground = Ground::telling(WebhookOptions { allow_private: false, ..quick() });
     let receiver = Receiver::willing();
     let port = receiver.url.rsplit_once(':').unwrap().1.split('/').next().unwrap().to_owned();
@@ -310,7 +310,7 @@ fn no_request_goes_to_what_is_around_us_unless_that_is_allowed() {
 }
 
 #[test]
-fn a_webhook_tells_what_its_holder_may_see_as_long_as_that_is_so() {
+fn a_webhook_sends_only_what_its_owner_may_see() {
     let ground = Ground::telling(quick());
     let vault = "lifecycle: safe.box\nabout: A thing of somebody.\nread: actor.id == holder || (human && admin)\n\
          fields: { holder: { type: string } }\ncreate: { by: human, takes: [holder] }\n\
@@ -362,7 +362,7 @@ fn a_webhook_tells_what_its_holder_may_see_as_long_as_that_is_so() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_the_reason() {
+fn an_invalid_webhook_is_refused_with_the_reason() {
     let ground = Ground::telling(quick());
     let url = "http://127.0.0.1:9/";
     for (body, field) in [
@@ -394,7 +394,7 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_copy_of_a_project_does_not_speak_for_it() {
+fn a_copy_of_a_project_sends_no_webhooks() {
     let ground = Ground::telling(quick());
     let receiver = Receiver::willing();
     let (webhook, _) = add(&ground.owner, &receiver);
@@ -419,7 +419,7 @@ fn a_copy_of_a_project_does_not_speak_for_it() {
 }
 
 #[test]
-fn trouble_with_webhooks_is_seen_by_those_who_watch() {
+fn webhook_failures_show_in_the_metrics() {
     let ground = Ground::telling(quick());
     let page = || String::from_utf8(ground.owner.get_bytes("/metrics").unwrap()).unwrap();
     let shows = |lines: &[&str]| {

@@ -78,7 +78,7 @@ fn same_beside_rankings(view: &View, live: &View, what: &str) {
     assert!(view == *live, "{what}: groups, keys or values differ");
 }
 
-pub fn projections_are_the_same_however_they_are_cut_into_pieces(make: Make<'_>) {
+pub fn projections_do_not_depend_on_batch_boundaries(make: Make<'_>) {
     let (mut timers, mut groups) = (0, 0);
     for story in stories() {
         let kept = |every| {
@@ -217,7 +217,7 @@ fn fire(id: &str, event: &str) -> Ask {
     Command::fire(ada(), key(id), event, Fields::default()).ask
 }
 
-pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
+pub fn erased_entities_replay_without_payloads(make: Make<'_>) {
     let thing = |place: &str, weight, note: &str| {
         [("place", Value::text(place)), ("weight", Value::Int(weight)), ("note", Value::text(note))]
     };
@@ -276,7 +276,7 @@ pub fn what_was_erased_replays_without_its_payloads(make: Make<'_>) {
     }
 }
 
-pub fn what_was_redacted_stands_in_a_closed_order_as_before(make: Make<'_>) {
+pub fn a_redacted_entity_keeps_its_place_in_a_closed_order(make: Make<'_>) {
     let place = make();
     let world = {
         let store = place.open();

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_nothing_else_is() {
+    fn hex_round_trips_and_other_text_is_rejected() {
         let hash = super::super::digest("a text");
         assert_eq!(unhex(&hex(&hash)), Some(hash));
         assert_eq!(unhex(&hex(&hash).to_uppercase()), Some(hash));

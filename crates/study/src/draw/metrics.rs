@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_wrapped_fits() {
+    fn cut_or_wrapped_text_fits() {
         let text = "Handed to the team of reviewers, who answer within a day or say why not";
         assert!(width(&cut(text, 11.0, false, 120.0), 11.0, false) <= 120.0);
         let lines = wrap(text, 11.0, 120.0, 2);

@@ -55,7 +55,7 @@ fn with_a_rollback_journal_nothing_that_was_answered_is_lost() {
 }
 
 #[test]
-fn a_disk_that_ignores_syncs_is_found_out() {
+fn a_disk_that_ignores_syncs_is_detected() {
     let disk = Disk::new();
     disk.ignore_syncs(true);
     let answered = run(&disk, WAL, 6);
@@ -66,7 +66,7 @@ fn a_disk_that_ignores_syncs_is_found_out() {
 }
 
 #[test]
-fn a_database_that_does_not_sync_is_found_out() {
+fn a_database_that_does_not_sync_is_detected() {
     for journal in ["wal", "delete"] {
         let disk = Disk::new();
         let settings = Settings { journal, synchronous: "off" };

@@ -39,7 +39,7 @@ fn strikes(settings: Settings, fault: Fault, expected: i32) {
 }
 
 #[test]
-fn what_strikes_a_commit_has_its_own_code_and_the_connection_recovers() {
+fn each_commit_fault_has_its_code_and_the_connection_recovers() {
     for journal in ["wal", "delete"] {
         let settings = Settings { journal, synchronous: "full" };
         strikes(settings, Fault::Full, ffi::SQLITE_FULL);

@@ -128,32 +128,32 @@ fn a_folder_that_may_not_be_written_can_be_read_and_says_what_to_do() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_entered_is_told() {
+fn a_folder_that_may_not_be_entered_is_reported() {
     let words = ["cannot be opened", "may not read its folder", "for this user"];
     denied("denied-entry", ".", 0o000, &["cannot be written", "this user"], &words);
 }
 
 #[test]
-fn a_journal_that_may_not_be_written_is_told() {
+fn a_journal_that_may_not_be_written_is_reported() {
     let words = ["journal.db", "cannot be written", "writable for this user"];
     denied("denied-journal-write", "journal.db", 0o444, &words, &["up to"]);
 }
 
 #[test]
-fn a_journal_that_may_not_be_read_is_told() {
+fn a_journal_that_may_not_be_read_is_reported() {
     let words = ["journal.db", "may not open it", "readable and writable"];
     denied("denied-journal", "journal.db", 0o000, &words, &words);
 }
 
 #[test]
-fn a_state_that_may_not_be_used_is_told_and_not_taken_for_a_damaged_one() {
+fn a_state_db_without_permission_is_not_taken_for_a_damaged_one() {
     let words = ["state.db", "may not open it", "readable and writable"];
     denied("denied-state", "state.db", 0o000, &words, &words);
     denied("denied-state-write", "state.db", 0o444, &["state.db", "cannot be written"], &["up to"]);
 }
 
 #[test]
-fn a_lock_that_is_somebody_elses_is_told() {
+fn a_lock_of_another_user_is_reported() {
     denied(
         "denied-lock",
         "lock",
@@ -164,7 +164,7 @@ fn a_lock_that_is_somebody_elses_is_told() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let parent = Folder::new("denied-parent");
     std::fs::create_dir_all(parent.path()).unwrap();
     mode(parent.path(), 0o555);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_are_told_by_their_line() {
+    fn problems_are_reported_with_their_line() {
         let mut problem = Problem::new(Code::CannotImport, "x");
         let first = problem.errors[0].clone();
         problem.errors = ["entities.1.fields.size", "entities.0", "entities.9.id", "entities.0.state"]

@@ -7,7 +7,7 @@ fn mistake(source: &str, expected: &[&str]) {
 }
 
 #[test]
-fn unknown_names_are_all_reported_with_what_was_meant() {
+fn all_unknown_names_are_reported_with_suggestions() {
     mistake(
         "revewCycles < 3 && titel == 'é' && whatever",
         &[

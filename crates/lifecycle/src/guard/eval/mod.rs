@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_null() {
+    fn missing_values_are_null() {
         yields("oldPlan.bullets == null", true);
         yields("oldPlan.bullets", Value::Null);
         yields("labels.nope == null && labels['nope'] == null", true);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_overrules_what_failed() {
+    fn a_deciding_operand_overrules_a_failed_one() {
         for (source, expected) in [
             ("broken || open", Ok(true)),
             ("open || broken", Ok(true)),
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_that_is_not_needed() {
+    fn only_needed_values_are_read() {
         for (source, reads) in
             [("!open && title == 'x'", 1), ("open ? title : reviewer", 2), ("[1, 2][0]", 0)]
         {

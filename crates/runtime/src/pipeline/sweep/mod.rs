@@ -1,4 +1,4 @@
-//! The sweep: goes through every entity, a few at a time, looks for violations, and compares stored rows with the
+//! The sweep: visits every entity, a few at a time, finds violations, and compares stored rows with the
 //! journal.
 
 mod comparing;
@@ -33,7 +33,7 @@ use together::Together;
 /// The budget of a turn for the sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SweepBudget {
-    /// Entities looked at.
+    /// Entities to visit.
     pub entities: usize,
     /// Records of the journal read.
     pub records: usize,
@@ -48,7 +48,7 @@ const PAGE: usize = 512;
 /// Records that a scheduled pass may read; the next pass continues where it ended.
 const WINDOW: usize = 1_000;
 
-/// Turns that a pass waits until what it put right is written.
+/// Turns that a pass waits for its repairs to be flushed.
 const PATIENCE: u32 = 2_000;
 
 /// The result of a sweep.
@@ -57,9 +57,9 @@ pub struct SweepReport {
     pub looked_at: u64,
     /// Violations that were not known before.
     pub found: u64,
-    /// Violations that are none any more.
+    /// Violations that have ended.
     pub cleared: u64,
-    /// Moves that repaired something.
+    /// Repairing moves.
     pub repaired: u64,
     /// Entities whose stored rows were compared with the journal.
     pub compared: u64,
@@ -97,7 +97,7 @@ pub(super) struct Sweep {
     together: Option<Box<Together>>,
 }
 
-/// One way through all of them, in the order of their keys.
+/// One pass over all entities, in key order.
 #[derive(Debug, Default)]
 pub(super) struct SweepPass {
     after: Option<EntityKey>,
@@ -113,7 +113,7 @@ pub(super) struct SweepPass {
     /// Rows in each state, counted at one position.
     counted: Option<Counted>,
     is_counted: bool,
-    /// Entities whose last entry must be looked for in the whole journal.
+    /// Entities whose last entry must be searched in the whole journal.
     pub lost: BTreeSet<EntityKey>,
     search: Option<Search>,
     /// Entities to mend, with their last entry.
@@ -181,7 +181,7 @@ impl Sweep {
         again.chain(std::mem::take(&mut self.asked)).collect()
     }
 
-    /// Rules have changed under everybody: they are looked at without waiting for the next time.
+    /// The rules have changed: the next pass begins at once.
     pub fn begin_soon(&mut self) {
         self.next = self.every.and(Some(Timestamp(i64::MIN)));
     }
@@ -194,7 +194,7 @@ impl Sweep {
         self.next
     }
 
-    /// Begins a pass if one is due or was asked for.
+    /// Begins a pass if one is due or requested.
     pub fn begin(&mut self, now: Timestamp) {
         let due = self.next.is_some_and(|it| it <= now);
         if self.pass.is_some() || (!due && self.asked.is_empty()) {
@@ -327,7 +327,7 @@ impl Decider {
     /// Compares an entity with the journal if it is due or suspicious, then inspects it.
     fn look_at(&mut self, pass: &mut SweepPass, kept: &StoredEntity) -> Result<(), StoreError> {
         let key = &kept.key;
-        // One that cannot be read, or is in a state that there is not, may be so only here.
+        // An unreadable row, or one in an unknown state, may be wrong only in the projections.
         let odd = self.memory.load(Need::Entity(key.clone())).is_err() || !self.is_in_a_known_state(key);
         let due = odd || self.sweep.compares(pass, key);
         if !due || self.is_unwritten(key)? {
@@ -348,14 +348,14 @@ impl Decider {
         life.is_none_or(|it| it.state(&entity.state).is_some())
     }
 
-    /// Notes how far comparison came in this pass.
+    /// Records the progress of the comparison in this pass.
     pub(super) fn compared(&mut self, key: &EntityKey, pass: &SweepPass) {
         if pass.depth.is_none() {
             self.sweep.compared = Some(key.clone());
         }
     }
 
-    /// Looks for violations.
+    /// Checks an entity for violations.
     pub(super) fn inspect(&mut self, key: &EntityKey, pass: &mut SweepPass) -> Result<(), StoreError> {
         let actor = Actor::new("trackside", ActorKind::System);
         let command = Command::new(actor, Ask::Inspect { entity: key.clone() });
@@ -371,7 +371,7 @@ impl Decider {
                 Ok(())
             }
             Ok(_) => Ok(()),
-            // Something that it refers to cannot be read: that one's turn comes, too.
+            // An entity it refers to cannot be read; that one has its own turn.
             Err(StoreError::Damaged { .. }) => Ok(()),
             Err(error) => Err(error),
         }

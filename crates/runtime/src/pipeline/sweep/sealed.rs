@@ -9,8 +9,8 @@ use crate::pipeline::decider::Decider;
 const CHUNK: usize = 64;
 
 impl Decider {
-    /// Holds every entry of an entity, from its newest back, against its hash and that of the entry before it. None where
-    /// one of them is not here.
+    /// Checks every entry of an entity, from its newest back, against its hash and that of the entry before
+    /// it. None if one of them is missing.
     pub(super) fn is_sealed(&mut self, newest: u64) -> Result<Option<bool>, StoreError> {
         let mut whole = FullJournal::new(self.sweep.store.as_ref(), self.memory.reader());
         match seals_hold(&mut whole, newest) {

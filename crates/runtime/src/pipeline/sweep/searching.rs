@@ -14,7 +14,7 @@ use crate::pipeline::decider::Decider;
 #[derive(Debug)]
 pub(super) struct Search {
     after: u64,
-    /// Up to here everybody must be kept.
+    /// Every entity with an entry up to this one must have a row.
     upto: u64,
     /// With the last entry that was seen.
     missing: BTreeMap<EntityKey, u64>,

@@ -6,7 +6,7 @@ use super::{NEWEST, Speaker};
 use crate::ground::{Ground, refused};
 
 #[test]
-fn whoever_may_claim_nothing_is_told_so_and_does_not_see_an_empty_queue() {
+fn a_caller_that_may_claim_nothing_gets_a_refusal_and_not_an_empty_queue() {
     let ground = Ground::new();
     let token = ground.minted(json!({ "actor": "sam", "kind": "agent", "roles": ["mission:specialist"] }));
     let (owner, sam) = (&ground.owner, ground.client(&token));

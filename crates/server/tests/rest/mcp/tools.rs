@@ -22,7 +22,7 @@ fn assigned(ground: &Ground, id: &str, to: &str) {
 }
 
 #[test]
-fn a_refusal_is_the_same_as_over_http_and_is_set_right_in_one_step() {
+fn a_refusal_equals_that_over_http_and_names_the_fix() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent", "roles": ["mission:specialist"] }));
     for (version, id) in [(OLDER, "T-1"), (NEWEST, "T-2")] {
@@ -49,7 +49,7 @@ fn a_refusal_is_the_same_as_over_http_and_is_set_right_in_one_step() {
 }
 
 #[test]
-fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
+fn my_work_lists_own_claimable_and_waiting_work() {
     let ground = yard();
     let (ada, mia) = (Speaker::agent(&ground, "ada"), Speaker::agent(&ground, "mia"));
     let nothing = ada.given("my_work", json!({ "lifecycle": "yard.wagon" }));
@@ -90,7 +90,7 @@ fn my_work_tells_what_is_mine_what_i_may_claim_and_what_waits_for_me() {
 }
 
 #[test]
-fn people_are_told_what_they_may_decide() {
+fn my_work_lists_decisions_for_people() {
     let ground = yard();
     let owner = &ground.owner;
     let arguments = json!({ "command": "fly destroy", "where": ["here"] });
@@ -145,7 +145,7 @@ fn work_is_claimed_kept_and_finished_under_its_lease() {
 }
 
 #[test]
-fn a_report_moves_nothing_and_says_which_ones_there_are() {
+fn a_report_moves_nothing_and_lists_the_possible_ones() {
     let ground = yard();
     park(&ground, "W-1");
     let ada = Speaker::agent(&ground, "ada");

@@ -24,7 +24,7 @@ fn the_older_protocol_begins_with_a_handshake() {
 }
 
 #[test]
-fn the_newest_has_none_and_says_who_it_is_in_every_request() {
+fn the_newest_protocol_has_no_handshake() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
     let ada = Speaker::new(&ground, &token, NEWEST);
@@ -44,7 +44,7 @@ fn the_newest_has_none_and_says_who_it_is_in_every_request() {
 }
 
 #[test]
-fn what_is_not_offered_is_not_there() {
+fn unsupported_methods_are_unknown() {
     let ground = yard();
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
     for version in [OLDER, NEWEST] {
@@ -77,7 +77,7 @@ fn every_tool_is_described_in_both() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_of_the_protocol() {
+fn unknown_tools_and_prompts_are_protocol_errors() {
     let ground = yard();
     let ada = Speaker::agent(&ground, "ada");
     let unknown = ada.heard("tools/call", json!({ "name": "fly", "arguments": {} })).pop().unwrap();

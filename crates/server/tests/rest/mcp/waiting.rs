@@ -51,7 +51,7 @@ fn a_call_waits_until_people_have_decided() {
 }
 
 #[test]
-fn nobody_goes_on_waiting_with_a_token_that_is_gone() {
+fn a_wait_ends_with_its_token() {
     let ground = yard();
     ask(&ground, "A-1");
     let made = ground.owner.post("/v1/tokens", &json!({ "actor": "ada", "kind": "agent" })).unwrap().body;
@@ -66,7 +66,7 @@ fn nobody_goes_on_waiting_with_a_token_that_is_gone() {
 }
 
 #[test]
-fn a_call_that_waits_in_vain_says_so_and_hears_of_progress() {
+fn a_wait_that_times_out_says_so_and_reports_progress() {
     let ground = yard();
     ask(&ground, "A-1");
     for (version, id) in [(OLDER, 1), (NEWEST, 2)] {
@@ -84,7 +84,7 @@ fn a_call_that_waits_in_vain_says_so_and_hears_of_progress() {
 }
 
 #[test]
-fn whoever_looks_for_work_waits_until_there_is_some() {
+fn a_wait_for_work_ends_when_there_is_some() {
     let ground = yard();
     let ada = Speaker::agent(&ground, "ada");
     let wait = json!({ "lifecycle": "yard.wagon", "seconds": 60 });
@@ -134,7 +134,7 @@ fn a_client_that_knows_tasks_gets_one_that_outlives_the_server() {
 }
 
 #[test]
-fn a_task_ends_with_its_time_and_is_given_up_by_who_has_it_alone() {
+fn a_task_expires_and_only_its_owner_may_cancel_it() {
     let ground = yard();
     ask(&ground, "A-1");
     let (ada, eve) = (modern(&ground, "ada"), modern(&ground, "eve"));

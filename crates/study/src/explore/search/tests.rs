@@ -68,7 +68,7 @@ fn the_shortest_way_is_found_on_any_number_of_cores() {
 }
 
 #[test]
-fn a_bound_is_kept_and_told() {
+fn a_bound_is_respected_and_reported() {
     let found = search(&Jugs, &Four, &SearchBound { worlds: 5, depth: 1_000 }, 2);
     assert_eq!(found.stopped, Stopped::Worlds);
     assert!((5..=10).contains(&found.progress.worlds));

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_alike_are_exchanged() {
+    fn only_symmetric_ids_are_exchanged() {
         let ids: Vec<Name> = ["a", "b", "c"].map(Name::new).to_vec();
         // b and c are alike, a is known by name.
         let mirrors = Mirrors::of(&[ids], |ids, _| ids.all.iter().all(|it| *it != "a"));

@@ -43,7 +43,7 @@ fn found(by: &str, check: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_can_be_true_is_not_called_never() {
+fn a_satisfiable_condition_is_not_reported() {
     for (by, check) in [
         // Between two numbers, and several in a row.
         ("human", "confidence > 0.7 && confidence < 0.9"),
@@ -97,7 +97,7 @@ fn what_can_be_true_is_not_called_never() {
 }
 
 #[test]
-fn what_is_never_true_is_still_found() {
+fn an_unsatisfiable_condition_is_reported() {
     for check in [
         "confidence > 0.9 && confidence < 0.7",
         "confidence > 1.0",

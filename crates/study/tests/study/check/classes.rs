@@ -477,7 +477,7 @@ transitions:
 /// If anybody may continue, the actor that brought the entity there knows of it. A move by time needs a
 /// notification.
 #[test]
-fn waits_untold_for_anybody() {
+fn waits_untold_for_any_actor() {
     let text = "
 lifecycle: t.thing
 fields: { owner: { type: string } }

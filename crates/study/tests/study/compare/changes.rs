@@ -37,7 +37,7 @@ fn told(old: &Texts, new: &Texts) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_of_change_is_told() {
+fn every_kind_of_change_is_reported() {
     let (mut lines, mut wrong) = (String::new(), String::new());
     for case in include_str!("definition/cases.txt").lines() {
         let Some((from, to)) = case.split_once(" ==> ") else {
@@ -64,7 +64,7 @@ fn a_lifecycle_comes_and_goes() {
 }
 
 #[test]
-fn a_pack_is_like_itself() {
+fn a_pack_does_not_differ_from_itself() {
     for name in PACKS {
         let texts = Texts::shipped(name);
         assert_eq!(told(&texts, &texts), [""; 0], "{name}");

@@ -112,7 +112,7 @@ fn text_of(texts: &Texts, file: usize) -> &str {
 }
 
 #[test]
-fn whatever_changes_is_told() {
+fn every_change_of_a_word_is_reported() {
     let most = std::env::var("MUTATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(6);
     let (mut counted, mut silent) = (0, Vec::new());
     for name in PACKS {

@@ -62,12 +62,12 @@ fn told(found: &Stranding) -> Vec<String> {
 }
 
 #[test]
-fn an_unchanged_definition_strands_nobody() {
+fn an_unchanged_definition_strands_no_entity() {
     assert_eq!(caught("HERE: { initial: true }", "HERE: { initial: true, about: Home. }"), [""; 0]);
 }
 
 #[test]
-fn every_way_to_be_stranded_is_told() {
+fn every_way_to_be_stranded_is_reported() {
     let renamed = PARCEL.replace("AWAY", "OUT");
     let (old, new) = (law(PARCEL), law(&renamed));
     let gone = stranded(&old, &new, &[away(&old)], &Project::default(), Timestamp::default());
@@ -101,7 +101,7 @@ fn every_way_to_be_stranded_is_told() {
 }
 
 #[test]
-fn a_state_that_nobody_can_leave_any_more_is_a_trap() {
+fn a_state_that_can_no_longer_be_left_is_a_trap() {
     let (old, text) = (law(PARCEL), PARCEL.replace("by: engine || human, count", "by: \"false\", count"));
     let text = text.replace("to: DONE, by: human", "to: DONE, by: \"false\"");
     let new = law(&text);
