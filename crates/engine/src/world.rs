@@ -169,7 +169,7 @@ impl World {
             let actor = Actor::new("trackside", ActorKind::Timeout);
             let ask = Ask::Due { entity: key.clone(), timer: timer.clone() };
             if let Outcome::Refused(_) = self.submit(&Command::new(actor, ask)) {
-                // The journal keeps a refused timer as pending; here it must not come up again.
+                // A refused timer is still pending in the journal; here it must not come up again.
                 self.due.remove(&(due, key, timer));
             }
         }

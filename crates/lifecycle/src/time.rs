@@ -1,4 +1,4 @@
-//! Moments and spans as values. Nothing here knows what time it is now.
+//! Moments and spans as values. Nothing here reads the clock.
 
 use std::fmt;
 

@@ -13,7 +13,8 @@ use crate::time::{Span, Timestamp};
 /// A value. Cloning one copies no more of its contents than a short text.
 ///
 /// Stored form (serde) keeps moments and spans apart from text, as `{"$time": ms}` and `{"$span": ms}`, so
-/// that reading restores the written value. [`Value::to_json`] gives the outward form, where both are text.
+/// that reading restores the written value. [`Value::to_json`] gives the JSON for clients, where both are
+/// text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     #[default]
@@ -45,7 +46,7 @@ impl Value {
         matches!(self, Self::Null)
     }
 
-    /// Null, blank text, and empty lists and maps: what a requirement counts as not given.
+    /// Null, blank text, and empty lists and maps: values that a requirement counts as not given.
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Null => true,

@@ -45,7 +45,7 @@ impl Artifacts {
         self.folder.join(id.get(..2).unwrap_or_default()).join(id)
     }
 
-    /// The content; none if there is none.
+    /// The content; none if it does not exist.
     pub fn get(&self, id: &str) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path(id)) {
             Ok(content) => Ok(Some(content)),

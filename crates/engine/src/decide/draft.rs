@@ -32,7 +32,7 @@ struct Touched {
     places: Index<EntityKey, usize>,
 }
 
-/// The number below which members are read one by one.
+/// Up to this number, entities are found by a scan instead of an index.
 const FEW: usize = 8;
 
 impl Touched {

@@ -137,7 +137,7 @@ impl DecisionBuilder<'_> {
         match &timer.kind {
             TimerKind::After(after) => {
                 let length = match after.eval(scope) {
-                    // A shorter interval would stop the clock while it fires.
+                    // With a shorter length, a timer that restarts itself would fire forever at one moment.
                     Ok(Value::Span(span)) => span.max(Span::seconds(1)),
                     // No length: this clock does not run for this entity.
                     Ok(Value::Null) => return Ok(None),

@@ -347,7 +347,7 @@ fn choice_place(from: &syntax::ChoiceDecl) -> Option<Place> {
     state.or(asked).or(word).or(table).or(from.when.as_ref().map(|it| it.at)).or(set)
 }
 
-/// Stands in where `by` could not be compiled; the pack is refused anyway.
+/// Replaces a `by` that could not be compiled; the pack is refused anyway.
 fn nobody() -> Guard {
     Guard::literal("false", Value::Bool(false))
 }

@@ -405,7 +405,7 @@ impl CompileContext<'_> {
         from.as_ref().and_then(|it| self.guard(it, &Type::Bool))
     }
 
-    /// Fields of a further move: only what some arm of it takes.
+    /// Fields of a further move: only those that one of its arms takes.
     pub fn with(&mut self, from: &Named<Expr>, lifecycle: &Name, fire: &At<Name>) -> With {
         let pack = self.pack;
         if let Some(takes) = pack.lifecycles.get(lifecycle).and_then(|it| it.transitions.get(&fire.it)) {

@@ -15,7 +15,7 @@ pub(super) struct ReadTable {
     known: BTreeMap<String, VarSlot>,
     /// The cost of reading some keys, in further reads.
     pub costs: BTreeMap<String, u64>,
-    /// Reads compiled so far, each as often as it is mentioned.
+    /// Reads compiled so far, counted per mention.
     pub spent: u64,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Vocabulary<'a> {
     pub listing: bool,
 }
 
-/// The function by which expressions ask the risk policy.
+/// The function that evaluates the risk policy in expressions.
 pub(crate) const POLICY: u16 = 0;
 
 const PLAIN: &[&str] = &[

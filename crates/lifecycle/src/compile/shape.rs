@@ -7,7 +7,7 @@ use crate::guard::Type;
 use crate::model::FieldType;
 use crate::name::Name;
 
-/// Everything that the pack's expressions may refer to.
+/// All names that the pack's expressions may use.
 #[derive(Debug, Default)]
 pub(super) struct PackShape {
     /// Its name.
@@ -38,7 +38,7 @@ pub(super) struct LifecycleShape {
     pub inverses: BTreeMap<Name, Name>,
     /// Counter to the type of its value, and whether it has several tallies.
     pub counters: BTreeMap<Name, (Type, bool)>,
-    /// Counters whose tallies are kept apart by expressions.
+    /// Counters whose tallies are separated by expressions.
     pub keyed: Vec<Name>,
     pub slots: Vec<Name>,
     pub rankings: BTreeMap<Name, RankingShape>,
@@ -63,7 +63,7 @@ pub(super) struct RefShape {
 
 #[derive(Clone, Debug)]
 pub(super) struct RankingShape {
-    /// The refs it is kept within.
+    /// The refs that own its orders.
     pub within: Vec<Name>,
     /// Whether it has a main weight that sorts ascending.
     pub ascending: bool,

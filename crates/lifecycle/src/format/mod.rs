@@ -1,12 +1,11 @@
 //! One way to write a definition file.
 //!
-//! Only blanks change: indentation, the spaces between the parts of a line, columns, blank
-//! lines. No line is broken or joined, so the order of everything and every comment stay. A
-//! result that would not say the same as the text is thrown away: [`format()`] reads it again
-//! and compares.
+//! Only blanks change: indentation, the spaces between the parts of a line, columns, blank lines. No line
+//! is broken or joined, so the order of everything and every comment stay. A result with another meaning is
+//! discarded: [`format()`] reads it again and compares.
 //!
-//! Three steps: [`tokenize`] takes the text apart, [`tables`] finds the columns, and [`write_lines`] writes
-//! the parts out.
+//! Three steps: [`tokenize`] splits the text, [`tables`] finds the columns, and [`write_lines`] writes the
+//! parts out.
 
 mod block_scalar;
 mod tables;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::random_yaml::{by_hand, choices};
 use super::*;
 
-/// Formats a text that the reader accepts; nothing for others.
+/// Formats a text that the reader accepts; none for others.
 fn kept(text: &str) -> Option<String> {
     let mut sources = Sources::new();
     let file = sources.add("a.yaml", text);
@@ -75,7 +75,7 @@ fn formatting_the_packs_keeps_their_content() {
                 let once = formatted(&path.display().to_string(), &text);
                 assert_eq!(write(&once).1, once, "{}", path.display());
                 if text.len() < 4000 {
-                    // Spread out, with other line ends, it still says the same.
+                    // With more blanks and other line ends, it still has the same meaning.
                     kept(&text.replace("{ ", "{  ").replace(", ", " ,   ").replace('\n', " \r\n")).unwrap();
                 }
                 files += 1;

@@ -1,9 +1,10 @@
-//! Values that begin in one column.
+//! Aligns values in columns.
 //!
-//! Where most values of a mapping are set in a column by hand, all of them are. A blank line, a comment or a
-//! value of several lines under its key begins a new table, which may continue in the column of the previous
-//! one or have its own, never further right than the longest key of the mapping needs. Elsewhere one space
-//! follows the colon. Mappings with a single key that are the items of one list are rows of a table as well.
+//! If most values of a mapping are aligned by hand, all of them are aligned. A blank line, a comment or a
+//! value of several lines under its key begins a new table, which may continue in the column of the
+//! previous one or have its own, never further right than the longest key of the mapping needs. Elsewhere
+//! one space follows the colon. Mappings with a single key that are the items of one list are rows of a
+//! table as well.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ struct Row {
     apart: bool,
 }
 
-/// The row of an entry in the line that `first` begins; nothing if its value is below it.
+/// The row of an entry in the line that `first` begins; none if its value is below it.
 fn row(tokens: &[YamlToken], entry: &YamlEntry, first: usize) -> Option<Row> {
     let needs = width(tokens, entry.key)?;
     let value = entry.value?;

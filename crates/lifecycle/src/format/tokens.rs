@@ -11,7 +11,7 @@ pub(super) struct YamlToken<'a> {
     pub(super) breaks: usize,
     /// Its column in the text, in characters from 0.
     pub(super) column: usize,
-    /// The list or mapping it stands in, not counting those in brackets.
+    /// The list or mapping that contains it, not counting those in brackets.
     pub(super) block: Option<usize>,
     /// Its new column if it is the first in its line and not in brackets.
     pub(super) indent: usize,
@@ -40,7 +40,7 @@ pub(super) enum YamlTokenKind {
         roomy: bool,
     },
     Scalar,
-    /// `|` or `>` and what belongs to it.
+    /// The header of a block text: `|` or `>` and its indicators.
     Header,
     /// The lines of a block text, without their indentation.
     Body(Vec<String>),

@@ -3,7 +3,7 @@
 use super::STEP;
 use super::tokens::{YamlBlock, YamlToken, YamlTokenKind};
 
-/// Spaces before a comment behind something, at the least.
+/// The least number of spaces before a comment at the end of a line.
 const BEFORE_COMMENT: usize = 2;
 
 /// The last column that comments behind lines are set in.
@@ -231,8 +231,8 @@ fn gap(before: Option<&YamlToken>, token: &YamlToken) -> usize {
     }
 }
 
-/// A line of a scalar of several lines without the blanks at its end, which mean nothing unless
-/// one is escaped.
+/// A line of a scalar of several lines without trailing blanks, which have no meaning unless one is
+/// escaped.
 fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
     let shorn = line.trim_end_matches([' ', '\t']);
     if whole.starts_with('"') && shorn.ends_with('\\') {
@@ -241,9 +241,8 @@ fn shorn<'a>(line: &'a str, whole: &str) -> &'a str {
     shorn
 }
 
-/// Comments behind lines that follow each other stand in one column: the one that most of them
-/// are in, or further right if a line is too long for it. Behind very long lines they follow at
-/// once.
+/// Aligns comments at the ends of consecutive lines: in the column of most of them, or further right if a
+/// line is too long. After very long lines they follow at once.
 fn place_comments(lines: &mut [Line]) {
     for group in lines.chunk_by_mut(|a, b| a.comment.is_some() == b.comment.is_some()) {
         let mut least = 0;

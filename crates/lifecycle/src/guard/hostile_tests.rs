@@ -97,7 +97,7 @@ fn input_at_the_limits_is_parsed_on_a_small_stack() {
         format!("title{}", ".trim()".repeat(100)),
         format!("{}a.map(x, a.map(y, [[[[x]]]])){}", "(".repeat(20), ")".repeat(20)),
     ];
-    // Some of these are refused as too deep, others have the wrong types; none brings the process down.
+    // Some of these are refused as too deep, others have the wrong types; none crashes the process.
     for (source, outcome) in sources.clone().iter().zip(on_a_small_stack(sources)) {
         if let Err(errors) = outcome {
             pointing_into(source, &errors);

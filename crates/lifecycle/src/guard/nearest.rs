@@ -1,4 +1,4 @@
-//! The name that was probably meant.
+//! Suggests the nearest known name.
 
 /// The candidate closest to `word`, if it is close enough to be a slip of the fingers.
 ///

@@ -1,4 +1,4 @@
-//! An expression as others may look at it: for analysis and export, not for running.
+//! The structure of an expression: for analysis and export, not for evaluation.
 
 use super::ir::{Arithmetic, Comparison, Ir, Loop, LoopKind};
 use super::{Guard, VarSlot};
@@ -13,7 +13,7 @@ pub enum Outline {
     Read(VarSlot, Vec<Name>),
     /// The variable of a loop: 0 is the innermost.
     Local(usize),
-    /// A member of something that is worked out.
+    /// A member of a computed value.
     Member(Box<Outline>, Name),
     Index(Box<[Outline; 2]>),
     /// Whether a value is set.

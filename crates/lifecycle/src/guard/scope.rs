@@ -1,4 +1,4 @@
-//! The two sides a host provides: what names mean at load time, what they hold at run time.
+//! The two interfaces of a host: the meaning of names at load time, and their values at run time.
 
 use super::Type;
 use crate::value::Value;
@@ -52,7 +52,7 @@ pub enum Fault {
     Failed(String),
     #[error("the expression took too many steps")]
     TooExpensive,
-    /// The scope must load something first; what, it has noted itself.
+    /// The scope must load data first; it has recorded which.
     #[error("something it needs is not loaded")]
     NotLoaded,
 }

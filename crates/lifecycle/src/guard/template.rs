@@ -83,7 +83,7 @@ impl Template {
     }
 }
 
-/// Writes a value for people: text bare, nothing as nothing, lists with commas.
+/// Writes a value for people: text without quotes, null as nothing, lists with commas.
 pub(super) fn show(value: &Value, text: &mut String, budget: &Budget) -> Result<(), Fault> {
     budget.step()?;
     // Writing into a string cannot fail.

@@ -93,7 +93,7 @@ impl Type {
         }
     }
 
-    /// The type of something that is either this or that.
+    /// The common type of two values.
     pub(super) fn or(self, other: Type) -> Type {
         match (self, other) {
             (a, b) if a == b => a,

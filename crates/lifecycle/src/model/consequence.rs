@@ -170,7 +170,7 @@ pub struct RaiseAlert {
     pub when: Option<Guard>,
 }
 
-/// An effect asked for.
+/// A request for an effect.
 #[derive(Clone, Debug)]
 pub struct EffectCall {
     pub effect: Name,

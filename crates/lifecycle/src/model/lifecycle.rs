@@ -1,4 +1,4 @@
-//! The lifecycle itself: fields, states, who, and what it reaches.
+//! The lifecycle itself: fields, states, relations and references.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,11 +44,11 @@ pub struct Lifecycle {
     pub slots: Vec<Slot>,
     pub rankings: Vec<Ranking>,
     pub reactions: Vec<Reaction>,
-    /// Transitions whose refused requests are kept.
+    /// Transitions whose refused requests are stored as evidence.
     pub evidence: Vec<Name>,
-    /// Rankings and reactions of others that look at one of these, by the ref through which they do.
+    /// Rankings and reactions of other lifecycles that read this one, by the ref through which they do.
     pub watchers: Vec<Watcher>,
-    /// Rankings of others that are kept within one of these.
+    /// Rankings of other lifecycles whose orders belong to entities of this one.
     pub closes: Vec<Closing>,
     pub invariants: Vec<Invariant>,
     /// Properties that `check` and `explore` verify for every possible run.
@@ -72,7 +72,7 @@ pub struct Face {
     /// The transitions by which a request to people is decided.
     pub approve: Option<Name>,
     pub deny: Option<Name>,
-    /// The field for the note of the person who decides.
+    /// The field for the note of the deciding person.
     pub note: Option<Name>,
     /// The field that marks an urgent request.
     pub urgent: Option<Name>,
@@ -132,7 +132,7 @@ impl Lifecycle {
         self.transitions.iter().flat_map(|it| &it.arms)
     }
 
-    /// The consequences of everything that can happen to an entity.
+    /// All consequences of a lifecycle.
     pub fn consequences(&self) -> Vec<&Consequences> {
         let mut all = vec![&self.create.then];
         for arm in self.arms() {
@@ -183,7 +183,7 @@ pub struct Gate {
     pub says: Template,
     pub only: Vec<Name>,
     pub except: Vec<Name>,
-    /// Values that every request it binds may bring.
+    /// Values that every request under the gate may send.
     pub takes: Vec<Take>,
     /// Whether it reads a value of the request, so that it cannot be evaluated without one.
     pub reads_request: bool,
@@ -215,11 +215,11 @@ pub struct Watcher {
     pub inverse: Name,
     /// A ranking of theirs, or else a reaction.
     pub ranking: bool,
-    /// Only those in these states look.
+    /// Only entities in these states read it.
     pub states: StateSet,
 }
 
-/// A ranking kept within entities of this lifecycle: it may open and close as they move.
+/// A ranking whose orders belong to entities of this lifecycle: they may open and close as those move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
     pub lifecycle: Name,

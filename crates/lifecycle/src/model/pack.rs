@@ -83,7 +83,7 @@ pub struct PolicyRaise {
 pub struct Query {
     pub name: Name,
     pub about: String,
-    /// The lifecycle asked about; none for one that gives values.
+    /// The lifecycle of the rows; none for a query that gives values.
     pub of: Option<Name>,
     pub takes: Vec<(Name, FieldType)>,
     pub filter: Option<Guard>,

@@ -37,7 +37,7 @@ pub enum Read {
     System,
     Engine,
     Admin,
-    /// True if the actor holds one of these (the role, and those that include it).
+    /// True if the actor has one of these roles (the named role, and those that include it).
     Role(Vec<Name>),
     Relation(Guard),
     /// A setting, by its place in the lifecycle's list.
@@ -124,7 +124,7 @@ pub enum EntityAttribute {
 pub enum Count {
     All,
     State(Name),
-    /// Ids that name nothing.
+    /// Ids of entities that do not exist.
     Missing,
     Closed,
     Open,

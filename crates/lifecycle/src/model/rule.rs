@@ -120,7 +120,7 @@ pub struct Invariant {
     pub severity: Severity,
     pub says: Template,
     pub repair: Option<Name>,
-    /// Only the sweep looks at it.
+    /// Whether only the sweep checks it.
     pub needs_now: bool,
 }
 

@@ -51,12 +51,12 @@ pub struct Create {
     pub then: Consequences,
 }
 
-/// A field that a request may bring.
+/// A field that a request may send.
 #[derive(Clone, Debug)]
 pub struct Take {
     pub name: Name,
     pub fits: FieldType,
-    /// Kept in the field of the same name.
+    /// Whether it is stored in the field of the same name.
     pub stored: bool,
     /// The message when it is missing.
     pub required: Option<String>,
@@ -79,7 +79,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Its choices; none where it has one aim.
+    /// Its choices; empty if it has one aim.
     pub fn choices(&self) -> &[Choice] {
         match self {
             Self::One(_) => &[],

@@ -14,7 +14,7 @@ pub(super) enum Layout {
     Runs(Vec<LineRun>),
 }
 
-/// Bytes of the value that stand together in the text.
+/// Bytes of the value that are contiguous in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineRun {
     value: usize,

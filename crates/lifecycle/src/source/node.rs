@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::place::Place;
 use crate::name::Name;
 
-/// A part of a text: a value and where it stands.
+/// A part of a text: a value and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub at: Place,
@@ -32,7 +32,7 @@ pub enum NodeValue {
     Map(Vec<(At<Name>, Node)>),
 }
 
-/// Equal values are equal wherever they stand.
+/// Equality ignores the place.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
@@ -75,7 +75,7 @@ impl Node {
         matches!(self.value, NodeValue::Null)
     }
 
-    /// A scalar the way it is written; nothing for null, lists and mappings.
+    /// A scalar as it is written; none for null, lists and mappings.
     pub fn as_written(&self) -> Option<String> {
         match &self.value {
             NodeValue::Text(it) => Some(it.clone()),
@@ -104,7 +104,7 @@ impl Node {
     }
 }
 
-/// Something and where it stands. Equal things are equal wherever they stand.
+/// A value and its place. Equality ignores the place.
 #[derive(Clone, Copy, Debug)]
 pub struct At<T> {
     pub it: T,

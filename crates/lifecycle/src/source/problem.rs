@@ -20,7 +20,7 @@ impl ProblemSeverity {
     }
 }
 
-/// One thing that is wrong, where, and what to do about it.
+/// A problem, its place, and the advice for fixing it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     pub severity: ProblemSeverity,
@@ -36,7 +36,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Says what to do about it.
+    /// Adds advice.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
         self
@@ -51,8 +51,8 @@ impl Problem {
 
 /// The problems found so far.
 ///
-/// Shown in the order of the text, each once. Remembers the keys that lead to where the reader
-/// is, so that a problem can say its path.
+/// Shown in the order of the text, each once. Records the keys above the reader's position, so that a
+/// problem has a path.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
     found: Vec<Problem>,

@@ -26,7 +26,7 @@ impl Scalar {
         self.layout.place_of(self.at, &self.text, range)
     }
 
-    /// Text that stands somewhere inside a key or another scalar.
+    /// Text inside a key or another scalar.
     pub fn within(text: &str, at: Place) -> Self {
         Self { text: text.to_owned(), at, layout: Layout::Whole }
     }

@@ -2,7 +2,7 @@
 
 use serde_saphyr::granit_parser::ErrorKind;
 
-/// A message, and what to do about it.
+/// A message, and the advice for fixing it.
 pub(super) fn explain(kind: &ErrorKind) -> (String, Option<&'static str>) {
     const INDENT: &str = "lines of one list or mapping begin in the same column";
     const QUOTE: &str =

@@ -45,7 +45,7 @@ impl PayloadDrops {
         }
     }
 
-    /// True if none of it can be in this range.
+    /// Whether this range contains none of them.
     fn is_beyond(&self, first: u64, last: u64) -> bool {
         self.seqs.range(first..=last).next().is_none() && self.entities.values().all(|it| *it <= first)
     }

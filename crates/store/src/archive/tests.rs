@@ -1,4 +1,4 @@
-//! Archiving loses nothing and changes nothing.
+//! Archiving loses and changes no entry.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -128,7 +128,7 @@ fn the_request_of_an_open_effect_stays_until_it_is_answered() {
     assert_eq!(reader.stayed(&EntityKey::new("t.thing", "A")).unwrap(), [9, 15]);
     assert_eq!(reader.stayed(&EntityKey::new("t.thing", "B")).unwrap(), [0; 0]);
     assert_eq!(problems(&memory, &folder.0), [], "nor is the chain other than it was");
-    // One is answered: the next time it goes, whether anything else does or not.
+    // One effect is answered: the next archiving moves its request, even if it moves nothing else.
     with(30, &[15]);
     assert_eq!(moved(&memory, &folder.0, 20_500).unwrap(), None);
     assert_eq!((reader.record(9).unwrap(), reader.record(15).unwrap().is_some()), (None, true));
@@ -336,7 +336,7 @@ fn a_record_is_found_in_a_long_file_wherever_it_is() {
     }
     assert_eq!(archive.records(1_000, 5).unwrap(), records[1_000..1_005]);
     assert_eq!(archive.record(1_901).unwrap(), None);
-    // A line that says nothing of the kind is no reason to miss another one.
+    // A line with similar text does not hide the right one.
     let text = std::fs::read_to_string(&about.path).unwrap();
     std::fs::write(&about.path, text.replace("{\"seq\":", "{ \"seq\":")).unwrap();
     assert_eq!(archive.record(1_234).unwrap().as_ref(), Some(&records[1_233]));

@@ -82,7 +82,7 @@ impl Auditor {
         self
     }
 
-    /// The last entry that was looked at.
+    /// The last audited entry.
     pub fn at(&self) -> Chain {
         self.audit.to
     }
@@ -92,7 +92,7 @@ impl Auditor {
         std::mem::take(&mut self.in_force)
     }
 
-    /// Rules that are not those that came into force.
+    /// Adds findings for rules that differ from the installed ones.
     pub(crate) fn rules(&mut self, changed: Vec<ChangedRules>) {
         for it in changed {
             self.found(it.seq, AuditFinding::RulesChanged(it.to_string()));

@@ -40,7 +40,7 @@ pub struct Audit {
 /// Payloads that were dropped by an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The entry that says so.
+    /// The entry that records the drop.
     pub by: u64,
     /// True if the whole entity was erased; false if some of its entries were redacted.
     pub erased: bool,

@@ -1,4 +1,4 @@
-//! Groups: how many of them are in which state, and who.
+//! Groups: the counts per state, and the members.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -67,7 +67,7 @@ pub fn a_refused_projection_leaves_nothing(make: Make<'_>) {
     assert_eq!(reader.unique_holder(&name("t.thing"), &name("x")).unwrap(), Some(key("t.thing/A")));
 }
 
-/// One that has something of everything.
+/// An entity with every kind of content.
 fn rich(version: u64) -> EntityRow {
     row("t.thing/A@b:1", "OKAY").with(|it| {
         it.version = version;

@@ -1,4 +1,4 @@
-//! Everything that can be asked of projections, as lines: two stores that tell the same hold the same.
+//! Dumps all contents of projections as lines: two stores with equal dumps hold the same data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

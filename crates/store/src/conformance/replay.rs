@@ -71,7 +71,8 @@ pub fn stored_journals_replay_to_the_live_state_byte_for_byte(make: Make<'_>) {
     assert!(kinds.len() > 15, "the packs know most kinds of events: {kinds:?}");
 }
 
-/// Groups, keys and values are equal; an order in which nothing is counts as none, so orders are compared by `told`.
+/// Checks that groups, keys and values are equal. Rankings are compared by their dumps, since an empty
+/// order counts as none.
 fn same_beside_rankings(view: &View, live: &View, what: &str) {
     let mut view = view.clone();
     view.rankings = live.rankings.clone();
@@ -107,7 +108,7 @@ pub fn projections_do_not_depend_on_batch_boundaries(make: Make<'_>) {
     assert!(timers > 20 && groups > 20, "{timers} timers, {groups} groups");
 }
 
-/// Some of the same, asked of the view that lived through it.
+/// A part of the same dump, from the live view.
 fn lived(story: &ConformanceStory) -> Vec<String> {
     let view = &story.view;
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The stores of this crate do what every store does.
+//! Runs the conformance tests for the stores of this crate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ impl Place for InMemory {
     }
 }
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 struct InFolder(PathBuf);
 
 impl InFolder {

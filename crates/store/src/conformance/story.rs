@@ -90,7 +90,7 @@ fn yaml_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Lives through entries and makes projections of so many at a time.
+/// Applies entries, and builds projections of so many at a time.
 pub(super) fn projected(law: &Law, view: &mut View, entries: &[Entry], every: usize) -> Vec<Projection> {
     let mut all = Vec::new();
     for some in entries.chunks(every) {

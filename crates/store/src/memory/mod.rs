@@ -26,7 +26,7 @@ const UNSAVED: usize = 64;
 
 /// A project that exists as long as one handle to it.
 ///
-/// A clone is the same store. [`Memory::reopen`] is what a new process finds after a crash.
+/// A clone is the same store. [`Memory::reopen`] gives the store that a new process finds after a crash.
 #[derive(Clone)]
 pub struct Memory {
     disk: Arc<Mutex<Disk>>,

@@ -8,7 +8,7 @@ pub fn hex(hash: &Hash) -> String {
     hash.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
 }
 
-/// The hash that 64 hexadecimal digits stand for.
+/// Parses a hash of 64 hexadecimal digits.
 pub fn unhex(text: &str) -> Option<Hash> {
     let mut hash = Hash::default();
     if text.len() != 2 * hash.len() || !text.bytes().all(|it| it.is_ascii_hexdigit()) {

@@ -128,7 +128,7 @@ impl<'c> Checker<'c, '_> {
         typed
     }
 
-    /// A length of time, a moment or a number written out wrongly is a mistake wherever it stands.
+    /// Reports a literal span, moment or number that cannot be parsed, wherever it occurs.
     fn literal_is_readable(&mut self, node: &IdedExpr, builtin: Builtin, typed: &Typed, constant: bool) {
         let reads =
             matches!(builtin, Builtin::Duration | Builtin::Timestamp | Builtin::Int | Builtin::Double);

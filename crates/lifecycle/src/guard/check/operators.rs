@@ -29,7 +29,7 @@ pub(super) fn arithmetic(operator: &str) -> Option<Arithmetic> {
 }
 
 impl<'c> Checker<'c, '_> {
-    /// Something that must be true or false.
+    /// Checks an expression that must be true or false.
     pub(super) fn condition(&mut self, node: &'c IdedExpr) -> Ir {
         let it = self.node(node);
         if it.ty == Type::Null {

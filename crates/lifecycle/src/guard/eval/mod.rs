@@ -29,7 +29,7 @@ pub(super) struct Frame<'a> {
     outer: Option<&'a Frame<'a>>,
 }
 
-/// Boxed, so that what almost never happens takes no room in what always does.
+/// Boxed, so that the rare error does not enlarge the common result.
 type Outcome<T> = Result<T, Box<Fault>>;
 type Yield<'e> = Outcome<Cow<'e, Value>>;
 
@@ -192,7 +192,7 @@ impl<'a> Evaluator<'a> {
         let Some(text) = it.as_str() else {
             return Err(Fault::failed(format!("`matches` needs text, not {}", it.kind())).into());
         };
-        // A pattern may cost many times more per byte than anything else does.
+        // A pattern may cost much more per byte than other functions.
         self.budget.items(text.len())?;
         Ok(pattern.is_match(text))
     }
@@ -257,7 +257,7 @@ fn entry<'v>(of: &'v Value, key: &Value) -> Result<&'v Value, Fault> {
             })
         }
         (Value::Null, _) => Ok(&NULL),
-        // No entry stands under nothing.
+        // Null is no key.
         (Value::Map(_), Value::Null) => Ok(&NULL),
         (Value::Map(_), _) => Err(Fault::failed(format!("a key of a map is text, not {}", key.kind()))),
         _ => Err(Fault::failed(format!("{} cannot be indexed", of.kind()))),
