@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::server_lookup::{RequestError, ServerConnection};
 use crate::url::ApiPath;
 
-/// Tries in a row, a second apart, before a server that went away is given up.
+/// Attempts in a row, a second apart, before an unreachable server is given up.
 const TRIES: u32 = 30;
 
 /// The entries to follow.
@@ -17,7 +17,7 @@ pub(crate) struct FeedFilter {
     pub(crate) lifecycle: Option<String>,
     /// Entries after this one; else from now on.
     pub(crate) after: Option<u64>,
-    /// Every entry of the journal, not only what people follow.
+    /// Whether to follow every entry of the journal, not only those for people.
     pub(crate) everything: bool,
 }
 
@@ -29,7 +29,8 @@ pub(crate) enum FeedEvent {
     Away,
 }
 
-/// Hands on entries as they come, until `each` has enough. An interrupted stream resumes after the last event.
+/// Passes on entries as they arrive, until `each` returns false. An interrupted stream resumes after the
+/// last event.
 pub(crate) fn follow(
     server: &ServerConnection,
     mut wanted: FeedFilter,

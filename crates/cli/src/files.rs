@@ -1,4 +1,4 @@
-//! Files that cannot be read or written, in words that say what to do next.
+//! Messages for files that cannot be read or written, with the next step.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

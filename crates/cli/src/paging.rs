@@ -13,9 +13,9 @@ const PAGE: usize = 200;
 /// The number of items to fetch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ListSize {
-    /// A page, as long as the server likes.
+    /// One page of the server's default size.
     Page,
-    /// At most so many.
+    /// At most this many.
     Most(usize),
     All,
 }
@@ -35,7 +35,7 @@ impl ListSize {
 pub(crate) struct PagedList {
     pub(crate) items: Vec<Json>,
     pub(crate) more: Option<String>,
-    /// The first answer as a whole: some lists say more than their items.
+    /// The first answer as a whole: some lists contain more than items.
     pub(crate) first: Json,
 }
 
@@ -83,7 +83,7 @@ impl PagedList {
         all
     }
 
-    /// Says that there is more, where there is.
+    /// Prints a note if there are more items.
     pub(crate) fn tell_more(&self) {
         if self.more.is_some() {
             print::message(&format!(

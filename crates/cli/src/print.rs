@@ -1,4 +1,4 @@
-//! Data to standard output, messages to standard error. A reader who goes away is no error of ours.
+//! Prints data to standard output, messages to standard error. A closed pipe is no error.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +59,7 @@ pub(crate) fn painted(text: &str, colour: Colour) -> String {
     paint(text, colour, self::colour())
 }
 
-/// Text of data in a colour, where data goes to a terminal.
+/// Colours data if it goes to a terminal.
 pub(crate) fn painted_data(text: &str, colour: Colour) -> String {
     paint(text, colour, wanted() && std::io::stdout().is_terminal())
 }
@@ -108,7 +108,7 @@ impl Colour {
     }
 }
 
-/// A bar on standard error, where that is a terminal; nothing anywhere else.
+/// A progress bar on standard error, if that is a terminal.
 pub(crate) struct ProgressBar {
     title: String,
     shown: bool,

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::print::{self, Colour, painted_data};
 
-/// Rows under headings; the last column takes what room is left.
+/// Rows under headings; the last column takes the remaining width.
 #[derive(Debug, Default)]
 pub(crate) struct TextTable {
     headings: Vec<&'static str>,

@@ -45,8 +45,8 @@ pub(crate) fn relative(at: &str, now: &str) -> Option<String> {
     })
 }
 
-/// Everything that a document holds, a line each under the name of its place: `payload.arguments.command: make`.
-/// It is what people decide about: nothing is cut, and no line break or control character in it passes for ours.
+/// All values of a document, one line each with the path: `payload.arguments.command: make`. People decide
+/// on it: nothing is cut, and line breaks and control characters are escaped.
 pub(crate) fn places(fields: &Json) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, it) in fields.as_object().into_iter().flatten() {
@@ -105,7 +105,7 @@ pub(crate) fn value(it: &Json) -> String {
     }
 }
 
-/// Text at a place of a document, or nothing.
+/// The text at a key of a document; empty if there is none.
 pub(crate) fn text<'a>(it: &'a Json, name: &str) -> &'a str {
     it.get(name).and_then(Json::as_str).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use trackside_server::TraceOptions;
 
-/// Reads the variables. None if they ask for nothing.
+/// Reads the variables. None if they name no endpoint.
 pub(crate) fn from(read: impl Fn(&str) -> Option<String>) -> Result<Option<TraceOptions>, String> {
     let set = |name: &str| read(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     if set("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true"))
@@ -72,7 +72,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The share of requests that is kept where the caller does not say.
+/// The sampled share of requests without a caller's trace.
 fn share(sampler: Option<&str>, argument: Option<&str>) -> Result<f64, String> {
     match sampler.unwrap_or("parentbased_always_on") {
         "always_on" | "parentbased_always_on" => Ok(1.0),

@@ -32,7 +32,7 @@ pub(crate) fn is_text(typed: &[String], name: &str) -> bool {
     typed.iter().any(|it| it.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
 }
 
-/// Whether this is meant as a value, and not as a word.
+/// Whether the argument has the form of a value, not of a word.
 pub(crate) fn is_value(typed: &str) -> bool {
     typed.contains('=')
 }

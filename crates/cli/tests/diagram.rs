@@ -121,7 +121,7 @@ fn built_in_packs_are_drawn_in_any_folder() {
     assert!(drawn(&["diagram", "turns"]).1.contains("turns.channel"));
     assert!(drawn(&["diagram", "--json"]).1.contains("build.task"));
     assert!(drawn(&["diagram", "mission.task", "mission"]).1.contains("NEEDS_APPROVAL"));
-    // Beside packs of one's own, which go first.
+    // Local packs come first.
     let pack = folder.join("packs/mine");
     std::fs::create_dir_all(pack.join("lifecycles")).unwrap();
     std::fs::write(pack.join("pack.yaml"), "pack: mine\nversion: 1\n").unwrap();

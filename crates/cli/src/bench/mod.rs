@@ -29,7 +29,7 @@ use workload::Workload;
 
 /// The server and the bare handler take this many turns each.
 const TURNS: u32 = 3;
-/// Latency at a fixed rate is measured this many times as long as a rate.
+/// The duration of a latency measurement, as a multiple of that of a rate.
 const LATENCY_TIME: u32 = 6;
 /// Commands under way while the store is filled.
 const FILL_BATCH: usize = 2_000;
@@ -307,7 +307,7 @@ impl Bench<'_> {
         ServerProcess::start(command, &address, &self.folder.join("bare.log"), "/").await
     }
 
-    /// Tokens for everybody who acts, made by the owner.
+    /// Tokens for all actors, created by the owner.
     async fn create_tokens(&self, server: &ServerProcess) -> Result<Vec<String>, String> {
         let file = self.data.join("token");
         let owner = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;

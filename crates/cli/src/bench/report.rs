@@ -40,7 +40,7 @@ pub(super) struct BenchFigure {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum FigureUnit {
-    /// So many times another figure.
+    /// A multiple of another figure.
     Times,
     Micros,
 }

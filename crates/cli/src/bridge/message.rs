@@ -1,4 +1,4 @@
-//! One message, and what HTTP wants to know of it beside its text.
+//! One message, and the headers that HTTP needs beside its text.
 
 use serde_json::{Value as Json, json};
 
@@ -10,7 +10,7 @@ pub(super) const TURNED_DOWN: i64 = -32000;
 /// The path of the protocol version in a message of the newer protocol.
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// A message as it came.
+/// A received message.
 #[derive(Debug)]
 pub(super) struct McpMessage {
     text: Vec<u8>,
@@ -55,7 +55,7 @@ impl McpMessage {
         self.method() == Some("initialize")
     }
 
-    /// The version of the protocol that it says itself.
+    /// The protocol version that the message contains.
     pub fn version(&self) -> Option<String> {
         self.json.pointer(VERSION).and_then(Json::as_str).map(str::to_owned)
     }

@@ -1,7 +1,7 @@
-//! Messages of MCP from standard input to the server, and its answers to standard output.
+//! Passes MCP messages from standard input to the server, and its answers to standard output.
 //!
-//! The server has the tools and decides; here nothing is known of them. While it is away, every request is
-//! answered with an error that says what to do, and the next one looks for it again.
+//! The server has the tools and decides. While it is unreachable, every request is answered with an error
+//! that says what to do, and the next request looks for the server again.
 
 mod lines;
 mod message;
@@ -24,7 +24,7 @@ use message::{McpMessage, NOT_ONE, TURNED_DOWN, refusal};
 const PATH: &str = "/mcp";
 /// Requests that may be under way at a time.
 const MOST: usize = 64;
-/// Requests that were given up and are remembered, whether or not they were under way.
+/// Cancelled requests that are remembered, whether or not they were under way.
 const FORGOTTEN: usize = 1_000;
 /// The longest wait for the last responses after the input ends.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ struct Inner {
     reach: ReachArgs,
     on_behalf: Option<String>,
     known: Mutex<Known>,
-    /// Something is not under way any more.
+    /// Signals the end of a request.
     done: Condvar,
 }
 

@@ -1,4 +1,4 @@
-//! `trackside approvals`: what waits for a person, and people who decide.
+//! `trackside approvals`: lists open requests, and records decisions.
 
 use serde_json::Value as Json;
 use trackside_protocol::Decide;

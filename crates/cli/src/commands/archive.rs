@@ -1,4 +1,4 @@
-//! `trackside archive`: old journal goes into files of its own.
+//! `trackside archive`: moves old journal entries into archive files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn archive(args: &ArchiveArgs, data: &DataArgs) -> Result<Vec<Moved>, CliError> 
     let before = Timestamp(folder::clock(data, &store)?.now().0.saturating_sub(span.0));
     let (mut reader, mut journal) = (store.reader()?, store.journal()?);
     let mut moved = Vec::new();
-    // One that was broken off is finished first.
+    // An interrupted archiving is completed first.
     while let Some(about) = move_out(reader.as_mut(), journal.as_mut(), &folder_of(&data.data), before)? {
         let (first, last, hash) = (about.first(), about.last(), hex(&about.after.hash));
         moved.push(Moved { path: about.path, first, last, hash });

@@ -1,4 +1,4 @@
-//! `trackside backup` and `trackside restore`: a copy of a folder, checked, and put back.
+//! `trackside backup` and `trackside restore`: copies a folder, verifies it, and restores it.
 
 use std::path::Path;
 
@@ -133,7 +133,7 @@ fn unusable(from: &Path, error: &StoreError) -> CliError {
     CliError { why, code: exit::UNREACHABLE }
 }
 
-/// Goes through the whole chain, where there is an archive; without one it has been followed already.
+/// Verifies the whole chain if there is an archive; without one it has been verified already.
 fn whole(folder: &Path, files: usize, bar: &ProgressBar) -> Result<(), CliError> {
     if files == 0 {
         return Ok(());

@@ -66,7 +66,7 @@ fn one(pack: &PackOnDisk, sources: &Sources, args: &CheckArgs) -> Checked {
     match compile(sources, &pack.files) {
         Ok((compiled, warnings)) => {
             checked.problems = warnings;
-            // The check says the same, with a route.
+            // The check reports the same with a route.
             checked.problems.forget("unreached-state");
             checked.findings = check(&compiled);
             let law = Arc::new(Law::new([compiled]));
@@ -103,7 +103,7 @@ impl Checked {
             || !self.unreached().is_empty()
     }
 
-    /// Promises of something reachable that no stage reached, though one followed all that can happen.
+    /// `reachable` promises that no stage fulfils, although one explored everything.
     fn unreached(&self) -> Vec<String> {
         proofs::unreached(self.reports.iter().map(|(it, _)| it))
     }

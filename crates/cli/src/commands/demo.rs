@@ -74,7 +74,7 @@ fn stopped(why: String) -> CliError {
     CliError { why, code: exit::UNREACHABLE }
 }
 
-/// The folder of the project; a scratch one goes away with this.
+/// The folder of the project; a scratch folder is removed on drop.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
@@ -186,7 +186,7 @@ fn welcome(args: &DemoArgs, running: &Running, folder: &Folder) {
     print::line(&format!("  stop       {stop}"));
 }
 
-/// Looks at the journal as a whole.
+/// Verifies the whole journal.
 fn verified(running: &Running, answer: &str) -> Result<u8, CliError> {
     let audit = running.owner().get(ApiPath::new(&["audit", "verify"]).as_str());
     let audit = audit.map_err(|error| stopped(error.to_string()))?.body;

@@ -127,7 +127,7 @@ fn unknown(name: &str, graphs: &[Graph]) -> String {
     format!("unknown lifecycle {name}{hint}\nknown lifecycles: {}", known.join(", "))
 }
 
-/// One lifecycle in the format asked for.
+/// One lifecycle in the requested format.
 fn drawn(graph: &Graph, args: &DiagramArgs, to_terminal: bool) -> String {
     match args.format {
         DiagramFormat::Text => {

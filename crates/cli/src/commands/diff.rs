@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DiffArgs) -> u8 {
     }
 }
 
-/// Everything that was asked for.
+/// All requested results.
 struct Answer {
     packs: Vec<(Name, Vec<Change>)>,
     stranding: Option<Stranding>,
@@ -105,7 +105,7 @@ fn is_place(change: &Change) -> bool {
     ["pack ", "lifecycle", "state "].iter().any(|it| change.subject.starts_with(it))
 }
 
-/// A pack that came or went as a whole.
+/// The addition or removal of a whole pack.
 fn whole(name: &Name, gone: bool) -> Change {
     Change {
         kind: if gone { ChangeKind::Removed } else { ChangeKind::Added },

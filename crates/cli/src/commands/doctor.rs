@@ -1,4 +1,4 @@
-//! `trackside doctor`: how the folder of a project is, and what to do next.
+//! `trackside doctor`: the health of a project's folder, and the next steps.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ struct Found {
     base: Chain,
     position: u64,
     packs: Vec<Definition>,
-    /// Packs whose rules are not those that came into force.
+    /// Packs whose rules differ from the installed ones.
     changed: Vec<ChangedRules>,
 }
 
@@ -243,7 +243,7 @@ impl Found {
     }
 }
 
-/// So many bytes, for people.
+/// A number of bytes, for people.
 fn bytes(count: u64) -> String {
     match count {
         0..1_024 => format!("{count} B"),

@@ -1,4 +1,4 @@
-//! `trackside explain`: why it is not moving, who must act, since when, what happens next and when.
+//! `trackside explain`: why an entity is not moving, who must act, since when, and what happens next.
 
 use serde_json::Value as Json;
 
@@ -162,7 +162,7 @@ impl<'a> Explanation<'a> {
         all.join("; ")
     }
 
-    /// The gate that is closed to the one who asks, if nothing gets through.
+    /// The gate that is closed to the caller, if it blocks every move.
     fn gate(&self) -> Option<&'a str> {
         let attempts = list(self.all, "attempts");
         let shut = |it: &&Json| text(it, "code") == "gate-closed";

@@ -1,4 +1,4 @@
-//! `trackside hook`: a coding agent asks before it acts.
+//! `trackside hook`: answers a coding agent before it acts.
 
 use std::io::Read;
 
@@ -20,7 +20,7 @@ const BLOCKED: u8 = 2;
 /// The format of the answer to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
-    /// Claude Code, Codex and those that took their form over.
+    /// Claude Code, Codex, and agents with the same format.
     Claude,
     Cursor,
 }
@@ -33,7 +33,7 @@ struct Act {
     event: String,
     tool: String,
     arguments: Json,
-    /// The agent's mode has no person to ask.
+    /// Whether the agent's mode has no person to ask.
     unattended: bool,
     /// The tool is one of Trackside's own.
     own: bool,
@@ -90,7 +90,7 @@ fn otherwise(wanted: Otherwise) -> Decision {
     }
 }
 
-/// Asks the policy; else why it could not be asked.
+/// The verdict of the policy, or the reason why there is none.
 fn judged(args: &HookArgs, act: &Act) -> Result<Json, String> {
     let asked = Evaluate {
         pack: args.pack.clone(),

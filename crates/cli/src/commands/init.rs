@@ -66,7 +66,7 @@ fn name(project: &Path) -> String {
     let builtin = crate::builtin::pack(name).is_some() || name == "access";
     match name {
         "" => "work".to_owned(),
-        // The names that come with the program are taken.
+        // The names of built-in packs are reserved.
         name if builtin => format!("my_{name}"),
         name => name.to_owned(),
     }

@@ -63,7 +63,7 @@ struct One {
     id: String,
     /// The version it lived by.
     from: u32,
-    /// The state it is in now, or the refusal that says why it cannot move.
+    /// The new state, or the refusal with the reason why it cannot move.
     outcome: Result<String, Json>,
 }
 
@@ -211,7 +211,7 @@ fn must_bring(pack: &Path, lifecycle: &str, version: u32) -> Result<(), CliError
 /// The work to do; it calls back with the result of each entity.
 type Work<'a> = dyn FnMut(&mut dyn FnMut(&MigratedEntity)) -> Result<(), Failure> + 'a;
 
-/// Does it with a bar, and notes what becomes of each.
+/// Does the work with a progress bar, and records the result of each entity.
 fn followed(
     title: &str,
     store: &Arc<Sqlite>,
@@ -230,12 +230,12 @@ fn followed(
     Ok(moves)
 }
 
-/// A folder beside the files it was made for; it goes when this is dropped.
+/// A folder beside the target files, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn make(path: PathBuf) -> Result<Self, CliError> {
-        // One that is left is of a plan that was killed: the folder around it is ours.
+        // A leftover is from a plan that was killed: the folder around it is ours.
         if path.exists() {
             std::fs::remove_dir_all(&path).map_err(|it| CliError {
                 why: format!("{}: {it}", path.display()),

@@ -79,10 +79,10 @@ fn served(args: &RedactArgs, server: &ServerConnection) -> Result<u8, RequestErr
 /// The result of a redaction.
 struct Dropped {
     entity: EntityKey,
-    /// The entry that says so.
+    /// The entry of the redaction.
     seq: u64,
     entries: Vec<u64>,
-    /// Fields that came from them, each with what it became.
+    /// Fields whose values came from them, each with its new value.
     fields: Vec<(Name, Value)>,
 }
 

@@ -60,7 +60,8 @@ pub(super) fn open(
     Ok(Arc::new(start(&store, packs, clock)?))
 }
 
-/// Threads that answer, and those beside them that wait for the store; by name, so that one sees who is busy.
+/// Threads that answer, and threads that wait for the store; named, so that the busy ones can be
+/// identified.
 pub(super) fn threads() -> Result<tokio::runtime::Runtime, CliError> {
     let answering = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let started = std::sync::atomic::AtomicUsize::new(0);

@@ -99,7 +99,7 @@ struct Found {
     open: Vec<Open>,
     /// The repairs of the sweep.
     repairs: Vec<Repair>,
-    /// Violations, or what cleared them, that are in archive files which are not here.
+    /// Violations, or their ends, that are in missing archive files.
     unseen: u64,
 }
 
@@ -117,7 +117,7 @@ struct Open {
 /// The start of the reason of a repair.
 const REPAIR: &str = "Repair: ";
 
-/// A move, or a change of fields, by which the sweep repaired something.
+/// A move, or a change of fields, by which the sweep repaired an entity.
 struct Repair {
     entity: EntityKey,
     trigger: String,

@@ -62,7 +62,7 @@ pub(super) enum DemoRequest {
     Advance {
         by: String,
     },
-    /// Everything is looked at.
+    /// A sweep.
     Sweep,
     /// Why it is not moving, as people read it.
     Explain {

@@ -110,7 +110,7 @@ fn arguments(ask: &DemoRequest) -> Option<Vec<String>> {
 /// `name=text` and `name:=json`.
 fn fields_of(fields: &Map<String, Json>) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, value)| match value {
-        // Only what begins with @ would be taken for a file.
+        // Only a value that begins with @ would be taken for a file.
         Json::String(text) if !text.starts_with('@') => format!("{name}={text}"),
         other => format!("{name}:={other}"),
     })

@@ -1,4 +1,4 @@
-//! Plays the story on a server, step by step, and holds the server to what the script expects.
+//! Plays the story on a server, step by step, and compares the results with the script.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ impl DemoStory {
         if self.pace.is_ended() { StoryEnd::Interrupted } else { StoryEnd::Otherwise { place, why } }
     }
 
-    /// Tokens and ways in for those who act.
+    /// Tokens and interfaces for the actors.
     fn team(&mut self, scene: &DemoScene) -> Result<Team, String> {
         let mut team = Team::new();
         for member in &scene.team {

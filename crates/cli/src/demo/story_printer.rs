@@ -159,7 +159,7 @@ impl StoryPrinter {
         print::line(&format!("{:margin$}{line}", ""));
     }
 
-    /// A line of a refusal: all of it, however long it is.
+    /// A line of a refusal, never cut.
     fn taught(&self, line: &str) {
         let indent = line.chars().take_while(|it| *it == ' ').count();
         let room = self.columns.saturating_sub(self.margin() + 4 + indent);
@@ -174,7 +174,7 @@ impl StoryPrinter {
     }
 }
 
-/// An entry in words.
+/// An entry as text.
 fn happened(entry: &Json) -> String {
     let more = |name: &str| entry.get("metadata").and_then(|it| it.get(name)).map(value).unwrap_or_default();
     match text(entry, "event") {

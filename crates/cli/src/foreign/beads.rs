@@ -1,4 +1,4 @@
-//! Issues of beads: `.beads/issues.jsonl`, or what `bd export` writes.
+//! Issues of beads: `.beads/issues.jsonl`, or the output of `bd export`.
 
 use std::collections::BTreeSet;
 
@@ -124,7 +124,7 @@ fn comments(value: &Json) -> Json {
     all.iter().map(answer).collect()
 }
 
-/// Leaves out ids that are none of these things; how many.
+/// Removes dependencies on unknown ids. Returns their number.
 fn only_known(found: &mut ForeignTasks) -> usize {
     let ids: BTreeSet<String> = found.things.iter().map(|it| it.id.clone()).collect();
     let known = |it: &Json| it.as_str().is_some_and(|it| ids.contains(it));

@@ -14,7 +14,7 @@ use super::{ForeignTask, ForeignTasks, ImportProblem, TargetLifecycle, many};
 pub(crate) struct Wishes {
     /// Their name and our field; an empty field leaves it out.
     pub(crate) fields: Vec<(String, String)>,
-    /// Their status, and the state; `-` leaves those things out.
+    /// Their status and our state; `-` skips such tasks.
     pub(crate) states: Vec<(String, String)>,
     /// Their name, their value, and our value.
     pub(crate) values: Vec<(String, String, Json)>,
@@ -24,7 +24,7 @@ pub(crate) struct Wishes {
     pub(crate) only: Vec<(String, String)>,
 }
 
-/// Entities that are ready to be imported, and how they came to be.
+/// Entities ready to be imported, and the mapping that was used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mapped {
     /// Each with where it was found.

@@ -1,4 +1,4 @@
-//! The lifecycle that things are to live by, as far as a mapping must know it.
+//! The target lifecycle of an import, as far as a mapping needs it.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl TargetLifecycle {
         Some(format!("{state} requires {}: add {}", empty.join(", "), options.join(" ")))
     }
 
-    /// The field that is called like this, or alike. Only one that callers write.
+    /// The field with this name or an equivalent one. Only fields that callers write.
     pub(super) fn alike(&self, key: &str) -> Option<&TargetField> {
         let key = plain(key);
         let called = |name: &str| self.fields.iter().find(|it| it.ours && plain(&it.name) == name);
@@ -82,7 +82,7 @@ impl TargetLifecycle {
         called(&key).or_else(|| groups.flatten().find_map(|it| called(it)))
     }
 
-    /// The state that the pack says others call so, or that is called alike.
+    /// The state whose `known_as` contains this status, or whose name is equivalent.
     pub(super) fn state_alike(&self, status: &str) -> Option<&str> {
         let called = || self.states.iter().find(|it| plain(it) == plain(status));
         self.known_as.get(status).or_else(called).map(String::as_str)
@@ -151,7 +151,7 @@ fn number(text: &str) -> Option<Json> {
     text.parse::<i64>().map(|it| json!(it)).ok().or_else(|| text.parse::<f64>().map(|it| json!(it)).ok())
 }
 
-/// A moment as SQLite writes it becomes one as everybody else does.
+/// Converts a moment from SQLite's format to RFC 3339.
 fn moment(text: &str) -> String {
     match text.split_once(' ') {
         Some((day, time)) if day.len() == 10 && time.contains(':') && !time.contains(['Z', '+']) => {

@@ -11,7 +11,7 @@ use super::{ForeignTask, ForeignTasks, ImportProblem};
 /// Most tasks that are read.
 const MOST: usize = 200_000;
 
-/// Reads tasks. The file is only read, and nothing in it is run.
+/// Reads tasks. The file is only read; nothing in it is executed.
 pub(super) fn read(path: &Path) -> ForeignTasks {
     match tasks(path) {
         Ok(found) => found,

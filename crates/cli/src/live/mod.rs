@@ -63,7 +63,7 @@ fn follow(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News
     });
 }
 
-/// Reads counts again beside the view, whenever it is asked for.
+/// Reads counts in the background, on request.
 fn poll(server: ServerConnection, lifecycle: Option<String>, tell: Sender<News>, asked: Receiver<()>) {
     thread::spawn(move || {
         while asked.recv().is_ok() {

@@ -9,7 +9,7 @@ fn fixture(name: &str) -> String {
     format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A server of its own with the packs that come with the program.
+/// A server of its own with the built-in packs.
 fn whole(name: &str) -> Ground {
     Ground::start(scratch(name), "build,coding,mission,research,turns")
 }
@@ -36,7 +36,7 @@ fn an_export_starts_a_new_server_and_is_imported_by_another() {
     told(binary(&["import", file, "--data", data.to_str().unwrap()])).says(0, &["unchanged"]);
     told(binary(&["import", seen.to_str().unwrap(), "--data", data.to_str().unwrap()]))
         .says(1, &["export it as a person with the role admin"]);
-    // Its clock stands where it stood, and an export of the folder says so, too.
+    // Its clock has the same time, and an export of the folder contains it, too.
     let clock = |folder: &Path| std::fs::read_to_string(folder.join("clock")).unwrap();
     assert_eq!(clock(&data), clock(&ground.root.join("data")));
     let again = told(binary(&["export", "--data", data.to_str().unwrap()])).says(0, &[]).data.clone();
@@ -172,7 +172,7 @@ fn symbols_without_a_legend_get_the_meaning_of_the_pack() {
         ("[~]", "in_progress"),
     ];
     assert_eq!(pairs, expected);
-    // A state that needs something which the plan does not say names what to write.
+    // A state that requires a field which the plan lacks names the option to type.
     import(&["--dry-run"])
         .says(1, &["cto_intervention requires returnTo: add --set 'cto_intervention:returnTo=…'"]);
     import(&["--dry-run", "--only", "statsu=[x]"])
@@ -273,7 +273,7 @@ fn issues_of_beads_become_tasks() {
     assert!(first["fields"].get("approvedBy").is_none_or(serde_json::Value::is_null), "{first:#}");
     ask(&all).says(0, &["0 entities", "3 were already imported"]);
 
-    // A lifecycle without a title says so; texts can share a field.
+    // A lifecycle without a title is reported; texts can share a field.
     let coding = [
         "import",
         "--from",

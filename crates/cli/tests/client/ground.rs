@@ -50,7 +50,7 @@ pub(crate) fn small(root: &Path, version: u32, lifecycle: &str) -> String {
     pack.to_str().unwrap().to_owned()
 }
 
-/// A server that ends with the test, however that ends: it lives as long as this pipe is open.
+/// A server that ends with the test in any case: it lives as long as this pipe is open.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub root: PathBuf,
@@ -89,7 +89,7 @@ impl Ground {
 
     fn start_as(root: PathBuf, folder: &str, packs: &str, clock: &str, more: &[&str]) -> Self {
         let data = root.join(folder);
-        // An address of an earlier run says nothing about this one.
+        // The address of an earlier run may be wrong.
         let _ = std::fs::remove_file(data.join("address"));
         let script = "\"$0\" \"$@\" >up.log 2>&1 & pid=$!; cat >/dev/null; kill $pid; wait $pid";
         let mut shell = Command::new("sh");
@@ -108,7 +108,7 @@ impl Ground {
         Self { root, data, shell, pipe }
     }
 
-    /// The one with every pack that comes with the program, for tests that do not move its clock.
+    /// The shared server with all built-in packs, for tests that do not move its clock.
     pub fn whole() -> &'static Self {
         static WHOLE: OnceLock<Ground> = OnceLock::new();
         WHOLE.get_or_init(|| Self::start(scratch("whole"), "build,coding,mission,research,turns"))
@@ -118,7 +118,7 @@ impl Ground {
         self.data.to_str().unwrap().to_owned()
     }
 
-    /// Asks as the owner.
+    /// Runs a command as the owner.
     pub fn ask(&self, args: &[&str]) -> Told {
         told(self.command(args))
     }

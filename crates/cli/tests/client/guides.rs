@@ -114,7 +114,7 @@ fn problem(seen: &Seen, expected: &Expected) -> Option<String> {
     }
 }
 
-/// Runs a page and lists every command that does not do what the page says.
+/// Runs a page and lists every command with another result than the page shows.
 fn check(name: &str, setup: &str) {
     let page = std::fs::read_to_string(root().join(name)).unwrap();
     let steps = steps(&page);

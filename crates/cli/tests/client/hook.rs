@@ -1,4 +1,4 @@
-//! A coding agent asks before it acts.
+//! `trackside hook`: a coding agent asks before it acts.
 
 use std::io::Write;
 use std::process::Stdio;

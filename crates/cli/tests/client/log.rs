@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::ground::{Ground, LIGHT, scratch, small};
 
-/// A server with a log like this, on which something has been done; the log after it has ended, and its secrets.
+/// Runs a server with this log format and some work. Returns the log after its end, and its secrets.
 fn logged(name: &str, form: &str, level: &str) -> (String, Vec<String>) {
     let root = scratch(name);
     let pack = small(&root, 1, LIGHT);

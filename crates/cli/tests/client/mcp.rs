@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::ground::{Ground, scratch};
 use crate::program::{binary, told};
 
-/// An agent host: it starts the program and speaks to it.
+/// An agent host: it starts the program and exchanges messages with it.
 struct Host {
     child: Child,
     input: ChildStdin,
@@ -81,7 +81,7 @@ fn an_agent_host_speaks_to_the_server_through_the_program() {
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 10, "{tools}");
     let work = ada.call("my_work", json!({}));
     assert_eq!(work["structuredContent"]["you"]["actor"], "ada", "{work}");
-    // A refusal comes as the problem it is over HTTP, and is set right in one step.
+    // A refusal is the same problem as over HTTP, and is fixed in one step.
     let one = json!({ "lifecycle": "small.light", "id": "A" });
     let refused = ada.call("fire", json!({ "lifecycle": "small.light", "id": "A", "event": "switch_on" }));
     assert_eq!(

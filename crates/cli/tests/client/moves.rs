@@ -18,7 +18,7 @@ fn an_entity_is_made_moved_and_refused() {
     std::fs::write(ground.root.join("place.txt"), "the attic").unwrap();
     ground.ask(&["new", "small.light", "--id", "F", "place=@place.txt"]).says(0, &[]);
     assert_eq!(ground.ask(&["show", "small.light/F", "--json"]).json()["fields"]["place"], "the attic");
-    // A trial changes nothing.
+    // A dry run changes nothing.
     let trial = ground.ask(&["fire", "small.light/A", "switch_on", "--dry-run"]);
     trial.says(0, &["OFF → ON", "nothing was changed"]);
     assert_eq!(ground.ask(&["show", "small.light/A", "--json"]).json()["state"], "OFF");
@@ -45,7 +45,7 @@ fn an_entity_is_made_moved_and_refused() {
     wrong(&["wats:=20"], &["small.light has no field wats; did you mean watts?"]);
     let twice = ["correct", "small.light/A", "--reason", "a slip", "watts:=1", "watts:=2"];
     ground.ask(&twice).says(2, &["watts is given twice. Remove one of them"]);
-    // Set right, loudly.
+    // A correction, which raises an alert.
     let right = ["correct", "small.light/A", "--to", "OFF", "watts:=20", "--reason", "a slip"];
     ground.ask(&right).says(0, &["an alert was raised"]);
     ground.ask(&["alerts"]).says(0, &["small.light/A"]);

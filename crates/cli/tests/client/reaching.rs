@@ -12,12 +12,12 @@ fn a_server_is_found_by_the_environment_a_folder_or_a_folder_above() {
     let (address, token) = (read("address"), read("token"));
     // By the folder.
     ground.ask(&["whoami"]).says(0, &["owner (human), admin"]);
-    // By the environment, from elsewhere.
+    // By the environment, from another folder.
     let mut command = binary(&["whoami"]);
     let url = format!("http://{}", address.trim());
     command.env("TRACKSIDE_URL", &url).env("TRACKSIDE_TOKEN", token.trim()).current_dir(scratch("elsewhere"));
     told(command).says(0, &["owner (human), admin"]);
-    // The environment goes before the folder, and says so.
+    // The environment overrides the folder, and the output says so.
     let mut command = ground.command(&["whoami"]);
     command.env("TRACKSIDE_URL", "http://127.0.0.1:9").env("TRACKSIDE_TOKEN", "x");
     told(command)
@@ -75,7 +75,7 @@ fn journal(root: &Path) -> (String, String) {
     (file, pack)
 }
 
-/// Everything about a whole project that can be asked of a server.
+/// All commands about a whole project that a server can answer.
 const OF_A_PROJECT: [&[&str]; 9] = [
     &["validate"],
     &["audit", "verify"],
@@ -88,7 +88,7 @@ const OF_A_PROJECT: [&[&str]; 9] = [
     &["migrate", "undo", "small.light", "--version", "1"],
 ];
 
-/// Asks in a folder, with the environment naming this server.
+/// Runs a command in a folder, with the environment naming this server.
 fn asked(args: &[&str], here: &Path, url: &str, token: &str) -> Told {
     let mut command = binary(args);
     command.current_dir(here).env("TRACKSIDE_URL", url).env("TRACKSIDE_TOKEN", token);
@@ -101,7 +101,7 @@ fn a_whole_project_is_found_like_its_entities_by_the_environment_first() {
     ground.ask(&["new", "small.light", "--id", "A", "place=hall"]).says(0, &[]);
     let read = |name: &str| std::fs::read_to_string(ground.root.join("data").join(name)).unwrap();
     let (url, token) = (format!("http://{}", read("address").trim()), read("token").trim().to_owned());
-    // Another project is in the folder from which it is asked; it is not the one that is meant.
+    // The current folder has another project, which must not be used.
     let home = scratch("reaching-home");
     let (journal, pack) = journal(&home);
     let mut made = binary(&["import", &journal, "--packs", &pack]);
@@ -171,7 +171,7 @@ fn a_whole_project_is_found_from_a_folder_below() {
     below(&["import", "out.jsonl", "--dry-run"]).says(1, &[&which, "small.light/A exists already"]);
     let redact = ["redact", "small.light/A", "--set", "place=[gone]", "--set", "watts:=40", "--reason", "x"];
     below(&redact).says(0, &[&which]);
-    // From beside it there is nothing to say.
+    // In the project's own folder, the output names no folder.
     let mut here = binary(&["audit", "verify"]);
     here.current_dir(&home);
     let here = told(here);

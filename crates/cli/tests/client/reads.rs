@@ -107,7 +107,7 @@ fn overdue_entities_are_listed() {
     ground.ask(&["new", "small.light", "--id", "B", "place=hall"]).says(0, &[]);
     ground.ask(&["fire", "small.light/A", "switch_on"]).says(0, &[]);
     ground.ask(&["list", "small.light", "--overdue"]).says(0, &["no small.light found"]);
-    // Its deadline switches it off by itself; nothing is left overdue, and the journal says why.
+    // Its deadline switches it off; nothing is overdue afterwards, and the journal says why.
     ground.ask(&["clock", "advance", "9h"]).says(0, &[]);
     ground.ask(&["history", "small.light/A"]).says(0, &["TIMEOUT_WARNING", "ON → OFF  switch_off"]);
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::ground::{LIGHT, scratch, small};
 use crate::program::binary;
 
-/// The longest that anything here is waited for.
+/// The longest wait in these tests.
 const LONG: Duration = Duration::from_secs(60);
 
 /// The server's request for the rest of the body.
@@ -140,13 +140,13 @@ mod told {
         // A request is under way, so the server does not end at once.
         let (mut stream, left) = up.begun();
         up.terminate();
-        // Signs of life that were under way come first.
+        // Watchdog messages that were under way come first.
         let mut last = heard(socket);
         while last == "WATCHDOG=1" {
             last = heard(socket);
         }
         assert_eq!(last, "STOPPING=1");
-        // Ten times as long as from one to the next.
+        // Ten times the interval of watchdog messages.
         socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         assert!(socket.recv(&mut [0; 8]).is_err(), "a sign of life while it stops");
         stream.write_all(left).unwrap();

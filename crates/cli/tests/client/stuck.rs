@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
         told: &["INBOX: New task", "waits for another actor", "human or (agent and lead): assign", "nothing"],
         never: &[],
     },
-    // A requirement is missing, and the one who must bring it is named.
+    // A required field is missing, and the actor that must send it is named.
     Case {
         steps: &[
             ("owner", &["new", "mission.task", "--id", "given", "title=t"]),
@@ -75,7 +75,7 @@ const CASES: &[Case] = &[
         told: &[
             "NEEDS_APPROVAL: Waiting for human approval",
             "decisionNote: A decision note is required",
-            // The request, what it says, who must decide, and when it ends.
+            // The request, its text, who must decide, and when it ends.
             "It waits for a decision on mission.approval/asked.A1",
             "justification: costly",
             "human and not requester and not approver: approve mission.approval/asked.A1",
@@ -90,7 +90,8 @@ const CASES: &[Case] = &[
         told: &["human and not requester and not approver (you): approve mission.approval/asked.A1"],
         never: &[],
     },
-    // A loop stopped it: how, after what, and what the Loop Summary proposes. Whose work it was cannot help.
+    // A loop stopped it: how, after what, and the proposal of the Loop Summary. Its former assignee cannot
+    // help.
     Case {
         steps: &[
             ("ada", &["new", "mission.agent", "--id", "ada"]),
@@ -212,7 +213,7 @@ const CASES: &[Case] = &[
         ],
         never: &[],
     },
-    // Everything was tried: a person must decide (OpenHands#2067).
+    // Every attempt failed: a person must decide (OpenHands#2067).
     Case {
         steps: &[
             ("owner", &["new", "build.task", "--id", "stuck", "title=t"]),
@@ -253,7 +254,7 @@ const CASES: &[Case] = &[
         told: &["QUEUED", "when its rules apply: grant → ACTIVE"],
         never: &[],
     },
-    // A check that a machine makes has not come back, and it fails by itself (temper#384).
+    // A check by a machine has no result yet, and it fails by itself (temper#384).
     Case {
         steps: &[("owner", &["new", "research.session", "--id", "rs", "goal=a cure"])],
         asks: ("nobody", "research.session/rs"),

@@ -1,4 +1,4 @@
-//! A server with a certificate, and commands that trust who signed it.
+//! A server with a certificate, and commands that trust its issuer.
 
 use std::path::Path;
 

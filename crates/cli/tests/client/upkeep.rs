@@ -165,7 +165,7 @@ fn a_manual_clock_resumes_at_its_time_without_entries() {
     let mut ground = Ground::start(ground.root.clone(), &pack);
     assert_eq!(ground.ask(&["clock", "--json"]).json()["now"], "2026-01-04T00:00:00Z");
     ground.stop();
-    // Ahead of any machine: nothing would fire then.
+    // A time ahead of the system clock: no timer would fire.
     std::fs::remove_file(ground.root.join("data/address")).unwrap();
     let mut ground = Ground::start_with(ground.root.clone(), &pack, &["--now", "2113-05-01T00:00:00Z"]);
     ground.stop();

@@ -1,4 +1,4 @@
-//! Following what happens: as lines, and as a view on a terminal.
+//! `trackside watch`: as lines, and as a view on a terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -85,7 +85,7 @@ fn on_a_terminal_it_is_a_view_that_moves_and_ends_on_q() {
             }
         }
     });
-    // Blanks are not drawn, so words are looked for one by one.
+    // Blanks are not drawn, so the test searches for single words.
     let mut seen = String::new();
     for words in ["small.light", "things", "overdue", "latest", "FIXING", "quits"] {
         shown(&screen, &mut seen, words);

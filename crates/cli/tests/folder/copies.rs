@@ -17,7 +17,7 @@ fn a_backup_is_a_project_and_can_be_restored() {
 #[test]
 fn artifacts_in_a_backup_are_checked_against_their_hash() {
     let ground = Ground::filled("backup-artifacts", "Lights go on");
-    // Some hash, and that of nothing.
+    // An arbitrary hash, and the hash of empty content.
     let ids = [
         "d9cbd6c6a1a0d0e9c7b2f1d1e0d3a0f3a9d0a1b2c3d4e5f60718293a4b5c6d7e",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -35,7 +35,7 @@ fn artifacts_in_a_backup_are_checked_against_their_hash() {
     assert_eq!(told.says(0, &[]).json()["artifacts"], 1);
     assert!(ground.root.join("back/artifacts/e3").join(ids[1]).is_file());
 
-    // One whose content is another one's is not copied, and said.
+    // An artifact with wrong content is reported and not copied.
     put("data", ids[0], "something else");
     let other = ground.path("other");
     ground.ask(&["backup", &other]).says(1, &["with 1 artifact", "not copied", ids[0]]);

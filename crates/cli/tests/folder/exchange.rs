@@ -26,7 +26,7 @@ struct Made {
     export: String,
 }
 
-/// Projects in which every lifecycle of every pack occurs: made once, and looked at by all.
+/// Projects in which every lifecycle of every pack occurs: made once, and shared by the tests.
 fn made() -> &'static [Made] {
     static MADE: OnceLock<Vec<Made>> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -221,7 +221,7 @@ fn an_altered_export_is_reported_by_line_and_nothing_is_created() {
         &|it| *it = vec![it[0].replace("records", "entries"), "{\"entry\":{}}".to_owned()],
         &["without the role admin", "export it as a person with the role admin"],
     );
-    // Into a folder with something else in it, nothing goes.
+    // Nothing is written into a folder that is not empty.
     std::fs::create_dir_all(&back).unwrap();
     std::fs::write(ground.root.join("back/mine"), "x").unwrap();
     trackside(&["import", &file, "--data", &back]).says(2, &["is not empty"]);

@@ -46,7 +46,7 @@ fn a_migration_can_be_undone_until_the_entity_changes() {
     let version =
         |it: u32| format!("SELECT count(*) FROM entity WHERE json_extract(body, '$.definition') = {it}");
     assert_eq!(ground.number("state.db", &version(2)), 2);
-    // The version is known by now, and those that moved are left alone.
+    // The version is installed now, and migrated entities are left alone.
     let apply = ["migrate", "apply", "small.light", "--to", "2", "--state", "ON=SHINING"];
     ground.ask(&apply).says(0, &["moved SHINING, from version 1: B", "1 entity moved, 0 cannot"]);
     assert_eq!(ground.number("state.db", &version(2)), 3);

@@ -76,7 +76,7 @@ fn unknown_entries_and_wrong_arguments_are_reported() {
 #[test]
 fn a_rule_that_needs_a_cleared_field_is_reported_with_the_field_and_its_entry() {
     let ground = Ground::new("redact-rule");
-    // Without a default there is nothing to go back to.
+    // A field without a default.
     let bare = LIGHT.replace("type: integer, default: 40", "type: integer").replace(
         "takes: [note, watts] }",
         "takes: [note, watts], set: { watts: 'watts == null ? 40 : watts' } }",

@@ -1,4 +1,4 @@
-//! The binary as people start it, and what it said.
+//! The binary as people start it, and its output.
 
 use std::process::{Command, Stdio};
 
@@ -17,7 +17,7 @@ impl Told {
         serde_json::from_str(&self.data).unwrap_or_else(|it| panic!("{it}: {self:?}"))
     }
 
-    /// Checks the exit code, and that these words were said.
+    /// Checks the exit code, and that the output contains these words.
     pub fn says(&self, code: i32, words: &[&str]) -> &Self {
         assert_eq!(self.code, code, "{self:#?}");
         let all = format!("{}\n{}", self.data, self.messages);

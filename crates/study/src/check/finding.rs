@@ -26,7 +26,7 @@ pub struct Finding {
     pub route: Route,
 }
 
-/// The shortest way from creation to somewhere.
+/// The shortest path from creation to a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route(pub Vec<Hop>);
 
@@ -71,7 +71,7 @@ impl Finding {
         self
     }
 
-    /// Without file and line: those come from [`crate::check::locate()`].
+    /// The JSON without file and line: those come from [`crate::check::locate()`].
     pub fn to_json(&self) -> Json {
         let route: Vec<Json> = self.route.0.iter().map(|it| json!({ "by": it.by, "state": it.to })).collect();
         json!({

@@ -20,11 +20,11 @@ pub struct EngineMove<'a> {
     pub what: String,
     /// The states in which it would be fired.
     pub states: Vec<Name>,
-    /// The states are exact: nothing else moves the entity before.
+    /// Whether the states are exact: no other move comes before it.
     pub sure: bool,
     /// Whether it is fired even if no arm leaves the state; otherwise such entities are skipped.
     pub insists: bool,
-    /// The values it brings; none if they come from outside.
+    /// The fields it sends; none if they come from outside.
     pub brings: Option<Vec<Name>>,
     /// Whether it can send a reason.
     pub reasoned: bool,
@@ -121,7 +121,7 @@ fn placed<'a>(facts: &Facts<'a>, rule: Firing<'a>) -> Option<EngineMove<'a>> {
             let what = format!("the {key} result of effect `{name}`");
             EngineMove { states: asked_in(facts, name), sure: false, brings: None, what, ..plain }
         }
-        // The caller who creates again asks for it.
+        // The caller of the second creation requests it.
         Cause::Again | Cause::Supervision | Cause::Warning(_) | Cause::Then | Cause::Always => return None,
     })
 }
@@ -143,7 +143,7 @@ fn site_words(site: &Site<'_>) -> String {
     }
 }
 
-/// States in which something may still move.
+/// States that some move leaves.
 pub fn open_states(pack: &Pack, lifecycle: &Name) -> Vec<Name> {
     let life = pack.lifecycles.iter().find(|it| it.name == *lifecycle);
     life.into_iter().flat_map(|it| &it.states).filter(|it| !it.last).map(|it| it.name.clone()).collect()
@@ -249,7 +249,7 @@ pub fn keeps(
     if life.slot(slot).and_then(|it| it.lost.as_ref()) == Some(&arm.transition) {
         return false;
     }
-    // A condition that asks whether it is held knows what it does.
+    // A condition that reads whether the lease is held handles both cases.
     let asks = |guard: &Guard| {
         depends(life, guard, &|it| matches!(it, Read::Slot(name, SlotAttribute::Held) if name == slot))
     };

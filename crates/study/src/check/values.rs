@@ -13,13 +13,13 @@ use crate::graph::sites;
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValues {
     Anything,
-    /// One of these, and nothing else.
+    /// Only these.
     Among(Vec<Value>),
     /// A list of no more than this many.
     AtMost(usize),
 }
 
-/// Every stored field of a lifecycle, with what it can hold.
+/// The possible values of every stored field of a lifecycle.
 pub fn field_values(pack: &Pack, life: &Lifecycle) -> BTreeMap<Name, FieldValues> {
     let mut all: BTreeMap<Name, FieldValues> = life
         .fields

@@ -1,4 +1,4 @@
-//! One difference between two definitions, in words and for machines.
+//! One difference between two definitions, as text and for machines.
 
 use serde_json::{Value as Json, json};
 use trackside_lifecycle::name::Name;
@@ -29,7 +29,7 @@ pub enum ChangeKind {
 /// The meaning of a change for running entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Less is possible, or more is asked for.
+    /// Less is possible, or more is required.
     Tighter,
     Looser,
     Longer,
@@ -72,7 +72,7 @@ impl Direction {
 }
 
 impl Change {
-    /// Its place in a list: what removes or tightens comes first, mere words last.
+    /// Its rank in a list: removals and restrictions first, texts last.
     pub fn weight(&self) -> u8 {
         match (self.wording, self.kind, self.direction) {
             (true, ..) => 9,
@@ -100,7 +100,7 @@ impl Change {
     }
 }
 
-/// The changes of each lifecycle, the pack's own first, each list with what matters most first.
+/// The changes of each lifecycle, the pack's own first, the most important first in each list.
 pub fn grouped(changes: &[Change]) -> Vec<(Option<Name>, Vec<&Change>)> {
     let mut groups: Vec<(Option<Name>, Vec<&Change>)> = Vec::new();
     for change in changes {

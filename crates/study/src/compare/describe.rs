@@ -20,7 +20,7 @@ pub struct ChangeWriter {
     pub changes: Vec<Change>,
 }
 
-/// The thing spoken of: its own name, and what it belongs to.
+/// The described item: its name, and its owner.
 #[derive(Clone, Debug)]
 struct About<'a> {
     subject: &'a str,
@@ -85,7 +85,7 @@ impl ChangeWriter {
 
     fn facets(&mut self, about: &About<'_>, before: &DefinitionItem, after: &DefinitionItem) {
         let flags = |of: &DefinitionItem| of.facets.iter().filter(|it| matches!(it.leaf, Leaf::Flag)).count();
-        // A message comes and goes with the demand it explains.
+        // A message is added and removed with the requirement it explains.
         let aside = |it: &Facet| {
             it.key.starts_with("order") || it.key.starts_with("message") && flags(before) != flags(after)
         };

@@ -1,4 +1,4 @@
-//! Expressions side by side: whether they say the same, and which of the two admits more.
+//! Compares expressions: whether they are equivalent, and which of the two admits more.
 
 use trackside_lifecycle::guard::{Guard, Outline};
 use trackside_lifecycle::model::{Read, Setting};
@@ -7,7 +7,7 @@ use trackside_lifecycle::value::Value;
 
 use crate::truth::{DefaultSettings, Partial};
 
-/// An expression made comparable: names instead of slots, formatting gone.
+/// An expression in comparable form: names instead of slots, without formatting.
 #[derive(Clone, Debug)]
 pub struct Expression {
     /// The source on one line.
@@ -15,7 +15,7 @@ pub struct Expression {
     /// Equal for expressions that differ in formatting alone.
     pub text: String,
     pub term: Term,
-    /// Its value, where it depends on nothing but a setting's default.
+    /// Its value, if it reads only the defaults of settings.
     pub value: Option<Value>,
 }
 
@@ -28,7 +28,7 @@ pub enum Term {
     All(Vec<Term>),
     Any(Vec<Term>),
     Not(Box<Term>),
-    /// Something against a fixed value.
+    /// A comparison with a constant.
     Against(String, Op, Value),
     Other(String),
 }

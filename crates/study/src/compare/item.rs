@@ -7,7 +7,7 @@ use trackside_lifecycle::value::Value;
 use crate::compare::expression::{Expression, constant};
 use crate::compare::fits;
 
-/// A part of a definition: a state, an arm, something that follows from it.
+/// A part of a definition: a state, an arm, a consequence.
 #[derive(Clone, Debug)]
 pub struct DefinitionItem {
     /// Only things of one group are compared with each other.
@@ -47,10 +47,10 @@ pub enum Leaf {
     /// A name with its place in an order.
     Level(Name, usize),
     Names(Vec<Name>),
-    /// Names whose order counts.
+    /// Names whose order matters.
     Order(Vec<Name>),
     Type(FieldType),
-    /// The states that an arm leaves, where it goes, and who may.
+    /// The states that an arm leaves, its targets, and its actors.
     Edges {
         from: Vec<Name>,
         to: String,
@@ -148,7 +148,7 @@ impl Leaf {
             (Self::Level(a, _), Self::Level(b, _)) => a == b,
             (Self::Names(a), Self::Names(b)) => a.len() == b.len() && a.iter().all(|it| b.contains(it)),
             (Self::Order(a), Self::Order(b)) => a == b,
-            // A type has no equality of its own; what it prints is all of it.
+            // Types have no equality; their debug output is complete.
             (Self::Type(a), Self::Type(b)) => format!("{a:?}") == format!("{b:?}"),
             (Self::Edges { from: a, to: b, .. }, Self::Edges { from: c, to: d, .. }) => {
                 b == d && a.len() == c.len() && a.iter().all(|it| c.contains(it))

@@ -43,7 +43,7 @@ pub fn compare(old: &Pack, new: &Pack) -> Vec<Change> {
     changes
 }
 
-/// A lifecycle that came or went.
+/// The addition or removal of a lifecycle.
 fn whole(kind: ChangeKind, name: &Name) -> Change {
     let gone = kind == ChangeKind::Removed;
     Change {

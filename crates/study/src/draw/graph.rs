@@ -1,7 +1,7 @@
-//! A lifecycle as states and the ways between them: what every drawing and export starts from.
+//! A lifecycle as states and the moves between them: the start of every drawing and export.
 //!
-//! Every way in which a state can change is an edge. What depends on the moment (a state held by a field,
-//! or named by the caller) is spread over every state that it can be. Everything is in declared order.
+//! Every move is an edge. A target that is only known at run time (a state in a field, or named by the
+//! caller) becomes one edge per possible state. Everything is in declared order.
 
 mod build;
 mod defaults;
@@ -64,7 +64,7 @@ pub struct StateTimer {
     pub warn: Vec<u32>,
     /// The transition it fires.
     pub then: Option<Name>,
-    /// All of it: `4h, then escalate`.
+    /// The clock as text: `4h, then escalate`.
     pub words: String,
 }
 
@@ -109,7 +109,7 @@ pub enum OpenTarget {
     Field(Name),
 }
 
-/// The rule behind an edge, or behind what happens without a move.
+/// The rule behind an edge, or behind a change without a move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiagramRule {
     /// The transition; none for `always`.
@@ -119,9 +119,9 @@ pub struct DiagramRule {
     /// The index of the choice.
     pub choice: Option<usize>,
     pub kind: RuleKind,
-    /// The callers in words; `engine` if no caller can request it.
+    /// The callers as text; `engine` if no caller can request it.
     pub who: String,
-    /// The condition of the choice, in words: `reviewCycles ≥ 3`; `otherwise` for the last of several.
+    /// The condition of the choice as text: `reviewCycles ≥ 3`; `otherwise` for the last of several.
     pub when: Option<String>,
     /// Its further conditions, in the words of the definition.
     pub checks: Vec<String>,
@@ -146,11 +146,11 @@ pub enum RuleKind {
     Asked,
     /// By time passing: a timer, a deadline, a lease that is lost.
     Timed,
-    /// By the engine, because of something else.
+    /// By the engine, because of another event.
     Engine,
 }
 
-/// Something that makes the engine fire a transition.
+/// A cause for which the engine fires a transition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trigger {
     pub cause: Cause,

@@ -31,9 +31,9 @@ pub struct LayoutBox {
     pub before: usize,
     /// The drawn part of its height, where lines end.
     pub drawn: f64,
-    /// An end: goes to the bottom, if nothing else says where.
+    /// Whether it goes to the bottom unless links place it elsewhere.
     pub sinks: bool,
-    /// Boxes that it should stand beside, if nothing else says where.
+    /// Boxes that it should be beside, unless links place it elsewhere.
     pub near: Vec<usize>,
 }
 
@@ -92,7 +92,7 @@ const ACROSS: f64 = 22.0;
 /// Free space between two lines side by side.
 const BESIDE_LINES: f64 = 16.0;
 
-/// Something in a layer: a box, or a piece of a link.
+/// An item of a layer: a box, or a piece of a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Item {
     left: f64,

@@ -9,7 +9,7 @@ const WIDTHS: [u16; 95] = [
     278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// Fonts that stand in for each other differ by about this much.
+/// Substitute fonts differ by about this factor.
 pub(crate) const ROOM: f64 = 1.1;
 
 /// The width of a text at a size, on the safe side.
@@ -23,7 +23,7 @@ pub(crate) fn width(text: &str, size: f64, bold: bool) -> f64 {
     sum / 1000.0 * size * ROOM * if bold { 1.08 } else { 1.0 }
 }
 
-/// A text cut to a width, with a mark where something is missing.
+/// A text cut to a width, with an ellipsis.
 pub(crate) fn cut(text: &str, size: f64, bold: bool, most: f64) -> String {
     if width(text, size, bold) <= most {
         return text.to_owned();

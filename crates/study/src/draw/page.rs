@@ -28,7 +28,7 @@ impl Page {
         self.painted(|_, text| text.to_owned())
     }
 
-    /// With each piece as `paint` shows it. Nothing trails behind a line.
+    /// The page, with each piece as `paint` renders it and no trailing blanks.
     pub fn painted(&self, paint: impl Fn(Tone, &str) -> String) -> String {
         let mut out = String::new();
         for line in &self.lines {
@@ -83,7 +83,7 @@ fn wide(c: char) -> bool {
         | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' | '\u{1f300}'..='\u{1faff}')
 }
 
-/// In lines of at most so many columns; a longer word is broken.
+/// Wraps into lines of at most `columns`; a longer word is broken.
 pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

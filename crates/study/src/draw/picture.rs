@@ -1,4 +1,4 @@
-//! A scene with everything in its place.
+//! A scene with all positions.
 
 use crate::draw::graph::{Graph, RuleKind};
 use crate::draw::layout::{self, DiagramLayout, LayoutPoint, LinkPath, PathSegment};
@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub label: SceneLabel,
 }
 
-/// A rectangle that something fills.
+/// An occupied rectangle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     pub what: String,
@@ -112,7 +112,7 @@ impl Picture {
         (self.width, self.height)
     }
 
-    /// Every box and every label. None lies on another, and all lie inside.
+    /// Every box and every label. None overlaps another, and all are inside the picture.
     pub fn areas(&self) -> Vec<Area> {
         let boxes = self.blocks.iter().map(|(at, it)| {
             let what = it.full.lines().next().unwrap_or_default();

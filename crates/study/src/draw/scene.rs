@@ -14,7 +14,7 @@ use crate::draw::metrics;
 pub(crate) use label::{LabelEntry, Row, Style, label_entries};
 pub(crate) use main_way::Flow;
 
-/// Everything drawn, before it has a place.
+/// All drawn items, before they have positions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiagramScene {
     pub boxes: Vec<SceneBox>,
@@ -33,7 +33,7 @@ pub(crate) struct SceneBox {
     pub full: String,
     /// Ways from it to itself.
     pub around: Option<SceneLabel>,
-    /// Boxes it speaks of.
+    /// Boxes that it describes.
     pub near: Vec<usize>,
 }
 

@@ -51,7 +51,7 @@ pub struct Firing<'a> {
     pub when: Option<&'a Guard>,
     /// The states to which the rule is limited.
     pub within: Option<&'a StateSet>,
-    /// The values it brings; none if they come from outside.
+    /// The fields it sends; none if they come from outside.
     pub with: Option<&'a With>,
     /// The consequences that contain the rule, if any.
     pub site: Option<Site<'a>>,
@@ -59,7 +59,7 @@ pub struct Firing<'a> {
     pub also: Option<&'a Also>,
 }
 
-/// The rules of one lifecycle, those that move entities of other lifecycles (`also`) included.
+/// The rules of one lifecycle, including those that move entities of other lifecycles (`also`).
 pub fn firings(life: &Lifecycle) -> Vec<Firing<'_>> {
     let mut all = Vec::new();
     let base = |cause: Cause, name: &Name, way: DefinitionPath, fire: &Name| {

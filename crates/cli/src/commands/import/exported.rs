@@ -29,7 +29,7 @@ use crate::{exit, files, print};
 
 /// Most bytes of a line.
 const LONGEST: u64 = 64 * 1024 * 1024;
-/// Most problems that are looked for: beyond them it is another file.
+/// Most problems to collect; a file with more is of another kind.
 const ENOUGH: usize = 1_000;
 
 pub(super) fn run(args: &ImportArgs) -> u8 {
@@ -72,7 +72,7 @@ impl ExportSummary {
     }
 }
 
-/// Goes through all of it: every line, the whole chain, and whether the packs are there that its entities live by.
+/// Checks the whole file: every line, the whole chain, and the packs of its entities.
 fn read_export(path: &Path) -> Result<ExportSummary, Vec<ImportProblem>> {
     let mut looking = Looking::default();
     let read = each_line(path, &mut |n, line| {
@@ -210,7 +210,7 @@ pub(super) fn each_line(path: &Path, show: &mut dyn FnMut(usize, &str) -> bool) 
     }
 }
 
-/// Its entities come into a project, as they are at the end.
+/// Imports its entities into a project, in their last state.
 fn into_project(args: &ImportArgs, looked: &ExportSummary, door: &ProjectAccess) -> Result<u8, RequestError> {
     let file = args.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let project = looked.first.get(..8).unwrap_or_default();

@@ -102,7 +102,7 @@ fn wrong(path: &Path, why: &str) -> CliError {
     CliError { why: format!("{}: {why}", path.display()), code: exit::REFUSED }
 }
 
-/// The packs that are to be in force, and the rows that keep them.
+/// The packs to put into force, and their stored rows.
 fn installed(args: &ImportArgs) -> Result<(Law, Vec<Definition>), CliError> {
     let sources = match args.packs.is_empty() {
         true => builtin::all(),

@@ -9,7 +9,7 @@ use crate::print::ProgressBar;
 use crate::project_access::ProjectAccess;
 use crate::server_lookup::RequestError;
 
-/// Most entities, and about so many bytes, that go in at once.
+/// Most entities, and about the most bytes, per request.
 const MOST: usize = 1_000;
 const BYTES: usize = 12 * 1024 * 1024;
 

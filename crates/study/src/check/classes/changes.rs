@@ -139,7 +139,7 @@ fn keeps(life: &Lifecycle, field: &Name, value: &Outline) -> bool {
         Outline::Read(slot, members) if members.is_empty() => {
             matches!(life.reads.get(slot.0 as usize), Some(Read::Field(it) | Read::Was(it)) if it == field)
         }
-        // Under some condition it is kept.
+        // The field keeps its value under some condition.
         Outline::If(parts) => parts.iter().skip(1).any(|it| keeps(life, field, it)),
         _ => false,
     }

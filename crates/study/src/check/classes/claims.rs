@@ -32,7 +32,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// A claim that changes nothing hands the same entity to everybody.
+/// Claims that change nothing, and so hand the same entity to every caller.
 fn shared(study: &Study<'_>, ranking: &Ranking, found: &mut Vec<Finding>) {
     let life = study.life();
     let Some(claims) = ranking.claims.as_ref().and_then(|it| life.transition(it)) else { return };

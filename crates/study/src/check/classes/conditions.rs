@@ -126,7 +126,7 @@ fn ask_alone(study: &Study<'_>, arm: &Arm, guard: &Guard) -> Satisfiability {
     satisfiability(study.facts, &[guard], Assumptions { states: &arm.from.0, who: None, takes: &arm.takes })
 }
 
-/// Conditions each of which can be true, but not together with who may.
+/// Conditions that can be true alone, but not together with `by`.
 fn together(study: &Study<'_>, arm: &Arm, found: &mut Vec<Finding>) {
     let guards: Vec<&Guard> = std::iter::once(&arm.by).chain(arm.checks.iter().map(|it| &it.guard)).collect();
     let given = Assumptions { states: &arm.from.0, who: None, takes: &arm.takes };
@@ -201,7 +201,7 @@ fn follows<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
     }
 }
 
-/// The conditions of rules that stand by themselves.
+/// The conditions of rules outside transitions.
 fn rules<'a>(study: &Study<'a>, conditions: &mut Vec<ConditionSite<'a>>) {
     let life = study.life();
     for gate in &life.gates {

@@ -164,7 +164,7 @@ fn fired(study: &Study<'_>, firing: &EngineMove<'_>, found: &mut Vec<Finding>) {
         message,
         why.advice(&firing.rule.fire),
     );
-    // Another's route says nothing here.
+    // A route of another lifecycle does not help here.
     let route = if firing.rule.lifecycle == firing.rule.of { route } else { Default::default() };
     found.push(finding.weighing(severity).by_way_of(route));
 }
@@ -218,7 +218,7 @@ fn sets(then: &trackside_lifecycle::model::Consequences, name: &Name) -> bool {
     )
 }
 
-/// Clocks that run out and nothing happens.
+/// Clocks that end without a consequence.
 fn silent(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let watched = life.reads.iter().any(|it| matches!(it, Read::Overdue));

@@ -16,7 +16,7 @@ use crate::check::satisfy::CallerKind;
 use crate::check::survey::{Study, Survey};
 use crate::graph::{arm_way, sites};
 
-/// A setting with this word in its name says how often holders are heard of.
+/// A setting with this word in its name gives the heartbeat interval of holders.
 const RHYTHM: &str = "heartbeat";
 
 pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {

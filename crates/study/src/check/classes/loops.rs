@@ -59,7 +59,7 @@ fn alone<'m, 'a>(moves: &[&'m PossibleMove<'a>]) -> Vec<&'m PossibleMove<'a>> {
     moves.iter().filter(|it| it.who.iter().any(|it| *it != CallerKind::Human)).copied().collect()
 }
 
-/// A round whose counters are set back on every turn.
+/// A cycle whose counters are reset in every round.
 fn begun_anew(
     study: &Study<'_>,
     (back, counters): (&PossibleMove<'_>, &[Name]),
@@ -71,7 +71,7 @@ fn begun_anew(
     if !moves.iter().any(|it| std::ptr::eq(*it, back)) {
         return;
     }
-    // The round begins with the one that sets back.
+    // The cycle begins with the resetting move.
     let others = moves.iter().filter(|it| it.from != back.from || std::ptr::eq(**it, back));
     let Some(round) = round(back.from, &others.copied().collect::<Vec<_>>()).filter(|it| !timed(study, it))
     else {

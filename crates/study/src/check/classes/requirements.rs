@@ -24,7 +24,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Fields that rules give to what they create.
+/// Fields that rules set on entities they create.
 fn furnished(survey: &Survey<'_>, lifecycle: &Name) -> BTreeSet<Name> {
     let mut all = BTreeSet::new();
     for other in &survey.pack.lifecycles {

@@ -1,8 +1,8 @@
-//! Moves of the engine that could set each other off without end.
+//! Moves of the engine that could trigger each other without end.
 //!
-//! A step is a transition fired by the engine in a state. Engine moves that trigger each other in a cycle, until the
-//! engine's limit refuses the command. A round is passed over if a condition on it reads what the round itself
-//! changes: then it may well end.
+//! A step is a transition fired by the engine in a state. Steps that trigger each other form a cycle, which
+//! runs until the engine's limit refuses the command. A cycle is skipped if a condition on it reads a value
+//! that the cycle itself changes: then it may end.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -39,7 +39,7 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Link<'a> {
     to: Step,
-    /// The conditions it hangs on; each with the lifecycle whose names it uses.
+    /// Its conditions, each with the lifecycle whose names it uses.
     when: Vec<(usize, &'a Guard)>,
     /// The fields that the first step changes.
     sets: BTreeSet<Name>,
@@ -133,7 +133,7 @@ fn ends_by_itself(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
     excluded(survey, round)
 }
 
-/// Conditions of one lifecycle that do not speak of the state must be possible together.
+/// Whether conditions of one lifecycle that do not read the state exclude each other.
 fn excluded(survey: &Survey<'_>, round: &Round<'_, '_>) -> bool {
     let Some(study) = round.first().and_then(|(step, _)| survey.studies.get(step.life)) else { return false };
     let stateless = |guard: &Guard| !depends(study.life(), guard, &|it| matches!(it, Read::State));
@@ -293,7 +293,7 @@ impl<'a> Follow<'_, 'a> {
         }
     }
 
-    /// A ref that is given at creation, to one that must be there already, never leads back.
+    /// Whether a ref never leads back: it is set at creation, to an existing entity.
     fn is_tree(&self, on: &Name) -> bool {
         let life = self.study.life();
         let Some(field) = life.reference(on).filter(|it| it.to == life.name).and_then(|it| it.by.as_ref())

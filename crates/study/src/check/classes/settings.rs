@@ -24,7 +24,7 @@ pub fn check(survey: &Survey<'_>, found: &mut Vec<Finding>) {
     unread(survey, found);
 }
 
-/// Rules that come to nothing with the values as they are.
+/// Rules that have no effect with the present values.
 fn senseless(study: &Study<'_>, found: &mut Vec<Finding>) {
     let life = study.life();
     let mut add = |guard: &Guard, way: DefinitionPath, what: String, advice: &str| {

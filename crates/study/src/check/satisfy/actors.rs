@@ -36,7 +36,7 @@ const ROLES: usize = 6;
 
 /// The actors to try, given the reads; none if there are too many.
 ///
-/// `straight`: to hold a role more never makes the answer false.
+/// `straight`: a further role never makes the answer false.
 pub fn actors(reads: &[&Read], only: Option<CallerKind>, straight: bool) -> Option<Vec<TrialActor>> {
     let mut roles: BTreeSet<Name> = BTreeSet::new();
     let (mut kind, mut admin) = (false, false);

@@ -1,4 +1,4 @@
-//! A handful of values that stand for all a read may yield.
+//! A handful of values that represent all values of a read.
 
 use trackside_lifecycle::model::{EntityAttribute, FieldType, Fit, Lifecycle, Read, SlotAttribute};
 use trackside_lifecycle::name::Name;

@@ -29,7 +29,7 @@ impl ValueKind {
         matches!(self, Self::Whole | Self::Number)
     }
 
-    /// One value, of which equality says all.
+    /// Whether values of this kind matter only by equality.
     pub const fn is_single(self) -> bool {
         !matches!(self, Self::List | Self::Null | Self::Other)
     }

@@ -11,9 +11,9 @@ use crate::check::facts::Facts;
 
 /// The reads of one or several conditions.
 ///
-/// A read is *plain* when only its truth, its equality, its order, its place in a list or its size
-/// is asked for: then a handful of values stands for all. Any other read is *opaque*: nothing is
-/// assumed about it.
+/// A read is *plain* if conditions use only its truth, its equality, its order, its membership in a list or
+/// its size: then a handful of values represents all. Any other read is *opaque*: nothing is assumed about
+/// it.
 #[derive(Debug, Default)]
 pub struct Profile {
     pub plain: BTreeSet<VarSlot>,
@@ -28,7 +28,7 @@ pub struct Profile {
 pub struct Circle {
     pub slots: BTreeSet<VarSlot>,
     pub constants: Vec<Value>,
-    /// The size of a list is asked for.
+    /// Whether the size of a list is read.
     pub sized: bool,
 }
 
@@ -93,7 +93,7 @@ struct Scan<'a> {
     here: Circle,
     /// Whether a true value here makes the whole more likely true.
     straight: bool,
-    /// Relations and computed fields whose truth was asked for, and whether straight.
+    /// Relations and computed fields that were visited as conditions, and whether straight.
     gone_into: BTreeSet<(VarSlot, bool)>,
     /// Computed fields that are compared, with the reads they consist of.
     worked_out: BTreeMap<VarSlot, Circle>,

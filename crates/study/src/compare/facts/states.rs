@@ -1,4 +1,4 @@
-//! States, with their deadlines and what holds in them.
+//! States, with their deadlines and invariants.
 
 use trackside_lifecycle::model::{Invariant, Lifecycle, State, Timer};
 

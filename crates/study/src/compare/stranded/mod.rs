@@ -73,7 +73,7 @@ impl Trouble {
     }
 }
 
-/// Every trouble that the new definition brings and the old one did not have.
+/// Every problem that the new definition causes and the old one did not have.
 pub fn stranded(old: &Law, new: &Law, entities: &[Entity], project: &Project, now: Timestamp) -> Stranding {
     let mut stranding = Stranding { looked_at: entities.len(), ..Stranding::default() };
     let seen = |law: &Law| {
@@ -137,7 +137,7 @@ impl Stranding {
 }
 
 impl Stranded {
-    /// The ids, at most so many of them.
+    /// The ids, at most `most` of them.
     pub fn listed(&self, most: usize) -> String {
         let shown: Vec<&str> = self.ids.iter().take(most).map(Name::as_str).collect();
         match self.ids.len().saturating_sub(most) {

@@ -9,7 +9,7 @@ use trackside_lifecycle::time::Timestamp;
 /// The answer.
 #[derive(Clone, Debug, Default)]
 pub struct WhatIf {
-    /// Commands asked again.
+    /// Replayed commands.
     pub commands: usize,
     /// The number that is reproduced only roughly: a value that was not stored is missing.
     pub inexact: usize,
@@ -20,14 +20,14 @@ pub struct WhatIf {
     pub ends: Vec<End>,
 }
 
-/// A decision that could not be asked again; it is taken over as it happened.
+/// A decision that could not be replayed; it is taken over as recorded.
 #[derive(Clone, Debug)]
 pub struct NotRun {
     pub of: Difference,
     pub why: String,
 }
 
-/// Something that would have gone otherwise.
+/// A decision with another result.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub at: Timestamp,
@@ -36,7 +36,7 @@ pub struct Difference {
     pub did: Name,
     pub entity: EntityKey,
     pub what: DifferenceKind,
-    /// The entity had gone another way before.
+    /// Whether the entity had already differed before.
     pub follow_up: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Commands rebuilt from what they left in the journal.
+//! Rebuilds commands from their journal entries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) enum Rebuilt {
 pub(super) struct Rebuilder<'a> {
     law: &'a Law,
     known: Actors,
-    /// Roles that the old rules ask for, by actor.
+    /// Roles that the old rules require, by actor.
     learned: BTreeMap<Name, Vec<Name>>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
-    /// Every role, those that include least first.
+    /// Every role, those that include the fewest first.
     fn roles(&self) -> Vec<Name> {
         let mut all: Vec<(usize, Name)> = Vec::new();
         for pack in self.law.packs() {
@@ -144,7 +144,7 @@ impl<'a> Rebuilder<'a> {
     }
 }
 
-/// Every way in which it may have been asked for, the fullest first.
+/// Every request that may have caused it, the one with the most fields first.
 fn asks(law: &Law, view: &View, root: &Entry, group: &[Entry]) -> Vec<(Ask, Option<Arc<str>>)> {
     let entity = root.entity.clone();
     let none = Changes::default();
@@ -219,7 +219,7 @@ fn fires(
     let arms = life.transition(&root.trigger).map(|it| it.arms.as_slice()).unwrap_or_default();
     let mut asks = Vec::new();
     for arm in arms.iter().filter(|it| it.from.has(&before.state)) {
-        // A move that gave no reason is journalled with what the arm says of itself.
+        // A move without a reason is journalled with the description of the arm.
         let own = !arm.about.is_empty() && root.reason.as_deref() == Some(arm.about.as_str());
         let reason = root.reason.clone().filter(|_| !own || arm.reason.is_some());
         let gates =
@@ -263,7 +263,7 @@ fn sent(takes: &[Take], changes: &Changes, before: Option<&Entity>) -> Fields {
     fields
 }
 
-/// Only what it must have brought.
+/// Only the fields that the request must have sent.
 fn required(takes: &[Take], changes: &Changes, before: &Entity) -> Fields {
     let needed: Vec<Take> = takes.iter().filter(|it| it.required.is_some()).cloned().collect();
     sent(&needed, changes, Some(before))

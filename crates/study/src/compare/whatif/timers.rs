@@ -1,4 +1,4 @@
-//! Clocks that would have struck at another time, or not, or only now.
+//! Timers that fire at another time, no longer, or only now.
 
 use std::collections::BTreeMap;
 

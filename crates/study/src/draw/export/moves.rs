@@ -3,7 +3,7 @@
 use crate::draw::graph::{Cause, DiagramRule, Edge, Graph, RuleKind, StateNode, Trigger};
 use trackside_lifecycle::name::Name;
 
-/// Everything that one event can do in a state.
+/// All outcomes of one event in a state.
 #[derive(Debug)]
 pub(super) struct EventOutcomes<'a> {
     pub event: String,
@@ -17,7 +17,7 @@ pub(super) struct EventMove<'a> {
     pub choice: usize,
     /// None: it stays in its state.
     pub to: Option<&'a Name>,
-    /// The caller or a field names the target: the event must say which it was.
+    /// Whether the caller or a field names the target: then the event must contain it.
     pub named: bool,
     pub rules: Vec<&'a DiagramRule>,
 }
@@ -57,7 +57,7 @@ impl<'a> EventMove<'a> {
     }
 }
 
-/// Everything that can happen in a state, in declared order; then what time does.
+/// All events of a state in declared order, then its timers.
 pub(super) fn happenings<'a>(graph: &'a Graph, node: &'a StateNode) -> Vec<EventOutcomes<'a>> {
     let mut found: Vec<EventOutcomes<'a>> = Vec::new();
     let mut add = |rule: &'a DiagramRule, edge: Option<&'a Edge>| {

@@ -156,7 +156,7 @@ impl<'a> Relaxing<'a> {
         }
     }
 
-    /// Moves a group as far as it may.
+    /// Moves a group as far as its neighbours allow.
     fn shift(&self, group: usize, by: f64, across: &mut PaddedList<f64>) {
         let (low, high) = self.room(group, across);
         let by = by.clamp(low, high);
@@ -165,7 +165,7 @@ impl<'a> Relaxing<'a> {
         }
     }
 
-    /// Straightens lines that are nearly straight, where nothing is in the way.
+    /// Straightens nearly straight lines if nothing is in the way.
     fn straighten(&self, across: &mut PaddedList<f64>) {
         for group in 0..self.groups.len() {
             let members = self.groups.get(group).into_iter().flatten();

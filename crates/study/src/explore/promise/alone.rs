@@ -10,7 +10,7 @@ use super::{PromiseEvidence, Promises};
 use crate::explore::world::{Acted, WorldState};
 
 impl Promises {
-    /// Looks at the start.
+    /// Checks the start.
     pub(crate) fn begin(&self, scene: &mut WorldState) {
         self.record_move(scene, None, &[]);
     }

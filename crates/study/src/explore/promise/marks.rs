@@ -7,10 +7,10 @@ use trackside_lifecycle::name::Name;
 
 use crate::explore::world::Surprise;
 
-/// Something that a move shows.
+/// A mark of a move.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// A promise is broken, or what should be reachable is reached.
+    /// A promise is broken, or a wanted state is reached.
     Promise(usize),
     /// A promise has no answer.
     NoAnswer(usize),

@@ -89,7 +89,7 @@ impl Promise {
             && self.property.within.as_ref().is_none_or(|it| it.has(&entity.state))
     }
 
-    /// The condition that must not come true, or must come true: and which of the two.
+    /// The condition of a promise, and whether it must become true or must not.
     fn condition(&self) -> Option<(&Guard, bool)> {
         match &self.property.kind {
             PropertyKind::Never(guard) | PropertyKind::Reachable(guard) => Some((guard, true)),

@@ -26,7 +26,7 @@ pub struct RunStep {
     pub at: String,
     /// The actor of the step: an actor's id, `time`, `sweep` or `outside`.
     pub who: String,
-    /// In words: `asks approve of mission.task/T-1`.
+    /// The step as text: `asks approve of mission.task/T-1`.
     pub what: String,
     /// The entity that it is about, if one is.
     pub of: Option<String>,

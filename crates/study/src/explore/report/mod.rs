@@ -31,7 +31,7 @@ pub struct ExplorationReport {
     pub verdicts: Vec<PromiseVerdict>,
     pub surprises: Vec<Unexpected>,
     pub covered: Vec<LifecycleCoverage>,
-    /// Transitions of which it is not known what to send: `asks` can say.
+    /// Transitions without a sample request: `asks` can give one.
     pub unasked: Vec<String>,
     /// Transitions with which only some of the values are sent that could be.
     pub cut: Vec<String>,

@@ -30,9 +30,9 @@ pub enum Stopped {
 pub struct Progress {
     /// Different worlds found.
     pub worlds: usize,
-    /// Worlds whose moves were all followed.
+    /// Worlds whose moves were all explored.
     pub followed: usize,
-    /// Moves followed, also those that lead to a world known already.
+    /// Explored moves, including those to known worlds.
     pub moves: u64,
     /// Every world at most this many moves from the start is among those found.
     pub depth: u32,

@@ -1,4 +1,4 @@
-//! Breadth first through everything that can happen: on several cores, with the same result on any number of them.
+//! Breadth-first search over all moves: on several cores, with the same result on any number of them.
 
 mod bound;
 mod level;
@@ -23,7 +23,7 @@ pub trait Model: Sync {
     /// Worlds with the same key are the same, or mirror images of each other.
     fn key(&self, world: &Self::World) -> u128;
 
-    /// Everything that can happen next, always in the same order.
+    /// All possible moves, always in the same order.
     fn moves(&self, world: &Self::World, into: &mut Vec<(Self::Move, Self::World)>);
 }
 
@@ -35,7 +35,7 @@ pub trait Watch<M: Model>: Sync {
     /// The marks of a move. `new`: the world after it was not known before.
     fn marks(&self, before: &M::World, by: &M::Move, after: &M::World, new: bool) -> Vec<u32>;
 
-    /// Asked now and then; false ends the search.
+    /// Called now and then; false ends the search.
     fn go_on(&self, _so_far: &Progress) -> bool {
         true
     }

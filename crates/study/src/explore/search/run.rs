@@ -32,7 +32,7 @@ impl SearchResult {
     }
 }
 
-/// Everything that can be reached within the bound, nearest first.
+/// All worlds that can be reached within the bound, nearest first.
 pub fn search<M: Model, W: Watch<M>>(
     model: &M,
     watch: &W,

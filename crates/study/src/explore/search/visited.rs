@@ -1,4 +1,4 @@
-//! The worlds found so far: where each came from, and by which of the moves there.
+//! The worlds found so far: the predecessor of each, and the move that led to it.
 
 use trackside_engine::index::Index;
 

@@ -11,7 +11,7 @@ use trackside_lifecycle::value::Value;
 use super::ExploreStage;
 use crate::explore::world::{named, rules};
 
-/// Functions that look into a text, or change it beyond recognition.
+/// Functions that read parts of a text, or transform it.
 const INTO: [&str; 9] =
     ["Contains", "StartsWith", "EndsWith", "LowerAscii", "UpperAscii", "Trim", "Digest", "Size", "Join"];
 
@@ -95,7 +95,7 @@ fn gather(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Every expression that can decide something, those behind names included.
+/// Every expression that can decide about a move, including those behind names.
 fn everything(life: &Lifecycle) -> Vec<&Guard> {
     let behind = life.reads.iter().filter_map(|it| match it {
         Read::Computed(guard) | Read::Relation(guard) => Some(guard),

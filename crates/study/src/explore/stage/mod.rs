@@ -1,4 +1,5 @@
-//! Stages: the settings that are explored. Written in a pack's `stages` folder, or made up for a pack that has none.
+//! Stages: the starts of explorations. Written in a pack's `stages` folder, or generated for a pack without
+//! one.
 
 mod alike;
 mod default_stage;

@@ -17,7 +17,7 @@ use super::rules::{self, Use};
 /// The use of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Interest {
-    /// Only whether it is there.
+    /// Only its presence.
     There,
     Value,
 }
@@ -48,11 +48,11 @@ pub(crate) struct Cone {
     pub(crate) by_lifecycle: BTreeMap<Name, ObservedReads>,
     /// Rules compare the time with a fixed moment.
     pub(crate) moment: bool,
-    /// Something happens at a time of day.
+    /// Whether a timer runs at a time of day.
     pub(crate) daily: bool,
 }
 
-/// Expressions that decide something.
+/// Expressions that decide about moves.
 pub(crate) fn decisive(life: &Lifecycle) -> Vec<&Guard> {
     rules::of(life).into_iter().map(|(guard, _)| guard).collect()
 }

@@ -1,4 +1,4 @@
-//! A stage as something to explore: every request of everybody, every result of an effect, time, the sweep.
+//! A stage as a model to explore: every request of every actor, every result of an effect, time, the sweep.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ const RESTARTS: u64 = 32;
 /// The worlds that count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
-    /// Only those that are equal in everything.
+    /// Only worlds that are equal in all parts.
     Nothing,
     /// Worlds that no rule and no promise can tell apart.
     Cone,
@@ -45,7 +45,7 @@ pub struct StageModel<'a> {
     reduce: Reduce,
     cone: Cone,
     mirrors: Mirrors,
-    /// Something is to be repaired by the sweep.
+    /// Whether the sweep has an invariant to repair.
     sweeps: bool,
     restarts: AtomicU64,
 }
@@ -81,7 +81,7 @@ impl<'a> StageModel<'a> {
         &self.mirrors.groups
     }
 
-    /// One step in so many, wherever it comes in a run.
+    /// Selects one of so many steps, by its entries.
     fn is_sampled(&self, entries: &[Entry]) -> bool {
         let mut hasher = FixedState::with_seed(3).build_hasher();
         for entry in entries {

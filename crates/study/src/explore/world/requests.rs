@@ -45,7 +45,7 @@ pub(super) fn all_requests(stage: &ExploreStage, scene: &WorldState) -> Vec<Comm
     all
 }
 
-/// Results of effects, as the outside would bring them.
+/// Results of effects, as an outside worker would report them.
 pub(super) fn results(stage: &ExploreStage, scene: &WorldState) -> Vec<Command> {
     let mut all = Vec::new();
     for entity in scene.entities() {

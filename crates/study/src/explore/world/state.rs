@@ -43,7 +43,7 @@ pub enum MoveKind {
     Ask(Command),
     /// No requests until the next timer is due.
     Wait(Span),
-    /// The sweep looks at everything.
+    /// A sweep.
     Sweep,
     /// A surprise: nothing changes, but it is reported.
     Surprise(Surprise, Box<Command>, String),

@@ -13,7 +13,7 @@ use super::cone::Cone;
 use super::constants::{self, Constants};
 use super::rules::{self, Use};
 
-/// Texts of the forms that patterns ask for most often.
+/// Texts that match the most frequent patterns.
 const TEXTS: &[&str] = &[
     "x",
     "some text",

@@ -59,7 +59,7 @@ fn a_satisfiable_condition_is_not_reported() {
         ("human", "now > timestamp(\"2026-01-01T00:00:00Z\") && now < timestamp(\"2026-01-02T00:00:00Z\")"),
         ("human", "createdAt < one && one < two && two < three && three < now"),
         ("human", "short < long && long < timeInState && short > duration(\"1h\")"),
-        // People who are all different.
+        // Pairwise different people.
         (
             "human",
             "author != \"\" && tester != \"\" && reviewer != \"\" && author != null && tester != null && reviewer != null \
@@ -76,7 +76,7 @@ fn a_satisfiable_condition_is_not_reported() {
         ("human", "size(labels) == 3 && !(\"red\" in labels)"),
         ("human", "size(approvers) > size(labels) && size(labels) > 2"),
         ("human", "size(approvers) == n && n > 2 && n < m && m < 5"),
-        // Names that come from elsewhere.
+        // Names from other sources.
         ("human", "author == state"),
         ("human", "author == mood && mood == \"good\""),
         ("human", "author == actor.kind"),

@@ -3,7 +3,7 @@
 use super::common::{codes, pack};
 use trackside_study::check::{Class, Finding};
 
-/// A broken definition, and what mends it: a text that is replaced by another.
+/// A broken definition and its fix: a text that is replaced by another.
 struct Case {
     class: Class,
     pack: &'static str,
@@ -23,7 +23,7 @@ fn found(case: &Case, mended: bool) -> Vec<Finding> {
     pack(&texts).findings()
 }
 
-/// Exactly this finding, and none once it is mended.
+/// Expects exactly this finding, and none after the fix.
 fn only(case: Case) -> Finding {
     assert!(
         std::iter::once(&case.pack).chain(case.lives).any(|it| it.contains(case.broken)),
@@ -197,7 +197,8 @@ states: {{ OPEN: {{ initial: true }}, WORK: {{}}, DONE: {{ final: true }} }}
     }
 }
 
-/// Another that is where the engine may not move it refuses the whole, unless a condition says that it is not there.
+/// Another entity in a state in which the engine may not move it refuses the whole move, unless a condition
+/// excludes that state.
 #[test]
 fn dead_consequence_in_some_states_of_another() {
     let boss = "
@@ -225,7 +226,7 @@ transitions: { finish: { from: OPEN, to: DONE, by: human, also: [ { on: chief, f
     assert!(pack(&[PACK, boss, &careful]).findings().is_empty());
 }
 
-/// A supervisor is the system: what it fires must admit that.
+/// A supervisor is the system: the transition it fires must admit the system.
 #[test]
 fn dead_consequence_of_supervision() {
     only(Case {
@@ -425,7 +426,7 @@ transitions:
     assert!(it.message.contains("`human && keeper`"), "{}", it.message);
 }
 
-/// Only one voice is ever kept, so two are never there.
+/// Only one vote is ever stored, so two never exist.
 #[test]
 fn impossible_approval_by_a_quorum() {
     let text = "
@@ -535,7 +536,7 @@ transitions:
     );
 }
 
-/// A counter ends a round only if something follows from it, and if the round does not set it back.
+/// A counter ends a loop only if it has a consequence, and if the loop does not reset it.
 #[test]
 fn endless_loop_with_a_counter_that_ends_nothing() {
     let text = |counter: &str, revise: &str, accept: &str| {
@@ -801,7 +802,7 @@ transitions:
     assert_eq!(it.severity.word(), "warning");
 }
 
-/// A lease of nothing is an error; a setting that only sounds like a heartbeat has nothing to do with it.
+/// A lease of zero length is an error; a setting with a similar name does not matter.
 #[test]
 fn short_lease_by_more_than_a_name() {
     let text = "

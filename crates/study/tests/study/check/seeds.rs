@@ -51,7 +51,7 @@ fn research_sessions_never_complete() {
     );
 }
 
-/// Seed 000 names five states of a hypothesis only as targets, so nothing leads on from them.
+/// Seed 000 names five states of a hypothesis only as targets, so no transition leaves them.
 #[test]
 fn research_hypotheses_end_where_nothing_is_said() {
     let found = seed("000-research");

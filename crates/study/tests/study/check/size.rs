@@ -1,4 +1,4 @@
-//! Large lifecycles, made up.
+//! Large generated lifecycles.
 
 use super::common::{of_class, pack};
 use std::fmt::Write as _;

@@ -7,7 +7,7 @@ use super::definition::{PACKS, Texts};
 use trackside_lifecycle::model::Pack;
 use trackside_study::compare::compare;
 
-/// Words of a text, with where they stand; a dot or a dash belongs to the word.
+/// The ranges of the words in a text; a dot or a dash belongs to the word.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let mut start = None;

@@ -30,7 +30,7 @@ fn law(lifecycle: &str) -> Law {
     Law::new([texts.compiled().unwrap_or_else(|it| panic!("{it}"))])
 }
 
-/// One parcel that is away, with everything it can have.
+/// A parcel in state AWAY with every kind of content.
 fn away(old: &Law) -> Entity {
     let shown = r#"[{ "lifecycle": "post.parcel", "id": "P-1", "state": "AWAY", "previousState": "HERE",
         "fields": { "label": "fragile", "weight": 12 }, "createdAt": "2026-01-01T00:00:00Z",

@@ -40,7 +40,7 @@ fn broken(task: &str, stage: &str) {
     assert!(matches!(outcome, PromiseOutcome::Broken { .. }), "{outcome:?} {:?}", report.mirrors);
 }
 
-/// ada marks, and only bob may end it: who asked first makes the difference.
+/// ada marks, and only bob may end it: the first actor makes the difference.
 fn by(end: &str) -> String {
     format!(
         "states: {{ A: {{ initial: true }}, B: {{}}, END: {{ final: true, outcome: success }} }}\nfields: {{ who: {{ type: string, by: engine }} }}\ntransitions:\n  mark: {{ from: A, to: B, by: agent, set: {{ who: actor.id }} }}\n  end: {{ from: B, to: END, by: 'agent && actor.id == who && {end}' }}\n"
