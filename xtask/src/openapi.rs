@@ -27,7 +27,7 @@ pub struct Operation {
     pub keyed: bool,
 }
 
-/// Something that is asked with.
+/// A parameter of a request.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     pub name: String,

@@ -62,8 +62,8 @@ impl PackFolder {
 
 /// Whether a path of keys exists.
 ///
-/// `*` is any key, `[1]` an item. A key asked of a list is looked for in each of its items, as the arms of
-/// a transition are.
+/// `*` is any key, `[1]` an item. A key of a list is searched in each of its items, as for the arms of a
+/// transition.
 pub fn leads(value: &Value, path: &[&str]) -> bool {
     let Some((key, rest)) = path.split_first() else { return true };
     let (key, index) = match key.split_once('[') {

@@ -1,4 +1,4 @@
-//! Answers that come as futures, without a runtime of others to await them.
+//! Follows futures without an async runtime.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::subject::{Answer, Outcome};
 
 impl Answer {
-    /// Gives what a future comes to, on the thread that completes it.
+    /// Passes on the result of a future, on the thread that completes it.
     ///
-    /// A future that is never completed but dropped by who should wake it counts as failed.
+    /// A future whose waker is dropped before it completes counts as failed.
     pub fn follow<F>(self, future: F, told: fn(F::Output) -> Outcome)
     where
         F: Future + Send + 'static,

@@ -10,8 +10,8 @@ const BUCKETS: usize = ((64 - BITS) as usize + 1) * PARTS as usize;
 
 /// Durations, counted in buckets of nanoseconds that grow with their size.
 ///
-/// A percentile is the upper end of its bucket: never better than the truth, at most 1 % worse. The
-/// largest duration is kept as it was.
+/// A percentile is the upper end of its bucket: never below the true value, at most 1 % above. The largest
+/// duration is exact.
 #[derive(Clone)]
 pub struct Latency {
     buckets: Vec<u64>,
@@ -65,7 +65,7 @@ impl Latency {
         self.max()
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine += theirs;
@@ -75,7 +75,7 @@ impl Latency {
     }
 }
 
-/// Below `PARTS` each number has a bucket; above, the leading bits say which.
+/// Below `PARTS` each number has a bucket; above, the leading bits select it.
 fn bucket_of(nanos: u64) -> usize {
     let power = nanos.checked_ilog2().unwrap_or(0);
     let bucket = match power.checked_sub(BITS) {

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-/// More than so many cores in use by others makes a figure doubtful.
+/// With more cores than this in use by others, a figure is doubtful.
 const NOISY: f64 = 0.3;
 /// The system counts processor time in hundredths of a second.
 const TICKS: f64 = 100.0;
 
-/// Facts that belong beside figures.
+/// Facts about the machine, reported beside the figures.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
@@ -76,7 +76,7 @@ fn disk(mounts: &str, folder: &Path) -> String {
     longest.map(|(device, at, kind)| format!("{kind} on {device} at {at}")).unwrap_or_default()
 }
 
-/// Looks at who uses the processor besides us, from when it is made.
+/// Measures the processor use of other processes since its creation.
 #[derive(Debug)]
 pub(crate) struct Watch {
     begun: Instant,
@@ -113,8 +113,8 @@ impl Watch {
     }
 }
 
-/// Processor time of all, in ticks: everything but idling, waiting for the disk, and what other
-/// machines on the same hardware took.
+/// Processor time of all processes, in ticks: without idle time, disk waits, and time taken by other
+/// virtual machines.
 fn all_ticks() -> u64 {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();

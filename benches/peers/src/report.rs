@@ -9,7 +9,7 @@ use crate::latency::Latency;
 use crate::load::{Pace, Second};
 use crate::machine::Machine;
 
-/// Everything a run found.
+/// All results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The name of the measured system.
@@ -23,7 +23,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Every aim that was measured is reached, and everything could be measured.
+    /// Whether every measured aim is reached, and no measurement failed.
     pub fn reached(&self) -> bool {
         self.rows.iter().all(|it| it.reached() != Some(false))
     }
@@ -173,7 +173,7 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unit {
-    /// So many times something else.
+    /// A multiple of another figure.
     Times,
     Seconds,
     Micros,

@@ -11,7 +11,7 @@ const GUARD: &str = "trap '' INT TERM HUP; read -r _; rm -rf -- \"$1\"";
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A new folder, removed when it is dropped unless it is to be kept.
+/// A new folder, removed on drop unless it is kept.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one inside a folder, so on the disk of that folder. One to be kept stays there.
+    /// Creates one inside a folder, so on the disk of that folder. A kept one stays there.
     pub fn make(inside: &Path, keep: bool) -> Result<Self, Trouble> {
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
         let inside = inside.canonicalize().map_err(Trouble::file(inside))?;

@@ -23,12 +23,12 @@ pub struct Started {
     /// From opening the store to the first answer.
     pub seconds: f64,
     pub entities: u64,
-    /// Memory that came with it, in bytes, if known.
+    /// Memory growth by the start, in bytes, if known.
     pub grown_by: Option<u64>,
 }
 
 impl Started {
-    /// Bytes of memory for each entity, none of which has anything to do.
+    /// Bytes of memory per entity, while all are idle.
     pub fn per_entity(&self) -> Option<f64> {
         self.grown_by.map(|it| it as f64 / self.entities.max(1) as f64)
     }

@@ -13,8 +13,8 @@ pub trait Maker {
     /// Its name in the report.
     fn name(&self) -> &str;
 
-    /// Opens the store in a folder, or makes one there. Once it is back, commands can be submitted;
-    /// dropping what it gives closes the store.
+    /// Opens the store in a folder, or creates one there. When it returns, commands can be submitted;
+    /// dropping the result closes the store.
     fn open(&self, folder: &Path) -> Result<Box<dyn Subject>, Trouble>;
 
     /// The pace at which the same commands are only decided, on one core; none if deciding cannot be
@@ -23,7 +23,7 @@ pub trait Maker {
         None
     }
 
-    /// Opens a store that is closed, asks one command, closes it again.
+    /// Opens a closed store, submits one command, closes it again.
     ///
     /// Memory is measured best in a process that has done nothing else: a program that can start itself
     /// does so and calls [`start::here`] there; see [`start::apart`].
@@ -40,8 +40,7 @@ pub trait Subject: Send + Sync {
     /// Submits a command and does not wait: `answer` is given once the command is durable, on any
     /// thread. A full queue is answered at once with [`Outcome::Overloaded`].
     ///
-    /// [`Ask::entity`] says which entity to use; the same one is never asked twice at a time by
-    /// callers that wait.
+    /// [`Ask::entity`] selects the entity. In a closed load, no entity has two commands at a time.
     fn submit(&self, ask: Ask, answer: Answer);
 
     /// Waits until all background work is done, so that the next measurement runs alone.
@@ -86,7 +85,7 @@ impl Ask {
     pub fn entity(&self, entities: u64) -> u64 {
         let (caller, callers) = (u64::from(self.caller), u64::from(self.callers.max(1)));
         let own = entities.saturating_sub(caller).div_ceil(callers).max(1);
-        // Each load begins elsewhere, or the first entities would be visited more often than the last.
+        // Each load begins at another entity, or the first ones would be visited more often than the last.
         let nth = self.nth.wrapping_add(u64::from(self.load) * 611_953) % own;
         (caller + callers * scattered(nth, own)) % entities.max(1)
     }
@@ -147,7 +146,7 @@ impl Answer {
     }
 }
 
-/// An answer that is dropped was never given: that counts as failed, not as still to come.
+/// A dropped answer counts as failed, not as missing.
 impl Drop for Answer {
     fn drop(&mut self) {
         if !self.given {
@@ -186,7 +185,7 @@ impl Figures {
         }
     }
 
-    /// Adds what another time came to.
+    /// Adds the figures of another period.
     pub fn add(&mut self, more: &Self) {
         self.commands += more.commands;
         self.entries += more.entries;

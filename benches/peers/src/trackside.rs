@@ -213,7 +213,7 @@ impl Subject for Project {
         let mut command = self.words.command(step, self.words.task(n), n);
         command.idempotency_key = Some(Name::from(format!("{}-{}-{}", ask.load, ask.caller, ask.nth)));
         let Ok(gateway) = self.runtime.gateway() else { return answer.give(Outcome::Failed) };
-        // Kept apart from the answer, which must be given in either case.
+        // Separate from the answer, which must be given in either case.
         let answer = Arc::new(std::sync::Mutex::new(Some(answer)));
         let given = answer.clone();
         let give = move |outcome| {

@@ -81,7 +81,7 @@ fn group(name: &str) -> &str {
     name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '-')
 }
 
-/// Processor time by what threads are called.
+/// Processor time by the name of threads.
 #[derive(Clone, Debug, Default)]
 pub struct Groups(BTreeMap<String, Spent>);
 
@@ -102,7 +102,7 @@ impl Groups {
         total
     }
 
-    /// Microseconds each for so many commands, largest first; negligible ones are left out.
+    /// Microseconds per command, largest first; negligible ones are left out.
     pub fn micros(&self, commands: f64) -> Vec<(String, f64)> {
         let each = |it: &Spent| it.all * 1e6 / commands.max(1.0);
         let all = self.0.iter().map(|(name, spent)| (name.clone(), each(spent)));

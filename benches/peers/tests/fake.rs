@@ -1,4 +1,4 @@
-//! A subject that keeps nothing on disk, to hold the loads, the plan and the report against.
+//! A fake subject that stores nothing, to test the loads, the plan and the report.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -18,9 +18,9 @@ use bench_peers::{Answer, Ask, Figures, Maker, Outcome, Size, Subject, Trouble};
 struct Manners {
     /// The number of the one command that is not accepted, and its outcome.
     odd: Option<(u64, Outcome)>,
-    /// Commits wait so long, once, after so many commands.
+    /// Commits wait this long, once, after so many commands.
     stall: Option<(u64, Duration)>,
-    /// Submitting blocks so long, once, at the command with this number.
+    /// Submitting blocks this long, once, at the command with this number.
     block: Option<(u64, Duration)>,
     /// Answers are dropped, not given.
     silent: bool,
@@ -40,7 +40,7 @@ struct Fake {
 struct Seen {
     asks: Mutex<Vec<Ask>>,
     figures: Mutex<Figures>,
-    /// An entity was asked for while it was being asked for.
+    /// Whether an entity got two commands at a time.
     met: AtomicBool,
 }
 
@@ -185,8 +185,8 @@ fn a_stall_counts_against_everything_that_was_due_meanwhile() {
     let steady = open(&fake, &how, &|_| ()).unwrap();
     assert_eq!(steady.latency.count(), 1_000, "every command that was due was sent and answered");
     assert_eq!((steady.overloaded, steady.unsent), (0, 0));
-    // About 200 of 1,000 were due during the stall, one after the other: the median of those waited for half
-    // of it. A load that waits would have seen one slow answer.
+    // About 200 of 1,000 were due during the stall, one after the other: the median of those waited for
+    // half of it. A closed load would have seen one slow answer.
     assert!(steady.latency.at(0.95) >= stall / 2, "{:?}", steady.latency.at(0.95));
     assert!(steady.latency.max() >= stall);
     assert_eq!(steady.seconds.len(), 1);

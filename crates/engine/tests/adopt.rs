@@ -1,4 +1,4 @@
-//! Entities that come from elsewhere are checked as a whole, and all of them come or none.
+//! Imported entities are checked as a whole: all of them are imported, or none.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -135,7 +135,7 @@ fn imported_entities_keep_their_state_and_the_journal_records_their_origin() {
     let mut doing = coming(0, "t.job/J", "DOING", &[("title", Value::text("Old")), ("boss", boss.clone())]);
     doing.tallies = vec![(Name::new("tries"), Name::new(""), 3.0)];
     doing.leases = vec![(Name::new("work"), Name::new("ada"))];
-    // The one it needs comes after it, in the same decision.
+    // The entity it refers to comes later in the same decision.
     let all = vec![doing, coming(1, "t.boss/B", "", &[]), coming(2, "t.job/K", "OPEN", &[("boss", boss)])];
     done(adopt(&mut world, all));
     let job = entity(&world, "t.job/J");

@@ -103,7 +103,7 @@ fn the_result_of_an_effect_sent_again_is_recognised() {
     let mut command = Command::new(Actor::new("outside", ActorKind::System), ask);
     command.idempotency_key = Some(Name::new("k"));
     assert!(matches!(world.submit(&command), Outcome::Accepted { .. }));
-    // The entry is the engine's, the key is whose request it was.
+    // The entry is the engine's; the key belongs to the sender of the request.
     assert_eq!(world.journal.last().unwrap().actor, "trackside");
     assert!(matches!(world.submit(&command), Outcome::Replayed { .. }));
 }

@@ -30,7 +30,7 @@ struct Seen {
     worlds: usize,
 }
 
-/// One world in so many is asked: each asks every way of every entity of every actor.
+/// One of this many worlds is checked: each check tries every move of every entity for every actor.
 const EVERY: usize = 5;
 
 fn agrees(folder: &str) {

@@ -105,7 +105,7 @@ fn admin() -> Actor {
     Actor::new("ann", ActorKind::Human).with_roles(["admin"])
 }
 
-/// A world that has lived by version 1 and gets version 2 beside it.
+/// A world with entities of version 1, and version 2 installed beside it.
 fn world(fields: &[(&str, Value)]) -> World {
     let mut world = World::new(Arc::new(Law::new([pack(1, OLD, "jobs")])), Project::default(), Timestamp(0));
     let entity = EntityKey::new("t.boss", "B");

@@ -260,7 +260,7 @@ fn a_cleared_field_gets_its_default() {
     assert_eq!(world.view.get(&key).unwrap().fields.value("stamps"), Value::Int(2));
 }
 
-/// A parcel that a rule has no answer for, after a look that came late.
+/// A parcel for which a rule cannot be evaluated, after a late sweep.
 fn odd_parcel() -> (World, EntityKey, Command) {
     let (mut world, key, _) = heavy_parcel();
     done(world.submit(&Command::fire(admin(), key.clone(), "unload", Fields::default())));

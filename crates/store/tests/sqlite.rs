@@ -69,7 +69,7 @@ fn a_batch_that_does_not_follow_is_refused() {
     let mut elsewhere = Chain { seq: 5, ..chain };
     let refused = journal.append(&batch(&mut elsewhere, 1)).unwrap_err();
     assert!(matches!(refused, StoreError::NotOurs { found: 2, known: 5 }), "{refused}");
-    // After an error nothing is appended until the head was asked for.
+    // After an error nothing is appended until the head is read.
     let next = batch(&mut chain, 1);
     assert!(journal.append(&next).is_err());
     assert_eq!(journal.head().unwrap().chain.seq, 2);

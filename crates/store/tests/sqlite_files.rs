@@ -1,4 +1,4 @@
-//! The files themselves: logs that do not grow, bytes that are gone, files of others, backups.
+//! The files themselves: WALs that do not grow, dropped bytes, foreign files, backups.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -38,8 +38,8 @@ fn files_with(folder: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// A copy of a folder as it lies there, as if its owner had been killed. Made by another process: a file that
-/// is closed in this one takes the locks of SQLite with it.
+/// A copy of a folder in its present state, as if its owner had been killed. Made by another process:
+/// closing a file in this one drops the locks of SQLite.
 fn snatch(folder: &Path) -> Folder {
     let copy = Folder::new("snatch");
     std::fs::create_dir_all(copy.path()).unwrap();
@@ -118,7 +118,7 @@ fn dropped_payloads_are_gone_from_every_file() {
     let store = open(folder.path());
     let (mut journal, mut projector) = (store.journal().unwrap(), store.projector().unwrap());
     let mut chain = Chain::default();
-    // One that fits into a page, and one that does not.
+    // A payload that fits into a page, and one that does not.
     let long = format!("{} {MARK}", "long ".repeat(3_000));
     let records = vec![
         chain.seal(entry(1, MARK), 0).unwrap(),
@@ -418,7 +418,7 @@ fn a_journal_that_was_changed_leaves_nothing_that_looks_like_a_backup() {
     let refused = store.backup(to.path(), &mut |_, _| {}).unwrap_err();
     assert!(matches!(refused, StoreError::Chain { seq: 7, .. }), "{refused}");
     assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
-    // Once it is put right, the same place is as good as any.
+    // After the repair, the same place can be used.
     change("EVE", "ada");
     store.backup(to.path(), &mut |_, _| {}).unwrap();
 }
@@ -479,10 +479,10 @@ fn open_work_is_known_without_counting_rows() {
     assert_eq!(violations(), 2);
     let file = Connection::open(folder.path().join("state.db")).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
-    // However long the history is: it is not gone through.
+    // The length of the history does not matter: it is not read.
     file.execute("DELETE FROM notice WHERE seq = 2", []).unwrap();
     assert_eq!(violations(), 2);
-    // One that was written by a release that did not count is counted once.
+    // A file of a release without counts is counted once.
     file.execute("DELETE FROM meta WHERE key = 'census'", []).unwrap();
     assert_eq!(violations(), 1);
     written(5, vec![notice(5, "VIOLATION")]);

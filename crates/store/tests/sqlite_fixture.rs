@@ -1,9 +1,10 @@
-//! Journals that releases have written, for every later release to replay.
+//! Journals written by earlier releases, which every later release must replay.
 //!
-//! `fixtures/1/PACK/journal.db` is a long scenario of a pack, written with schema 1 and format 1, `fixtures/2` the
-//! same with format 2, and `entities.jsonl` what it came to. Neither is ever written again: a new schema or format gets a folder of its
-//! own, by `cargo test -p trackside-store --test sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every
-//! kind of event; `crates/runtime/tests/kept` writes it, and starts on all of them.
+//! `fixtures/1/PACK/journal.db` is a long scenario of a pack, written with schema 1 and format 1,
+//! `fixtures/2` the same with format 2, and `entities.jsonl` the resulting entities. Neither is ever
+//! written again: a new schema or format gets a folder of its own, by `cargo test -p trackside-store --test
+//! sqlite_fixture -- --ignored`. `fixtures/2/whole` is the folder of a server, with every kind of event;
+//! `crates/runtime/tests/kept` writes it, and starts on all of them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -104,7 +105,7 @@ fn journals_of_every_release_replay_to_the_recorded_state() {
         let mut expected: Vec<Entity> =
             expected.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         assert!(!expected.is_empty());
-        // Releases that knew nothing of open alerts did not list them.
+        // Releases without open alerts did not list them.
         let mut open = open_alerts(&found);
         for it in expected.iter_mut().filter(|it| it.alerts.is_empty()) {
             it.alerts = open.remove(&it.key).unwrap_or_default();
@@ -131,7 +132,7 @@ fn journals_of_every_release_replay_to_the_recorded_state() {
     );
 }
 
-/// A long story that the scenarios of a pack tell, and what it comes to.
+/// The longest scenario of a pack, and the resulting view.
 fn longest(pack: &Path) -> (Vec<Entry>, View) {
     let mut sources = Sources::default();
     let mut add =

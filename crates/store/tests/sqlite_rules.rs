@@ -1,4 +1,4 @@
-//! Rules that were changed by hand, in every way: the folder is not opened, and the audit says which.
+//! Rules altered by hand in every way: the folder is not opened, and the audit names them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -59,7 +59,7 @@ fn tamper(folder: &Folder, sql: &str) {
     Connection::open(folder.path().join("journal.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Moves the first so many entries into a file.
+/// Archives the first entries, this many.
 fn archive(folder: &Folder, entries: i64) {
     let store = open(folder).unwrap();
     let (mut reader, mut journal) = (store.reader().unwrap(), store.journal().unwrap());
@@ -153,7 +153,7 @@ fn a_version_installed_twice_with_two_texts_is_reported() {
     tamper(&folder, &format!("{gone}; DELETE FROM meta WHERE key = 'installed'"));
     let store = open(&folder).unwrap();
     let copy = Folder::new("rules-twice-copy");
-    // The whole journal is gone through for a backup, so it is seen there.
+    // A backup reads the whole journal, so it notices the change.
     let refused = store.backup(copy.path(), &mut |_, _| {}).unwrap_err().to_string();
     assert!(refused.contains("entry 6 installed it, but its text is missing"), "{refused}");
     let mut other = definition("t", 2);

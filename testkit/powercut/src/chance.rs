@@ -28,7 +28,7 @@ impl Chance {
         self.next().checked_rem(end).unwrap_or(0)
     }
 
-    /// Yes in so many of four cases.
+    /// True in `yes` of four cases.
     pub fn quarters(&mut self, yes: u64) -> bool {
         self.below(4) < yes
     }

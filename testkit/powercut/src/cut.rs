@@ -21,7 +21,7 @@ pub enum Sector {
 }
 
 impl Unsynced {
-    /// The two extremes, then so many torn ways, small and large sectors in turn.
+    /// The two extremes, then `torn` torn ways, small and large sectors in turn.
     pub fn ways(torn: u64) -> impl Iterator<Item = Self> + Clone {
         let torn = (0..torn).map(|seed| Self::Torn {
             seed,
@@ -52,7 +52,7 @@ pub enum Fate {
 pub struct Torn {
     chance: Chance,
     sector: usize,
-    /// In quarters: how much of this file is kept.
+    /// The share of this file that survives, in quarters.
     kept: u64,
     grown: Grown,
 }
@@ -141,7 +141,7 @@ impl Torn {
     }
 }
 
-/// Writes as a file system does: what lies between the end and the offset becomes zeros.
+/// Writes like a file system: a gap between the end and the offset becomes zeros.
 pub fn put(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     if file.len() < offset {
         file.resize(offset, 0);

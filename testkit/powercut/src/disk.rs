@@ -48,7 +48,7 @@ impl Disk {
         Self::from_image(Image::default())
     }
 
-    /// One that holds these files, safely.
+    /// A disk that contains these files, synced.
     pub fn from_image(image: Image) -> Self {
         let state = Mutex::new(State::new(&image));
         let replay = Mutex::new(Replay::new(&image));
@@ -84,7 +84,7 @@ impl Disk {
 
     /// A possible image after a power cut at a boundary, or at the last one if there are fewer.
     ///
-    /// Asked for boundaries in growing order, each answer costs as much as the files are large; else as much as all
+    /// In growing order of boundaries, the cost is the size of the files; otherwise it is that of all
     /// operations before it.
     pub fn after_cut_at(&self, boundary: u64, how: Unsynced) -> Image {
         let mut replay = self.shared.replay.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,12 +101,12 @@ impl Disk {
         replay.image(how)
     }
 
-    /// Every boundary until now with the two extremes and so many torn ways, in the order that is fast.
+    /// Every boundary so far with the two extremes and `torn` torn ways, in the fast order.
     pub fn cuts(&self, torn: u64) -> impl Iterator<Item = (u64, Unsynced)> + use<> {
         (0..=self.boundary()).flat_map(move |at| Unsynced::ways(torn).map(move |how| (at, how)))
     }
 
-    /// From now on, whether the disk says that it synced and does not.
+    /// Sets whether the disk confirms syncs without doing them.
     pub fn ignore_syncs(&self, ignores: bool) {
         self.shared.state().ignores_syncs = ignores;
     }
@@ -116,12 +116,12 @@ impl Disk {
         self.fail_from(0, fault);
     }
 
-    /// Fails from an operation on, the one that leads to this boundary.
+    /// Fails from the operation on that leads to this boundary.
     pub fn fail_from(&self, operation: u64, fault: Fault) {
         self.arm(Some(Armed { fault, strikes: operation..=u64::MAX }));
     }
 
-    /// Fails at one operation. What failed counts as an operation, so the next one succeeds.
+    /// Fails at one operation. A failed operation counts, so the next one succeeds.
     pub fn fail_only_at(&self, operation: u64, fault: Fault) {
         self.arm(Some(Armed { fault, strikes: operation..=operation }));
     }

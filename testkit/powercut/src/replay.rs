@@ -19,7 +19,7 @@ pub struct Replay {
 #[derive(Debug, Default)]
 struct Name {
     safe: Option<u64>,
-    /// What became of it since, in order.
+    /// Its later changes, in order.
     changes: Vec<Option<u64>>,
 }
 
@@ -66,7 +66,7 @@ impl Replay {
         self.at
     }
 
-    /// Goes one operation on.
+    /// Applies one operation.
     pub fn advance(&mut self, operation: &Operation) {
         self.at += 1;
         let Operation { file, inode, act } = operation;
@@ -136,7 +136,7 @@ impl Replay {
         self.forget_unreachable();
     }
 
-    /// Files that were deleted for good cost nothing any more.
+    /// Drops files that were deleted for good.
     fn forget_unreachable(&mut self) {
         let names = &self.names;
         self.contents.retain(|inode, _| {
@@ -210,7 +210,7 @@ mod tests {
 
     const SYNC: Act = Act::Sync { folder: false, ignored: false };
 
-    /// Everything that can be found, in words.
+    /// Everything that can be found, as text.
     fn found(replay: &Replay) -> Vec<String> {
         let mut found: Vec<String> = Unsynced::ways(300)
             .map(|how| {

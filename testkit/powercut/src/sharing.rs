@@ -51,7 +51,7 @@ impl Sharing {
         }
     }
 
-    /// All of the slots or none.
+    /// Locks all of the slots or none.
     pub fn lock_exclusive(&mut self, who: u64, slots: Range<usize>) -> bool {
         let free = self.locks.range(slots.clone()).all(|(_, lock)| match lock {
             Lock::Shared(_) => false,

@@ -23,7 +23,7 @@ pub struct State {
     pub operations: Vec<Operation>,
     pub ignores_syncs: bool,
     pub armed: Option<Armed>,
-    /// For files and for those who open them.
+    /// The next number of files and connections.
     next: u64,
 }
 
@@ -116,7 +116,7 @@ impl State {
         self.forget_unused(opened.inode);
     }
 
-    /// The bytes that are there, fewer than asked for at the end of the file.
+    /// The existing bytes, fewer than requested at the end of the file.
     pub fn read(&mut self, inode: u64, offset: usize, length: usize) -> Answer<&[u8]> {
         let fault = self.fault();
         let file = self.file(inode)?;
@@ -211,7 +211,7 @@ impl State {
         self.files.get_mut(&inode).ok_or(ffi::SQLITE_IOERR)
     }
 
-    /// The fault that strikes the next operation.
+    /// The fault that affects the next operation.
     fn fault(&self) -> Option<Fault> {
         let next = self.boundary() + 1;
         self.armed.as_ref().filter(|it| it.strikes.contains(&next)).map(|it| it.fault)

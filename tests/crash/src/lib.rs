@@ -21,7 +21,7 @@ pub mod script;
 pub mod whole;
 pub mod writer;
 
-/// The problems found, in words.
+/// The problems found, as text.
 pub type Found<T = ()> = Result<T, String>;
 
 /// Reports a problem unless a condition holds.

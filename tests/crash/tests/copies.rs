@@ -124,7 +124,7 @@ impl JournalWriter for Dying {
         if upto.seq == 0 {
             return self.inner.cut(upto, staying);
         }
-        // Only what lies finished under its own name, and can be read from end to end, is cut off the journal.
+        // Only a finished file under its own name that reads from end to end is cut off the journal.
         let names: Vec<_> =
             std::fs::read_dir(&self.archive).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert!(names.iter().all(|it| it.to_str().unwrap().ends_with(".jsonl")), "{names:?}");

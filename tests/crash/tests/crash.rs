@@ -1,8 +1,8 @@
-//! The process is killed at any moment, under load, again and again. Every answered command is there.
+//! The process is killed at random moments under load, repeatedly. Every answered command survives.
 //!
-//! SIGKILL ends the process, not the machine: the system still writes what the process handed over. So these tests
-//! cannot tell whether syncs are done, and with syncs off they pass; that is for `powercut`. What they can tell is
-//! whether callers are answered before the commit, which is their control.
+//! SIGKILL ends the process, not the machine: the system still writes what the process handed over. So
+//! these tests cannot detect missing syncs; `powercut` does. They detect answers before the commit, which
+//! is their control.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -34,7 +34,7 @@ use trackside_runtime::Runtime;
 use trackside_runtime::simulation::{Failpoint, enable_everywhere};
 use trackside_store::{Sqlite, Store};
 
-/// Rounds on the same folder before a new one: every round reads all of it.
+/// Rounds on the same folder before a new one: every round reads the whole folder.
 const ON_ONE_FOLDER: u64 = 20;
 
 /// Not a test of its own: the process that the other tests start and kill.
@@ -88,7 +88,7 @@ fn start(folder: &Path, round: u64, early: bool) -> (Child, Receiver<String>) {
     let out = BufReader::new(child.stdout.take().unwrap());
     let (said, hear) = channel();
     std::thread::spawn(move || {
-        // The last line may be cut in the middle of nothing: lines are written whole.
+        // Lines are written whole, so the last one is not cut.
         out.lines().map_while(Result::ok).for_each(|line| drop(said.send(line)));
     });
     (child, hear)
@@ -102,7 +102,8 @@ fn killed(folder: &Path, round: u64, chance: &mut Chance, early: bool) -> Heard 
         // While it starts, or catches up.
         std::thread::sleep(Duration::from_millis(chance.below(600)));
     } else {
-        // Counted in what it says, so that a slow machine is under load too; then anywhere between two lines.
+        // Counted in output lines, so that a slow machine is under load too; then at a random point between
+        // two lines.
         let (enough, more) = (chance.below(400), chance.below(5_000));
         let mut ready = false;
         while let Ok(line) = hear.recv() {
@@ -159,7 +160,7 @@ fn looked_at(folder: &Path, heard: &Heard, all: &BTreeMap<String, Written>, more
         *expired.entry(&entry.entity).or_default() += 1;
     }
     for clock in clocks.iter().filter(|it| it.timer == *"expiry" && it.due <= later) {
-        // Some were decided when the lost were asked again.
+        // Some were decided when the lost commands were repeated.
         let gone = expired.get(&clock.entity).copied().unwrap_or(0);
         let state = &view.get(&clock.entity).unwrap().state;
         holds(gone == 1 || (gone == 0 && *state != *"EXPIRED" && *state != *"PENDING"), || {

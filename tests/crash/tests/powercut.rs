@@ -1,6 +1,7 @@
-//! The power fails at every write of a run of the real workers on the real SQLite. Every answered command is there.
+//! The power fails at every write of a run of the real workers on the real SQLite. Every answered command
+//! survives.
 //!
-//! The controls: with a disk that only says that it syncs, and with syncs switched off, losses are found.
+//! The controls: with a disk that ignores syncs, and with syncs switched off, losses are found.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -38,7 +39,7 @@ struct Alike {
     redacted: usize,
 }
 
-/// Everything that was looked at.
+/// The checks so far.
 #[derive(Debug, Default)]
 struct Looks {
     images: BTreeSet<u64>,
@@ -47,7 +48,7 @@ struct Looks {
 }
 
 impl Looks {
-    /// One cut: everything answered before it is found, and nothing is half there.
+    /// Checks one cut: everything answered before it is found, and nothing is half there.
     fn look(&mut self, run: &Run, image: Image, at: u64) -> Found {
         self.cuts += 1;
         let mut hasher = DefaultHasher::new();
@@ -142,7 +143,7 @@ fn writes_to(disk: &Disk, file: &str) -> Vec<(u64, u64)> {
     written.collect()
 }
 
-/// Cuts everywhere, or until something is found.
+/// Cuts at every boundary, or until a failure is found.
 fn cut_everywhere(disk: &Disk, run: &Run, torn: u64) -> Found<Looks> {
     let mut looks = Looks::default();
     for (at, how) in disk.cuts(torn) {
@@ -182,7 +183,7 @@ fn cut_at_every_write_nothing_answered_is_lost_and_nothing_is_half() {
     );
 }
 
-/// The first control: a disk that says that it syncs and does not.
+/// The first control: a disk that confirms syncs without doing them.
 #[test]
 fn a_disk_that_ignores_syncs_is_detected() {
     let disk = Disk::new();
@@ -217,8 +218,8 @@ fn the_same_short_run_on_an_honest_disk_loses_nothing() {
     lost_at_an_answer(&disk, &run).unwrap();
 }
 
-/// Old journal is cut off, once a copy of it lies elsewhere: the power fails at every write of that. The journal begins where
-/// it began or where it was cut, never in between, and all after the cut is there.
+/// Archived entries are cut from the journal, with a power failure at every write of the cut. The journal
+/// begins at its old or its new base, never in between, and all entries after the cut are there.
 #[test]
 fn cut_while_the_journal_is_cut_off_it_begins_before_or_after() {
     let disk = Disk::new();

@@ -21,7 +21,7 @@ pub(crate) enum Wish {
     Look(Question),
     Install(Packs),
     Advance(Timestamp),
-    /// Everything is to be looked at.
+    /// A sweep.
     Sweep,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Attempt {
     /// The index of the request.
     pub request: usize,
     pub promise: Promise,
-    /// The caller will not hear the answer.
+    /// Whether the caller will not receive the answer.
     pub deaf: bool,
     /// The least number of entities when a sweep began.
     pub known: usize,

@@ -51,7 +51,7 @@ impl Disk {
         self.0.lock().unwrap().weather = weather;
     }
 
-    /// Does something while nothing fails.
+    /// Does work while nothing fails.
     pub fn quietly<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = std::mem::replace(&mut self.0.lock().unwrap().quiet, true);
         let done = work();

@@ -78,7 +78,7 @@ pub(crate) fn journal(store: &Memory, world: &World, keys_last: Span) -> Result<
     Ok(())
 }
 
-/// Projections that are written up to the last entry say what the model says.
+/// Checks that fully flushed projections agree with the model.
 pub(crate) fn projections(
     store: &Memory,
     ground: &Ground,

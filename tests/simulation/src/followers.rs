@@ -69,7 +69,7 @@ impl Listener {
     }
 }
 
-/// Words and values may be gone by now.
+/// Whether two entries are equal; texts and values may have been dropped.
 fn alike(known: &Entry, heard: &Entry) -> bool {
     let same = |it: &Entry| (it.seq, it.at, it.entity.clone(), it.version, it.event.kind());
     same(known) == same(heard)

@@ -26,17 +26,17 @@ use crate::dice::Dice;
 /// A mistake of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskBug {
-    /// Commits are said to be there and are not, now and then.
+    /// Some commits are confirmed and lost.
     CommitLost,
     /// Half of a commit is there after it failed.
     CommitHalved,
     /// Idempotency keys are not written.
     KeysUnwritten,
-    /// A clock that struck is written as if it had not: it strikes twice.
+    /// A fired timer is written as pending: it fires twice.
     TimersUnchanged,
     /// Now and then an entity that was touched is not written.
     RowForgotten,
-    /// Groups are said to be older than they are, so that moves are counted twice.
+    /// Groups report an older position than they have, so that moves are counted twice.
     GroupsOlder,
 }
 

@@ -12,7 +12,7 @@ use trackside_simulation::{Figures, Scene, packs, simulate};
 
 /// The number of runs per pack.
 const SEEDS: u64 = 6;
-/// Steps of one simulation, the same in every test: a seed gives the same story in all of them.
+/// Steps of one simulation, the same in every test: a seed gives the same run in all of them.
 const STEPS: usize = 450;
 
 fn wish(name: &str) -> Option<u64> {

@@ -37,7 +37,7 @@ impl<'a> Work<'a, '_> {
         }
     }
 
-    /// The states that an aim may stand for.
+    /// The possible states of an aim.
     fn targets(&self, case: Case<'a>, aim: &Aim) -> Vec<Case<'a>> {
         let life = self.shape.life;
         let aimed = |to: Option<&Name>, when: Cond| {

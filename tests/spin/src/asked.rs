@@ -13,7 +13,7 @@ use super::eval::{eval, slot_place};
 use super::frame::Frame;
 use super::shape::Shape;
 
-/// A field that says where to go counts as so many conditions.
+/// A field that names a target counts as this many conditions.
 const AIMS: usize = 10;
 
 /// The name of the variable that holds the state before the present one.
@@ -43,7 +43,7 @@ pub(super) struct Asked {
     pub previous: BTreeMap<Name, About>,
 }
 
-/// Everything that is looked at.
+/// All reads of the conditions.
 pub(super) fn asked(shape: &Shape<'_>) -> Asked {
     let life = shape.life;
     let mut asked = Asked::default();
@@ -128,7 +128,7 @@ impl Asked {
         merge(&mut self.previous, one.previous);
     }
 
-    /// One condition, and everything it stands for.
+    /// One condition, with the expressions behind its names.
     fn look(&mut self, shape: &Shape<'_>, outline: &Outline) {
         match outline {
             Outline::Equal(both) | Outline::Differ(both) => self.compare(shape, both, true),
@@ -228,7 +228,7 @@ fn counter(shape: &Shape<'_>, of: &Outline) -> Option<Name> {
     }
 }
 
-/// A whole number that depends on nothing but settings.
+/// A whole number that reads only settings.
 pub(super) fn constant(shape: &Shape<'_>, of: &Outline) -> Option<i64> {
     let frame = Frame::still(shape, Abs::Unknown);
     match eval(&frame, &[], of, &mut Vec::new()) {

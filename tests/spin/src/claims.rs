@@ -22,7 +22,8 @@ pub(super) struct Claimed<'a> {
     pub proved: bool,
 }
 
-/// Everything that is promised and can be said of one entity at a time: properties, and invariants whose breach is refused.
+/// All promises that can be checked for one entity at a time: properties, and invariants whose violation is
+/// refused.
 pub(super) fn claimed(life: &Lifecycle) -> Vec<Claimed<'_>> {
     let mut all = Vec::new();
     for property in life.properties.iter().filter(|it| it.on.is_empty()) {

@@ -15,7 +15,7 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// All of them, without what needs no saying.
+    /// All of them, without those that are always true.
     pub fn all(parts: impl IntoIterator<Item = Cond>) -> Self {
         let mut kept = Vec::new();
         for part in parts {
@@ -61,7 +61,7 @@ impl Cond {
         }
     }
 
-    /// The variable has one of these values, out of so many.
+    /// The variable has one of these values, out of `of`.
     pub fn among(variable: usize, values: &[u8], of: usize) -> Self {
         if values.len() >= of {
             return Self::Always;
@@ -73,7 +73,7 @@ impl Cond {
         Self::Not(Box::new(Self::any(others.map(|it| Self::Is(variable, it)))))
     }
 
-    /// The variables it looks at.
+    /// The variables it reads.
     pub(super) fn reads(&self, into: &mut BTreeSet<usize>) {
         match self {
             Self::Always | Self::Never => {}

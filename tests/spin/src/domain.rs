@@ -51,7 +51,7 @@ pub(super) enum Domain {
     Person,
     /// 0: null.
     People,
-    /// A whole number of the engine. 0: null; the last stands for this and more.
+    /// A whole number written by the engine. 0 is null; the last value stands for this and more.
     Whole(u8),
     /// A counter. The last value stands for this and more, or for any number if counts are not
     /// distinguished.
@@ -59,7 +59,7 @@ pub(super) enum Domain {
         most: u8,
         told: bool,
     },
-    /// Null, (blank,) there. What a blank one is, if it can be.
+    /// Null, blank (if possible) or set. The value is the blank one.
     Presence(Option<Value>),
 }
 
@@ -131,7 +131,7 @@ impl Domain {
         }
     }
 
-    /// Every number that may stand for a value; none if the value does not fit.
+    /// Every number that may represent a value; empty if the value does not fit.
     pub fn encode(&self, value: &Abs) -> Vec<u8> {
         let all =
             |from: u8| (from..).take(self.size().saturating_sub(usize::from(from))).collect::<Vec<u8>>();
@@ -204,7 +204,7 @@ impl Domain {
         }
     }
 
-    /// The numbers that stand for something that is not blank.
+    /// The numbers of values that are not blank.
     pub fn present(&self) -> Vec<u8> {
         let size = u8::try_from(self.size()).unwrap_or(u8::MAX);
         match self {

@@ -1,4 +1,4 @@
-//! One rule worked out: everything it may do to an entity, case by case.
+//! The effects of one rule on an entity, case by case.
 
 use trackside_lifecycle::guard::Guard;
 use trackside_lifecycle::model::{Aim, Check, Choice, Consequences, Counter, Take};
@@ -28,7 +28,7 @@ pub(super) struct Rule<'r> {
     pub trigger: &'r Name,
     pub by: Option<&'r Guard>,
     pub takes: &'r [Take],
-    /// The only fields that come with it, if they are known; they need not be in `takes`.
+    /// The only fields it sends, if they are known; they need not be in `takes`.
     pub given: Option<&'r [Name]>,
     pub checks: &'r [Check],
     pub require: &'r [(Name, String)],

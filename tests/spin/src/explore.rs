@@ -7,7 +7,7 @@ use super::cond::Cond;
 use super::model::{AbstractModel, Holds, To};
 use trackside_study::explore::search::{Model, SearchBound, Stopped, Watch, search};
 
-/// A flaw planted in our search, so that tests see the second opinion disagree. Never used elsewhere.
+/// A fault planted in our search, so that tests see spin disagree. Never used elsewhere.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -15,7 +15,7 @@ pub enum Fault {
     DropsLastMove,
     /// Two worlds that differ in the last variable of an entity count as one.
     ForgetsVariable,
-    /// The search ends one step before there is nothing new.
+    /// The search ends one step too early.
     StopsEarly,
     /// Every "not" in a condition is taken for true.
     CarelessNot,
@@ -44,7 +44,8 @@ pub struct Abstract<'a> {
 }
 
 impl<'a> Abstract<'a> {
-    /// With `symmetry`, worlds that differ only in the order of entities or in who of the two actors is who count as one.
+    /// With `symmetry`, worlds that differ only in the order of entities or in a swap of the two actors
+    /// count as one.
     pub fn new(model: &'a AbstractModel, symmetry: bool) -> Self {
         let states = model.variables.first().map_or(1, |it| it.values.len());
         let mut leaving = vec![Vec::new(); states];
@@ -201,13 +202,13 @@ pub struct Verdicts {
     pub depth: u32,
     /// The states that an entity can be in.
     pub reached: Vec<bool>,
-    /// For each claim, whether an entity may get there.
+    /// For each claim, whether an entity may reach it.
     pub found: Vec<bool>,
     /// Whether the search ended because of its bound.
     pub cut: bool,
 }
 
-/// Looks at every world of the model, but at no more than `most`, on so many cores.
+/// Explores every world of the model, but no more than `most`, on this many cores.
 pub fn verdicts(
     model: &AbstractModel,
     symmetry: bool,

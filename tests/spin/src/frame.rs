@@ -14,7 +14,7 @@ pub(super) enum Source {
     Of(usize),
     /// One more than that variable held, up to this.
     More(usize, u8),
-    /// Anything: it is let loose once the entity is there.
+    /// Any value: the variable is unconstrained in the target state.
     Any,
 }
 

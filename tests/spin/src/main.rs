@@ -1,7 +1,7 @@
-//! Our side of the second opinion by `spin`, for `scripts/check-spin`.
+//! Our side of the comparison with `spin`, for `scripts/check-spin`.
 //!
-//! `write PACKS OUT` writes the models of every lifecycle as Promela, and what we found in them, into a folder;
-//! `judge OUT` compares that with what spin found there.
+//! `write PACKS OUT` writes the models of every lifecycle as Promela, and our results, into a folder;
+//! `judge OUT` compares them with the results of spin there.
 #![allow(clippy::print_stdout, reason = "it is a program of its own, and prints what it found")]
 
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ pub struct AbstractModel {
     pub moves: Vec<Move>,
     /// Conditions that never become true if the properties of the lifecycle hold.
     pub claims: Vec<Claim>,
-    /// Properties that cannot be said here, and are left to the exploration of the law itself.
+    /// Properties that cannot be expressed here, and are left to the exploration of the law itself.
     pub not_claimed: Vec<String>,
     /// Every step of an entity that the model allows: the state before (none: it was created), the trigger, the state after.
     pub steps: BTreeSet<(Option<Name>, Name, Name)>,
@@ -43,7 +43,7 @@ pub enum Holds {
     Plain,
     /// None, the first actor, the second, or any other.
     Person,
-    /// Null, then sets of those three.
+    /// Null, then the sets of those three.
     People,
 }
 
@@ -65,7 +65,7 @@ pub enum To {
     More(u8),
 }
 
-/// Something that is bad of one entity: a property holds if no entity ever gets there.
+/// A bad condition on one entity: the property holds if no entity ever reaches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub name: String,

@@ -7,7 +7,7 @@ use super::model::{AbstractModel, To};
 
 /// The model, with one `ltl` claim per state and per property, and one that is always true (`every`) for counting states.
 ///
-/// `s_N` says that no entity is ever in state N, `p_N` that no entity is ever where claim N speaks of.
+/// `s_N` says that no entity is ever in state N, `p_N` that no entity ever meets the condition of claim N.
 pub fn promela(model: &AbstractModel) -> String {
     let mut out = String::new();
     let _ = write_model(model, &mut out);

@@ -12,7 +12,7 @@ use super::domain::{Abs, Domain};
 
 /// The number from which a counter without a limit is not distinguished.
 const FEW: u8 = 3;
-/// The highest limit that is kept as it is.
+/// The highest limit that is kept unchanged.
 const MANY: u8 = 7;
 /// Most distinguished values of a field.
 const NAMES: usize = 16;
@@ -147,7 +147,7 @@ impl<'a> Shape<'a> {
         self.parts.get(variable).map(|it| &it.domain)
     }
 
-    /// Its parts, those that matter least first, by the names under which they can be left out.
+    /// Its parts, the least important first, by the names under which they can be left out.
     pub fn least_first(&self) -> Vec<String> {
         let mut rest: Vec<&Part> = self.parts.iter().skip(1).collect();
         rest.sort_by_key(|it| (it.matters, std::cmp::Reverse(it.domain.size())));

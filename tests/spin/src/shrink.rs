@@ -1,4 +1,4 @@
-//! A model that is small enough: by a stated rule, and saying what it left out.
+//! Shrinks a model until it is small enough: by a stated rule, with a list of the parts left out.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,8 @@ impl Default for Size {
     }
 }
 
-/// The models of a lifecycle: two entities, as far as they stay small enough; and where something had to be left out for that,
-/// also one entity, for which less has to go.
+/// The models of a lifecycle: two entities, as far as they stay small enough; and if parts had to be left
+/// out for that, also one entity, for which fewer parts are left out.
 pub fn abstractions(pack: &Pack, life: &Lifecycle, size: Size) -> Vec<AbstractModel> {
     let idle = idle(pack, life);
     if life.one {
@@ -46,7 +46,7 @@ pub fn coarsest(pack: &Pack, life: &Lifecycle) -> AbstractModel {
     build(pack, life, &parts.into_iter().chain(settings).collect(), 1)
 }
 
-/// A model with everything that conditions look at, or without the parts that matter least, as few of them as will do.
+/// A model with all reads of conditions, or without the fewest of the least important parts.
 fn fitting(
     pack: &Pack,
     life: &Lifecycle,

@@ -17,7 +17,7 @@ pub(super) struct Fired<'a> {
     /// Only in these states.
     pub within: Option<&'a StateSet>,
     pub when: Option<&'a Guard>,
-    /// The fields that come with it, if they are known.
+    /// The fields it sends, if they are known.
     pub given: Option<Vec<Name>>,
     /// The counter whose limit was reached.
     pub counter: Option<&'a Name>,
@@ -75,7 +75,7 @@ fn follow<'a>(it: &'a FollowUp, within: Option<&'a StateSet>, counter: Option<&'
     Fired { fire: &it.fire, within, when: it.when.as_ref(), given, counter }
 }
 
-/// The fields that come with each way in which the engine creates one of these.
+/// The fields of each creation by the engine.
 pub(super) fn born<'a>(pack: &'a Pack, life: &'a Lifecycle) -> Vec<Vec<Name>> {
     let parts = pack.lifecycles.iter().flat_map(|it| it.consequences());
     let births = parts.flat_map(|it| &it.create).filter(|it| it.lifecycle == life.name);

@@ -7,7 +7,7 @@ use super::domain::Abs;
 use super::eval::eval;
 use super::frame::Frame;
 
-/// Most cases of one expression; beyond them nothing is known of it.
+/// Most cases of one expression; beyond them its value is unknown.
 const CASES: usize = 4_096;
 
 /// A decision tree: the variables it reads, one after the other, and the resulting values.
@@ -17,7 +17,7 @@ pub(super) enum Tree {
     Split(usize, Vec<Tree>),
 }
 
-/// Everything an expression may give in a frame.
+/// All possible values of an expression in a frame.
 pub(super) fn tree(frame: &Frame<'_>, outline: &Outline) -> Tree {
     let mut before = vec![None; frame.shape.parts.len()];
     let mut left = CASES;

@@ -67,7 +67,7 @@ fn every_edge_that_a_scenario_takes_is_there() {
     let mut looked_at = 0;
     for name in PACKS {
         let (pack, mut sources) = folder::pack(&folder_of(name));
-        // Scenarios change settings, so only a model in which these may be anything holds all of them.
+        // Scenarios change settings, so only a model with arbitrary settings covers all of them.
         let models: BTreeMap<Name, AbstractModel> =
             pack.lifecycles.iter().map(|it| (it.name.clone(), coarsest(&pack, it))).collect();
         let law = Arc::new(Law::new([pack]));

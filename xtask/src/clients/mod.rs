@@ -28,7 +28,7 @@ fn files(document: &Document) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Writes them all; says what.
+/// Writes them all; returns a summary.
 pub fn write(tree: &Tree) -> io::Result<String> {
     let document = called();
     for (path, text) in files(&document) {

@@ -247,7 +247,7 @@ fn kind(it: &Kind) -> String {
     }
 }
 
-/// The type of a parameter: anything that reads like it is accepted.
+/// The type of a parameter: every compatible type is accepted.
 fn argument(it: &Kind) -> String {
     match it {
         Kind::List(of) => format!("Sequence[{}]", argument(of)),

@@ -53,7 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &["trackside-engine", "trackside-server"]),
 ];
 
-/// Packages of ours that the tests of every crate may use, and nothing else.
+/// Our packages that only the tests of other crates may use.
 const FOR_TESTS: &[&str] = &["trackside-powercut"];
 
 /// The external crates that the pure crates may use: values, text and mathematics, without side effects.

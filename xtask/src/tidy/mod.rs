@@ -20,7 +20,7 @@ use std::fmt;
 
 use crate::tree::Tree;
 
-/// Something to put right.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,

@@ -10,7 +10,7 @@ use crate::tree::Tree;
 /// Shorter names are ordinary words too often.
 const SHORTEST: usize = 4;
 
-/// Literals that happen to be spelled like a state of some pack and mean something of our own.
+/// Literals that are spelled like a state of some pack but have another meaning.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "crates/engine/src/event.rs",

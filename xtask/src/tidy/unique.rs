@@ -8,7 +8,8 @@ use super::{Finding, crates};
 use crate::rust::sources;
 use crate::tree::Tree;
 
-/// Names that still stand for two things: most are wire types beside the types they carry. This list may only shrink.
+/// Names that still have two meanings: most are wire types beside the types they carry. This list may only
+/// shrink.
 const REMAINING: &[&str] = &[
     "Archive",
     "Batch",
@@ -63,7 +64,8 @@ fn check_with(tree: &Tree, remaining: &[&str]) -> Vec<Finding> {
     repeated.chain(stale).collect()
 }
 
-/// Types declared with `pub`, `pub(crate)` or `pub(super)`, those inside inline modules and macros included.
+/// Types declared with `pub`, `pub(crate)` or `pub(super)`, including those inside inline modules and
+/// macros.
 fn public_types(tokens: &TokenStream) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     gather(tokens.clone(), &mut found);
@@ -81,7 +83,7 @@ fn gather(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
                     found.push((text.clone(), word.span().start().line));
                 }
                 declares = ["struct", "enum", "trait", "type", "union"].contains(&text.as_str());
-                // Between `pub` and what it makes public stand only these.
+                // Only these may be between `pub` and the item.
                 public = text == "pub" || public && (declares || ["unsafe", "auto"].contains(&text.as_str()));
             }
             TokenTree::Group(group) => {

@@ -1,4 +1,4 @@
-//! Words that say nothing about a thing stay out of the names of files and types.
+//! Words without meaning are forbidden in the names of files and types.
 
 use super::{Finding, crates};
 use crate::rust::{mentions, sources};

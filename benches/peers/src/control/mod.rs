@@ -11,7 +11,7 @@ use crate::Trouble;
 use crate::load::Pace;
 use crate::subject::Figures;
 
-/// Something that can be timed beside a subject, with batches like those of the subject.
+/// A control that is timed beside a subject, with batches like those of the subject.
 pub trait Control {
     /// Runs for this long, on the data of earlier calls.
     fn run(&mut self, shape: &Shape, time: Duration) -> Result<Pace, Trouble>;
@@ -54,7 +54,7 @@ impl Shape {
     }
 }
 
-/// Sizes of batches, in whole entries, that come to the right mean.
+/// Sizes of batches, in whole entries, with the right mean.
 #[derive(Debug, Default)]
 struct Batches {
     owed: f64,
@@ -92,7 +92,7 @@ fn timed(
     Ok(pace)
 }
 
-/// Bytes that mean nothing and do not repeat within a page.
+/// Random bytes that do not repeat within a page.
 pub(crate) fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut all = Vec::with_capacity(bytes + 8);

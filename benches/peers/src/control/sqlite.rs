@@ -38,7 +38,7 @@ impl Default for Settings {
 pub enum Checkpoint {
     /// The commit that finds it long enough.
     Inside,
-    /// Another thread with a connection of its own, every so often.
+    /// Another thread with its own connection, at this interval.
     Beside { every: Duration },
 }
 
@@ -123,7 +123,7 @@ impl<'a> Pen<'a> {
         Ok(Self { layout, next, begin, insert: connection.prepare(insert)?, commit })
     }
 
-    /// So many entries with these bytes, durable when it is back.
+    /// Appends this many entries with these bytes, durably.
     pub(super) fn append(&mut self, shape: &Shape, entries: usize, bytes: &[u8]) -> Result<(), Trouble> {
         self.begin.execute([])?;
         match self.layout {

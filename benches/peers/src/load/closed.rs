@@ -1,4 +1,4 @@
-//! Callers that wait: each asks again as soon as it has its answer.
+//! Closed load: each caller sends again as soon as it has its answer.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub struct Closed {
     pub time: Duration,
 }
 
-/// Lets callers ask until the time is up; only answers that came in time count.
+/// Lets callers send until the time is up; only answers that arrived in time count.
 pub fn closed(subject: &dyn Subject, how: &Closed, so_far: &(dyn Fn(f64) + Sync)) -> Result<Pace, Trouble> {
     let begun = Instant::now();
     let threads = how.threads.clamp(1, how.callers.max(1));

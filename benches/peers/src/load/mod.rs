@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::latency::Latency;
 
-/// For how long to wait for answers that are still to come once a load has ended.
+/// The longest wait for missing answers after a load has ended.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pace of a load.

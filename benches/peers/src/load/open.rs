@@ -1,7 +1,7 @@
-//! Arrivals on a schedule: the next comes when it is due, whether or not the last was answered.
+//! Open load: commands arrive on a schedule, whether or not the last was answered.
 //!
-//! Latency counts from when a command was due. A stall so delays everything that was due during it,
-//! as it would for callers who know nothing of each other; a load that waits would hide that.
+//! Latency counts from the due time of a command. So a stall delays all commands that were due during it,
+//! as for independent callers; a closed load would hide that.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Latency on a schedule at half of the peak, long enough to see what happens rarely.
+//! Latency on a schedule at half of the peak, long enough to include rare events.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(crate) fn beside<S: Subject>(
     }
 }
 
-/// The row of a load that takes so long.
+/// The row of a load of this duration.
 pub(crate) fn row(time: Duration) -> Row {
     Row::new("latency", format!("  at half of that, on a schedule, {:.0} s", time.as_secs_f64()))
 }

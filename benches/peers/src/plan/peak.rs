@@ -1,4 +1,4 @@
-//! The peak with callers that wait, beside bare loops that write the same.
+//! The peak of a closed load, beside bare loops that write the same.
 
 use super::{Bench, middle};
 use crate::Trouble;

@@ -1,4 +1,5 @@
-//! The control: a bare handler that appends bytes to a file, has the disk confirm for all who wait, and answers.
+//! The control: a bare handler that appends bytes to a file, syncs once for all waiting requests, and
+//! answers.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};

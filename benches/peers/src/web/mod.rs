@@ -33,10 +33,10 @@ use child::Served;
 /// Tasks of a store that many follow.
 const FOLLOWED: u64 = 1_000;
 
-/// A measurement that can be asked for by name.
+/// A measurement that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Callers that wait, beside a bare handler on the same disk.
+    /// Closed load, beside a bare handler on the same disk.
     Throughput,
     /// Half of the peak, on a schedule.
     Latency,
@@ -44,9 +44,9 @@ pub enum Part {
     Postgres,
     /// The same with Restate.
     Restate,
-    /// Many who follow the journal.
+    /// Many subscribers of the journal.
     Subscribers,
-    /// A server that has nothing to do.
+    /// An idle server.
     Idle,
 }
 
@@ -58,7 +58,7 @@ impl Part {
 /// The plan of the measurements.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Without a part, nothing is measured.
+    /// The measurements; empty means none.
     pub parts: Vec<Part>,
     /// Connections that are open, each with a caller that waits.
     pub callers: u32,
@@ -83,7 +83,7 @@ pub trait Programs {
     fn append(&self, file: &Path, address: &Path, sizes: Sizes) -> Command;
 }
 
-/// Measures everything that the plan asks for. A failed measurement is a row with the reason.
+/// Runs all measurements of the plan. A failed measurement is a row with the reason.
 pub fn run(
     plan: &Plan,
     maker: &dyn Maker,
@@ -160,7 +160,7 @@ impl Web<'_> {
         format!("{} over HTTP, {} connections", self.maker.name(), self.plan.callers)
     }
 
-    /// A store with something in it, closed again.
+    /// A store with data, closed again.
     fn fill(&self, name: &str, entities: u64) -> Result<(), Trouble> {
         self.filled(name, entities).map(drop)
     }

@@ -1,4 +1,4 @@
-//! The peak with callers that wait, beside a bare handler that writes the same; and where the time goes.
+//! The peak of a closed load, beside a bare handler that writes the same, and the parts of its time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::usage::Groups;
 /// The longest time for the flusher to catch up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Warming up takes at most so many times as long as a rate is measured.
+/// The longest warm-up, as a multiple of the measured time.
 const WARMING: u32 = 3;
 
 /// A server at its peak, still there.
@@ -112,7 +112,8 @@ impl Web<'_> {
         Ok(Measured { served, tasks, told: seen.told, bare: bare.map(|it| it.served) })
     }
 
-    /// Asks until every entity was asked for once: a server that has just started has none of them in memory.
+    /// Sends commands until every entity had one: a server that has just started has none of them in
+    /// memory.
     fn warm(&self, load: &dyn Fn(Duration) -> Result<Told, Trouble>) -> Result<Told, Trouble> {
         let mut warm = load(self.turn() / 2)?;
         if warm.asked < self.plan.entities {

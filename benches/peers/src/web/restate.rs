@@ -21,11 +21,11 @@ use crate::table::thousands;
 
 const SERVER: &str = "@restatedev/restate-server@1.7.12";
 const SDK: &str = "@restatedev/restate-sdk@1.17.2";
-/// The SDK needs a Node of this age; a younger one than the machine's comes from npm as well.
+/// The least version of Node for the SDK; a newer one than the machine's comes from npm as well.
 const NODE: u32 = 22;
 const NODE_VERSION: &str = "22.23.3";
 const TASK: &str = include_str!("../../restate/task.mjs");
-/// Objects that are moved; few, so that all of them stay in its memory.
+/// The number of objects: few, so that all of them stay in its memory.
 const OBJECTS: u64 = 1_000;
 /// The time it gets after it reports that it is ready.
 const SETTLE: Duration = Duration::from_secs(2);

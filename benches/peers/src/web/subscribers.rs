@@ -1,4 +1,4 @@
-//! Many who follow the journal at once: whether each gets every entry, how soon, and what one more of them costs.
+//! Many subscribers of the journal: whether each gets every entry, how soon, and the cost of one more.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use crate::usage::Groups;
 
 /// Commands a second while delays are measured.
 const PACE: u32 = 20;
-/// Commands that are then asked for one after the other, as fast as they are answered.
+/// Commands of the burst, sent one after the other as fast as they are answered.
 const BURST: u64 = 200;
 /// Warm-up commands, so that one-time costs are over.
 const WARM: u64 = 50;
@@ -34,14 +34,14 @@ const WARM: u64 = 50;
 #[derive(Debug, Default)]
 struct Followed {
     delay: Latency,
-    /// Entries that came to subscribers while delays were measured, and in the burst.
+    /// Entries that reached subscribers while delays were measured, and in the burst.
     paced: u64,
     burst: u64,
     burst_seconds: f64,
     /// The number of expected entries, and of those that arrived, each in its order.
     expected: u64,
     came: u64,
-    /// Server memory that came with one subscriber.
+    /// Server memory per subscriber.
     memory: Option<f64>,
     spent: Groups,
 }
@@ -103,7 +103,7 @@ fn rows(row: Row, found: &Followed) -> Vec<Row> {
     ]
 }
 
-/// The server, who asks, and who follows.
+/// The server, the callers and the subscribers.
 struct Scene<'a> {
     served: &'a Served,
     tasks: Tasks,
@@ -208,7 +208,7 @@ struct Board {
     many: u32,
     /// The number of subscribers that have each entry, and the time at which the last of them got it.
     entries: RefCell<Vec<(u32, Option<Instant>)>>,
-    /// Entries that came in their order, to all of them together.
+    /// Entries that arrived in order, over all subscribers.
     came: Cell<u64>,
 }
 
@@ -234,7 +234,7 @@ impl Board {
         self.entries.borrow().get(place as usize).and_then(|it| it.1)
     }
 
-    /// Until all have had it, or no more comes.
+    /// Waits until all have it, or no more arrives.
     async fn wait(&self, seq: u64) {
         let until = Instant::now() + PATIENCE;
         while seq > self.first && self.done(seq).is_none() && Instant::now() < until {

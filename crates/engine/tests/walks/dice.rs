@@ -1,4 +1,4 @@
-//! Chance, the same every time: everything a step leaves open is drawn from its one number.
+//! Repeatable randomness: all choices of a step are drawn from its one number.
 
 /// Draws from a seed (SplitMix64).
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl Dice {
         it ^ (it >> 31)
     }
 
-    /// A number below this one; zero if there is none.
+    /// A number below `most`; zero if that is zero.
     pub(crate) fn below(&mut self, most: usize) -> usize {
         let drawn = self.next();
         if most == 0 { 0 } else { (drawn % most as u64) as usize }

@@ -1,10 +1,9 @@
 //! Data folders written by earlier releases, opened and used by this one: every release starts on the
 //! folders of all earlier ones and continues them.
 //!
-//! They lie in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a
+//! They are in `crates/store/tests/fixtures`, where the store replays them. `2/whole` is a folder that a
 //! server wrote, by `cargo test -p trackside-runtime --test kept -- --ignored`: every kind of event, two
-//! versions of a pack, dropped payloads, a beginning that was archived, and a `state.db` as schema 1 had
-//! it.
+//! versions of a pack, dropped payloads, an archived beginning, and a `state.db` of schema 1.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -48,12 +47,12 @@ fn inside(folder: &Path) -> Vec<PathBuf> {
     inside
 }
 
-/// Every folder that is kept.
+/// Every fixture folder.
 fn kept() -> Vec<PathBuf> {
     inside(&fixtures()).iter().flat_map(|it| inside(it)).collect()
 }
 
-/// A copy to work on, gone when the test is over.
+/// A copy to work on, removed at the end of the test.
 struct Copy(PathBuf);
 
 impl Copy {
@@ -66,7 +65,7 @@ impl Copy {
         Self(to)
     }
 
-    /// Its store, with the packs of this release where it has none of its own.
+    /// Its store, with the packs of this release if it has none.
     fn open(&self, fixture: &Path) -> (Arc<Sqlite>, Runtime) {
         let store = Arc::new(Sqlite::open(&self.0, SqliteOptions::default()).unwrap());
         let own = !store.reader().unwrap().definitions().unwrap().is_empty();
@@ -201,7 +200,7 @@ fn a_server_folder_opens_with_the_recorded_state() {
         ground::entity(&runtime, "kept.job/J-6").definition
     );
     assert!(runtime.entity(&key("kept.job/J-3")).unwrap().unwrap().fields.value("note").is_null(), "erased");
-    // A clock that ran then still strikes.
+    // A timer that ran then still fires.
     let struck = runtime.seq();
     let later = runtime.reads().unwrap().now().plus(trackside_lifecycle::time::Span::seconds(4 * 60 * 60));
     runtime.gateway().unwrap().advance(later).unwrap().wait().unwrap();
@@ -211,7 +210,7 @@ fn a_server_folder_opens_with_the_recorded_state() {
 #[test]
 fn a_fixture_folder_with_altered_rules_is_not_opened() {
     for version in [1, 2] {
-        // The first version came into force by an entry that is archived, the second by one that is not.
+        // The first version was installed by an archived entry, the second by one in the journal.
         let folder = Copy::of(&fixtures().join("2/whole"));
         drop(Sqlite::open(&folder.0, SqliteOptions::default()).unwrap());
         let file = rusqlite::Connection::open(folder.0.join("journal.db")).unwrap();

@@ -1,4 +1,4 @@
-//! A command that is sent again is answered with what it wrote, or not at all.
+//! A repeated command is answered with its own entries, or not at all.
 
 use serde_json::json;
 use trackside_engine::command::Command;
@@ -58,7 +58,7 @@ fn replayed_answers_are_read_from_the_archive_or_fail(stores: Stores) {
     let runtime = started(place.open(), Options { clock: ProjectClock::manual(at), ..manual() });
     let reads = runtime.reads().unwrap();
     let archived = || Err("archived".to_owned());
-    // A store without files keeps none of it.
+    // A store without files has no archive.
     let (one, two) = match &place {
         Place::Sqlite(_) => (Ok(first), Ok(second)),
         Place::Memory(_) => (archived(), archived()),

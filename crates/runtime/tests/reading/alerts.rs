@@ -82,7 +82,7 @@ fn an_alert_is_listed_until_it_is_resolved(stores: Stores) {
         assert_eq!(said(&all[0]), (false, some("mine"), some("a new seal")));
         let one = runtime.reads().unwrap().alert(alert).unwrap();
         assert_eq!(said(&one), said(&all[0]));
-        // An entry that raised nothing is no alert.
+        // An entry that raised no alert is none.
         assert!(runtime.reads().unwrap().alert(alert + 100).is_err());
         assert!(runtime.reads().unwrap().alert(alert - 1).is_err());
     };

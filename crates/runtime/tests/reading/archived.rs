@@ -47,7 +47,7 @@ fn leak(runtime: &Runtime, id: &str) -> u64 {
     accepted(runtime, command).entries.last().unwrap().seq
 }
 
-/// Everything but the newest entry goes into a file; then a little happens.
+/// Archives everything but the newest entry; then a little more work.
 fn archived(place: &Place, runtime: Runtime) -> (Archived, u64) {
     let later = runtime.reads().unwrap().now().plus(Span(60_000));
     let last = runtime.seq();

@@ -1,4 +1,4 @@
-//! Figures are those that a recount of the journal gives.
+//! Figures equal a recount of the journal.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ on_every_store! {
 
 type Recount = (BTreeMap<Name, u64>, BTreeMap<Name, DwellTimes>);
 
-/// Everything from the first entry on.
+/// Recounts everything from the first entry on.
 fn recount(reads: &Reads, lifecycle: &Name) -> Recount {
     let mut view = View::default();
     let mut builder = ProjectionBuilder::new(0);
@@ -115,7 +115,7 @@ fn throughput_equals_a_recount_of_the_journal(stores: Stores) {
     let mut clock = manual();
     let lifecycle = Name::new("mission.task");
     let mut some = Throughput::default();
-    // The second run does not count what the first one did, but for the last hour of it.
+    // The second run counts only the last hour of the first one.
     for run in 0..2 {
         let runtime = started(place.open(), clock.clone());
         let (reads, began) = (runtime.reads().unwrap(), runtime.seq());
@@ -182,7 +182,7 @@ fn an_hour_that_is_too_long_to_recount_says_since_when_it_is_counted(stores: Sto
     let counted = entries.iter().filter(|it| it.entity.lifecycle == lifecycle && later(it)).count() as u64;
     assert!(counted > 0 && counted <= told.throughput.last_hour, "{counted} {told:?}");
     assert_eq!(told.started_at, Some(now));
-    // An hour later nothing of before the start counts any more.
+    // An hour later nothing from before the start counts.
     runtime.gateway().unwrap().advance(now.plus(Span(3_660_000))).unwrap().wait().unwrap();
     let told = reads.stats(&lifecycle).unwrap().throughput;
     assert_eq!((told.last_hour, told.counted_from), (0, None));

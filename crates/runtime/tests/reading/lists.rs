@@ -1,4 +1,4 @@
-//! Lists say what a plain recount says.
+//! Lists equal a plain recount.
 
 use std::time::Duration;
 

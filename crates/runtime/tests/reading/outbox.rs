@@ -105,7 +105,7 @@ fn unanswered_effects_are_handed_out_again_after_a_restart(stores: Stores) {
     assert!(matches!(old, Err(OutboxError::NotTaken { .. })), "{old:?}");
     let again = outbox.take(None, &Name::new("w-1"), MINUTE, 1).unwrap().remove(0);
     assert_eq!(again.id, found[0].id);
-    // The clock stands where it stood, and yet the number has grown.
+    // The clock has not moved, but the fence has grown.
     assert!(again.fence > found.iter().map(|it| it.fence).max().unwrap(), "{again:?} after {found:?}");
     let done = outbox.settle(system, again.id, again.fence, true, Fields::default()).unwrap();
     assert!(matches!(done, CommandAnswer::Accepted(_)), "{done:?}");

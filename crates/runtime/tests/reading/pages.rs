@@ -26,7 +26,7 @@ fn pages_show_unmoved_entities_once_and_answered_changes(stores: Stores) {
     let place = stores.place();
     let runtime = Arc::new(started(place.open(), options));
     team(&runtime);
-    // Some that stay lie beside each one that moves.
+    // Each moving entity has some neighbours that stay.
     for n in 0..STILL {
         plant(
             &runtime,

@@ -52,7 +52,7 @@ fn an_entity_is_shown_as_it_was_after_each_entry(stores: Stores) {
         for before in &known {
             let past = reads.entity_at(&task, before.seq).unwrap();
             assert_eq!((&past.entity, past.redacted), (before, false));
-            // An entry about something else changes nothing of it.
+            // An entry about another entity changes nothing of it.
             if reads.entry(before.seq + 1).unwrap().is_some_and(|it| it.entity != task) {
                 assert_eq!(reads.entity_at(&task, before.seq + 1).unwrap().entity, *before);
             }
@@ -198,7 +198,7 @@ fn a_history_whose_beginning_was_archived_says_where_it_begins(stores: Stores) {
     assert_eq!(seqs(0, 2), (expected[..2].to_vec(), Some(expected[1]), first));
     // A page without archived entries does not mention the archive.
     assert_eq!(seqs(expected[0], 200), (expected[1..].to_vec(), None, None));
-    // One that has not moved since: there is nothing to show, but that it was archived.
+    // An entity that has not moved since: only the note that its entries were archived.
     let quiet = reads.history(&silent, 0, 200, true).unwrap();
     assert_eq!(
         (quiet.records.len(), quiet.archived_before),

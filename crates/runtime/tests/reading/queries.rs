@@ -1,4 +1,4 @@
-//! The packs' queries give what a view of everything gives.
+//! The packs' queries give the same rows as a whole view.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,7 +176,7 @@ fn answers_alike(runtime: &Runtime, world: &World, folder: &Path, name: &str) ->
     }
     params.sort_by(query::compare);
     params.dedup();
-    // Spread over all of them.
+    // Samples spread over all of them.
     let step = params.len() / 30 + 1;
     let params: Vec<Value> = params.into_iter().step_by(step).collect();
     let actors = [

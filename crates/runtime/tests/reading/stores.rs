@@ -96,7 +96,8 @@ impl Drop for Place {
     }
 }
 
-/// Makes a test of each of these for each store. One that is not listed is dead code, and does not compile.
+/// Makes a test of each function for each store. A function that is not listed is dead code, which does not
+/// compile.
 macro_rules! on_every_store {
     ($($name:ident)*) => {
         mod on_memory {

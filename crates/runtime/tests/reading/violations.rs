@@ -52,7 +52,7 @@ fn told(runtime: &Runtime) -> Vec<(String, String, Option<u64>)> {
     found.iter().map(|it| (it.entity.id.to_string(), it.rule.to_string(), it.cleared_by)).collect()
 }
 
-/// Entries that say that a rule holds again.
+/// Entries that end a violation.
 fn cleared(runtime: &Runtime) -> Vec<u64> {
     let journal = runtime.reads().unwrap().journal(0, 200).unwrap();
     let kind =
@@ -85,7 +85,7 @@ fn a_violation_is_listed_until_it_is_cleared_and_then_with_the_cause(stores: Sto
     assert_eq!(told(&runtime), expected);
     runtime.wait_until_written().unwrap();
     assert_eq!(told(&runtime), expected, "written or not");
-    // Broken again: a violation of its own, and the first one stays cleared by what cleared it.
+    // Broken again: a new violation, and the first one keeps its end.
     plant(&runtime, "small.light/A", "OFF", json!({ "watts": 300 }));
     sweep(&runtime);
     let mut expected = expected;

@@ -97,7 +97,7 @@ fn entities_are_evicted_from_a_full_cache_after_a_flush() {
     idle(&runtime);
     let mut full = 0;
     for n in 0..300 {
-        // The one that was looked at longest ago is not there.
+        // The least recently read one is evicted.
         let one = key(&format!("store.box/B-{}", n % 60));
         let look = runtime
             .gateway()

@@ -164,7 +164,7 @@ fn a_repeated_batch_is_answered_from_memory_and_from_the_store() {
         runtime.wait_until_written().unwrap();
         assigned(&runtime, "T-4");
     }
-    // One that is new, beside one that is not; and the same key twice in one batch.
+    // A new one beside a known one; and the same key twice in one batch.
     let mixed = together(&runtime, &[start("T-2"), start("T-3"), start("T-3")]).done().unwrap();
     assert_eq!(replayed(&mixed[0]), first[1]);
     let CommandAnswer::Accepted(new) = &mixed[1] else { panic!("{mixed:?}") };
@@ -187,7 +187,7 @@ fn a_full_queue_rejects_callers() {
     let runtime = started(Arc::new(Memory::new()), Options { queue: 1, ..manual() });
     team(&runtime);
     let gateway = runtime.gateway().unwrap();
-    // The decider is kept busy, so that the queue stays full.
+    // Keeps the decider busy, so that the queue stays full.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let _busy = gateway.look(move |_, _, _| Ok(wait.lock().unwrap().recv().ok())).unwrap();

@@ -46,7 +46,7 @@ fn a_redacted_value_is_in_no_file_of_the_folder() {
     std::fs::remove_dir_all(&folder).ok();
 }
 
-/// Something that can be erased.
+/// An erasable lifecycle.
 const SHEET: &str = "\
 lifecycle: paper.sheet
 fields: { text: { type: string } }
@@ -133,7 +133,7 @@ fn hank() -> Actor {
 #[test]
 fn erased_values_are_removed_from_archive_files() {
     let archived = Archived::new("erased-archive");
-    // An archiving that died on the way leaves its bytes as well.
+    // A crashed archiving leaves its bytes as well.
     let file = Archive::open(&archived.archive()).unwrap().files()[0].path.clone();
     std::fs::copy(&file, file.with_file_name("journal-000000000001-000000000002.partial")).unwrap();
     assert!(archived.has("S-1") && archived.has("S-2"));

@@ -58,7 +58,7 @@ fn a_unique_value_is_enforced_before_it_is_flushed() {
     assert_eq!(runtime.entity(&key("mission.approval/A-2")).unwrap(), None, "it is the same as A-1");
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..4_000 {
         if is_so() {
@@ -132,7 +132,7 @@ fn a_sweep_is_answered_after_a_failed_commit() {
     });
     let runtime = started(Arc::new(store), manual());
     team(&runtime);
-    // More than are looked at in one turn.
+    // More than one turn covers.
     for number in 0..400 {
         assigned(&runtime, &format!("T-{number}"));
     }

@@ -36,7 +36,7 @@ fn pack() -> PackSource {
     PackSource { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).to_vec() }
 }
 
-/// A project in a folder, gone when the test is over.
+/// A project in a folder, removed at the end of the test.
 struct Project {
     folder: PathBuf,
     runtime: Option<Runtime>,
@@ -94,7 +94,7 @@ impl Project {
         Connection::open(self.folder.join("state.db")).unwrap()
     }
 
-    /// Groups, members, places and orders, as they are kept.
+    /// Stored groups, members, places and orders.
     fn rows(&self) -> Vec<String> {
         self.runtime().wait_until_written().unwrap();
         let file = self.file();

@@ -1,4 +1,4 @@
-//! Artifacts are kept under their hash, whole or not at all.
+//! Artifacts are stored under their hash, complete or not at all.
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};

@@ -31,7 +31,7 @@ struct Shown {
     token: String,
 }
 
-/// Two lifecycles that differ in who may see them.
+/// Two lifecycles with different `read` rules.
 fn vault() -> Json {
     let life = |name: &str, read: &str| {
         format!(
@@ -191,7 +191,7 @@ fn judged(row: &Row, caller: &str, cell: Cell, answer: &Answered) -> Result<(), 
         Cell::Unknown => answer.status == 401,
         Cell::Forbidden => answer.status == 403,
         Cell::Hidden => answer.status == 404,
-        // Let in, and turned down by what it asked for.
+        // Admitted, and refused because of the request itself.
         Cell::Refused => [400, 409, 412, 422].contains(&answer.status),
     };
     if !fits {

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::ground::{Answered, Ground, each, refused, why};
 
-/// The header that says who one is: the owner.
+/// The authorization header of the owner.
 fn bearer(ground: &Ground) -> String {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     format!("Authorization: Bearer {}", token.trim())
@@ -229,7 +229,7 @@ fn an_atomic_batch_that_is_refused_changes_nothing() {
     assert_eq!(journal(), before, "something was written");
     let listed = ground.owner.get("/v1/entities/mission.task").unwrap().body;
     assert!(each(&listed, "id").is_empty(), "{listed:#}");
-    // Nor does the key stand for it: mended, it is carried out.
+    // The key is not used up: the corrected request is carried out.
     let answer = sent(json!([task("T-1"), task("T-2")]), "k");
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(each(&ground.owner.get("/v1/entities/mission.task").unwrap().body, "id"), ["T-1", "T-2"]);
@@ -356,7 +356,7 @@ fn run_tokens_end_with_the_token_that_made_them() {
         let body = json!({ "actor": id, "kind": "agent", "lifetime": lifetime });
         boss.post("/v1/tokens", &body).unwrap_or_else(|it| panic!("{it:#?}")).body
     };
-    // No longer than the one that makes it.
+    // A run token does not outlive the token that created it.
     let first = run("coder-1", "45m");
     assert_eq!(first["details"]["expiresAt"], "2026-01-01T00:30:00Z");
     assert_eq!(

@@ -5,7 +5,7 @@ use trackside_protocol::Client;
 
 use crate::ground::{Ground, each, why};
 
-/// A pack whose entities ask for something outside, one kind of them in secret.
+/// A pack whose entities request effects; one kind of them is hidden.
 fn errands() -> Json {
     let life = |name: &str, read: &str| {
         format!(

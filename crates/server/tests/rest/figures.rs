@@ -8,7 +8,7 @@ use trackside_protocol::Client;
 
 use crate::ground::{Ground, each, refused, why};
 
-/// Pots that are fired, cool down or crack, for as long as the test likes.
+/// Pots that are fired, cool down or crack, without end.
 fn kiln() -> Json {
     let pot = "lifecycle: kiln.pot\nabout: A pot.\nfields: { glaze: { type: string } }\n\
         create: { by: human }\n\

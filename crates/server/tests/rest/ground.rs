@@ -37,12 +37,12 @@ impl Ground {
         Self::set_up(|options| options.limits = limits)
     }
 
-    /// One that delivers webhooks in this way.
+    /// A server with these webhook options.
     pub fn telling(webhooks: WebhookOptions) -> Self {
         Self::set_up(|options| options.webhooks = webhooks)
     }
 
-    /// One whose server is set up in another way.
+    /// A server with changed options.
     pub fn set_up(change: impl FnOnce(&mut ServerOptions)) -> Self {
         Self::listening("127.0.0.1:0", change)
     }
@@ -129,12 +129,12 @@ impl Ground {
         self.actor(json!({ "actor": id, "kind": "agent", "roles": [role] }))
     }
 
-    /// A request that is meant for this host.
+    /// Sends a request with this `Host`.
     pub fn raw_to(&self, host: &str, head: &str) -> Answered {
         self.raw_at(Some(host), head, b"")
     }
 
-    /// A request as it goes over the wire, and the whole answer.
+    /// Sends a raw request, and returns the whole answer.
     pub fn raw(&self, head: &str, body: &[u8]) -> Answered {
         self.raw_at(Some(&self.address.to_string()), head, body)
     }
@@ -145,7 +145,7 @@ impl Ground {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let host = host.map(|it| format!("\r\nHost: {it}")).unwrap_or_default();
         let head = format!("{head}{host}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
-        // A server that has heard enough may close before all is said.
+        // A server that rejects early may close before the request is complete.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
         let mut all = Vec::new();
         let _ = stream.read_to_end(&mut all);

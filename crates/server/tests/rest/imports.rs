@@ -1,4 +1,4 @@
-//! Entities that come from elsewhere.
+//! Imports of entities from elsewhere.
 
 use serde_json::{Value as Json, json};
 

@@ -7,7 +7,7 @@ use trackside_protocol::{Client, ClientError, Told};
 
 use crate::ground::{Ground, each, why};
 
-/// Something of every sort that can be asked for with a key.
+/// A lifecycle that supports every request with a key.
 const THING: &str = "\
 lifecycle: once.thing
 about: A thing.
@@ -87,7 +87,7 @@ fn alarmed(owner: &Client, id: &str) {
     }
 }
 
-/// A request to a route, and another one that is not the same.
+/// A request to a route, and a different one.
 fn asked(ground: &Ground, route: &str) -> (String, Json, Json) {
     let owner = &ground.owner;
     let sized = |size: u64| json!({ "fields": { "size": size } });
@@ -260,7 +260,7 @@ fn a_key_is_for_one_request_with_or_without_a_secret() {
     let batch = json!({ "commands": [{ "lifecycle": "once.thing", "fields": size }] });
     let bring =
         |id: &str| json!({ "entities": [{ "lifecycle": "once.thing", "id": id, "origin": "there" }] });
-    // One that is a command, two that come with what their request said, one whose answer is kept in memory.
+    // One is a command, two store the digest of their request, one has its answer in memory.
     let others = |route: &str| {
         [
             ("/v1/entities/once.thing", json!({ "fields": size })),

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::ground::Ground;
 
-/// Follows the journal; it has begun when this returns.
+/// Follows the journal; the stream is open when this returns.
 fn follow(ground: &Ground, after: u64) -> impl Iterator<Item = Json> + use<> {
     let token = std::fs::read_to_string(ground.data.join("token")).unwrap();
     let mut stream = TcpStream::connect(ground.address).unwrap();

@@ -56,7 +56,7 @@ fn notice(audience: &str, to: &[&str], message: &str) -> (String, Vec<String>, S
 fn every_pack_notifies_its_declared_recipients() {
     let ground = all_packs();
     let owner = &ground.owner;
-    // Research: the user hears of its session, and those inside of everything.
+    // Research: the user is notified of the session, and internal audiences of everything.
     make(owner, "research.session", "S-1", json!({ "goal": "Find more" }));
     let session = "Session S-1 is INITIALIZING";
     let expected = [notice("user", &["owner"], session), notice("internal", &[], session)];
@@ -74,7 +74,7 @@ fn every_pack_notifies_its_declared_recipients() {
     fire(owner, "mission.task/T-1", "block", json!({ "blockReason": "No access" }));
     let blocked = notice("operator", &[], "T-1 is blocked: No access");
     assert_eq!(told(owner, "?audience=operator", "mission.task"), [blocked]);
-    // Coding: those who can claim it.
+    // Coding: the actors that can claim it.
     let planner = ground.agent("planner-1", "coding:planner");
     make(owner, "coding.goal", "G-1", json!({ "description": "A faster parser" }));
     make(&planner, "coding.sprint", "S-1", json!({ "goal_ref": "G-1" }));

@@ -1,4 +1,4 @@
-//! Packs come into force while everything runs.
+//! Packs are installed while the server runs.
 
 use serde_json::{Value as Json, json};
 

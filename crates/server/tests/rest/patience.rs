@@ -40,7 +40,7 @@ fn an_idle_connection_is_closed() {
     }
 }
 
-/// The names of entities from a stream of events, as many as are wanted.
+/// Reads `count` entity names from a stream of events.
 fn heard(stream: TcpStream, count: usize) -> usize {
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
@@ -65,7 +65,7 @@ fn a_client_that_stops_reading_is_dropped() {
     let ground = Ground::with(ServerLimits { seconds: 5, ..ServerLimits::default() });
     let (stuck, healthy) = (follow(&ground), follow(&ground));
     let reading = std::thread::spawn(move || heard(healthy, 3_000));
-    // More than the buffers on the way hold.
+    // More than the buffers in between hold.
     for round in 0..3 {
         let create = |place: usize| {
             let title = format!("{round}-{place} {}", "a".repeat(5_000));

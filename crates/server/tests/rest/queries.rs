@@ -1,4 +1,4 @@
-//! Named queries come page by page, like every list.
+//! Named queries have pages, like every list.
 
 use serde_json::{Value as Json, json};
 

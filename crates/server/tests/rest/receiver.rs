@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value as Json;
 
-/// A message as it came.
+/// A received message.
 #[derive(Clone, Debug)]
 pub(crate) struct Heard {
     pub headers: HeaderMap,
@@ -43,7 +43,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// One that answers so.
+    /// A receiver with this answer.
     pub fn new(answers: impl FnMut(&Heard) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hooks?of=ours", listener.local_addr().unwrap());
@@ -58,7 +58,7 @@ impl Receiver {
         it
     }
 
-    /// One that takes everything.
+    /// A receiver that accepts everything.
     pub fn willing() -> Self {
         Self::new(|_| (200, String::new()))
     }
@@ -68,7 +68,7 @@ impl Receiver {
         *self.answers.lock().unwrap() = Box::new(answers);
     }
 
-    /// Everything that came, once there is so much.
+    /// Waits for this many messages, and returns them.
     pub fn wait(&self, count: usize) -> Vec<Heard> {
         let (heard, changed) = &*self.heard;
         let patience = Duration::from_secs(60);
@@ -78,7 +78,7 @@ impl Receiver {
         heard.clone()
     }
 
-    /// Everything that came until now.
+    /// All messages so far.
     pub fn heard(&self) -> Vec<Heard> {
         self.heard.0.lock().unwrap().clone()
     }

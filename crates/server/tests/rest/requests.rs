@@ -60,7 +60,7 @@ fn a_request_id_is_recorded_in_the_journal() {
         assert!(id != odd && id.len() == 16, "{id}");
     }
 
-    // A refusal has its name, and writes nothing under it.
+    // A refusal has a request id, and writes no entry under it.
     let (answer, id) = asked(&ground, path, Some("again"), &task("T-1"));
     assert_eq!((answer.status, id.as_str(), named(&ground, "again").len()), (409, "again", 0));
 

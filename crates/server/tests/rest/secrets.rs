@@ -60,7 +60,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
         ] {
             let answer = ground.raw(&head, b"");
             let what = head.lines().next().unwrap_or_default().replace(secret.as_str(), "…");
-            // A path that is not there is said back as it was asked for: that is not ours to know as a secret.
+            // An unknown path is repeated in the error: the server cannot know that it contains a secret.
             if !what.contains("nowhere") {
                 said.push((what, [answer.head.into_bytes(), answer.body].concat()));
             }
@@ -71,7 +71,7 @@ fn the_text_of_a_token_or_link_is_nowhere_but_in_its_answer() {
     let told: Vec<Json> = vec![owner.get("/v1/stats").unwrap().body, owner.get("/v1/alerts").unwrap().body];
     said.extend(told.into_iter().map(|it| ("told".to_owned(), it.to_string().into_bytes())));
 
-    // Everything that is on disk, but the file that holds the owner's.
+    // All files on disk, except the one with the owner's token.
     let ground = ground.restarted();
     for file in files(&ground.data) {
         let name = file.display().to_string();

@@ -9,7 +9,7 @@ use trackside_protocol::Client;
 
 use crate::ground::{Ground, why};
 
-/// A pack whose chests are for their holders, or for everybody.
+/// A pack whose chests are visible to their holders, or to all.
 fn chests(version: u32, read: &str) -> Json {
     let pack =
         format!("pack: vault\nversion: {version}\nabout: Chests.\naudiences: {{ operator: Watches. }}\n");
@@ -60,7 +60,7 @@ fn visibility_follows_the_entitys_own_version() {
     assert!(heard.contains("for-everybody") && !heard.contains("the-old-combination"), "{heard}");
 }
 
-/// The lines of a stream as they come; the end of it ends them.
+/// The lines of a stream as they arrive, until it ends.
 fn lines(stream: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
     let (told, heard) = channel();
     std::thread::spawn(move || {
@@ -83,7 +83,7 @@ fn until(heard: &Receiver<String>, whom: &str) {
     }
 }
 
-/// Everything until the stream ends; it must.
+/// Everything until the stream ends, which it must.
 fn to_the_end(heard: &Receiver<String>) -> String {
     let mut all = String::new();
     loop {

@@ -38,7 +38,7 @@ pub(crate) enum Cell {
     Forbidden,
     /// 404.
     Hidden,
-    /// Let in, and turned down by what it asked for.
+    /// Admitted, and refused because of the request itself.
     Refused,
 }
 

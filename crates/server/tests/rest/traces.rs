@@ -10,7 +10,7 @@ use trackside_server::TraceOptions;
 
 use crate::ground::Ground;
 
-/// A message as it came: the first line, the headers, and what it said.
+/// A received message: the first line, the headers, and the body.
 struct Message {
     line: String,
     headers: Vec<String>,
@@ -178,7 +178,7 @@ fn every_command_of_a_batch_has_the_same_spans() {
         let (went, asked) = stages("POST /v1/batch HTTP/1.1", &batch, 200);
         assert_eq!((went, asked), (all.map(String::from).to_vec(), 2), "atomic: {atomic}");
     }
-    // One that is refused went the same way, and wrote nothing.
+    // A refused batch has the same spans, and writes nothing.
     let batch = json!({ "commands": [task("T-1"), task("T-1")], "atomic": true });
     let (went, asked) = stages("POST /v1/batch HTTP/1.1", &batch, 422);
     assert_eq!((went, asked), (all.map(String::from).to_vec(), 0));

@@ -1,4 +1,4 @@
-//! Looking after the whole: the audit, the export, copies, and what leaves the journal.
+//! Maintenance: the audit, the export, backups, archives and redactions.
 
 use serde_json::{Value as Json, json};
 use trackside_protocol::Client;

@@ -139,8 +139,8 @@ fn timers_leases_and_effects_are_counted_as_they_come_and_go() {
     becomes("trackside_entities{lifecycle=\"yard.job\",state=\"DONE\"}", 1.0);
 }
 
-/// Waits until a figure has this value. Projections are a moment behind, and a survey is kept for twenty times as long as
-/// it took.
+/// Waits until a metric has this value. Projections are a moment behind, and a survey is cached for twenty
+/// times the time it took.
 fn becomes(ground: &Ground, name: &str, wanted: f64) {
     for _ in 0..3_000 {
         if value(&metrics(ground), name) == wanted {
@@ -241,7 +241,7 @@ fn no_label_takes_values_from_requests() {
     assert!(!text.contains("access."), "the server's own affairs are not counted: {text}");
 }
 
-/// Names of figures that a text speaks of.
+/// Names of metrics in a text.
 fn spoken_of(text: &str) -> BTreeSet<String> {
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_';
     let words = text.split(|it| !is_part(it));

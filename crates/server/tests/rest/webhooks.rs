@@ -148,7 +148,7 @@ fn an_undeliverable_message_is_a_dead_letter_until_replayed() {
     let dead = until(&ground, &webhook, "dead", 1);
     assert_eq!((&dead["items"][0]["attempts"], &dead["items"][0]["status"]), (&json!(3), &json!(500)));
     assert_eq!(ground.owner.get(&format!("/v1/webhooks/{webhook}")).unwrap().body["dead"], 1);
-    // Once more, in vain: it is tried once, and is dead again.
+    // A failing replay: it is tried once, and is dead again.
     let replay = format!("/v1/webhooks/{webhook}/replay");
     let told = ground.owner.post(&replay, &json!({})).unwrap().body;
     assert_eq!((&told["replayed"], &told["enabled"]), (&json!(1), &json!(false)));
@@ -299,7 +299,7 @@ fn private_addresses_get_no_request_unless_allowed() {
         let answer = ground.owner.post("/v1/webhooks", &json!({ "url": url }));
         assert_eq!(why(answer), (422, "invalid-webhook".to_owned()), "{url}");
     }
-    // A name is looked at when it is connected to.
+    // A name is resolved when it is connected to.
     let named = json!({ "url": format!("https://localhost:{port}/"), "events": ["CREATED"] });
     let made = ground.owner.post("/v1/webhooks", &named).unwrap().body;
     task(&ground, "T-1");
@@ -377,7 +377,7 @@ fn an_invalid_webhook_is_refused_with_the_reason() {
         assert_eq!(problem.errors[0].field.as_deref(), Some(field));
     }
     assert_eq!(why(ground.owner.post("/v1/webhooks", &json!({ "url": url, "x": 1 }))).0, 400);
-    // A browser's session ends too soon to be meant.
+    // A browser's session ends too soon for a webhook.
     let path = ground.sign_in.split_once(&ground.address.to_string()).unwrap().1;
     let followed = ground.raw(&format!("GET {path} HTTP/1.1"), b"");
     let session =
@@ -451,7 +451,7 @@ fn webhook_failures_show_in_the_metrics() {
         "trackside_webhook_messages{state=\"dead\"} 1",
         "trackside_webhook_attempts_total{outcome=\"delivered\"} 0",
     ]);
-    // Once for the one that is gone; of the other, every time until it was given up.
+    // One attempt for the receiver that is gone; for the other, all attempts until it was given up.
     let sent = gone.heard().len() + broken.heard().len();
     shows(&[&format!("trackside_webhook_attempts_total{{outcome=\"failed\"}} {sent}")]);
     assert!(sent > 2, "{sent}");

@@ -1,4 +1,4 @@
-//! Transactions of which one can tell afterwards whether they are there, and there as a whole.
+//! Transactions whose presence and completeness can be checked afterwards.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use trackside_powercut::{Disk, Image};

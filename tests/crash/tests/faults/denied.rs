@@ -1,4 +1,4 @@
-//! A user who may not read or write the folder, or something in it.
+//! A user without permission to read or write the folder, or a file in it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -45,7 +45,7 @@ fn becoming() -> Option<Vec<String>> {
     Some(way.iter().map(|it| (*it).to_owned()).collect())
 }
 
-/// This program where everybody may run it.
+/// A copy of this program that any user may run.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<(Folder, PathBuf)> = OnceLock::new();
     let (_, path) = PROGRAM.get_or_init(|| {
@@ -91,8 +91,8 @@ fn image(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|it| (it.clone(), std::fs::read(&it).unwrap())).collect()
 }
 
-/// The files that must not change. The lock says who had the folder last; SQLite leaves an empty log and its index if
-/// it may not remove them.
+/// The files that must not change. The lock names the last owner; SQLite leaves an empty WAL and its index
+/// if it may not remove them.
 fn kept(mut files: BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     files.retain(|path, bytes| {
         let name = path.to_string_lossy();

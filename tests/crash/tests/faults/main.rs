@@ -53,7 +53,7 @@ impl Project {
         self.runtime.as_ref().unwrap()
     }
 
-    /// Asks for the next step.
+    /// Submits the next step.
     fn ask(&mut self) -> Result<(), Failure> {
         let answer = self.runtime().gateway().unwrap().ask(command(self.next))?;
         self.answered.extend(written(&answer).map(|it| (self.next.to_string(), it)));
@@ -170,7 +170,7 @@ fn every_disk_fault_is_reported_and_survived() {
     }
 }
 
-/// A small file system of its own, unmounted in the end; none where this user may not mount.
+/// A small file system, unmounted at the end; none if this user may not mount.
 struct Small(Folder);
 
 impl Small {
@@ -315,7 +315,7 @@ fn a_damaged_page_found_later_names_the_repair_and_the_repair_works() {
     panic!("no damaged page was met among {pages}");
 }
 
-/// Spoils the record of the entity whose timer is due first; which that is.
+/// Damages the row of the entity whose timer is due first. Returns its key.
 fn spoil_first(dir: &Path, also: &str) -> EntityKey {
     let file = rusqlite::Connection::open(dir.join("state.db")).unwrap();
     let first = "SELECT lifecycle, id FROM timer ORDER BY due, lifecycle, id LIMIT 1";
@@ -545,7 +545,7 @@ fn a_journal_written_by_another_program_is_not_continued() {
 fn a_journal_with_a_gap_is_not_caught_up_with() {
     let (folder, _) = worked_in("follows", 40);
     let file = rusqlite::Connection::open(folder.path().join("journal.db")).unwrap();
-    // Far from the end, which is looked at when the folder is opened.
+    // Far from the end, which is checked when the folder is opened.
     let changed = "UPDATE journal SET header = replace(header, 'bob', 'eve') WHERE seq = \
                    (SELECT min(seq) FROM journal WHERE header LIKE '%bob%')";
     assert_eq!(file.execute(changed, []).unwrap(), 1);

@@ -23,7 +23,7 @@ impl Run<'_> {
         self.handed_out(stepper)
     }
 
-    /// The open effects are those requested and not answered.
+    /// Checks that the open effects are those requested and not answered.
     fn handed_out(&self, stepper: &Stepper) -> Result<(), Broken> {
         let Ok(open) = stepper.outbox().open(None, 0, usize::MAX >> 1) else { return Ok(()) };
         let handed: Vec<_> = open.into_iter().map(|it| (it.id, it.effect, it.entity)).collect();
@@ -47,7 +47,7 @@ impl Run<'_> {
         self.listeners[who].listen(stepper, &self.model.world.journal)
     }
 
-    /// The store works again: everything is answered, written, and as it should be.
+    /// The store works again: everything is answered, written, and as expected.
     pub(super) fn end(&mut self) -> Result<(), Broken> {
         self.story.tell("from here on nothing fails");
         self.disk.calm();

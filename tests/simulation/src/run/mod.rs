@@ -1,4 +1,5 @@
-//! One simulation: who takes the next step is drawn, and after every step all that was promised is looked at.
+//! One simulation: the worker of the next step is drawn at random, and after every step all promises are
+//! checked.
 
 mod ending;
 mod requests;
@@ -114,7 +115,7 @@ impl Figures {
     }
 }
 
-/// A promise that was broken, and how it came to that.
+/// A broken promise, and the steps that led to it.
 #[derive(Debug)]
 pub struct Failed {
     pub promise: &'static str,
@@ -136,7 +137,7 @@ pub fn simulate(scene: &Scene, seed: u64) -> Result<Figures, Failed> {
     }
 }
 
-/// A turn that was decided, and those who wait for it.
+/// A decided turn, and its waiting callers.
 #[derive(Debug)]
 struct Decided {
     turn: Turn,
@@ -175,7 +176,7 @@ struct Run<'a> {
     again: Option<Command>,
     corrected: bool,
     installed: bool,
-    /// The second version was asked for.
+    /// Whether the second version was requested.
     renewed: bool,
     step: usize,
     story: Story,

@@ -107,7 +107,7 @@ impl Run<'_> {
         Err(Broken::new("the sweep looks at everything", format!("and does not end in {TURNS} turns")))
     }
 
-    /// The sweep comes until it finds nothing more; then there is nothing.
+    /// Sweeps until there are no more findings.
     pub(super) fn swept(&mut self) -> Result<(), Broken> {
         if !self.scene.upkeep {
             return Ok(());
@@ -115,7 +115,7 @@ impl Run<'_> {
         for _ in 0..8 {
             let before = self.model.seq();
             if self.options.sweep_every.is_some() {
-                // The clock may have gone back behind the time that it is.
+                // The clock may be behind the project's time.
                 let now = self.model.world.now.0.max(self.clock_now().0);
                 self.clock.store(now + SWEEP.0 + 1, Ordering::Release);
             } else {

@@ -1,4 +1,4 @@
-//! An empty queue and a caller who may claim nothing are two things.
+//! An empty queue and a caller who may claim nothing have different answers.
 
 use serde_json::json;
 

@@ -33,7 +33,7 @@ fn the_token_determines_the_actor() {
     let (ada, eve) = (Speaker::agent(&ground, "ada"), Speaker::agent(&ground, "eve"));
     let fence =
         ada.given("claim", json!({ "lifecycle": "yard.wagon" }))["entity"]["leases"][0]["fence"].clone();
-    // Another agent cannot finish it, keep its lease, or speak for its holder.
+    // Another agent cannot finish it, renew its lease, or act for its holder.
     let done = json!({ "lifecycle": "yard.wagon", "id": "W-1", "event": "done", "fence": fence });
     let refused = eve.refused("fire", done.clone());
     assert_eq!((&refused["status"], &refused["code"]), (&json!(403), &json!("not-permitted")));

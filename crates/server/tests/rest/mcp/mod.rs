@@ -14,7 +14,7 @@ use crate::ground::{Answered, Ground};
 const OLDER: &str = "2025-11-25";
 const NEWEST: &str = "2026-07-28";
 
-/// Wagons that are claimed, checked, reported on, and asked for.
+/// Wagons that are claimed, checked, reported on, and approved.
 const WAGON: &str = "\
 lifecycle: yard.wagon
 about: A wagon in the yard.

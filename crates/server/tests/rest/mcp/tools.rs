@@ -61,7 +61,7 @@ fn my_work_lists_own_claimable_and_waiting_work() {
     assert_eq!(names(&work["claimable"]), ["W-1"], "{work}");
     assert_eq!(names(&work["open"]), ["W-1", "W-2"]);
     assert_eq!(names(&work["yours"]), Vec::<&str>::new());
-    // A dry look takes nothing.
+    // Listing takes nothing.
     let claimed = ada.given("claim", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(claimed["entity"]["id"], "W-1");
     let work = ada.given("my_work", json!({}));
@@ -71,7 +71,7 @@ fn my_work_lists_own_claimable_and_waiting_work() {
     assert_eq!(mine["leases"][0]["holder"], "ada");
     assert_eq!(mine["fields"]["load"], "coal");
     assert_eq!(names(&work["claimable"]), ["W-2"]);
-    // The one who is to check is named by a relation, and waits for it.
+    // The checker is named by a relation, and the work waits for that person.
     let work = mia.given("my_work", json!({ "lifecycle": "yard.wagon" }));
     assert_eq!(names(&work["yours"]).len(), 2);
     assert_eq!(work["yours"][0]["as"], json!(["checker"]));

@@ -1,4 +1,4 @@
-//! Both protocols: the one that begins with a handshake, and the one without.
+//! Both protocols: the one with a handshake, and the one without.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn the_newest_protocol_has_no_handshake() {
     let found = ada.result("server/discover", json!({}));
     let versions = found["supportedVersions"].as_array().unwrap_or_else(|| panic!("{found}"));
     assert!(versions.contains(&json!(NEWEST)) && versions.contains(&json!(OLDER)), "{found}");
-    // Without its headers the newest protocol is not spoken.
+    // Without its headers the newest protocol is not used.
     let bare = Speaker { version: OLDER, ..Speaker::new(&ground, &token, OLDER) };
     let params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": NEWEST } });
     let answer = bare.sent("tools/list", params);

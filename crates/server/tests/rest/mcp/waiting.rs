@@ -166,7 +166,7 @@ fn a_task_expires_and_only_its_owner_may_cancel_it() {
     let told = task(&eve, &id);
     assert_eq!(told["result"]["structuredContent"]["status"], 404, "{told}");
     assert!(!told.to_string().contains("the-combination"));
-    // A client that does not know tasks cannot ask for them.
+    // A client without support for tasks cannot request them.
     let token = ground.minted(json!({ "actor": "ada", "kind": "agent" }));
     let told =
         Speaker::new(&ground, &token, NEWEST).heard("tasks/get", json!({ "taskId": id })).pop().unwrap();
